@@ -40,12 +40,15 @@ def main() -> None:
     for group, sources in GROUPS.items():
         right: Counter[tuple[str, str]] = Counter()
         total: Counter[tuple[str, str]] = Counter()
+        clear = f"{group}, of which clear"
         for source in sources:
             for language, said, label in labelled(root, source):
-                for name in (source, group):
+                found = classify(said)
+                spoken = (clear,) if found.clear and found.type != "UNKNOWN" else ()
+                for name in (source, group, *spoken):
                     total[name, language] += 1
-                    right[name, language] += classify(said).type == label
-        for name in (*sources, group):
+                    right[name, language] += found.type == label
+        for name in (*sources, group, clear):
             cells = (f"{right[name, it]} of {total[name, it]}" for it in LANGUAGES)
             print(f"| {name} | {' | '.join(cells)} |")
     _compare_readers(root)

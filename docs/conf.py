@@ -5,6 +5,7 @@ of `docs/reference` takes from the code stands in it as a line `<!-- from the co
 """
 
 import argparse
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,9 @@ html_theme = "furo"
 html_title = f"pytest-autoweb {release}"
 html_show_sphinx = False
 html_copy_source = False
+html_show_copyright = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_theme_options = {"navigation_with_keys": True}
 
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
@@ -48,6 +52,8 @@ _MARKER = re.compile(r"^<!-- from the code: ([a-z ]+) -->$", re.MULTILINE)
 
 def commands() -> str:
     """Return a section for each `autoweb` command, with its help."""
+    # The width of a page of the theme.
+    os.environ["COLUMNS"] = "88"
     parser = build_parser()
     (subcommands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     sections = []

@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from textwrap import fill
+from typing import Any, NoReturn
 
 from pytest_autoweb import __version__
 from pytest_autoweb.commands import (
@@ -18,6 +20,7 @@ from pytest_autoweb.commands import (
     export,
     gate,
     heal,
+    import_cases,
     init,
     judge_labels,
     locate,
@@ -40,6 +43,7 @@ COMMANDS = (
     init,
     schema,
     record_case,
+    import_cases,
     prove,
     explore_site,
     show_report,
@@ -63,21 +67,50 @@ COMMANDS = (
 )
 
 EPILOG = """\
-Cells are run by pytest:
+A first case for a page, and the help of a command:
+
+  autoweb init http://localhost:8000/
+  autoweb record --help
+
+Cells are run by pytest; `pytest --help` lists every --autoweb-* flag under the heading "autoweb":
 
   pytest cases --autoweb-models=openai/gpt-5-mini,ollama_chat/qwen3:8b
 
-`pytest --help` lists every --autoweb-* flag under the heading "autoweb".
+Exit status: 0 done; 1 what was asked for is not so (the help of each command says what that means);
+4 invalid input; 130 interrupted.
 """
+
+
+class Paragraphs(argparse.HelpFormatter):
+    """Fills paragraphs of help to the terminal's width, and leaves examples as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n\n".join(
+            paragraph
+            if any(line.startswith(" ") for line in paragraph.splitlines())
+            else fill(paragraph, width, break_long_words=False, break_on_hyphens=False)
+            for paragraph in text.strip("\n").split("\n\n")
+        )
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A command line that ends with 4 if it is wrong, as pytest does, and says where help is."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{"formatter_class": Paragraphs, **settings})
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where there are examples, and exit with 4."""
+        self.print_usage(sys.stderr)
+        self.exit(4, f"{self.prog}: {message}; `{self.prog} --help` shows examples\n")
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Build the command line, with a help text that teaches its use."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="autoweb",
         description="Which model can drive my web app? Tools around `pytest --autoweb-models`.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"pytest-autoweb {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

@@ -5,14 +5,12 @@ language where people read it, and in one fixed form where a model does. Chinese
 the program that this one grew out of; it keeps the English words beside the Chinese ones.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Language = Literal["en", "zh"]
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """A reason in both languages."""
 
     en: str
@@ -34,8 +32,7 @@ SAME_AGAIN = Reason("the repair repeats the failed script", "修复与原脚本�
 REFUSED_BY_LINT = Reason("refused before it ran", "静态检查未通过")
 
 
-@dataclass(frozen=True, slots=True)
-class StepProblem:
+class StepProblem(NamedTuple):
     """What went wrong, and where: the number of a step, or the name of a stage in brackets."""
 
     where: str

@@ -1,21 +1,18 @@
-"""Every flag, ini key and environment variable, declared once and read into `Settings`."""
+"""Every flag, ini key and environment variable, declared once; `settings.py` reads them all."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from pytest_autoweb.errors import SettingsError, listed
 from pytest_autoweb.language import Language
 from pytest_autoweb.values.normal_forms import without_password
-from pytest_autoweb.variants import StrategyName, contestants, known_strategy, variants_of
+from pytest_autoweb.variants import known_strategy, variants_of
 
 # Late imports: every start reads the flags, and few need a registry or pydantic.
 
 if TYPE_CHECKING:
     import pytest
-
-    from pytest_autoweb.results.decision import LocatorAlgorithm
 
 
 def comma_list(text: str) -> tuple[str, ...]:
@@ -172,8 +169,8 @@ SandboxLevel = Literal["auto", "strict", "off"]
 Source = Literal["flag", "env", "ini", "default"]
 
 DEFAULT_STORE = "sqlite:///.autoweb/store.db"
-MAX_RETRIES = 3
-"""The number of retries of a correction when `--autoweb-max-repairs` is not set."""
+LATEST = "latest"
+"""The value of flags that name a run, when they are given without one."""
 
 
 class Option(NamedTuple):
@@ -276,7 +273,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("judge_labels", "", "File with human verdicts on saved cells. Only with this file can "
            "a `judge` check decide; the judge's agreement with people is printed.", path, "PATH"),
     Option("failure_model", "", "A model that is asked for the type of a failure where no rule "
-           "recognises one, after the cell has ended; its answer is marked and changes no "
+           "speaks clearly, after the cell has ended; its answer is marked and changes no "
            "outcome.", str, "NAME"),
     Option("controls", "false", "Also run the controls of every case, three times each from a "
            "fresh start: the oracle must pass and doing nothing must fail. A case with a broken "
@@ -296,7 +293,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("autosave", "false", "Save the run's results in the storage folder.", flag, "BOOL",
            bare="true"),
     Option("compare", "", "Compare with a saved run, given by its number or name, or as a file or "
-           "a run folder; without a value, with the latest run.", str, "RUN", bare="latest"),
+           "a run folder; without a value, with the latest run.", str, "RUN", bare=LATEST),
     Option("compare_fail", "", "Gates on the comparison (with the latest run, if no other is "
            "named): how much worse each metric may get, as in "
            "'pass_rate:5%,cost:20%,duration:50%'. Only a change that a test finds significant "
@@ -322,6 +319,10 @@ OPTIONS: tuple[Option, ...] = (
            Path, "DIR"),
     Option("report", "autoweb-report", "Folder of the run, with report, results and screenshots. "
            "An older run found there is moved aside, never erased.", Path, "DIR"),
+    Option("resume", "", "Go on with a run that ended early, in this folder; without a value, with "
+           "the one in the folder of --autoweb-report. Cells that have a verdict are kept if what "
+           "they rest on has not changed; those that are missing, broken or skipped are run.", str,
+           "RUN", bare=LATEST),
     Option("report_max_chars", "8000000", "The largest report.json, in characters; the longest "
            "fields are shortened with a marker.", count(10_000), "N"),
     Option("language", "en", "Language of error lines in the report and the terminal: en, or zh "
@@ -341,108 +342,6 @@ OPTIONS: tuple[Option, ...] = (
     Option("local_model", "qwen3:8b", "The model of the local analysis; a bare name means "
            "Ollama.", str, "NAME"),
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """All settings of a run, with where each came from in `sources`."""
-
-    models: tuple[str, ...]
-    models_file: Path | None
-    files: tuple[str, ...]
-    cases_file: Path | None
-    cases: str
-    capture: tuple[str, ...]
-    simplified_html: bool | None
-    visual_supplement: bool
-    strategy: StrategyName
-    agents: tuple[StrategyName, ...]
-    codegen: tuple[str, ...]
-    max_turns: int
-    max_decisions: int
-    feedback: bool
-    locator: "LocatorAlgorithm"
-    repeat: int
-    concurrency: int
-    """The most cells in flight in each process; 0 means as many as make sense."""
-    max_repairs: int
-    correction: tuple[str, ...]
-    cache: str
-    questions: QuestionPolicy
-    on_step_failure: StepFailurePolicy
-    step_timeout: float
-    check_timeout: float
-    sandbox: SandboxLevel
-    browser_sandbox: SandboxLevel
-    judge_model: str
-    judge_labels: Path | None
-    failure_model: str
-    controls: bool
-    mutants: Path | None
-    min_pass_rate: float | None
-    max_cost: float | None
-    allow_unpriced: bool
-    save: str
-    autosave: bool
-    compare: str
-    compare_fail: str
-    baseline_days: int
-    storage: Path
-    store: str
-    """The URL with its password, which `describe` hides."""
-    preview: bool
-    shard: tuple[int, int] | None
-    blobs: Path
-    record_mode: RecordMode
-    live: tuple[str, ...]
-    cassettes: Path
-    report: Path
-    report_max_chars: int
-    language: Language
-    stdout: bool
-    pause: bool
-    otel: bool
-    watch: bool
-    local_analyze: bool
-    local_model: str
-    rootdir: Path
-    sources: Mapping[str, Source]
-
-    @property
-    def capture_modes(self) -> tuple[str, ...]:
-        """Return the capture modes, with defaults applied."""
-        if self.capture:
-            return self.capture
-        if self.simplified_html is None:
-            return ("ARIA_SNAPSHOT",)
-        return ("ARIA",) if self.simplified_html else ("RAW_HTML",)
-
-    @property
-    def corrects(self) -> bool:
-        """Tell whether the page is examined after a failure, to correct it."""
-        return self.correction != ("off",)
-
-    @property
-    def retries(self) -> int:
-        """Return the number of attempts that may follow a failed first one."""
-        if self.corrects and self.sources.get("max_repairs", "default") == "default":
-            return MAX_RETRIES
-        return self.max_repairs
-
-    def describe(self) -> dict[str, dict[str, Any]]:
-        """Return each setting with its value and source, as JSON values for the report."""
-        shown: dict[str, dict[str, Any]] = {}
-        telling = {option.name: option.shown for option in OPTIONS}
-        for field in fields(self):
-            if field.name in ("rootdir", "sources"):
-                continue
-            value = telling[field.name](getattr(self, field.name))
-            plain = list(value) if isinstance(value, tuple) else value
-            shown[field.name] = {
-                "value": plain.as_posix() if isinstance(plain, Path) else plain,
-                "source": self.sources[field.name],
-            }
-        return shown
 
 
 def add_options(parser: "pytest.Parser") -> None:
@@ -465,66 +364,14 @@ def add_options(parser: "pytest.Parser") -> None:
         parser.addini(option.dest, option.help, default=None)
 
 
-_NEED_MODELS = ("cases_file", "cases", "controls", "preview", "shard")
+_NEED_MODELS = ("cases_file", "cases", "controls", "preview", "resume", "shard")
 _GATES = ("min_pass_rate", "max_cost", "compare_fail")
 
 
-def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settings:
-    """Read all settings, each from the first place that has it.
-
-    Raises:
-        SettingsError: a value is not allowed; names the place, the value and what is allowed.
-    """
-    values: dict[str, Any] = {}
-    sources: dict[str, Source] = {}
-    for option in OPTIONS:
-        text, source = _first_value(option, config, environ)
-        try:
-            values[option.name] = option.parse(text)
-        except ValueError as error:
-            where = {"flag": option.flag, "env": option.env, "ini": f"ini key {option.dest}"}
-            raise SettingsError(f"{where.get(source, option.flag)}: {error}") from None
-        sources[option.name] = source
-    _check_agents(values, sources)
-    values["models"] = contestants(values["models"], values["agents"], values["codegen"])
-    _check_sandbox(values["sandbox"], config, environ)
-    return Settings(**values, rootdir=config.rootpath, sources=sources)
-
-
-def _check_agents(values: dict[str, Any], sources: Mapping[str, Source]) -> None:
-    """Take a single agent for the strategy; which of the two was named nearer wins."""
-    nearness = ("flag", "env", "ini", "default").index
-    if not values["agents"]:
-        return
-    if sources["agents"] == sources["strategy"]:
-        raise SettingsError(
-            "--autoweb-agents and --autoweb-strategy both name who drives the browser; set one "
-            f"(both come from: {sources['agents']})"
-        )
-    if nearness(sources["strategy"]) < nearness(sources["agents"]):
-        values["agents"] = ()
-    if len(values["agents"]) == 1:
-        (values["strategy"],) = values["agents"]
-
-
-def _check_sandbox(level: str, config: "pytest.Config", environ: Mapping[str, str]) -> None:
-    """Let only a person at the command line, not the tested repository, switch the sandbox off."""
-    flag = next(option.flag for option in OPTIONS if option.name == "sandbox")
-    if level != "off" or hasattr(config, "workerinput"):
-        return
-    if environ.get("CI", "").lower() not in ("", "0", "false"):
-        raise SettingsError(f"{flag}=off is refused in CI (the environment sets CI)")
-    # `addopts` reaches pytest's options, but not the arguments of the invocation.
-    if not any(str(arg).startswith(flag) for arg in config.invocation_params.args):
-        raise SettingsError(
-            f"{flag}=off may only be given on the command line, not in an ini file, addopts or "
-            "the environment"
-        )
-
-
-def _first_value(
+def first_value(
     option: Option, config: "pytest.Config", environ: Mapping[str, str]
 ) -> tuple[str, Source]:
+    """Return the text of an option from the first place that has it, and the place."""
     flag = config.getoption(option.dest, default=None)
     if flag is not None:
         return str(flag), "flag"
@@ -538,13 +385,25 @@ def _first_value(
 
 def report_folder(config: "pytest.Config", environ: Mapping[str, str]) -> Path:
     """Return the folder of the run, without reading the other settings."""
+    resumed = _text_of("resume", config, environ)
+    if resumed and resumed != LATEST:
+        return config.rootpath / resumed
     return named_folder(config, environ, "report")
+
+
+def is_resuming(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
+    """Tell whether the session goes on with a run that was begun before."""
+    return bool(_text_of("resume", config, environ))
 
 
 def named_folder(config: "pytest.Config", environ: Mapping[str, str], name: str) -> Path:
     """Return the folder that one setting names, without reading the others."""
+    return config.rootpath / _text_of(name, config, environ)
+
+
+def _text_of(name: str, config: "pytest.Config", environ: Mapping[str, str]) -> str:
     option = next(option for option in OPTIONS if option.name == name)
-    return config.rootpath / _first_value(option, config, environ)[0]
+    return first_value(option, config, environ)[0]
 
 
 def missing_models(config: "pytest.Config", environ: Mapping[str, str]) -> str:
@@ -557,7 +416,7 @@ def missing_models(config: "pytest.Config", environ: Mapping[str, str]) -> str:
     asking = (*_NEED_MODELS, *_GATES) if empty else _NEED_MODELS
     # Every session without models comes here, so only the settings in question are read.
     for option in (option for option in OPTIONS if option.name in asking):
-        _, source = _first_value(option, config, environ)
+        _, source = first_value(option, config, environ)
         if source == "flag" or (empty and source != "default"):
             return option.flag
     return ""
@@ -570,7 +429,7 @@ def is_watching(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
         SettingsError: the value is neither yes nor no.
     """
     option = next(option for option in OPTIONS if option.name == "watch")
-    text, _ = _first_value(option, config, environ)
+    text, _ = first_value(option, config, environ)
     try:
         return flag(text)
     except ValueError as error:
@@ -593,4 +452,4 @@ def names_models(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
 
 def is_on(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
     """Tell whether models are named, so that case files become cells."""
-    return bool(_first_value(OPTIONS[0], config, environ)[0].strip())
+    return bool(first_value(OPTIONS[0], config, environ)[0].strip())

@@ -17,10 +17,10 @@ from pytest_autoweb.session.shared_run import STEALS_KEY, SharedRun, share_run
 # Late imports: pytest loads this module in every project, most of whose sessions run no model.
 
 if TYPE_CHECKING:
-    from pytest_autoweb.options import Settings
     from pytest_autoweb.registration import Registry
     from pytest_autoweb.session.controller import RunController
     from pytest_autoweb.session.items import CaseFile
+    from pytest_autoweb.settings import Settings
 
 WORKER_KEY = CONTROLLER = "autoweb-session"
 CASE_SUFFIXES = (".yaml", ".yml", ".json")
@@ -146,7 +146,7 @@ def _load_variants(config: pytest.Config) -> None:
 
 def _settings(config: pytest.Config) -> "Settings":
     from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.options import read_settings
+    from pytest_autoweb.settings import read_settings
 
     if SETTINGS not in config.stash:
         _load_variants(config)
@@ -191,13 +191,21 @@ def _start(config: pytest.Config, settings: "Settings") -> "RunController | None
 
 def _shared(config: pytest.Config) -> SharedRun:
     """Return what the session's processes share, deciding it once."""
-    from pytest_autoweb.options import report_folder
+    from pytest_autoweb.options import is_resuming, report_folder
 
     if SHARED not in config.stash:
         # Reading all settings would load the variants, which an xdist session without models must
         # not pay for.
-        config.stash[SHARED] = share_run(report_folder(config, os.environ))
+        folder = report_folder(config, os.environ)
+        ts = _resumed_ts(folder) if is_resuming(config, os.environ) else ""
+        config.stash[SHARED] = share_run(folder, ts)
     return config.stash[SHARED]
+
+
+def _resumed_ts(folder: Path) -> str:
+    from pytest_autoweb.session.resuming import ts_of_run
+
+    return ts_of_run(folder)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -281,16 +289,23 @@ def _refuse_unread_cases(session: pytest.Session) -> None:
     Without a name it is refused only if the models are expressly empty.
     """
     from pytest_autoweb.options import names_models
-    from pytest_autoweb.session.case_files import holds_cases
 
     config = session.config
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     if session.testsfailed or _is_on(config) or not (named or names_models(config, os.environ)):
         return
+    # On its way to a folder pytest also looks at the files beside it.
+    base = config.invocation_params.dir
+    names = (str(argument).partition("::")[0] for argument in config.args)
+    asked = [(base / name).resolve() for name in names]
+    unread = [path.resolve() for path in config.stash[UNREAD] if path.suffix != ".json"]
+    files = [path for path in unread if any(path.is_relative_to(place) for place in asked)]
+    if not files:
+        return
+    from pytest_autoweb.session.case_files import holds_cases
 
-    unread = config.stash[UNREAD]
-    if case_file := next((p for p in unread if p.suffix != ".json" and holds_cases(p)), None):
-        _refuse(config, _needs_models(os.path.relpath(case_file, config.invocation_params.dir)))
+    if case_file := next(filter(holds_cases, files), None):
+        _refuse(config, _needs_models(os.path.relpath(case_file, base)))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,7 +1,9 @@
 """The wheel holds everything the checkout has, and works where there is no checkout."""
 
+import email
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -55,7 +57,9 @@ def stranger(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_has_every_tracked_file_of_the_package_and_its_folders(wheel: Path) -> None:
     # In a container the checkout may belong to another user, which git refuses unless told.
     git = ("git", "-c", "safe.directory=*", "ls-files")
-    tracked = run(*git, "pytest_autoweb", "prompts", "skills", "templates", cwd=ROOT).split("\n")
+    folders = ("pytest_autoweb", "prompts", "skills", "templates")
+    solutions = ("benchmarks/episode.js", "benchmarks/oracles.yaml")
+    tracked = run(*git, *folders, *solutions, cwd=ROOT).split("\n")
     expected = {
         name if name.startswith("pytest_autoweb/") else f"pytest_autoweb/{name}"
         for name in tracked
@@ -73,6 +77,24 @@ def test_the_wheel_holds_nothing_but_the_package(wheel: Path) -> None:
         tops = {name.split("/")[0] for name in archive.namelist()}
 
     assert {top for top in tops if not top.endswith(".dist-info")} == {"pytest_autoweb"}
+
+
+def test_on_pypi_pictures_and_links_of_the_readme_lead_to_files_of_this_version(
+    wheel: Path,
+) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        about = email.message_from_bytes(archive.read(name))
+    text = str(about.get_payload())
+    urls = dict(url.split(", ") for url in about.get_all("Project-URL", ()))
+    pages = f"{urls['Source']}/blob/v{about['Version']}/"
+    files = pages.replace("github.com", "raw.githubusercontent.com").replace("/blob/", "/")
+
+    assert about["Description-Content-Type"] == "text/markdown"
+    assert f"]({files}docs/images/report.png)" in text
+    for mark, target in re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", text):
+        path = target.removeprefix(files if mark else pages)
+        assert (ROOT / path).is_file() or path.startswith("https://docs.litellm.ai"), target
 
 
 def test_the_command_starts_from_the_wheel(stranger: Path, tmp_path: Path) -> None:

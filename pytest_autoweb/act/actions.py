@@ -240,7 +240,7 @@ class Retry(_DecidedAction):
     action: Literal["retry"]
 
 
-_StepAction = Annotated[
+_OfSteps = (
     Click
     | Type
     | Select
@@ -253,9 +253,10 @@ _StepAction = Annotated[
     | Press
     | Scroll
     | ScrollIn
-    | WaitFor,
-    Field(discriminator="action"),
-]
+    | WaitFor
+)
+_InSteps = Annotated[_OfSteps | FillForm, Field(discriminator="action")]
+"""What is understood within `steps`; models write forms there although none is offered."""
 
 
 class Steps(_DecidedAction):
@@ -263,14 +264,23 @@ class Steps(_DecidedAction):
 
     action: Literal["steps"]
     steps: Annotated[
-        list[_StepAction],
+        list[_InSteps],
         BeforeValidator(named_steps),
         Field(min_length=1, max_length=MAX_STEPS),
     ]
 
-    def actions(self, marks: Sequence[Mark]) -> tuple[_StepAction, ...]:
-        """Return the actions, each of which is verified and performed by itself."""
-        ends = len(self.steps)
+    def actions(self, marks: Sequence[Mark]) -> tuple[_OfSteps, ...]:
+        """Return the actions, each of which is verified and performed by itself.
+
+        Args:
+            marks: the marks of the picture, which tell select boxes from fields for text.
+        """
+        steps = [
+            one
+            for step in self.steps
+            for one in (step.actions(marks) if isinstance(step, FillForm) else (step,))
+        ]
+        ends = len(steps)
         return tuple(
             step.model_copy(
                 update={
@@ -279,7 +289,7 @@ class Steps(_DecidedAction):
                     "last": self.last and place == ends,
                 }
             )
-            for place, step in enumerate(self.steps, 1)
+            for place, step in enumerate(steps, 1)
         )
 
 
@@ -392,6 +402,11 @@ def _sentence(error: ValidationError, fields: dict[str, Any], *, small: bool) ->
     first = error.errors(include_url=False)[0]
     named = fields.get("action")
     if first["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        if named == "steps" and first["loc"]:
+            # The reply's own action is known, so it is one of the steps that is not.
+            inner = first.get("ctx", {}).get("tag")
+            given = f"{inner!r:.40} is no action of steps" if inner else "a step names no action"
+            return f"{given}; allowed there: {', '.join(_names((*get_args(_OfSteps), FillForm)))}"
         given = f"{named!r:.40} is no action" if named else "the reply names no action"
         allowed = [name for name in ACTION_NAMES if not small or name not in FOR_CAPABLE]
         return f"{given}; allowed: {', '.join(allowed)}"
@@ -525,7 +540,7 @@ def _form_schema(fields: dict[str, Any], numbers: Sequence[int]) -> dict[str, An
 
 def _step_forms(*, near: bool) -> tuple[dict[str, Any], ...]:
     """Return the forms of actions within `steps`, which need no reasoning of their own."""
-    of_steps = _names(get_args(get_args(_StepAction)[0]))
+    of_steps = _names(get_args(_OfSteps))
     without = {name for name in ACTION_NAMES if name not in of_steps}
     apart = ("thinking", "confidence", "last")
     return tuple(

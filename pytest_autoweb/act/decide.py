@@ -14,7 +14,7 @@ from pytest_autoweb.act.actions import (
 )
 from pytest_autoweb.act.computer_use import computer_action
 from pytest_autoweb.act.decision_grammar import OtherActions, grammar
-from pytest_autoweb.act.memory import ActMemory
+from pytest_autoweb.act.memory import MAX_FAILURES_IN_A_ROW, ActMemory
 from pytest_autoweb.act.turn import Situation, Turn, View
 from pytest_autoweb.attempt.tools import Tools, ask
 from pytest_autoweb.checks.answer_checks import AnswerCheck
@@ -85,9 +85,10 @@ def _ask_computer(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt,
         secrets=sorted(tools.case.secrets),
         answers=wants_data(tools),
         hint=situation.hint,
-        done=memory.history(),
+        done=memory.history(small=False),
         feedback=section(situation.problems),
         problem=problem,
+        **_limits(tools),
     )
     width, height = (round(side * view.marked.scale) for side in view.marked.viewport)
     tool = ComputerTool(kind=kind, width=width, height=height)
@@ -194,7 +195,7 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
         "secrets": sorted(tools.case.secrets),
         "answers": wants_data(tools),
         "hint": situation.hint,
-        "done": memory.history(),
+        "done": memory.history(small=tools.spec.small),
         "feedback": section(situation.problems),
         "second_look": " ".join(situation.second_look.split())[:80],
         "unsure": situation.unsure,
@@ -215,8 +216,18 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
         capable=not tools.spec.small,
         files=sorted(tools.case.files),
         tabs=view.tabs if len(view.tabs) > 1 else (),
+        **_limits(tools),
         **variables,
     )
+
+
+def _limits(tools: Tools) -> dict[str, Any]:
+    """Return the limits that end an attempt, as the prompt states them."""
+    return {
+        "decisions": tools.settings.max_decisions,
+        "seconds": f"{tools.case.timeout:g}",
+        "in_a_row": MAX_FAILURES_IN_A_ROW,
+    }
 
 
 def _listing(tools: Tools, situation: Situation, near: dict[int, str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from playwright.sync_api import Dialog, Error
 
 from pytest_autoweb.act.decide import decide
-from pytest_autoweb.act.memory import ActMemory
+from pytest_autoweb.act.memory import MAX_CIRCLES, MAX_FAILURES_IN_A_ROW, ActMemory
 from pytest_autoweb.act.observe import more_tabs, observe
 from pytest_autoweb.act.perform import perform
 from pytest_autoweb.act.resolve import resolve
@@ -19,10 +19,6 @@ from pytest_autoweb.choice.feedback import Feedback
 from pytest_autoweb.language import StepProblem
 from pytest_autoweb.results import Attempt, Decision, Failure, FailureKind
 
-MAX_CIRCLES = 2
-"""Number of circles after which an attempt ends."""
-MAX_FAILURES_IN_A_ROW = 4
-"""Number of fruitless decisions in a row after which an attempt ends."""
 _DIALOG_CHARS = 200
 _AT_ONCE_S = 0.2
 _TAB_CAME = "a new tab opened by itself while you decided; what you decided then was not done"

@@ -19,7 +19,13 @@ from pytest_autoweb.choice.feedback import Feedback, Problem, often_mistaken
 from pytest_autoweb.marks.marking import Mark
 
 HISTORY = 15
-"""Number of past actions that the model is shown."""
+"""Number of past actions that a small model is shown."""
+LONG_HISTORY = 60
+"""Number of past actions that any other model is shown."""
+MAX_CIRCLES = 2
+"""Number of circles after which an attempt ends."""
+MAX_FAILURES_IN_A_ROW = 4
+"""Number of fruitless decisions in a row after which an attempt ends."""
 WINDOW = 8
 THRESHOLD = 3
 MAX_SCROLLS = 5
@@ -179,9 +185,13 @@ class ActMemory:
         if mark is not None:
             self.tried.add((digest, action, mark))
 
-    def history(self) -> Sequence[str]:
-        """Return the lines about the last actions."""
-        return self.done[-HISTORY:]
+    def history(self, *, small: bool) -> Sequence[str]:
+        """Return the lines about the last actions, and say how many earlier ones there were."""
+        if small:
+            return self.done[-HISTORY:]
+        left_out = len(self.done) - LONG_HISTORY
+        note = [f"({left_out} earlier actions, not listed)"] if left_out > 0 else []
+        return [*note, *self.done[-LONG_HISTORY:]]
 
     def begin_several(self, several: FillForm | Steps, marks: Sequence[Mark], url: str) -> Action:
         """Queue the actions of a reply and return the first one."""

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 from playwright.sync_api import Error, Page
 
-from pytest_autoweb.act.memory import ActMemory
+from pytest_autoweb.act.memory import LONG_HISTORY, ActMemory
 from pytest_autoweb.act.turn import Situation, Turn, View
-from pytest_autoweb.attempt.retry_notes import retry_notes
+from pytest_autoweb.attempt.retry_notes import execution_output, retry_notes
 from pytest_autoweb.attempt.tools import Tools
 from pytest_autoweb.correct.guidance import failure_text
+from pytest_autoweb.llm.prompts import fence
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.page.run_script import run_script
@@ -101,17 +102,26 @@ def _view(page: Page, tools: Tools, marked: MarkedPage) -> View:
 
 
 def past_attempt(attempt: Attempt, tools: Tools) -> str:
-    """Describe in a few lines the failed attempt that this one repairs; empty if there is none."""
-    failed = tools.previous
+    """Describe the failed attempt that this one repairs; empty if there is none.
+
+    Small models are told a few lines; all others what became of it, as a script's repair is.
+    """
+    failed, small = tools.previous, tools.spec.small
     if failed is None:
         return ""
     why = failure_text(failed)
-    lines = [step.description for step in failed.plan_steps][-_PAST_LINES:]
+    most = _PAST_LINES if small else LONG_HISTORY
+    lines = [step.description for step in failed.plan_steps]
+    if not small and len(lines) > most:
+        lines = [f"({len(lines) - most} actions, not listed)", *lines[-most:]]
+    elif small:
+        lines = lines[-most:]
     return "\n".join(
         [
             f"An earlier attempt, which is undone, failed: {' '.join(why.split())[:300]}",
             "It did, in this order:" if lines else "It did nothing.",
             *(f"- {line}" for line in lines),
+            *([] if small else [fence(execution_output(failed), "output")]),
             "Do it better this time.",
             *([more] if (more := retry_notes(attempt, tools)) else []),
         ]

@@ -13,6 +13,7 @@ from pytest_autoweb.act.observe import look_again
 from pytest_autoweb.act.step_code import describe_action, may_be_found_by_sight
 from pytest_autoweb.act.turn import Chosen, Situation, Turn, View
 from pytest_autoweb.choice.disambiguate import (
+    NO_TEXT,
     combined,
     is_unsure,
     look_again_at,
@@ -132,9 +133,8 @@ def _looked_again(
     second = turn.picture.with_name(f"{turn.picture.stem}-again.png")
     second.write_bytes(closer.marked.picture)
     turn = replace(turn, second_picture=second)
-    situation = Situation(
-        closer, turn.situation.problems, second_look=action.expected_text, unsure=unsure
-    )
+    meant = action.expected_text.strip() or NO_TEXT
+    situation = Situation(closer, turn.situation.problems, second_look=meant, unsure=unsure)
     asked = decide(replace(turn, situation=situation), memory)
     turn = replace(turn, attempt=asked.attempt, calls=asked.calls)
     again = asked.action

@@ -20,7 +20,7 @@ from pytest_autoweb.attempt.tools import Tools
 from pytest_autoweb.correct.guidance import Guidance, unmet
 from pytest_autoweb.language import NO_CODE_FOR_STEP, StepProblem
 from pytest_autoweb.llm.prompts import fence
-from pytest_autoweb.results import Attempt, Scene, StepResult
+from pytest_autoweb.results import Attempt, StepResult
 
 LOG_CHARS = 4_000
 """The most characters of a log that a model is shown, from its end."""
@@ -37,12 +37,22 @@ _COMPLAINTS = ("error: ", "uncaught: ")
 _NOISE = re.compile(r"Failed to load resource|/favicon\.ico\b|net::ERR_ABORTED")
 
 
-def retry_hint(failed: Attempt, attempt: Attempt, tools: Tools) -> str:
-    """Return the kind of failure, and the evidence that the way of correcting tells."""
-    return "\n".join(filter(None, (repair_hint(failed), retry_notes(attempt, tools))))
+_KEEP = "Fix only what is necessary; keep the plan and the output format."
 
 
-def repair_hint(failed: Attempt) -> str:
+def retry_hint(failed: Attempt, attempt: Attempt, tools: Tools, *, advice: str = _KEEP) -> str:
+    """Return the kind of failure, and the evidence that the way of correcting tells.
+
+    Args:
+        failed: the attempt that is retried.
+        attempt: the retry.
+        tools: its tools.
+        advice: what to do about the failure.
+    """
+    return "\n".join(filter(None, (repair_hint(failed, advice), retry_notes(attempt, tools))))
+
+
+def repair_hint(failed: Attempt, advice: str = _KEEP) -> str:
     """Describe the kind of failure in one paragraph."""
     if failed.lint_errors or not failed.code:
         what = "The script was refused before it ran."
@@ -52,7 +62,7 @@ def repair_hint(failed: Attempt) -> str:
         what = f"The script ran {how}. {unmet(failed.checks)}"
     else:
         what = f"The script failed while it ran. Failed: {failed_labels(failed)}."
-    return f"{what} Fix only what is necessary; keep the plan and the output format."
+    return f"{what} {advice}"
 
 
 def failed_labels(attempt: Attempt) -> str:
@@ -85,7 +95,7 @@ def execution_output(failed: Attempt) -> str:
     if failed.final_url:
         lines += ["=== address at the end ===", failed.final_url]
     if failed.scene:
-        lines += complaints(failed.scene)
+        lines += complaints(failed.scene.console, failed.scene.failed_requests)
     return without_durations("\n".join(lines))
 
 
@@ -123,10 +133,10 @@ def answer_text(answer: object) -> str:
     return text if len(text) <= _ANSWER_CHARS else f"{text[:_ANSWER_CHARS]} … (cut)"
 
 
-def complaints(scene: Scene) -> Iterator[str]:
+def complaints(console: Iterable[str], failed_requests: Iterable[str]) -> Iterator[str]:
     """Yield the errors of the console and the failed requests, without what is always there."""
-    console = (line for line in scene.console if line.startswith(_COMPLAINTS))
-    for name, lines in (("console", console), ("failed request", scene.failed_requests)):
+    errors = (line for line in console if line.startswith(_COMPLAINTS))
+    for name, lines in (("console", errors), ("failed request", failed_requests)):
         kept = dict.fromkeys(line for line in lines if not _NOISE.search(line))
         yield from (f"{name}: {line}" for line in list(kept)[-_NOISE_LINES:])
 

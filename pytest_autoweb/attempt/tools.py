@@ -17,7 +17,6 @@ from pytest_autoweb.llm.client import Client, Message, Request, ask_once, redact
 from pytest_autoweb.llm.computer_tool import ComputerTool
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.llm.replies import closed_block
-from pytest_autoweb.options import Settings
 from pytest_autoweb.page.outline import Folds
 from pytest_autoweb.results import (
     Attempt,
@@ -28,6 +27,7 @@ from pytest_autoweb.results import (
     StageName,
 )
 from pytest_autoweb.sandbox.engine import StepEngine
+from pytest_autoweb.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_autoweb.egress.origin_policy import OriginPolicy

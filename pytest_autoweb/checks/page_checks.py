@@ -16,7 +16,7 @@ from pytest_autoweb.checks.check_type import (
     NotEvaluated,
     Verdict,
 )
-from pytest_autoweb.checks.value_matching import shown_near
+from pytest_autoweb.checks.value_matching import beginning_of, longest_literal, shown_near
 from pytest_autoweb.page.run_script import (
     MAX_FRAMES,
     MAX_SILENT,
@@ -110,11 +110,11 @@ def _found(wanted: str | Pattern, lines: list[str]) -> str | None:
 def _page_text(wanted: str | Pattern, lines: list[str], redact: Callable[[str], str]) -> str:
     if not lines:
         return "(no visible text)"
-    if isinstance(wanted, str):
-        near = shown_near(normalise(wanted), " ".join(lines), redact)
-        if near.startswith("nearest: "):
-            return near
-    return "page text: " + " / ".join(lines)
+    sought = normalise(wanted) if isinstance(wanted, str) else longest_literal(wanted.matches)
+    near = shown_near(sought, " ".join(lines), redact)
+    if near.startswith("nearest: "):
+        return near
+    return f"page text: {beginning_of(redact(' / '.join(lines)))}"
 
 
 class ElementQuery(Spec):

@@ -93,11 +93,17 @@ def as_text(value: Any) -> str:
 
 _SHORT = 200
 _SOUGHT, _LOOKED_AT = 200, 100_000
-_AROUND = 20
+_AROUND, _LEAD = 20, 40
+_ALIKE = 12
+"""Characters in a row that make a text like another one, however long that is."""
+# What stands for more than itself in a regular expression, with its escapes and classes.
+_NOT_LITERAL = re.compile(r"\\.|\[[^\]]*\]|\(\?[^)]*|\{[^}]*\}|[.^$*+?{}()|\[\]]")
 
 
 def shown_near(wanted: str, text: str, redact: Callable[[str], str]) -> str:
     """Return what to show of a text that lacks another one: all of it, or what comes nearest.
+
+    If nothing is like it in a long text, that is said behind the beginning.
 
     Args:
         wanted: the text that is not there.
@@ -105,9 +111,25 @@ def shown_near(wanted: str, text: str, redact: Callable[[str], str]) -> str:
         redact: takes secrets out; before anything is cut, as half a secret is not recognised.
     """
     text = redact(text)
-    if len(text) <= _SHORT or not (passage := _nearest_passage(redact(wanted), text)):
+    if len(text) > _SHORT and (passage := _nearest_passage(redact(wanted), text)):
+        return f"nearest: {passage!r}"
+    return beginning_of(text)
+
+
+def beginning_of(text: str) -> str:
+    """Return a short text whole; of a longer one the beginning, and that the rest is unlike, too.
+
+    Args:
+        text: a text in which nothing is like what was looked for, without secrets.
+    """
+    if len(text) <= _SHORT:
         return text
-    return f"nearest: {passage!r}"
+    return f"{text[:_SHORT]}… (nothing in these {len(text):,} characters is like it)"
+
+
+def longest_literal(pattern: str) -> str:
+    """Return the longest text that stands for itself in a regular expression, as a rule."""
+    return max(_NOT_LITERAL.split(pattern), key=len).strip()
 
 
 def _nearest_passage(wanted: str, text: str) -> str:
@@ -119,11 +141,12 @@ def _nearest_passage(wanted: str, text: str) -> str:
     sought, seen = _lower(wanted[:_SOUGHT]), _lower(text[:_LOOKED_AT])
     matcher = difflib.SequenceMatcher(None, seen, sought, autojunk=False)
     place, within, size = matcher.find_longest_match()
-    if size < max(3, len(sought) // 4):
+    if size < max(3, min(len(sought) // 4, _ALIKE)):
         return ""
-    start = max(0, place - within)
+    # Of what is alike in a few words only, these are shown, and not as much as was looked for.
+    start = max(0, place - min(within, _LEAD))
     first = seen.rfind(" ", 0, max(0, start - _AROUND) + 1) + 1
-    end = min(len(text), start + len(sought) + _AROUND)
+    end = min(len(text), max(place + size, start + min(len(sought), 2 * _LEAD)) + _AROUND)
     space = text.find(" ", end, end + _AROUND)
     last = end if space < 0 else space
     return f"{'…' if first else ''}{text[first:last]}{'…' if last < len(text) else ''}"

@@ -23,6 +23,8 @@ from pytest_autoweb.marks.marking import Mark
 
 LOW_CONFIDENCE = 0.5
 """Confidence below which a choice is looked at a second time before anything is performed."""
+NO_TEXT = "(no text)"
+"""How a second look names an expected text that is empty."""
 _PLACE = re.compile(r"\d{1,4} of \d{1,4}")
 
 
@@ -272,7 +274,11 @@ def _holds_words(longer: str, shorter: str) -> bool:
 
 
 def _nameless_field(choice: Choice, marks: Sequence[Mark], page_text: str) -> Mark | None:
-    """Return the only nameless field that the expected text is beside, or whose place it is."""
+    """Return the only nameless field that the expected text is beside, or whose place it is.
+
+    What stands between two fields is beside both. Then the number decides, if the text is the first
+    thing beside its field and of no other.
+    """
     fields = [mark for mark in marks if mark.is_nameless_field]
     by_place = not _reads_as_place(page_text, choice.expected_text)
     named = [
@@ -281,7 +287,13 @@ def _nameless_field(choice: Choice, marks: Sequence[Mark], page_text: str) -> Ma
         for known in [(*mark.near, place(mark, fields) if by_place else "")]
         if any(compare(choice.expected_text, one).sure for one in known)
     ]
-    return named[0] if len(named) == 1 else None
+    if len(named) == 1:
+        return named[0]
+    closest = [
+        mark for mark in named if mark.near and compare(choice.expected_text, mark.near[0]).sure
+    ]
+    alone = len(closest) == 1 and closest[0].number == choice.number
+    return closest[0] if alone else None
 
 
 def _rivals(first: Resolution, choice: Choice, marks: Sequence[Mark]) -> list[Mark]:

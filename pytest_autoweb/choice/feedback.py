@@ -21,6 +21,8 @@ _COMPARE = (
 _ADVICE = f"**请重新核对编号 (check the numbers again)**: {_COMPARE}"
 _ENGLISH_HEADING = "## The elements you chose last time were wrong. Nothing was done."
 _ENGLISH_ADVICE = f"Check the numbers again: {_COMPARE}"
+_UNCLEAR_HEADING = "## It was not clear which elements you meant last time. Nothing was done."
+_UNCLEAR_ADVICE = "They may be the right ones: say what is near the one that you mean."
 _FAILED = "Your last action came to nothing:"
 _OTHER_PICTURE = "The numbers above are those of the previous picture; they may have changed."
 CHOICES_COUNTED = 50
@@ -78,11 +80,19 @@ class Problem:
 
     def _in_english(self) -> str:
         expected, actual = excerpt(self.expected), excerpt(self.actual)
+        if self.unclear:
+            return f"is not clear: {one_line(self.note or self.reason)}"
         what = "does not match"
         if self.phase == "paginate":
             what = f"the control for the next page {what}"
         note = f" ({one_line(self.note)})" if self.note else ""
-        return f"{what}: expected '{expected}', but it reads '{actual}'{note}"
+        reads = f"reads '{actual}'" if actual else "shows no text"
+        return f"{what}: expected '{expected}', but it {reads}{note}"
+
+    @property
+    def unclear(self) -> bool:
+        """Tell whether the choice may have been right, as far as texts can say."""
+        return self.english and self.verdict == "unverifiable"
 
 
 @dataclass(slots=True)
@@ -131,12 +141,21 @@ def section(problems: Sequence[Problem], *, same_picture: bool = False) -> str:
     wrong = [f"  - {problem.line}" for problem in problems if problem.verdict]
     others = [f"  - {one_line(problem.reason)}" for problem in problems if not problem.verdict]
     if any(problem.english for problem in problems):
-        lines = [_ENGLISH_HEADING, *wrong, _ENGLISH_ADVICE] if wrong else []
+        lines = _in_english(wrong, unclear=all(p.unclear for p in problems if p.verdict))
     else:
         lines = [HEADING, _SUBHEADING, *wrong, _ADVICE] if wrong else []
     if wrong and not same_picture:
         lines.append(_OTHER_PICTURE)
     return "\n".join([*lines, _FAILED, *others] if others else lines)
+
+
+def _in_english(wrong: Sequence[str], *, unclear: bool) -> list[str]:
+    """Return what was refused, with advice; what only was not clear is not called wrong."""
+    if not wrong:
+        return []
+    if unclear:
+        return [_UNCLEAR_HEADING, *wrong, _UNCLEAR_ADVICE]
+    return [_ENGLISH_HEADING, *wrong, _ENGLISH_ADVICE]
 
 
 def one_line(reason: str) -> str:

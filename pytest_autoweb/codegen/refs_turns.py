@@ -8,7 +8,7 @@ import ast
 from dataclasses import replace
 from typing import NamedTuple
 
-from playwright.sync_api import Error, Page
+from playwright.sync_api import Error
 
 from pytest_autoweb.attempt.execute import finish_turns, run_block
 from pytest_autoweb.attempt.retry_notes import retry_hint
@@ -29,6 +29,7 @@ from pytest_autoweb.codegen.script_turns import (
     asked,
     carry_out,
     converse,
+    front_tab,
     nothing_left,
     read_turn,
 )
@@ -250,18 +251,12 @@ def _until_cut(text: str) -> str:
 
 
 def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Attempt, Shown]:
-    page = _front(tools)
+    page = front_tab(tools)
     view = observe(page, budget_tokens=budget, lengths=LONG)
     view = without_failed_calls(view, _failed_pairs(tools))
     text = tools.redact(view.text)
     attempt = _keep_view(attempt, tools, len(attempt.step_results) + 1, view, text)
     return attempt, Shown(number, tools.redact(page.url), text, view)
-
-
-def _front(tools: Tools) -> Page:
-    """Return the tab that was opened last and is still open."""
-    tabs = [tab for tab in tools.page.context.pages if not tab.is_closed()]
-    return tabs[-1] if tabs else tools.page
 
 
 def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Attempt, Became]:
@@ -311,7 +306,7 @@ def _became_of(done: list[str], error: str) -> str:
 
 def _carry_out(attempt: Attempt, tools: Tools, action: Action) -> tuple[Attempt, Became]:
     code = action.code
-    if _front(tools) is not tools.page:
+    if front_tab(tools) is not tools.page:
         tree = ast.parse(code)
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and node.id == "page":
@@ -326,7 +321,7 @@ def _gone(action: Action, shown: Shown, tools: Tools, *, first: bool) -> str:
     A locator that counts elements proves nothing if others have come or gone, so for these the
     texts between the elements must be what they were.
     """
-    page = _front(tools)
+    page = front_tab(tools)
     if not first:
         wait_until_quiet(page)
     if not action.elements:

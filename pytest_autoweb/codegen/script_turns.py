@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from playwright.sync_api import Page
+
 from pytest_autoweb.attempt.execute import (
     TOLD_CALL_S,
     finish_turns,
@@ -30,6 +32,7 @@ from pytest_autoweb.codegen.constrained import repeated_calls
 from pytest_autoweb.codegen.generate import extract_code
 from pytest_autoweb.codegen.plan import find_answer
 from pytest_autoweb.codegen.show_pages import page_budget
+from pytest_autoweb.codegen.turn_events import TurnEvents, turn_events
 from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message
 from pytest_autoweb.llm.plan_syntax import heading_number, parse_plan
@@ -43,6 +46,9 @@ from pytest_autoweb.results import Attempt, Failure, PlanStep, StageName, StepRe
 from pytest_autoweb.sandbox.engine import scripts_allowed
 from pytest_autoweb.sandbox.lint import fields_in, lint_code
 
+CHARS_PER_TOKEN = 3
+"""Characters per token of a page; a cautious estimate."""
+_ADDRESS = re.compile(r"^ *- /url: .*\n?", re.MULTILINE)
 _DONE = re.compile(r"^\W*(?:DONE|已?完成)\W*$", re.MULTILINE | re.IGNORECASE)
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
@@ -72,6 +78,8 @@ class Became(NamedTuple):
     """The attempt goes no further."""
     code: str = ""
     """The code of the turn, by which a repetition is recognised."""
+    beside: tuple[str, ...] = ()
+    """What happened meanwhile that no listing of the page shows."""
 
 
 class Shown(NamedTuple):
@@ -83,6 +91,8 @@ class Shown(NamedTuple):
     text: str
     view: RefView | None = None
     """The numbered list, in the dialect that has one."""
+    tab: str = ""
+    """How code calls the tab that is shown; empty if it is `page`."""
 
 
 class TurnForm(NamedTuple):
@@ -108,12 +118,16 @@ def converse(attempt: Attempt, tools: Tools, form: TurnForm) -> Attempt:
 
     An attempt also ends when two turns in a row come to nothing with the same code, or with none.
     """
+    with turn_events(tools) as events:
+        attempt = _conversation(attempt, tools, form, events)
+    return finish_turns(attempt, tools)
+
+
+def _conversation(attempt: Attempt, tools: Tools, form: TurnForm, events: TurnEvents) -> Attempt:
     limit = tools.settings.max_turns
     talk = _opening(attempt, tools, form.prompt)
     in_vain: str | None = None
     for number in range(1, limit + 1):
-        if number > 1:
-            wait_until_quiet(tools.page)
         said = sum(estimate_tokens(message.content) for message in talk[1:])
         attempt, shown = form.see(attempt, tools, number, max(400, page_budget(tools, 1) - said))
         messages = (*talk, _page_message(shown, limit))
@@ -129,11 +143,15 @@ def converse(attempt: Attempt, tools: Tools, form: TurnForm) -> Attempt:
         in_vain = None if became.well else became.code
         # The last turn is followed by none in which its error could be corrected.
         attempt = _corrected(attempt) if attempt.failure and number < limit else attempt
+        if number < limit:
+            # What a turn led to comes while the page settles.
+            wait_until_quiet(front_tab(tools))
+        became = became._replace(beside=events.take())
         talk = (*talk, *_told(number, reply, became, tools))
     else:
         note = f"The limit of {limit} turns was reached before the model said that it was done."
         attempt = change(attempt, code_notes=(*attempt.code_notes, note))
-    return finish_turns(attempt, tools)
+    return attempt
 
 
 def _in_vain(attempt: Attempt, became: Became) -> Attempt:
@@ -185,15 +203,39 @@ def _opening(attempt: Attempt, tools: Tools, prompt: str) -> tuple[Message, ...]
         turns=tools.settings.max_turns,
         seconds=f"{tools.settings.step_timeout:g}",
         call_seconds=f"{TOLD_CALL_S:g}",
+        all_seconds=f"{tools.case.timeout:g}",
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
         may_answer=any(isinstance(check, AnswerCheck) for check in tools.case.expect),
         earlier=fence(failed.code, "code") if failed else "",
-        hint=retry_hint(failed, attempt, tools) if failed else "",
+        hint=retry_hint(failed, attempt, tools, advice=_ADVICE) if failed else "",
         output=fence(execution_output(failed), "output") if failed else "",
+        at_end=_page_at_end(failed, tools) if failed else "",
     )
     # Only code can call `get_by_sight`; the lines of the other dialect have nothing like it.
     return with_sight(messages, tools) if prompt == "turns" else messages
+
+
+_ADVICE = "Do again what worked, and find another way for what did not."
+
+
+def _page_at_end(failed: Attempt, tools: Tools) -> str:
+    """Return the page at which the failed attempt ended; empty if nothing is known of it."""
+    scene = failed.scene
+    if scene is None or not scene.snapshot:
+        return ""
+    # Addresses are half of such a listing, and the rest of the room is for this attempt's pages.
+    room = page_budget(tools, 4) * CHARS_PER_TOKEN
+    whole = _ADDRESS.sub("", scene.snapshot)
+    text = whole[:room]
+    note = "" if text == whole else "\n...(cut here)"
+    return fence(f"URL: {scene.url}\n{text}{note}", "page at the end")
+
+
+def front_tab(tools: Tools) -> Page:
+    """Return the tab that was opened last and is still open."""
+    tabs = [tab for tab in tools.page.context.pages if not tab.is_closed()]
+    return tabs[-1] if tabs else tools.page
 
 
 def asked(attempt: Attempt, tools: Tools, asks: str) -> tuple[Attempt, Became]:
@@ -211,10 +253,11 @@ def asked(attempt: Attempt, tools: Tools, asks: str) -> tuple[Attempt, Became]:
 
 
 def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Attempt, Shown]:
+    page = front_tab(tools)
     snapshot = capture_snapshot(
-        tools.page,
+        page,
         tools.mode,
-        url=tools.redact(tools.page.url),
+        url=tools.redact(page.url),
         entry_action="",
         step_indexes=(number,),
         budget_tokens=budget,
@@ -223,13 +266,21 @@ def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Atte
     snapshot = snapshot.model_copy(update={"text": tools.redact(snapshot.text)})
     attempt = change(attempt, snapshots=(*attempt.snapshots, snapshot))
     text = "\n".join([*(f"({note})" for note in snapshot.notes), snapshot.text])
-    return attempt, Shown(number, snapshot.url, text)
+    return attempt, Shown(number, snapshot.url, text, tab=_name_of(page, tools))
+
+
+def _name_of(page: Page, tools: Tools) -> str:
+    """Return how code calls the tab that is listed; empty if it is `page`."""
+    tabs = page.context.pages
+    listed = page is not tools.page and page in tabs
+    return f"page.context.pages[{tabs.index(page)}]" if listed else ""
 
 
 def _page_message(shown: Shown, limit: int) -> Message:
     """Return the message with the page as it is now."""
     page = fence(shown.text, "page")
-    return render("turn_page", number=shown.number, turns=limit, url=shown.url, page=page)[1]
+    number, tab = shown.number, shown.tab
+    return render("turn_page", number=number, turns=limit, url=shown.url, tab=tab, page=page)[1]
 
 
 def _ask_turn(
@@ -406,5 +457,6 @@ def _told(number: int, reply: str, became: Became, tools: Tools) -> tuple[Messag
         logged=fence(became.logged, "log") if became.logged else "",
         lines=fence(became.lines, "lines") if became.lines else "",
         answer=fence(answer_text(answer), "answer") if answered else "",
+        beside=fence("\n".join(became.beside), "events") if became.beside else "",
     )[1]
     return Message(role="assistant", content=strip_reasoning(reply)), told

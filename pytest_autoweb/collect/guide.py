@@ -15,6 +15,7 @@ from pytest_autoweb.choice.decision_json import (
     read_object,
 )
 from pytest_autoweb.choice.disambiguate import (
+    NO_TEXT,
     ambiguous,
     combined,
     distinguishing_text,
@@ -333,7 +334,7 @@ class Guide:
             number=self.asked,
             marked=closer,
             banned=frozenset(),
-            second_look=look.choice.expected_text,
+            second_look=look.choice.expected_text.strip() or NO_TEXT,
             action=action,
             unsure=unsure,
         )

@@ -37,7 +37,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "analyze",
         help="ask a model what went wrong in a saved run",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of the run")
     parser.add_argument(

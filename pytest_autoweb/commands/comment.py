@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _EPILOG = """\
+  autoweb comment autoweb-report --baseline latest -o comment.md
+  autoweb comment --key nightly --link https://ci.example/runs/7 | gh pr comment --body-file -
+
 The first line is a hidden marker. A job that finds a comment with that line edits it and otherwise
 creates one, so a pull request has a single comment however many pushes it gets. docs/ci.md has the
 script for such a job.
+
+Exit status: 0 written, whatever the run says; 4 invalid input.
 """
 
 
@@ -28,9 +33,15 @@ def add_parser(subparsers: "Subparsers") -> None:
         description="Writes what a reviewer needs to know, in GitHub's markdown: score, change, "
         "improvements and regressions for each model, and the gates.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    comment.add_argument("folder", nargs="?", type=Path, default=Path("autoweb-report"))
+    comment.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        default=Path("autoweb-report"),
+        metavar="RUN",
+        help="the folder of the run; default: autoweb-report",
+    )
     comment.add_argument(
         "--baseline",
         metavar="RUN",

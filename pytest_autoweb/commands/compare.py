@@ -25,8 +25,10 @@ storage folder, or `latest`.
   autoweb compare old new --models gpt-5,gpt-6        gpt-5 of old against gpt-6 of new
 
 Only cases that were graded on both sides count, with the same `case` and `checks` checksums; the
-others are listed with the reason. The exit status is 0 whatever the comparison finds; use
-`autoweb gate` to fail on a difference.
+others are listed with the reason.
+
+Exit status: 0 whatever the comparison finds (use `autoweb gate` to fail on a difference); 4 a run
+cannot be read.
 """
 
 
@@ -38,7 +40,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         description="Prints rates with intervals, the paired test, cost, time and every case that "
         "flipped, and says whether the difference is more than noise.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     compare.add_argument("a", metavar="A", help="a run: side A, or the only one")
     compare.add_argument("b", metavar="B", nargs="?", help="a later run: side B")

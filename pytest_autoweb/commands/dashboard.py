@@ -13,12 +13,17 @@ if TYPE_CHECKING:
 
 PORT = 8017
 _EPILOG = """\
+  autoweb dashboard
+  autoweb dashboard --store sqlite:///runs.db --port 0
+
 Prints an address with a token that gives access. Every start makes a new token, unless the
 environment variable AUTOWEB_DASHBOARD_TOKEN holds one. Programs send it as `Authorization: Bearer
 TOKEN`; /docs describes the REST API. The server only reads the store.
 
 Without --host, only this machine can reach the server. With another address everything, including
 the token, crosses the network unencrypted, so put a proxy with TLS in front of it.
+
+Exit status: 4 a flag or the store cannot be used; otherwise it runs until Ctrl-C.
 """
 
 
@@ -30,7 +35,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         description="Serves trends of pass rate and cost, failure types, the reliability of tools, "
         "corrections, runs and cells, as pages and as a REST API.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_store_option(dashboard)
     dashboard.add_argument(

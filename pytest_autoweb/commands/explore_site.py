@@ -3,6 +3,8 @@
 import argparse
 import sys
 import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -26,11 +28,13 @@ if TYPE_CHECKING:
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
+UNREADABLE = "reply"
+"""Stands for the id of a case where the whole reply could not be read."""
 _ABOUT = """\
 Shows a model the page, and some that it links to, and asks it for cases: a task, checks, and an
 oracle that does the task. Each is proven as `autoweb prove` does it: the oracle passes three times,
-doing nothing fails, and a check notices every step and every request that is left out. Only those
-that are proven are written.
+doing nothing fails, and a check notices every step and every request that is left out. The model is
+told why cases were refused, and may write them again. Only those that are proven are written.
 
   autoweb explore http://localhost:8000/ --model openai/gpt-5-mini
   autoweb explore --command "python -m shop --port {port} --db {data}/shop.db" --model \
@@ -51,7 +55,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "explore",
         help="have a model propose cases for a site, and keep those that are proven",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_entry_arguments(parser)
     add_model_arguments(parser)
@@ -65,6 +68,14 @@ def add_parser(subparsers: "Subparsers") -> None:
     )
     parser.add_argument(
         "--cases", type=int, default=5, metavar="N", help="the most cases; default: 5"
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=2,
+        metavar="N",
+        help="how often the model is asked: from the second round on, to correct what was refused, "
+        "with the reasons; default: 2",
     )
     parser.add_argument(
         "--pages",
@@ -110,6 +121,10 @@ class _Verdict:
         listed = f"; not noticed: {', '.join(unnoticed)}" if unnoticed else ""
         return f"{self.proof.reason}{listed}"
 
+    def told(self) -> "ProposedCase":
+        """Return the case with the reason, as the model is told of it."""
+        return replace(self.case, problem=self.case.problem or self.reason)
+
     def document(self) -> dict[str, object]:
         """Return the verdict for programs."""
         state: Literal["kept", "refused"] = "kept" if self.kept else "refused"
@@ -122,6 +137,10 @@ class _Verdict:
         }
 
 
+Verdicts = dict[str, _Verdict]
+"""What became of each proposal so far, by its id; a later round replaces what it corrects."""
+
+
 def run(args: argparse.Namespace) -> int:
     """Ask for cases, prove them one after another, and write those that are proven.
 
@@ -131,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_autoweb.errors import SettingsError
     from pytest_autoweb.verify.proposed_cases import Proposer
 
-    for name in ("cases", "pages"):
+    for name in ("cases", "pages", "rounds"):
         if getattr(args, name) < 1:
             raise SettingsError(f"--{name} must be 1 or more")
     if args.output.exists():
@@ -139,7 +158,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output.suffix not in (".yaml", ".yml"):
         raise SettingsError(f"-o: a case file ends in .yaml, and {args.output} does not")
     globs = ignored(args.ignore)
-    verdicts: list[_Verdict] = []
+    verdicts: Verdicts = {}
     interrupted = False
     with asked_model(args) as (client, spec):
         proposer = Proposer(client, spec, args.about)
@@ -148,47 +167,70 @@ def run(args: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             interrupted = True
             _say("interrupted")
-    _tell(args, proposer, verdicts)
+    _tell(args, proposer, list(verdicts.values()))
     if interrupted:
         return 130
-    return int(not any(verdict.kept for verdict in verdicts))
+    return int(not any(verdict.kept for verdict in verdicts.values()))
 
 
 def _explore(
     args: argparse.Namespace,
     proposer: "Proposer",
     globs: "tuple[UrlGlob, ...]",
-    verdicts: list[_Verdict],
+    verdicts: Verdicts,
 ) -> None:
-    """Add what becomes of each proposal to the verdicts, as soon as it is known."""
+    """Ask, prove, and ask again with the reasons for what was refused, round by round.
+
+    What becomes of each proposal is added to the verdicts as soon as it is known.
+    """
     from pytest_autoweb.verify.proposed_cases import CaseFileForm
-    from pytest_autoweb.verify.prove_cases import ProofOrder, prove_cases
+    from pytest_autoweb.verify.prove_cases import ProofOrder
     from pytest_autoweb.verify.site_pages import see_pages
 
     args.runs.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="drafts-", dir=args.runs) as name:
         drafts = Path(name)
         section = _section(args, drafts / "case.yaml")
-        with served_entry(args, section, drafts / "case.yaml") as (site, entry):
-            with opened_page(entry) as page:
-                seen = see_pages(page, entry, args.pages, proposer.budget, _say)
-            form = CaseFileForm(site, entry, section)
-            proposed = _proposed(args.cases, proposer, seen, form, drafts)
-        order = ProofOrder(
-            tuple(str(drafts / f"{case.id}.yaml") for case in proposed if not case.problem),
-            *(args.runs, Path.cwd(), globs),
-        )
-        screened = {proof.case_id: proof for proof in _screened(order)}
-        for number, case in enumerate(proposed, start=1):
-            _say(f"[{number}/{len(proposed)}] {case.id}: {case.fields.get('user_task', '')}")
-            proof = screened.get(case.id)
-            if not case.problem and proof is None:
-                file, output = str(drafts / f"{case.id}.yaml"), args.runs / case.id
-                one = order._replace(targets=(file,), output=output)
-                proof = prove_cases(one, watched(output))[0]
-            verdicts.append(_Verdict(case, proof))
-            _say(f"{'kept' if verdicts[-1].kept else 'refused'}: {verdicts[-1].reason}")
-            _keep(args, site, entry, verdicts)
+        with (
+            served_entry(args, section, drafts / "case.yaml") as (site, entry),
+            opened_page(entry) as page,
+        ):
+            seen = see_pages(page, entry, args.pages, proposer.budget, _say)
+        form = CaseFileForm(site, entry, section)
+        order = ProofOrder((), args.runs, Path.cwd(), globs)
+        try:
+            for _ in range(args.rounds):
+                proposed = _proposed(args.cases, proposer, seen, form, verdicts)
+                for case in _proven(proposed, form, drafts, order):
+                    verdicts[case.case.id] = case
+                    _say(f"{'kept' if case.kept else 'refused'}: {case.reason}")
+                    if case.kept:
+                        _keep(args, site, entry, verdicts)
+                if not proposed or all(verdict.kept for verdict in verdicts.values()):
+                    break
+        finally:
+            _keep_refused(args, site, entry, verdicts)
+
+
+def _proven(
+    proposed: "list[ProposedCase]", form: "CaseFileForm", drafts: Path, order: "ProofOrder"
+) -> "Iterator[_Verdict]":
+    """Yield what becomes of each proposal; those that fail at the first try need no proof."""
+    from pytest_autoweb.verify.proposed_cases import check_with_loader
+    from pytest_autoweb.verify.prove_cases import prove_cases
+
+    files = {case.id: drafts / f"{case.id}.yaml" for case in proposed}
+    proposed = [check_with_loader(case, form, files[case.id]) for case in proposed]
+    sound = tuple(str(files[case.id]) for case in proposed if not case.problem)
+    screened = {proof.case_id: proof for proof in _screened(order._replace(targets=sound))}
+    for number, case in enumerate(proposed, start=1):
+        _say(f"[{number}/{len(proposed)}] {case.id}: {case.fields.get('user_task', '')}")
+        proof = screened.get(case.id)
+        if not case.problem and proof is None:
+            output = order.output / case.id
+            one = order._replace(targets=(str(files[case.id]),), output=output)
+            proof = prove_cases(one, watched(output))[0]
+        yield _Verdict(case, proof)
 
 
 def _screened(order: "ProofOrder") -> "tuple[CaseProof, ...]":
@@ -212,66 +254,67 @@ def _proposed(
     proposer: "Proposer",
     seen: "list[SeenPage]",
     form: "CaseFileForm",
-    drafts: Path,
+    verdicts: Verdicts,
 ) -> "list[ProposedCase]":
-    """Return the proposals; those that are no cases were given back once to be corrected.
+    """Return proposals: the first ones, or those that were refused written again.
 
     Raises:
-        ModelError: the model cannot be asked.
+        ModelError: the model cannot be asked in the first round.
     """
     from pytest_autoweb.cases.file_formats import Unreadable
     from pytest_autoweb.errors import ModelError
-    from pytest_autoweb.verify.proposed_cases import ProposedCase, check_with_loader
+    from pytest_autoweb.verify.proposed_cases import ProposedCase
 
-    def read(raw: list[object], taken: list[str]) -> list[ProposedCase]:
-        found: list[ProposedCase] = []
-        for one in raw:
-            case = form.proposed(one, [*taken, *(other.id for other in found)])
-            found.append(check_with_loader(case, form, drafts / f"{case.id}.yaml"))
-        return found
-
-    _say(f"asking {proposer.spec.name} for up to {most} cases")
+    kept = [id_ for id_, verdict in verdicts.items() if verdict.kept]
+    refused = [one.told() for one in verdicts.values() if not one.kept]
+    what = "to correct what was refused" if refused else f"for up to {most} cases"
+    _say(f"asking {proposer.spec.name} {what}")
     try:
-        cases = read(proposer.ask(seen, form.entry, most), [])
-    except Unreadable as problem:
-        cases = [ProposedCase("reply", {}, f"the reply cannot be read: {problem.reason}")]
-    wrong = [case for case in cases if case.problem]
-    if not wrong:
-        return cases
-    for case in wrong:
-        _say(f"{case.id} is no case: {case.problem}")
-    sound = [case for case in cases if not case.problem]
-    _say(f"asking {proposer.spec.name} to correct what is no case")
-    try:
-        again = proposer.ask(seen, form.entry, most - len(sound), wrong)
+        raw = proposer.ask(seen, form.entry, most - len(kept), refused)
     except (Unreadable, ModelError) as problem:
-        _say(f"it did not: {problem}")
-        return [*sound, *wrong]
-    return [*sound, *read(again, [case.id for case in sound])]
+        if refused:
+            _say(f"it did not: {problem}")
+            return []
+        if isinstance(problem, ModelError):
+            raise
+        return [ProposedCase(UNREADABLE, {}, f"the reply cannot be read: {problem.reason}")]
+    verdicts.pop(UNREADABLE, None)
+    proposed: list[ProposedCase] = []
+    for one in raw:
+        # One that was refused may come again under its name.
+        proposed.append(form.proposed(one, [*kept, *(other.id for other in proposed)]))
+    return proposed
 
 
-def _keep(args: argparse.Namespace, site: str, entry: str, verdicts: list[_Verdict]) -> None:
-    """Write what is proven so far, and the newest of what is not if that is wanted."""
+def _keep(args: argparse.Namespace, site: str, entry: str, verdicts: Verdicts) -> None:
+    """Write what is proven so far."""
+    from pytest_autoweb.runs.saving import write_text_atomic
+    from pytest_autoweb.verify.proposed_cases import CaseFileForm
+
+    kept = [verdict.case for verdict in verdicts.values() if verdict.kept]
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    if len(kept) == 1:
+        # Nobody may have written a file of this name meanwhile.
+        args.output.touch(exist_ok=False)
+    form = CaseFileForm(site, entry, _section(args, args.output))
+    write_text_atomic(args.output, form.text(kept))
+
+
+def _keep_refused(args: argparse.Namespace, site: str, entry: str, verdicts: Verdicts) -> None:
+    """Write what is not proven in the end, if that is wanted."""
     from pytest_autoweb.report.wording import one_line
     from pytest_autoweb.runs.saving import write_text_atomic
     from pytest_autoweb.verify.proposed_cases import CaseFileForm
 
-    def form(file: Path) -> "CaseFileForm":
-        return CaseFileForm(site, entry, _section(args, file))
-
-    newest = verdicts[-1]
-    kept = [verdict.case for verdict in verdicts if verdict.kept]
-    if newest.kept:
-        args.output.parent.mkdir(parents=True, exist_ok=True)
-        if len(kept) == 1:
-            # Nobody may have written a file of this name meanwhile.
-            args.output.touch(exist_ok=False)
-        write_text_atomic(args.output, form(args.output).text(kept))
-    elif args.keep_refused:
-        args.keep_refused.mkdir(parents=True, exist_ok=True)
-        file = args.keep_refused / f"{newest.case.id}.yaml"
-        head = f"# Refused: {one_line(newest.reason)}\n"
-        write_text_atomic(file, form(file).text([newest.case], head))
+    refused = [verdict for verdict in verdicts.values() if not verdict.kept]
+    if not args.keep_refused or not refused:
+        return
+    args.keep_refused.mkdir(parents=True, exist_ok=True)
+    for verdict in refused:
+        file = args.keep_refused / f"{verdict.case.id}.yaml"
+        form = CaseFileForm(site, entry, _section(args, file))
+        head = f"# Refused: {one_line(verdict.reason)}\n"
+        write_text_atomic(file, form.text([verdict.case], head))
 
 
 def _tell(args: argparse.Namespace, proposer: "Proposer", verdicts: list[_Verdict]) -> None:

@@ -43,7 +43,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "export",
         help="write plain pytest-playwright tests from cells that passed",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("what", metavar="CELL|RUN", help="a cell, or the folder of a run")
     parser.add_argument(
@@ -62,7 +61,9 @@ def add_parser(subparsers: "Subparsers") -> None:
         action="store_true",
         help="keep a refused file as refused_NAME.py, which pytest does not collect",
     )
-    parser.add_argument("flags", nargs="*", metavar="-- FLAG", help="flags of pytest, behind `--`")
+    parser.add_argument(
+        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
+    )
     parser.set_defaults(run=run, with_variants=True)
 
 
@@ -110,7 +111,18 @@ def run(args: argparse.Namespace) -> int:
             print(f"left out {case_id}: no cell of it passed")
     for case_id, why in refused:
         print(f"refused {case_id}: {why}")
+    if any(file.target.exists() for file in files) and not args.flags:
+        _tell_of_browser(browser)
     return 1 if refused else 0
+
+
+def _tell_of_browser(browser: str) -> None:
+    """Say what plain tests need here if they were proven on a browser that they will not find."""
+    from pytest_autoweb.export.proof import browser_of_the_machine
+
+    if path := browser_of_the_machine(browser):
+        print(f"proven on {path}; plain tests start Playwright's own, which is not installed:")
+        print(f"        playwright install {browser}")
 
 
 def _named(cells: "Sequence[CellResult]", args: argparse.Namespace) -> "CellResult":
@@ -123,7 +135,10 @@ def _named(cells: "Sequence[CellResult]", args: argparse.Namespace) -> "CellResu
 
     cell = find_cell(tuple(cells), args.what, args.folder)
     if not cell.passed:
-        raise SettingsError(f"{cell.case_id} on {cell.model} is {cell.outcome}, and did not pass")
+        raise SettingsError(
+            f"{cell.case_id} on {cell.model} did not pass (it is {cell.outcome}); only cells that "
+            "passed can be exported"
+        )
     return cell
 
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _EPILOG = """\
-After a run in shards:
+Also after a run in shards, on the report that `autoweb merge-reports` made of them:
 
-  autoweb merge-reports autoweb-blobs
-  autoweb gate autoweb-report --min-pass-rate 80 --compare --compare-fail pass_rate:5%,cost:20%
+  autoweb gate autoweb-report --min-pass-rate 80
+  autoweb gate autoweb-report --compare --compare-fail pass_rate:5%,cost:20% --autosave
 
 Exit status: 0 when every gate holds, is soft or cannot be decided (no run to compare with yet);
 1 when a gate fails, or when none of a model's cells could be graded although they have checks; 4
@@ -39,9 +39,15 @@ def add_parser(subparsers: "Subparsers") -> None:
         description="Applies the gates of `pytest --autoweb-min-pass-rate` and similar flags to a "
         "run folder, and writes its report again.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    gate.add_argument("folder", nargs="?", type=Path, default=Path("autoweb-report"))
+    gate.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        default=Path("autoweb-report"),
+        metavar="RUN",
+        help="the folder of the run; default: autoweb-report",
+    )
     gate.add_argument("--min-pass-rate", metavar="PERCENT", default="", help=_help("min_pass_rate"))
     gate.add_argument(
         "--compare", metavar="RUN", nargs="?", const="latest", default="", help=_help("compare")

@@ -46,7 +46,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "heal",
         help="mend an exported test that broke, as a diff",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("test", metavar="FILE[::TEST]", help="the file, or one test of it")
     add_model_arguments(parser)
@@ -64,9 +63,16 @@ def add_parser(subparsers: "Subparsers") -> None:
         help="run the file with the project's conftest files and pytest settings; without this, "
         "it runs with pytest-playwright alone, as exported tests can",
     )
-    parser.add_argument("--browser", choices=("chromium", "firefox", "webkit"), default="chromium")
+    parser.add_argument(
+        "--browser",
+        choices=("chromium", "firefox", "webkit"),
+        default="chromium",
+        help="the browser of the tests; default: chromium",
+    )
     add_json_argument(parser)
-    parser.add_argument("flags", nargs="*", metavar="-- FLAG", help="flags of pytest, behind `--`")
+    parser.add_argument(
+        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
+    )
     parser.set_defaults(run=run)
 
 

@@ -74,7 +74,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "init",
         help="write a first case for your page, prove it, and set the project up",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_entry_arguments(parser)
     parser.add_argument("--ci", choices=tuple(_JOBS), help="also write a job for this CI")

@@ -64,16 +64,18 @@ _ABOUT = """\
 Measures how far the model of `judge` checks agrees with people. Only a judge that was measured may
 decide anything (--autoweb-judge-labels); until then it gives advice.
 
-  1. autoweb judge-labels RUN --labels labels.yaml
-     writes an entry for every judge check of the run.
-  2. A person looks at each cell in the report and fills in `human: pass` or `human: fail`.
-  3. autoweb judge-labels RUN --labels labels.yaml
-     adds the verdicts of the run's own judge and prints the agreement. With --ask-judge
-     --judge-model NAME another model judges each labelled cell from the evidence that the run kept.
-     These calls cost money; --max-cost limits it.
+  autoweb judge-labels autoweb-report --labels labels.yaml
+  autoweb judge-labels RUN --labels labels.yaml --ask-judge --judge-model openai/gpt-5-mini
+
+The first time, it writes an entry for every judge check of the run. A person looks at each cell in
+the report and fills in `human: pass` or `human: fail`. The next time, it adds the verdicts of the
+run's own judge and prints the agreement. With --ask-judge another model judges each labelled cell
+from the evidence that the run kept. These calls cost money; --max-cost limits it.
 
 Entries of other runs stay in the file, so that it can grow. The measurement needs at least 20
 labels with a verdict of the judge, among them 5 human passes and 5 human fails.
+
+Exit status: 0 written or measured; 4 invalid input, or a run without `judge` checks.
 """
 
 
@@ -83,7 +85,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "judge-labels",
         help="measure how far a judging model agrees with people",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of a run")
     parser.add_argument(

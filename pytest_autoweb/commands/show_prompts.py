@@ -54,19 +54,19 @@ def add_parser(subparsers: "Subparsers") -> None:
         "prompts",
         help="print what a model would be sent for a case",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     show = actions.add_parser(
         "show",
         help="print the first prompts of a case for a model",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     show.add_argument("case", metavar="CASE", help="a case file, or FILE::ID for one of its cases")
     show.add_argument("model", metavar="MODEL", help="a model, as for --autoweb-models")
     add_json_argument(show)
-    show.add_argument("flags", nargs="*", metavar="-- FLAG", help="flags of pytest, behind `--`")
+    show.add_argument(
+        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
+    )
     parser.set_defaults(run=run)
 
 

@@ -15,9 +15,15 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
-_EPILOG = """\
+_ABOUT = """\
+Builds index.html, report.json and summary.md from the cells on disk, and opens the report in a
+browser. This also works after a run that was killed. With --json it prints the paths, the summary
+and a few facts of each cell, and opens nothing.
+
   autoweb show-report autoweb-report --no-open
   autoweb show-report --json | jq '.cells[] | select(.outcome == "failed")'
+
+Exit status: 0 the report is written, whatever it says; 4 it is no run folder.
 """
 
 
@@ -26,13 +32,16 @@ def add_parser(subparsers: "Subparsers") -> None:
     show = subparsers.add_parser(
         "show-report",
         help="write the report of a run folder again, and open it",
-        description="Builds index.html, report.json and summary.md from the cells on disk. This "
-        "also works after a run that was killed. With --json it prints the paths, the summary "
-        "and a few facts of each cell, and opens nothing.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=_ABOUT,
     )
-    show.add_argument("folder", nargs="?", type=Path, default=Path("autoweb-report"))
+    show.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        default=Path("autoweb-report"),
+        metavar="RUN",
+        help="the folder of the run; default: autoweb-report",
+    )
     show.add_argument("--no-open", action="store_true", help="only print where the report is")
     add_json_argument(show)
     show.set_defaults(run=run, with_variants=True)

@@ -28,6 +28,24 @@ _EPILOG = """\
 A run can be written any number of times: its rows are made from its folder and replace the old
 ones. Without --store, the URL comes from the environment variable AUTOWEB_STORE, which keeps a
 password out of the list of processes; the default is sqlite:///.autoweb/store.db.
+
+Exit status: 0 done; 4 invalid input, or a run or a store that cannot be read.
+"""
+_SYNC = """\
+Writes runs into the store. A run that is there already is written again, from its folder.
+
+  autoweb store sync
+  autoweb store sync autoweb-report --store sqlite:///runs.db
+
+Exit status: 0 all were written; 4 one cannot be read, or the store cannot be written.
+"""
+_PRUNE = """\
+Removes old runs from the store. Their folders stay, so that `sync` can bring them back.
+
+  autoweb store prune --older-than 90d
+  autoweb store prune --older-than 12w --store sqlite:///runs.db
+
+Exit status: 0 done, even if there was none; 4 invalid input, or a store that cannot be written.
 """
 
 
@@ -38,10 +56,9 @@ def add_parser(subparsers: "Subparsers") -> None:
         help="write runs into a database, or remove old ones from it",
         description="Keeps runs in SQLite or Postgres, for `autoweb dashboard` and for queries.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = store.add_subparsers(dest="action", required=True, metavar="ACTION")
-    sync = actions.add_parser("sync", help="write runs, or write them again")
+    sync = actions.add_parser("sync", help="write runs, or write them again", description=_SYNC)
     sync.add_argument(
         "runs",
         nargs="*",
@@ -50,7 +67,9 @@ def add_parser(subparsers: "Subparsers") -> None:
         help=f"run folders (default: {_REPORT} and earlier runs, renamed to {_REPORT}.*)",
     )
     sync.set_defaults(run=run_sync)
-    prune = actions.add_parser("prune", help="remove old runs, but not their folders")
+    prune = actions.add_parser(
+        "prune", help="remove old runs, but not their folders", description=_PRUNE
+    )
     prune.add_argument(
         "--older-than", required=True, metavar="AGE", help="days or weeks since the run: 90d, 12w"
     )

@@ -40,7 +40,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "trace",
         help="open Playwright's trace of a cell",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_cell_arguments(parser)
     parser.add_argument(

@@ -64,6 +64,12 @@ run is only read; a new run folder with its own report is written.
 
 Checks that need the live page or its server (js, http, sql, file, python) keep their recorded
 verdict while they are unchanged; a changed one is undecided, and its cell is at best ungraded.
+
+  autoweb verify autoweb-report
+  autoweb verify autoweb-report --cases cases/shop.yaml --changed-only --fail-on-change
+
+Exit status: 0 judged; 1 with --fail-on-change, an outcome changed, or with --controls, a control
+does not hold; 4 invalid input.
 """
 
 
@@ -73,7 +79,6 @@ def add_parser(subparsers: "Subparsers") -> None:
         "verify",
         help="judge a saved run again, offline",
         description=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verify.add_argument("folder", type=Path, metavar="RUN", help="the folder of the run")
     verify.add_argument(

@@ -217,7 +217,7 @@ def _of_model(message: str) -> Classification:
     if cause in _BY_CAUSE and not (cause == "rate_limit" and "too large" in message):
         return _found((_BY_CAUSE[cause], "llm_error"), "class", cause)
     if told := failure_words.find_of_service(message):
-        return _found((told[0], "llm_error"), "keyword", told[1])
+        return _found((told.type, "llm_error"), "keyword", told.words)
     words = _of_words(message, None)
     if words.type != "UNKNOWN":
         return words.model_copy(update={"web_kind": "llm_error"})
@@ -242,7 +242,8 @@ def _of_words(message: str, kind: FailureKind | None) -> Classification:
         if kind == "sandbox":
             return _found(("PERMISSION_ERROR", "refused"), "kind", kind)
         return Classification(type="UNKNOWN", by="none")
-    return _found((found[0], web_kind), "keyword", found[1])
+    read = _found((found.type, web_kind), "keyword", found.words)
+    return read.model_copy(update={"clear": found.clear})
 
 
 def _found(rule: _Rule, by: Any, matched: str | None) -> Classification:
@@ -288,7 +289,8 @@ def cause_of(failure: Failure | None, findings: Sequence[Finding]) -> Classifica
             return _by_evidence("VALIDATION_ERROR", kind, finding)
     for finding in said:
         if (words := failure_words.find(finding.fact)) is not None:
-            return _by_evidence(words[0], kind, finding)
+            told = _by_evidence(words.type, kind, finding)
+            return told.model_copy(update={"clear": words.clear})
     silent = next((finding for finding in findings if finding.code == "no_answer"), None)
     if silent is not None and not statuses:
         return _by_evidence("SERVICE_UNAVAILABLE", kind, silent)
@@ -304,7 +306,7 @@ def _by_rule_told(said: Sequence[Finding], kind: object) -> Classification | Non
     """
     for finding in said:
         words = failure_words.find(finding.fact)
-        if words is not None and words[0] == "BUSINESS_ERROR":
+        if words is not None and words.type == "BUSINESS_ERROR":
             return _by_evidence("BUSINESS_ERROR", kind, finding)
     return None
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_autoweb.results.correction import FailureType
 
@@ -22,6 +23,19 @@ _OVERRULES = 0.6
 """By how much another type must be more probable before it overrules the lists."""
 _ALONE = 0.35
 """How probable a type must be where no list knows the message."""
+_CLEAR = 0.8
+"""How probable the type of a list must be by the weights too, for its phrase to be clear."""
+
+
+class WordsFound(NamedTuple):
+    """What a message says, by its words."""
+
+    type: FailureType
+    """The type of the failure."""
+    words: str
+    """The words that decided."""
+    clear: bool = True
+    """False if they only lean to this type."""
 
 
 def parts_of(message: str, chinese: bool) -> set[str]:
@@ -43,21 +57,19 @@ def parts_of(message: str, chinese: bool) -> set[str]:
     return parts
 
 
-def weigh(
-    message: str, chinese: bool, listed: tuple[FailureType, str] | None
-) -> tuple[FailureType, str] | None:
+def weigh(message: str, chinese: bool, listed: WordsFound | None) -> WordsFound | None:
     """Return the type of a message and what decided, given what the lists found.
 
     Args:
         message: what was said; Chinese in simplified characters.
         chinese: whether it is Chinese.
-        listed: the type that the lists of words found, with these words, or None.
+        listed: what the lists of words found, or None.
 
     Returns:
         None if neither the lists nor the weights know the message for a failure.
     """
     if len(message) > _LONGEST:
-        return listed
+        return listed and listed._replace(clear=False)
     types, bias, weights = _learnt()
     known = sorted(part for part in parts_of(message, chinese) if part in weights)
     if not known:
@@ -68,13 +80,14 @@ def weigh(
     best = max(allowed, key=lambda at: shares[at])
     if listed is not None:
         # A phrase that is most of what was said leaves no doubt.
-        clear = len(listed[1]) >= len(message) / 2
-        if clear or shares[best] < shares[types.index(listed[0])] + _OVERRULES:
-            return listed
+        most = len(listed.words) >= len(message) / 2
+        own = shares[types.index(listed.type)]
+        if most or shares[best] < own + _OVERRULES:
+            return listed._replace(clear=most or own >= _CLEAR)
     elif types[best] == "UNKNOWN" or shares[best] < _ALONE:
         return None
     decided = max(known, key=lambda part: weights[part][best])
-    return types[best], decided.strip("<>^ ")
+    return WordsFound(types[best], decided.strip("<>^ "), clear=False)
 
 
 def _shares(bias: Sequence[float], weights: Sequence[Sequence[int]]) -> list[float]:

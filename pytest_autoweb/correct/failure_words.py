@@ -9,7 +9,8 @@ lists were written.
 import re
 from collections.abc import Sequence
 
-from pytest_autoweb.correct import european_words, failure_weights
+from pytest_autoweb.correct import european_words, failure_families, failure_weights
+from pytest_autoweb.correct.failure_weights import WordsFound
 from pytest_autoweb.results.correction import FailureType
 
 _SERVICES: tuple[tuple[FailureType, str], ...] = (
@@ -507,13 +508,16 @@ _TABLES: dict[str, Sequence[tuple[FailureType, str]]] = {
 }
 
 
-def find_of_service(message: str) -> tuple[FailureType, str] | None:
+def find_of_service(message: str) -> WordsFound | None:
     """Return the same as `find`, but for a message of a model service."""
     return _first(message, _SERVICES)
 
 
-def find(message: str) -> tuple[FailureType, str] | None:
+def find(message: str) -> WordsFound | None:
     """Return the first type whose words occur, and these words; None if there is none.
+
+    What a message says in any application is clear. Other words are if they are most of the
+    message, or if what they weigh agrees.
 
     The words of the message's own language are looked for first, because some words mean something
     else in another one; then those of English and Chinese, then those of the other languages.
@@ -524,6 +528,10 @@ def find(message: str) -> tuple[FailureType, str] | None:
     own = "chinese" if _HAN.search(message) else european_words.language_of(message)
     if own == "chinese":
         message = of_mainland(message)
+    if re.fullmatch(failure_families.SAYS_NOTHING, message, re.IGNORECASE):
+        return None
+    if told := _first(message, failure_families.TABLES[own]):
+        return told
     tables = (_TABLES[name] for name in dict.fromkeys((own, *_TABLES)))
     listed = next((hit for table in tables if (hit := _first(message, table))), None)
     return failure_weights.weigh(message, own == "chinese", listed)
@@ -537,12 +545,10 @@ def of_mainland(message: str) -> str:
     return message
 
 
-def _first(
-    message: str, table: Sequence[tuple[FailureType, str]]
-) -> tuple[FailureType, str] | None:
+def _first(message: str, table: Sequence[tuple[FailureType, str]]) -> WordsFound | None:
     # The patterns are compiled, and kept by `re`, only when a message is looked at: all of them
     # together take a tenth of a second, and most sessions need none.
     for failure_type, words in table:
         if hit := re.search(words, message, re.IGNORECASE):
-            return failure_type, hit[0]
+            return WordsFound(failure_type, hit[0])
     return None

@@ -1,4 +1,4 @@
-"""Asks a model for the type of a failure that no rule recognises, once the cell has ended.
+"""Asks a model for the type of a failure of which no rule speaks clearly, after its cell has ended.
 
 A cell's retries never see its answer, so it cannot change an outcome.
 """
@@ -54,16 +54,18 @@ class NamingModel:
         self._known: dict[str, FailureType] = {}
 
     def named(self, attempt: Attempt, cell: AskedCell) -> Attempt:
-        """Return the attempt with the type that the model gives, if the rules found none."""
+        """Return the attempt with the type that the model gives, if the rules have no clear one."""
         found, said = attempt.classification, _said(attempt)
-        if found is None or found.type != "UNKNOWN" or not said:
+        if found is None or (found.clear and found.type != "UNKNOWN") or not said:
             return attempt
         if said not in self._known:
             attempt = self._ask(attempt, said, cell)
         given = self._known.get(said, "UNKNOWN")
         if given == "UNKNOWN":
             return attempt
-        own = Classification(type=given, web_kind=found.web_kind, by="model")
+        own = Classification(
+            type=given, web_kind=found.web_kind, by="model", clear=False, ruled=found.type
+        )
         return attempt.model_copy(update={"classification": own})
 
     def _ask(self, attempt: Attempt, said: str, cell: AskedCell) -> Attempt:

@@ -5,9 +5,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.options import MAX_RETRIES
 from pytest_autoweb.results import Attempt
 from pytest_autoweb.results.correction import Classification, FailureType, WebKind
+from pytest_autoweb.settings import MAX_RETRIES
 
 MAX_ALTERNATIVES = 3
 ASK_FIRST: frozenset[FailureType] = frozenset({"PERMISSION_ERROR", "BUSINESS_ERROR"})

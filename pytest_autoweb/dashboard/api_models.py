@@ -141,8 +141,8 @@ class DashboardAnswer(Shape):
     failed_cells: Count
     """The number of cells with a cause of failure, broken ones included, without controls."""
     top_failure_causes: list[FailureCauseCount]
-    """Causes: why cells failed, according to what page and server said. They are those of
-    `failureTypes` of runs and trends."""
+    """Causes: why cells failed, with corrections according to what page and server said. They are
+    those of `failureTypes` of runs and trends."""
     tool_reliability_ranking: list[ToolStats]
     """The ten most reliable tools over all days, by the lower end of their interval."""
 

@@ -30,6 +30,8 @@ class Watch:
         self._redact = redact
         self._console: deque[str] = deque(maxlen=_LINES)
         self._requests: deque[str] = deque(maxlen=_LINES)
+        self._new_console: deque[str] = deque(maxlen=_LINES)
+        self._new_requests: deque[str] = deque(maxlen=_LINES)
         self._events = 0
         self.crashed = False
         """Whether the process that shows the page died."""
@@ -45,6 +47,13 @@ class Watch:
     def failed_requests(self) -> tuple[str, ...]:
         """Return requests that failed or were answered with 400 or more, oldest first."""
         return tuple(self._requests)
+
+    def news(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what came to `console` and to `failed_requests` since the last call."""
+        news = tuple(self._new_console), tuple(self._new_requests)
+        self._new_console.clear()
+        self._new_requests.clear()
+        return news
 
     def _attach(self, page: Page) -> None:
         page.on("console", self._on_console)
@@ -79,7 +88,9 @@ class Watch:
         if self._events < _EVENTS:
             # Secrets are removed before the text is cut, because half a secret is not recognised.
             # What is far too long is cut first: the rest of it is not shown in any case.
-            lines.append(self._redact(text[:_LONGEST])[:_LINE_CHARS])
+            line = self._redact(text[:_LONGEST])[:_LINE_CHARS]
+            lines.append(line)
+            (self._new_console if lines is self._console else self._new_requests).append(line)
 
 
 def take_scene(

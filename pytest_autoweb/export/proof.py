@@ -59,6 +59,9 @@ FAILED = "it failed"
 _SAID = {"failed": FAILED, "error": "it could not be set up", "skipped": "it was skipped"}
 
 
+_NTH = {1: "first", 2: "second", 3: "third"}
+
+
 @dataclass(frozen=True, slots=True)
 class TestRun:
     """What became of the tests of one session."""
@@ -130,7 +133,9 @@ class Prover:
             for test, outcome in run.outcomes.items():
                 if outcome != "passed" and test not in refused:
                     why = run.said.get(test, "") or outcome
-                    refused[test] = f"{_SAID[outcome]} the {number}. time it ran: {why}"
+                    refused[test] = (
+                        f"{_SAID[outcome]} when it was run for the {_NTH[number]} time: {why}"
+                    )
             if len(refused) == len(run.outcomes):
                 return refused
         for test, outcome in self._run(name, idle, only).outcomes.items():
@@ -206,6 +211,11 @@ def _launch_args(browser: str) -> dict[str, Any]:
         executable = playwright.chromium.executable_path
     found = launch_args({}, playwright_executable=executable, own_sandbox=False)
     return json.loads(json.dumps(found))  # type: ignore[no-any-return]
+
+
+def browser_of_the_machine(browser: str) -> str:
+    """Return the path of the browser that proofs run on if it is not Playwright's own, else ""."""
+    return str(_launch_args(browser).get("executable_path", ""))
 
 
 def _read(results: Path) -> TestRun:

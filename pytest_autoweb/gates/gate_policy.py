@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, get_args
 from pydantic import ConfigDict, Field, ValidationError
 
 from pytest_autoweb.errors import SettingsError, near_miss
-from pytest_autoweb.options import Settings
+from pytest_autoweb.settings import Settings
 from pytest_autoweb.specs import Documented
 
 TABLE = "tool.autoweb.groups"

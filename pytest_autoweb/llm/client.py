@@ -160,6 +160,7 @@ def ask_once(
         prompt=redact("\n\n".join(f"[{m.role}]\n{m.content}" for m in request.messages)),
         reply=redact(call.text),
         usage=call.usage,
+        model=request.model,
         model_served=call.served,
         error=redact(outcome.detail) if isinstance(outcome, ModelError) else None,
         cause=outcome.cause if isinstance(outcome, ModelError) else "",

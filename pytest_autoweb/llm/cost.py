@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,20 @@ def token_bound(spec: ModelSpec, request: Request) -> TokenBound:
 
 # Sums of floats are compared, so a rounding error must not refuse the last affordable call.
 _ROUNDING = 1e-12
-LEDGER = "spent.json"
-"""File in the session's folder from which a restarted gateway reads what was already spent."""
+LEDGER_FILE = "spent.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The file from which a gateway that is started again for the same run reads what was spent."""
+
+    folder: Path
+    run: str = ""
+    """The id of the run, whose file alone is read; without one any is."""
+    session: str = ""
+    """The name of the session, in which calls that were refused are counted."""
+    spent: float = 0.0
+    """US dollars that were spent before, if the file does not know of them."""
 
 
 class Reservation:
@@ -99,22 +112,28 @@ class Reservation:
 
 
 class CostBudget:
-    """The cost of all live calls of a session, counted over all its processes.
+    """The cost of all live calls of a run, counted over all its processes.
 
     With a cap, a call that might exceed it is refused. The sums are kept in a file; money that was
     reserved when a gateway died counts as spent, because the call may have been billed.
+
+    Args:
+        cap: the most US dollars; None if there is no limit.
+        allow_unpriced: let models without a known price run, uncounted.
+        ledger: where the sums are kept.
     """
 
     def __init__(
-        self, cap: float | None = None, *, allow_unpriced: bool = False, folder: Path
+        self, cap: float | None = None, *, allow_unpriced: bool = False, ledger: Ledger
     ) -> None:
-        self.cap = cap
-        self._allow_unpriced, self._file = allow_unpriced, folder / LEDGER
+        self.cap, self._ledger = cap, ledger
+        self._allow_unpriced, self._file = allow_unpriced, ledger.folder / LEDGER_FILE
         self._changed = threading.Condition()
-        saved = _read(self._file)
-        self._spent = saved.get("spent", 0.0) + saved.get("reserved", 0.0)
+        saved = _read(ledger.folder, ledger.run)
+        self._spent = max(ledger.spent, _sum(saved))
         self._reserved = 0.0
-        self._refused = int(saved.get("refused", 0))
+        same = saved.get("session", "") == ledger.session
+        self._refused = int(saved.get("refused", 0)) if same else 0
 
     @property
     def sums(self) -> tuple[float, float, int]:
@@ -173,9 +192,15 @@ class CostBudget:
         return ModelError("budget", model, detail)
 
     def _save(self) -> None:
-        if self.cap is None:
+        if self.cap is None and not self._ledger.run:
             return
-        sums = {"spent": self._spent, "reserved": self._reserved, "refused": self._refused}
+        sums = {
+            "run": self._ledger.run,
+            "session": self._ledger.session,
+            "spent": self._spent,
+            "reserved": self._reserved,
+            "refused": self._refused,
+        }
         # Replaced in one step: a gateway killed while writing must leave a readable file.
         draft = self._file.with_suffix(".new")
         draft.parent.mkdir(parents=True, exist_ok=True)
@@ -191,9 +216,24 @@ def price_advice(name: str) -> str:
     )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_ledger(folder: Path, run: str = "") -> float | None:
+    """Return the US dollars that were spent, or that may have been; None if nobody knows.
+
+    Args:
+        folder: the folder of the file.
+        run: the id of the run, whose file alone is read; without one any is.
+    """
+    saved = _read(folder, run)
+    return _sum(saved) if saved else None
+
+
+def _read(folder: Path, run: str) -> dict[str, Any]:
     try:
-        saved: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        saved: dict[str, Any] = json.loads((folder / LEDGER_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return {}
-    return saved
+    return saved if not run or saved.get("run") == run else {}
+
+
+def _sum(saved: dict[str, Any]) -> float:
+    return float(saved.get("spent", 0.0)) + float(saved.get("reserved", 0.0))

@@ -20,7 +20,7 @@ from pytest_autoweb.errors import CassetteMiss, ModelError
 from pytest_autoweb.llm.cassettes import RecordMode
 from pytest_autoweb.llm.child_process import StartFailed, start_owned, stop_owned
 from pytest_autoweb.llm.client import Reply, Request
-from pytest_autoweb.llm.cost import Price
+from pytest_autoweb.llm.cost import Ledger, Price
 from pytest_autoweb.llm.gateway_messages import (
     Acknowledgement,
     CallFailed,
@@ -76,6 +76,7 @@ def start_gateway(
     lasting: bool = False,
     max_cost: float | None = None,
     allow_unpriced: bool = False,
+    ledger: Ledger | None = None,
 ) -> GatewayAddress:
     """Start a gateway process; it imports litellm only at the first live call.
 
@@ -90,6 +91,7 @@ def start_gateway(
         lasting: let it outlive the process that starts it, though not its owner.
         max_cost: limit in US dollars on what its live calls may cost together.
         allow_unpriced: with `max_cost`, let models without a known price run, uncounted.
+        ledger: where it is kept what was spent; by default in `run_dir`.
 
     Raises:
         ModelError: the process did not start.
@@ -107,6 +109,7 @@ def start_gateway(
         lasting=lasting,
         max_cost=max_cost,
         allow_unpriced=allow_unpriced,
+        ledger=ledger,
     )
     try:
         process, answer = start_owned(

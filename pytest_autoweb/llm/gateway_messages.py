@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_autoweb.errors import ModelCause
 from pytest_autoweb.llm.cassettes import RecordMode
-from pytest_autoweb.llm.cost import Price
+from pytest_autoweb.llm.cost import Ledger, Price
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import Usage
 
@@ -36,6 +36,8 @@ class StartConfig(_Body):
     """Whether the gateway may outlive the process that started it, though not its owner."""
     max_cost: float | None = None
     allow_unpriced: bool = False
+    ledger: Ledger | None = None
+    """Where it is kept what was spent; in `run_dir` if there is none."""
 
     def models(self) -> dict[str, ModelSpec]:
         """Return the specs with their defaults filled in."""

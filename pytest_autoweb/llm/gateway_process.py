@@ -19,7 +19,7 @@ from pytest_autoweb.llm.call_limits import CircuitBreaker
 from pytest_autoweb.llm.cassettes import CassetteStore, ReplySource
 from pytest_autoweb.llm.child_process import answer_owner, die_with_owner, read_config
 from pytest_autoweb.llm.client import Reply, Request
-from pytest_autoweb.llm.cost import CostBudget, Price, Reservation, token_bound
+from pytest_autoweb.llm.cost import CostBudget, Ledger, Price, Reservation, token_bound
 from pytest_autoweb.llm.engine_pool import SLOTS, EnginePool, engine_problem, engine_version
 from pytest_autoweb.llm.gateway_messages import (
     LARGEST_BODY,
@@ -62,7 +62,9 @@ class GatewayService:
         self._breaker = CircuitBreaker()
         self._engines = EnginePool(config.run_dir, os.environ)
         self._budget = CostBudget(
-            config.max_cost, allow_unpriced=config.allow_unpriced, folder=config.run_dir
+            config.max_cost,
+            allow_unpriced=config.allow_unpriced,
+            ledger=config.ledger or Ledger(config.run_dir),
         )
         self._lock = threading.Lock()
         self._specs: dict[str, ModelSpec] = {}

@@ -14,10 +14,11 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, cast
 
-from pytest_autoweb.errors import ModelCause, ModelError
+from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm import openai_api
 from pytest_autoweb.llm.call_limits import (
     LONGEST_WAIT_S,
@@ -34,127 +35,17 @@ from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
 from pytest_autoweb.llm.model_registry import installed_litellm, is_listed
 from pytest_autoweb.llm.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec
 from pytest_autoweb.llm.request_arguments import request_arguments
+from pytest_autoweb.llm.service_errors import (
+    cause_of,
+    describe,
+    is_transient,
+    may_be_billed,
+    status_of,
+    words_of,
+)
 from pytest_autoweb.results import Usage
 
 # Late imports: litellm takes seconds to load, and servers of one's own are called without it.
-
-_CAUSES: tuple[tuple[str, ModelCause], ...] = (
-    # Names of litellm's exceptions, looked up along the class hierarchy; first match wins.
-    ("ContextWindowExceededError", "context_window"),
-    ("ContentPolicyViolationError", "refusal"),
-    ("CallOverdue", "timeout"),
-    ("Timeout", "timeout"),
-    ("APITimeoutError", "timeout"),
-    ("TimeoutError", "timeout"),
-    ("RateLimitError", "rate_limit"),
-    ("AuthenticationError", "auth"),
-    ("PermissionDeniedError", "auth"),
-    ("APIResponseValidationError", "parse"),
-)
-# Servers with an OpenAI-compatible interface often name these causes only in their message.
-_PATTERNS: tuple[tuple[re.Pattern[str], ModelCause], ...] = (
-    (
-        re.compile(
-            r"context[ _](?:length|window|size)|maximum context|prompt is too long"
-            r"|too many tokens|exceed_context",
-            re.IGNORECASE,
-        ),
-        "context_window",
-    ),
-    (
-        re.compile(r"content[_ ](?:policy|filter)|safety system|responsible_?ai", re.IGNORECASE),
-        "refusal",
-    ),
-)
-# Some libraries report a missing key as a general error.
-_NO_KEY = re.compile(
-    r"missing credentials|api[_ ]key client option|no api[_ ]key"
-    r"|api[_ ]key is (?:missing|required)",
-    re.IGNORECASE,
-)
-_GARBLED = re.compile(
-    r"Received response - <APIResponse \[2|Empty or invalid response|is not a list"
-    r"|Expecting (?:value|property|',')|Unterminated string|JSONDecodeError|Extra data:"
-)
-_GARBLED_TYPES = (LookupError, TypeError, AttributeError, ValueError)
-_STATUS_CAUSES: Mapping[int, ModelCause] = {
-    401: "auth",
-    403: "auth",
-    408: "timeout",
-    413: "context_window",
-    429: "rate_limit",
-    504: "timeout",
-}
-
-
-def cause_of(error: Exception) -> ModelCause:
-    """Return why the call failed, as a cause that the report knows."""
-    names = {base.__name__ for base in type(error).__mro__}
-    for name, cause in _CAUSES:
-        if name in names:
-            return cause
-    text = str(error)
-    status = _status(error)
-    if _NO_KEY.search(text):
-        return "auth"
-    # A malformed reply surfaces as an ordinary Python error inside litellm's parsing code.
-    if (status is None and isinstance(error, _GARBLED_TYPES)) or _GARBLED.search(text):
-        return "parse"
-    if status is not None and status in _STATUS_CAUSES:
-        return _STATUS_CAUSES[status]
-    if status is not None and 400 <= status < 500:
-        # The provider's own words are often only in the error that litellm wrapped.
-        body = f"{text} {error.__cause__!r}"
-        for pattern, cause in _PATTERNS:
-            if pattern.search(body):
-                return cause
-    return "unavailable"
-
-
-def is_transient(error: Exception) -> bool:
-    """Tell whether the same call may succeed when it is tried again shortly."""
-    cause = cause_of(error)
-    if cause in ("rate_limit", "timeout"):
-        return True
-    return cause == "unavailable" and (_status(error) or 0) >= 500
-
-
-def may_be_billed(error: Exception) -> bool:
-    """Tell whether the service may charge for a call that gave no usable reply."""
-    return cause_of(error) in ("timeout", "parse")
-
-
-def _status(error: Exception) -> int | None:
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) else None
-
-
-def describe(error: Exception, cause: ModelCause, tries: int, *, limit_s: float | None) -> str:
-    """Return the provider's own message without the prefixes that libraries add.
-
-    Args:
-        error: the failure of the last try.
-        cause: its cause.
-        tries: the number of tries.
-        limit_s: the time limit of the call if it was reached, else None.
-    """
-    text = re.sub(r"^(?:litellm\.)?(?:\w+(?:Error|Timeout): )+", "", _words(error))
-    text = re.sub(r"^\w+Exception - ", "", text).split("\nTraceback")[0]
-    text = " ".join(text.split())[:600] or type(error).__name__
-    if cause == "timeout":
-        text = f"no reply in time ({text})"
-        if limit_s is not None:
-            text = (
-                f"no reply in time: a call may take {limit_s:g} s until the last byte of its "
-                "reply (`timeout` in the model's settings)"
-            )
-    return f"{text} (after {tries} tries)" if tries > 1 else text
-
-
-def _words(error: Exception) -> str:
-    # litellm raises some errors without a text, and with their words in an attribute.
-    return str(error).strip() or str(getattr(error, "message", "") or "").strip()
-
 
 # Prompt tokens above which litellm's table may list higher prices.
 _LONG_PROMPT = 100_000
@@ -308,6 +199,10 @@ class LiteLLMClient:
                 "provider/model, e.g. openai/gpt-5-mini, ollama_chat/qwen3:8b or, for a server of "
                 "your own, openai/NAME with api_base in the model's settings"
             )
+        if provider.startswith(_GOOGLE) and _lacks("google.auth"):
+            return f"provider {provider} needs google-auth: pip install 'google-auth[requests]'"
+        if provider in _AWS and _lacks("boto3"):
+            return _NO_BOTO.format(provider)
         own_server = target.api_base and provider != _AZURE
         if target.api_key or own_server or provider in OLLAMA_PROVIDERS:
             return None
@@ -450,6 +345,16 @@ def _lacking_in_azure(lacking: list[str], target: Endpoint) -> list[str]:
 
 _AWS = frozenset({"bedrock", "sagemaker"})
 _AWS_TOKEN = "AWS_BEARER_TOKEN_BEDROCK"
+_NO_BOTO = "provider {} needs boto3: pip install boto3"
+_GOOGLE = "vertex_ai"
+
+
+def _lacks(module: str) -> bool:
+    """Tell whether a package is missing that litellm imports at the first call."""
+    try:
+        return find_spec(module) is None
+    except ModuleNotFoundError:  # the package around it
+        return True
 
 
 def _aws_problem(provider: str) -> str | None:
@@ -464,7 +369,7 @@ def _aws_problem(provider: str) -> str | None:
     try:
         found = BaseAWSLLM().get_credentials()
     except ImportError:
-        return f"provider {provider} needs boto3: pip install boto3"
+        return _NO_BOTO.format(provider)
     except Exception as error:  # boto3 has many, for unknown profiles and refused roles
         return f"provider {provider} gets no credentials: {type(error).__name__}: {error}"
     if found is not None:
@@ -505,10 +410,10 @@ def _refused_argument(
         spec: the settings, where a user may have asked for this argument.
         arguments: what the call was made with.
     """
-    if _was_sent(error) and _status(error) not in (400, 422):
+    if _was_sent(error) and status_of(error) not in (400, 422):
         return None
     for name, setting, words in _DISPENSABLE:
-        if name in arguments and not spec.is_set(setting) and words.search(_words(error)):
+        if name in arguments and not spec.is_set(setting) and words.search(words_of(error)):
             return name
     return None
 

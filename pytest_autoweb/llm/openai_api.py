@@ -8,24 +8,31 @@ Some servers report an error with status 200, and some send the text of a reply 
 number. Both are brought into the form that the API promises, here and in `tidying_client`.
 """
 
-import http.client
 import json
 import os
 import re
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
-from email.message import Message
+from functools import cache
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from pytest_autoweb.llm.model_spec import Endpoint
+
+# Late imports: test processes load this module, but only the gateway calls a server.
+
+if TYPE_CHECKING:
+    import urllib3
 
 OPENAI = "https://api.openai.com/v1"
 PREFIX = "openai/"
 LARGEST_REPLY = 32 * 1024 * 1024
 """A longer body is refused, because nothing that a model says is as long."""
 _KEY = "OPENAI_API_KEY"
+_KEPT = 64
+"""The most connections to one server that stay open between calls."""
+_FIRST_REFUSAL = 300
 # What a reasoning model puts before its reply if its server does not take it apart.
 _THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>(.*?)</think(?:ing)?>", re.DOTALL)
 
@@ -48,7 +55,7 @@ class ServerRefused(Exception):
         headers: the headers of the answer.
     """
 
-    def __init__(self, message: str, status: int, headers: Message) -> None:
+    def __init__(self, message: str, status: int, headers: Mapping[str, str]) -> None:
         super().__init__(message)
         self.status_code, self.headers = status, headers
 
@@ -151,13 +158,19 @@ def _input(content: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
     ]
 
 
+class _Posted(NamedTuple):
+    url: str
+    body: bytes
+    headers: dict[str, str]
+
+
 def _posted(
     path: str, body: Mapping[str, Any], api_base: str | None, api_key: str | None
-) -> urllib.request.Request:
-    return urllib.request.Request(
+) -> _Posted:
+    return _Posted(
         f"{(api_base or default_base()).rstrip('/')}/{path}",
-        data=json.dumps(body).encode(),
-        headers={
+        json.dumps(body).encode(),
+        {
             "Content-Type": "application/json",
             "Accept": "application/json",
             "Authorization": f"Bearer {api_key or os.environ.get(_KEY, '')}",
@@ -193,45 +206,78 @@ def default_base() -> str:
     return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: it would carry the key to another server, and lose the body."""
-
-    def redirect_request(self, *_: Any) -> None:
-        """Leave the answer as it is, which is then an error."""
-
-
-_OPENER = urllib.request.build_opener(_NoRedirect)
+def _proxy_of(url: str) -> str:
+    """Return the proxy that the environment names for a URL; empty if there is none."""
+    parts = urlsplit(url)
+    return "" if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme, "")
 
 
-def _sent(request: urllib.request.Request, timeout: float) -> tuple[Any, Message]:
+@cache
+def _connections(proxy: str) -> "urllib3.PoolManager":
+    """Return the connections that are kept open: each new one to a service costs a handshake."""
+    import urllib3
+
+    if not proxy:
+        return urllib3.PoolManager(maxsize=_KEPT)
+    parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    headers = urllib3.make_headers(proxy_basic_auth=login) if parts.username else None
+    return urllib3.ProxyManager(parts.geturl(), maxsize=_KEPT, proxy_headers=headers)
+
+
+def _sent(posted: _Posted, timeout: float) -> tuple[Any, Mapping[str, str]]:
     """Return the JSON that the server answers, and its headers.
 
     Raises:
         ServerRefused: see `completion`; so do the others.
     """
+    from urllib3 import exceptions
+
     try:
-        with _OPENER.open(request, timeout=timeout) as answer:
-            headers, content = answer.headers, answer.read(LARGEST_REPLY + 1)
-    except urllib.error.HTTPError as error:
-        with error:
-            content = error.read(LARGEST_REPLY)
-        raise ServerRefused(_words(content, error), error.code, error.headers) from None
-    except urllib.error.URLError as error:
-        # Its own words only wrap those of the connection.
-        reason = error.reason
-        raise (reason if isinstance(reason, OSError) else OSError(str(reason))) from None
-    except http.client.HTTPException as error:
-        raise OSError(f"the server broke off: {type(error).__name__}: {error}") from None
+        # A redirect would carry the key to another server; trying again is the caller's decision.
+        answer = _connections(_proxy_of(posted.url)).request(
+            "POST",
+            posted.url,
+            body=posted.body,
+            headers=posted.headers,
+            timeout=timeout,
+            retries=False,
+            redirect=False,
+            preload_content=False,
+        )
+        content = answer.read(LARGEST_REPLY + 1)
+        # Only a connection whose answer was read to its end can be used again.
+        (answer.release_conn if len(content) <= LARGEST_REPLY else answer.close)()
+    except exceptions.HTTPError as error:
+        raise _plain_error(error) from None
+    if answer.status >= _FIRST_REFUSAL:
+        raise ServerRefused(_words(content, answer), answer.status, answer.headers)
     if len(content) > LARGEST_REPLY:
         raise ValueError(f"the reply is longer than {LARGEST_REPLY} bytes")
     found = json.loads(content)
     if (status := error_status(found)) is not None:
-        raise ServerRefused(str(found["error"].get("message") or found["error"]), status, headers)
+        message = str(found["error"].get("message") or found["error"])
+        raise ServerRefused(message, status, answer.headers)
     tidy_choices(found)
-    return found, headers
+    return found, answer.headers
 
 
-def _words(content: bytes, error: urllib.error.HTTPError) -> str:
+def _plain_error(error: "urllib3.exceptions.HTTPError") -> OSError:
+    """Return the error of the connection itself, which those of urllib3 only wrap."""
+    from urllib3 import exceptions
+
+    # A connection that was refused also counts as one that took too long.
+    if isinstance(cause := error.__cause__, OSError):
+        return cause
+    if isinstance(error, exceptions.TimeoutError):
+        return TimeoutError("timed out")
+    if isinstance(error, exceptions.ProtocolError):
+        cause = error.args[-1]
+        return OSError(f"the server broke off: {type(cause).__name__}: {cause}")
+    return OSError(str(error))
+
+
+def _words(content: bytes, answer: "urllib3.BaseHTTPResponse") -> str:
     """Return what a server says about its error, whatever form it has."""
     try:
         said = json.loads(content)
@@ -241,7 +287,7 @@ def _words(content: bytes, error: urllib.error.HTTPError) -> str:
     if isinstance(inner, dict):
         inner = inner.get("message") or inner
     code = said["error"].get("code") if isinstance(said, dict) and _has_code(said) else None
-    text = str(inner) if inner else f"HTTP {error.code} {error.reason}"
+    text = str(inner) if inner else f"HTTP {answer.status} {answer.reason}"
     return f"{text} ({code})" if code and str(code) not in text else text
 
 

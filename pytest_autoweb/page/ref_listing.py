@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from pytest_autoweb.page.frames import RefElement, RefView
@@ -20,11 +20,14 @@ class Lengths(NamedTuple):
     value: int = 60
     options: int = 30
     """Number of options of a select box."""
+    says_more: bool = False
+    """Whether a last line says that a document has more elements than are examined."""
 
 
 SHORT = Lengths()
 """For small models, which read slowly and get lost in long lists."""
-LONG = Lengths(name=300, text=4_000, value=1_000, options=100)
+_MORE = "...(this page has more elements than are examined; those after these are not listed)"
+LONG = Lengths(name=300, text=4_000, value=1_000, options=100, says_more=True)
 
 _FORMATS = {
     "date": "date, YYYY-MM-DD",
@@ -89,7 +92,10 @@ def ref_view(
         element = _element(item, f"e{len(elements) + 1}", after, number, lengths)
         elements.append(element)
         lines.append((element_line(element), True))
-    return _fitted(lines, elements, budget_tokens, complete)
+    if complete or not lengths.says_more:
+        return _fitted(lines, elements, budget_tokens, complete)
+    view = _fitted(lines, elements, budget_tokens - MARKER_TOKENS, complete=True)
+    return replace(view, text=f"{view.text}\n{_MORE}", truncated=True)
 
 
 def element_line(element: RefElement) -> str:

@@ -180,7 +180,7 @@ class SpanWriter:
 
     def _call(self, cell: CellResult, call: Exchange, inside: Context) -> None:
         assert call.started
-        provider, model = _provider_and_model(cell.model)
+        provider, model = _provider_and_model(call.model or cell.model)
         attributes: Attributes = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": provider,

@@ -13,6 +13,7 @@ from pytest_autoweb.results.cell import (
     ModelSetting,
     PlannedCell,
     Recording,
+    Resumption,
     RunInfo,
     SettingSource,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "Record",
     "Recording",
     "RefusalCause",
+    "Resumption",
     "RunInfo",
     "Scene",
     "SettingSource",

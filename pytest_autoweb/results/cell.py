@@ -33,6 +33,20 @@ class ModelDescription(Record):
     """Its limits, abilities and prices."""
 
 
+class Resumption(Record):
+    """What a session did that went on with a run (`--autoweb-resume`)."""
+
+    started: datetime
+    """The time at which it began."""
+    kept: int
+    """The number of cells whose earlier results were kept."""
+    ran: dict[str, int] = Field(default_factory=dict)
+    """How many cells it ran, by why: they had not run, were broken, or rest on something that
+    changed."""
+    some: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """The names of the first few of those cells."""
+
+
 class RunInfo(Record):
     """Facts of the run as a whole."""
 
@@ -62,6 +76,9 @@ class RunInfo(Record):
     """The number of the shard and how many there are, if only a part of the cells was run."""
     interrupted: bool = False
     """Whether somebody interrupted the run before its end."""
+    resumed: tuple[Resumption, ...] = ()
+    """The sessions that went on with the run, in order. `duration_s` is that of all sessions whose
+    end is known."""
 
 
 CELL_FORMAT: Literal["pytest-autoweb/cell"] = "pytest-autoweb/cell"
@@ -174,8 +191,9 @@ class CellResult(PlannedCell):
     recordings: tuple[Recording, ...] = ()
     """What pytest-playwright recorded with `--tracing`, `--video` or `--screenshot`."""
     checksums: dict[str, str] = Field(default_factory=dict)
-    """SHA-256 sums of `case`, `prompts`, `checks` and `capture`; cells with different sums are not
-    comparable."""
+    """SHA-256 sums of `case`, `prompts`, `checks` and `capture`: cells with different sums are not
+    comparable. Those of `model`, `settings` and `versions` decide, too, whether a run that is
+    resumed keeps the result."""
 
     def __repr__(self) -> str:
         """Return the verdict in one line, because failed assertions show it."""

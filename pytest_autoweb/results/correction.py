@@ -47,9 +47,13 @@ class Classification(Record):
     """The web's own kind of failure, if there is one that fits."""
     by: Literal["kind", "class", "status", "pattern", "keyword", "evidence", "model", "none"]
     """Which rule decided. `keyword` is the least certain one, `evidence` is what the page
-    says, and `model` says that no rule did and that `--autoweb-failure-model` was asked."""
+    says, and `model` says that no rule spoke clearly and that `--autoweb-failure-model` did."""
     matched: str = ""
     """The words of the failure that decided."""
+    clear: bool = True
+    """False if the words only lean to this type, so that `--autoweb-failure-model` may decide."""
+    ruled: FailureType | None = None
+    """The type that the rules lean to, where a model decided."""
 
 
 Trigger = Literal[

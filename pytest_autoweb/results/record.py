@@ -141,6 +141,9 @@ class Exchange(Record):
     """The reply, redacted."""
     usage: Usage
     """What the call used."""
+    model: str = ""
+    """The name of the model that was asked, which need not be that of the cell (a judge, say);
+    empty in older records."""
     model_served: str = ""
     """The name of the model that answered, as its provider gives it."""
     error: str | None = None

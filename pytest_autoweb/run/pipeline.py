@@ -41,12 +41,9 @@ from pytest_autoweb.errors import AutowebError, BrowserError, CaseError, WebServ
 from pytest_autoweb.evidence.downloads import DownloadRecord
 from pytest_autoweb.evidence.page_state import Watch
 from pytest_autoweb.evidence.wire import BODY_CHARS, WireEntry, WireRecord
-from pytest_autoweb.judge.judging import graded
 from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import TimedClient
-from pytest_autoweb.llm.prompts import prompt_checksum
 from pytest_autoweb.marks.drawing import covers
-from pytest_autoweb.options import Settings
 from pytest_autoweb.page.opening import page_digest
 from pytest_autoweb.page.setup import add_cookies, context_args, limit_talk, set_clock
 from pytest_autoweb.redaction import Redactor, redact_keys
@@ -59,6 +56,7 @@ from pytest_autoweb.results import (
     PlannedCell,
     total_usage,
 )
+from pytest_autoweb.run.cell_checksums import checksums_of
 from pytest_autoweb.run.corrections import ArmAttempts, arm_run, correct, repairable, settle
 from pytest_autoweb.run.lost_browser import made_again_if_lost, with_loss
 from pytest_autoweb.run.prepared_cell import Cell, CellResources
@@ -70,7 +68,7 @@ from pytest_autoweb.sandbox.engine import (
     SentRequest,
     scripts_allowed,
 )
-from pytest_autoweb.strategies import prompts_of, stages_for, strategy_of
+from pytest_autoweb.strategies import stages_for, strategy_of
 
 
 def finders(tools: Tools) -> Mapping[str, Finder]:
@@ -116,7 +114,7 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
         started=started,
         duration_ms=(clock() - began) * 1000,
         worker=resources.worker,
-        checksums=_checksums(cell, resources.settings),
+        checksums=checksums_of(cell, resources.settings),
     )
     save_cell(resources.run_folder, result)
     return result
@@ -207,7 +205,7 @@ def _without_attempts(
         failure=failure,
         started=datetime.now(UTC),
         worker=resources.worker,
-        checksums=_checksums(cell, resources.settings),
+        checksums=checksums_of(cell, resources.settings),
     )
     save_cell(resources.run_folder, result)
     return result
@@ -231,16 +229,6 @@ def planned_cell(cell: Cell, case: Case | None = None) -> PlannedCell:
         nodeid=cell.nodeid,
         folder=cell.folder,
     )
-
-
-def _checksums(cell: Cell, settings: Settings) -> dict[str, str]:
-    prompts = prompts_of(cell.strategy, cell.spec, settings.correction)
-    return {
-        "case": cell.case.checksum,
-        "checks": graded(cell.case.checks_checksum),
-        "prompts": prompt_checksum(*prompts),
-        "capture": f"{cell.mode}/{cell.spec.context_tokens}",
-    }
 
 
 def _run_attempt(

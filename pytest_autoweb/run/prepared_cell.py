@@ -17,10 +17,10 @@ from pytest_autoweb.correct.retry_rules import PastCorrections
 from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.model_spec import ModelSpec
-from pytest_autoweb.options import Settings
 from pytest_autoweb.results import Attempt, CaptureModeName
 from pytest_autoweb.run.mutants import Mutant
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
+from pytest_autoweb.settings import Settings
 from pytest_autoweb.variants import StrategyName
 
 

@@ -23,6 +23,7 @@ from pytest_autoweb.results import (
     Outcome,
     PlannedCell,
     Record,
+    Resumption,
     RunInfo,
 )
 from pytest_autoweb.results.record import VARIANT_NAME
@@ -132,6 +133,7 @@ def read_run(folder: Path, take: Take = lambda cell: cell) -> RecordedRun:
     began = info.started if info else datetime.now(UTC)
     own = tuple(map(take, _read_cells(folder, began, notes)))
     notes += _merge_notes(folder)
+    notes += map(_resumption_note, info.resumed if info else ())
     if info and info.settings.get("sandbox", {}).get("value") == "off":
         notes.append(SANDBOX_OFF)
     later = map(take, _later_controls(folder / CONTROLS_FOLDER, began, notes))
@@ -161,6 +163,17 @@ def size_of_cells(folder: Path) -> int:
     """Return the bytes of all saved results of a run folder, without reading one."""
     files = (folder / where / CELL_FILE for where in _folders_of_cells(folder))
     return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def _resumption_note(session: Resumption) -> str:
+    """Return a sentence about a session that went on with the run."""
+    ran = []
+    for why, count in session.ran.items():
+        names = session.some.get(why, ())
+        more = ", …" if count > len(names) else ""
+        ran.append(f"{count} ({why}{': ' + ', '.join(names) + more if names else ''})")
+    when = f"{session.started.astimezone():%Y-%m-%d %H:%M}"
+    return f"resumed on {when}: kept the results of {session.kept}, ran {', '.join(ran) or 'none'}"
 
 
 def _merge_notes(folder: Path) -> tuple[str, ...]:
@@ -248,7 +261,7 @@ def _folders_of_cells(folder: Path, where: str = "cells", depth: int = 3) -> Ite
 
 
 def _cell_of_plan(root: Path, where: str, plan: PlannedCell, began: datetime) -> CellResult:
-    result = _saved_cell(root, where)
+    result = saved_cell(root, where)
     if isinstance(result, CellResult):
         return result
     return CellResult(
@@ -260,7 +273,7 @@ def _cell_of_plan(root: Path, where: str, plan: PlannedCell, began: datetime) ->
 
 
 def _cell_without_plan(root: Path, where: str, began: datetime) -> CellResult:
-    result = _saved_cell(root, where)
+    result = saved_cell(root, where)
     if isinstance(result, CellResult):
         return result
     _, case_id, model, run = PurePosixPath(where).parts
@@ -279,8 +292,13 @@ def _cell_without_plan(root: Path, where: str, began: datetime) -> CellResult:
     )
 
 
-def _saved_cell(root: Path, where: str) -> CellResult | str:
-    """Return the saved result, or why there is none; the reason is empty if there is no file."""
+def saved_cell(root: Path, where: str) -> CellResult | str:
+    """Return the saved result, or why there is none; the reason is empty if there is no file.
+
+    Args:
+        root: the run folder.
+        where: the cell's folder in it.
+    """
     path = root / where / CELL_FILE
     if not path.is_file():
         return ""

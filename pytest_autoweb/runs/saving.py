@@ -23,6 +23,8 @@ CELL_FILE = "cell.json"
 STARTED_FILE = "started"
 """The name of a file beside `cell.json`, which is written when a cell begins; it is empty unless
 something announced that it would end the process."""
+REPLACED_FOLDER = "replaced"
+"""The folder in a run folder that keeps what was left of cells before they ran again."""
 MANIFEST_FILE = "manifest.json"
 RUN_FILE = "run.json"
 
@@ -147,6 +149,19 @@ def unmark_started(folder: Path, cell: str) -> None:
     """Take the marker away from a cell that was cancelled and counts as never begun."""
     if not (folder / cell / CELL_FILE).exists():
         (folder / cell / STARTED_FILE).unlink(missing_ok=True)
+
+
+def set_aside(folder: Path, cell: str, stamp: str) -> None:
+    """Move what an earlier session left of a cell to `replaced/`, so that the cell can run again.
+
+    Args:
+        folder: the run folder.
+        cell: the cell's folder in it.
+        stamp: when this session began, as part of a file name.
+    """
+    target = folder / REPLACED_FOLDER / stamp / cell
+    target.parent.mkdir(parents=True, exist_ok=True)
+    (folder / cell).replace(target)
 
 
 def save_manifest(

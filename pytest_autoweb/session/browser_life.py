@@ -6,6 +6,7 @@ user, gets a new one from the same fixtures, with the same flags.
 """
 
 import gc
+import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -163,6 +164,9 @@ def put_aside(request: pytest.FixtureRequest, name: str) -> None:
     active: dict[str, Any] = getattr(request, "_fixture_defs", {})
     if name not in active:
         return
+    # Playwright's future of a driver that died is forgotten when Python ends at the latest, and
+    # would be complained of below the report's path.
+    logging.getLogger("asyncio").addFilter(_no_lost_driver)
     # What is dead cannot be closed properly, and a frozen one would take its time.
     with WATCH.limit(LOST_S), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -172,6 +176,12 @@ def put_aside(request: pytest.FixtureRequest, name: str) -> None:
         gc.collect()
     for ended in [name for name, fixture in active.items() if fixture.cached_result is None]:
         del active[ended]
+
+
+def _no_lost_driver(record: logging.LogRecord) -> bool:
+    """Leave out what asyncio says of the pipe to a driver that has been replaced."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not str(error).startswith("Connection closed while reading from the driver")
 
 
 def dead_part(request: pytest.FixtureRequest) -> str:

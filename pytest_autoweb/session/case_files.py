@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_autoweb.options import Settings
+    from pytest_autoweb.settings import Settings
 
 _HEAD_CHARS = 20_000
 _CASES = re.compile(r"""^[\s{]*["']?cases["']?\s*:""", re.MULTILINE)

@@ -22,7 +22,7 @@ from pytest_autoweb.egress.browser_sandbox import ASKED_FOR, found_sandbox, plan
 from pytest_autoweb.egress.guarded_page import describe_egress
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
 from pytest_autoweb.extras import extra_of_store, require_extras
-from pytest_autoweb.options import SandboxLevel, Settings
+from pytest_autoweb.options import SandboxLevel
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import RunInfo
@@ -35,8 +35,15 @@ from pytest_autoweb.session.items import BAD_CASES, SESSION, UNSHARDED_ITEMS, op
 from pytest_autoweb.session.pause import refuse_with_others
 from pytest_autoweb.session.progress import Display, LastingStream
 from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_of
+from pytest_autoweb.session.resuming import (
+    EarlierRun,
+    all_planned,
+    find_earlier_run,
+    read_told,
+)
 from pytest_autoweb.session.run_session import RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
+from pytest_autoweb.settings import Settings
 
 # Late imports: workers of xdist and sessions that end early need nothing of what comes at the end.
 
@@ -93,6 +100,7 @@ class RunController:
         self._reading: RunReading | None = None
         self._report: Report | None = None
         self._alone: Counter[str] = Counter()
+        self._earlier: EarlierRun | None = None
         self._gate_inputs: GateInputs | None = None
         self._decision: GateDecision | None = None
         self.shared = shared
@@ -126,6 +134,9 @@ class RunController:
         return read_gate_inputs(policy, storage)
 
     def _open(self) -> RunSession:
+        if self._settings.resume and not self._config.option.collectonly:
+            self._earlier = find_earlier_run(Path(self.shared.run_folder))
+            self.shared = replace(self.shared, spent_usd=self._earlier.spent_usd)
         session = open_session(self._config, self._settings, self.shared, worker="main")
         if self._config.option.collectonly or self._settings.preview:
             return session
@@ -134,7 +145,7 @@ class RunController:
             why = self._own_sandbox or "not there: no browser of this session is a Chromium"
             raise SandboxError(f"--autoweb-browser-sandbox=strict: Chromium's own sandbox is {why}")
         self._check_places()
-        if self._settings.models:
+        if self._settings.models and self._earlier is None:
             # The folder is made once there is something to run, so that a start that fails leaves
             # the report of the last run where it is.
             check_run_folder(session.run_folder)
@@ -172,6 +183,8 @@ class RunController:
         workers = int(self._config.getoption("numprocesses", None) or 1)
         if (most := self._config.stash[SESSION].concurrency(workers)) > 1:
             lines.append(f"autoweb: up to {most} cells in flight in each process")
+        if self._earlier is not None:
+            lines.append(f"autoweb {self._earlier.told()}")
         if notice := reruns_notice(self._config):
             lines.append(f"autoweb: {notice}")
         if own := self._own_sandbox:
@@ -360,13 +373,17 @@ class RunController:
 
     def _run_info(self, run: RunSession, exitstatus: int | pytest.ExitCode) -> RunInfo:
         workers = self._config.getoption("numprocesses", None)
+        duration_s = time.monotonic() - self._clock
+        before = self._earlier.info if self._earlier else None
         return RunInfo(
             ts=self.shared.ts,
-            started=self._started,
-            duration_s=time.monotonic() - self._clock,
+            started=before.started if before else self._started,
+            duration_s=duration_s + (before.duration_s if before else 0.0),
             exit_status=int(exitstatus),
-            models=self._settings.models,
-            capture_modes=self._settings.capture_modes,
+            models=_joined(before.models if before else (), self._settings.models),
+            capture_modes=_joined(
+                before.capture_modes if before else (), self._settings.capture_modes
+            ),
             settings=self._settings.describe(),
             model_settings=run.model_settings(),
             environment=_environment(run)
@@ -378,6 +395,9 @@ class RunController:
             workers=int(workers or 0),
             shard=self._settings.shard,
             interrupted=int(exitstatus) == pytest.ExitCode.INTERRUPTED,
+            resumed=(*before.resumed, read_told(self.shared.resumed_file, self._started))
+            if before
+            else (),
         )
 
     def pytest_report_teststatus(
@@ -443,6 +463,10 @@ class RunController:
             terminalreporter.write_line(f"autoweb: no job summary: {why}", yellow=True)
 
 
+def _joined(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*before, *now)))
+
+
 def _spending(run: RunSession) -> "Spending | None":
     from pytest_autoweb.gates.gate_context import Spending
 
@@ -495,7 +519,9 @@ def write_manifest(session: pytest.Session) -> None:
     if session.testsfailed and not session.config.option.continue_on_collection_errors:
         return  # pytest is about to stop, because something could not be collected
     if not (session.config.option.collectonly or run.settings.preview):
-        save_manifest(run.open_folder(), cells, whole=whole, ts=run.shared.ts)
+        folder = run.open_folder()
+        resumed = all_planned(folder, cells) if run.settings.resume else cells
+        save_manifest(folder, resumed, whole=whole, ts=run.shared.ts)
         run.progress.emit("", "planned", str(len(cells)))
 
 

@@ -19,7 +19,6 @@ from pytest_autoweb.egress.browser_watch import WATCH
 from pytest_autoweb.errors import CaseError, joined_errors
 from pytest_autoweb.extras import extra_of_store, require_extras
 from pytest_autoweb.llm.model_spec import ModelSpec
-from pytest_autoweb.options import Settings
 from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
 from pytest_autoweb.run.pipeline import broken_cell, planned_cell, run_cell, skipped_cell
@@ -34,7 +33,9 @@ from pytest_autoweb.session.browser_life import (
 from pytest_autoweb.session.flights import FLIGHTS, Flights, OpenPage, processes_of
 from pytest_autoweb.session.pause import pause_of
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
+from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import RunSession
+from pytest_autoweb.settings import Settings
 from pytest_autoweb.strategies import CODEGEN, strategy_of
 from pytest_autoweb.variants import StrategyName
 
@@ -53,6 +54,7 @@ UNSHARDED_ITEMS: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
 _FIRST_PATH: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 """The first file of the session in which each case id was found."""
 _CACHE: pytest.StashKey["Cache"] = pytest.StashKey()
+_RESUMED: pytest.StashKey[ResumedCells] = pytest.StashKey()
 CONTROL_RUNS = 3
 """How many times `--autoweb-controls` runs each control of a case, each time from a fresh start."""
 RECORDINGS = ("tracing", "video", "screenshot")
@@ -245,15 +247,30 @@ def run_item(request: pytest.FixtureRequest) -> None:
     session = request.config.stash[SESSION]
     if recorded(request.config):
         item.stash[RECORDED_IN] = Path(request.getfixturevalue("output_path"))
-    flights = _flights(request)
-    alone = partial(run_with_fixtures, item.cell, session, request)
-    result = flights.result_of(request, alone) if flights else alone()
-    request.config.hook.pytest_autoweb_cell_finished(result=result)
+    result = kept_result(item)
+    if result is None:
+        flights = _flights(request)
+        alone = partial(run_with_fixtures, item.cell, session, request)
+        result = flights.result_of(request, alone) if flights else alone()
+        request.config.hook.pytest_autoweb_cell_finished(result=result)
+    else:
+        session.progress.emit(_shown_name(item.cell), "end", result.outcome)
     item.user_properties.extend(junit_properties(result))
     if kept := _kept_by_playwright(item):
         item.user_properties.append(("autoweb_contains_secrets", kept))
         item.warn(pytest.PytestWarning(f"{item.name}: files of {kept} contain secrets of the case"))
     conclude(result, policy_of(request.config, session.settings))
+
+
+def kept_result(item: CellItem) -> CellResult | None:
+    """Return the result that a resumed run has of a cell and keeps; None if the cell is to run."""
+    session, config = item.config.stash[SESSION], item.config
+    if not session.settings.resume:
+        return None
+    if _RESUMED not in config.stash:
+        folder, told = session.run_folder, session.shared.resumed_file
+        config.stash[_RESUMED] = ResumedCells(config, folder, told)
+    return config.stash[_RESUMED].kept(item.cell, session.settings)
 
 
 def recorded(config: pytest.Config) -> bool:
@@ -315,6 +332,8 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
         return page
 
     assert isinstance(item, CellItem)
+    if (kept := kept_result(item)) is not None:
+        return kept
     opened: list[BrowserContext] = []
     session = item.config.stash[SESSION]
     with WATCH.on():

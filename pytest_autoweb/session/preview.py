@@ -19,6 +19,7 @@ from pytest_autoweb.report.wording import columns, count_of, money, one_line
 from pytest_autoweb.run.prepared_cell import Cell
 from pytest_autoweb.runs.storage import saved_rows
 from pytest_autoweb.session.items import SESSION, CellItem
+from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.strategies import (
     ACT,
@@ -229,9 +230,18 @@ class Preview:
         if broken or (run := self._config.stash.get(SESSION, None)) is None:
             return None
         cells = [item.cell for item in session.items if isinstance(item, CellItem)]
+        if run.settings.resume:
+            cells = self._left(run, cells)
         if cells:
-            self._lines = [*_Forecast(run, self._is_foreign).lines(cells)]
+            self._lines += _Forecast(run, self._is_foreign).lines(cells)
         return True
+
+    def _left(self, run: RunSession, cells: Sequence[Cell]) -> list[Cell]:
+        """Return the cells that would run again, and say how many would not."""
+        resumed = ResumedCells(self._config, run.run_folder, run.shared.resumed_file)
+        left = [cell for cell in cells if resumed.will_run(cell, run.settings)]
+        self._lines.append(f"{count_of(len(cells) - len(left), 'cell')} would be kept")
+        return left
 
     def _is_foreign(self, spec: ModelSpec) -> bool:
         """Tell whether a hook answers for the model, in which case nobody can know its price."""

@@ -1,5 +1,6 @@
 """The meaning of a cell's outcome to pytest: passed, failed, skipped or expected to fail."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -7,11 +8,11 @@ import pytest
 from pytest_autoweb.analysis.cell_numbers import is_graded
 from pytest_autoweb.analysis.control_verdicts import NOOP, is_control, must_fail
 from pytest_autoweb.gates.gate_policy import GatePolicy, read_policy
-from pytest_autoweb.options import Settings
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import clean_lines, count_of, one_line
 from pytest_autoweb.results import Attempt, CellResult
 from pytest_autoweb.run.corrections import NO_CHECKS
+from pytest_autoweb.settings import Settings
 
 POLICY: pytest.StashKey[GatePolicy] = pytest.StashKey()
 
@@ -102,7 +103,8 @@ def describe(result: CellResult) -> list[str]:
         lines += [f"    {error}" for error in attempt.formatted_errors[:5]]
         lines += [f"      {fact}" for fact in _where(attempt)]
         lines += [
-            f"    check {c.index} {c.type}: expected {c.expected}, saw {c.actual}"
+            f"    check {c.index} {c.type}: expected {c.expected}"
+            + (f", saw {c.actual}" if c.actual else f": {c.message}" if c.message else "")
             for c in attempt.checks
             if not c.passed
         ]
@@ -110,16 +112,22 @@ def describe(result: CellResult) -> list[str]:
 
 
 def _where(attempt: Attempt) -> Iterator[str]:
-    """Yield the line at which the attempt failed, and what Playwright tried there last."""
-    failure = attempt.failure
-    if failure is None or not failure.line:
-        return
-    if code := "".join(attempt.code.splitlines()[failure.line - 1 : failure.line]).strip():
-        yield one_line(f"line {failure.line}: {code}", 200)
-    detail = str(failure.evidence.get("detail", ""))
-    tried = [line.strip(" -") for line in detail.splitlines() if line.strip().startswith("- ")]
-    if tried:
-        yield one_line(f"call log: {tried[-1]}", 200)
+    """Yield the line of each step that failed, and what kept Playwright's call from its end."""
+    steps = [step.failure for step in attempt.step_results if step.status == "failed"]
+    for failure in (steps or [attempt.failure])[:5]:
+        if failure is None or not failure.line:
+            continue
+        if code := "".join(attempt.code.splitlines()[failure.line - 1 : failure.line]).strip():
+            yield one_line(f"line {failure.line}: {code}", 200)
+        detail = str(failure.evidence.get("detail", ""))
+        tried = [line.strip(" -") for line in detail.splitlines() if line.strip().startswith("- ")]
+        # The log goes round, and may end with the pause before the next time.
+        telling = [line for line in tried if not _PAUSES.match(line)]
+        if telling or tried:
+            yield one_line(f"call log: {(telling or tried)[-1]}", 200)
+
+
+_PAUSES = re.compile(r"(?:\d+ × )?(?:waiting \d+ ?ms|retrying|attempting|scrolling)")
 
 
 def _shown(text: str) -> str:

@@ -25,7 +25,7 @@ from pytest_autoweb.judge.human_labels import read_labels
 from pytest_autoweb.judge.model_judge import JudgeSelection, ModelJudge, judge_id
 from pytest_autoweb.llm.builtin_models import builtin_client
 from pytest_autoweb.llm.client import Client
-from pytest_autoweb.llm.cost import price_advice
+from pytest_autoweb.llm.cost import Ledger, price_advice
 from pytest_autoweb.llm.gateway import (
     GatewayAddress,
     SharedGateway,
@@ -33,7 +33,6 @@ from pytest_autoweb.llm.gateway import (
     stop_shared_gateway,
 )
 from pytest_autoweb.llm.model_spec import ModelSpec, describe_model, load_project_specs
-from pytest_autoweb.options import Settings
 from pytest_autoweb.results import ModelDescription
 from pytest_autoweb.run.mutants import read_mutants
 from pytest_autoweb.run.prepared_cell import CellResources
@@ -43,6 +42,7 @@ from pytest_autoweb.session.flights import how_many
 from pytest_autoweb.session.local_analysis import full_name
 from pytest_autoweb.session.progress import Progress
 from pytest_autoweb.session.shared_run import SharedRun
+from pytest_autoweb.settings import Settings
 from pytest_autoweb.strategies import STRATEGIES
 from pytest_autoweb.webservers.launch import ServerPool, stop_all
 
@@ -160,11 +160,12 @@ class RunSession:
         self._specs |= specs
 
     def open_folder(self) -> Path:
-        """Make the run folder once per session, moving an older run aside."""
+        """Make the run folder once per session, moving an older run aside unless it is resumed."""
         opened = self.shared.opened_file
         with FileLock(f"{opened}.lock"):
             if not opened.exists():
-                fresh_run_folder(self.run_folder)
+                if not self.settings.resume:
+                    fresh_run_folder(self.run_folder)
                 opened.touch()
         return self.run_folder
 
@@ -336,6 +337,12 @@ class RunSession:
             lasting=True,
             max_cost=settings.max_cost,
             allow_unpriced=settings.allow_unpriced,
+            ledger=Ledger(
+                self.run_folder.absolute(),
+                run=self.shared.ts,
+                session=Path(self.shared.session_folder).name,
+                spent=self.shared.spent_usd,
+            ),
         )
 
 

@@ -20,6 +20,13 @@ class SharedRun:
     session_folder: str
     """The temporary folder for server state, the gateway's address, progress and locks."""
     owner_pid: int
+    spent_usd: float = 0.0
+    """US dollars that earlier sessions of the run spent, if the run is resumed."""
+
+    @property
+    def resumed_file(self) -> Path:
+        """Return the file to which all processes append what of a resumed run they kept."""
+        return Path(self.session_folder) / "resumed.jsonl"
 
     @property
     def progress_file(self) -> Path:
@@ -51,10 +58,15 @@ class SharedRun:
         return cls(**json.loads(text))
 
 
-def share_run(run_folder: Path) -> SharedRun:
-    """Decide the session's folders; nothing of the run folder is touched yet."""
+def share_run(run_folder: Path, ts: str = "") -> SharedRun:
+    """Decide the session's folders; nothing of the run folder is touched yet.
+
+    Args:
+        run_folder: the folder of the run.
+        ts: the id of the run, if it was begun before.
+    """
     return SharedRun(
-        ts=run_ts(),
+        ts=ts or run_ts(),
         run_folder=str(run_folder),
         session_folder=tempfile.mkdtemp(prefix="autoweb-"),
         owner_pid=os.getpid(),

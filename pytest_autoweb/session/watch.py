@@ -21,6 +21,8 @@ TOUCHED = "_AUTOWEB_TOUCHED"
 CASE_SUFFIXES = (".yaml", ".yml", ".json")
 SETTINGS_FILES = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
 PROMPTS = "prompts"
+OUTPUTS = tuple(f"autoweb-{name}" for name in ("controls", "explore", "proof", "record", "rerun"))
+"""Where commands keep their runs unless they are told otherwise."""
 
 _PARTIAL = ("--autoweb-shard", "--autoweb-preview")
 _LOOK_MS = 300
@@ -46,16 +48,18 @@ class TouchedSelection:
 class _Sources(DefaultFilter):
     """Files that people write, without what runs leave behind."""
 
-    def __init__(self, report: Path, ignored: Iterable[Path]) -> None:
+    def __init__(self, root: Path, report: Path, ignored: Iterable[Path]) -> None:
         super().__init__(ignore_paths=tuple(ignored))
+        self._root = root
         # Runs that were moved aside have the same name with a time behind it.
-        self._outputs = (report.name, "autoweb-proof", "autoweb-rerun", "autoweb-controls")
+        self._outputs = (report.name, *OUTPUTS)
 
     def __call__(self, change: Change, path: str) -> bool:
         if change is Change.deleted or not super().__call__(change, path):
             return False
         file = Path(path)
-        if any(part.startswith(self._outputs) for part in file.parts):
+        # Above the root a folder may have any name.
+        if any(part.startswith(self._outputs) for part in file.relative_to(self._root).parts):
             return False
         return _is_case_file(file) or _concerns_everything(file)
 
@@ -80,7 +84,7 @@ def watch_and_run(config: pytest.Config) -> int:
     report, *written = (
         named_folder(config, os.environ, name) for name in ("report", "storage", "cassettes")
     )
-    only = _Sources(report, written)
+    only = _Sources(root, report, written)
     changes = watch(
         root, watch_filter=only, rust_timeout=_LOOK_MS, yield_on_timeout=True, recursive=True
     )

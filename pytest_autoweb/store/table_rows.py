@@ -378,7 +378,7 @@ def _type(failure: Failure | None, known: Classification | None) -> Row:
     found = (known or classify_failure(failure)) if failure else None
     # The tables do not say who named a type, so they keep only what the rules say.
     if found and found.by == "model":
-        found = found.model_copy(update={"type": "UNKNOWN"})
+        found = found.model_copy(update={"type": found.ruled or "UNKNOWN"})
     return {
         "failure_type": found.type if found else None,
         "web_kind": found.web_kind if found else None,

@@ -249,7 +249,8 @@ def cases_in(reply: str) -> list[object]:
 
 def _told(case: ProposedCase) -> str:
     shown = yaml.dump([dict(case.fields)], Dumper=_Dumper, sort_keys=False, allow_unicode=True)
-    return f"{fence(shown, 'case')}\nIt cannot be used: {fence(case.problem, 'reason')}"
+    reason = redact_keys(one_line(case.problem, 600))
+    return f"{fence(shown, 'case')}\nIt cannot be used: {fence(reason, 'reason')}"
 
 
 class _Dumper(yaml.SafeDumper):

@@ -27,7 +27,7 @@ function modelRows(row) {
       el("div.soft.small", el("div", `${tokens(n.input_tokens)} tokens in`), n.cached_tokens > 0 && el("div", `${tokens(n.cached_tokens)} of them cached`),
         el("div", `${tokens(n.output_tokens)} out`), n.reasoning_tokens > 0 && el("div", `${tokens(n.reasoning_tokens)} of them thoughts`)),
       n.replayed_calls > 0 && el("div.soft.small", `${count(n.replayed_calls)} of ${count(n.calls)} calls replayed`)),
-    el("td", { "data-label": "Time" }, el("div.rate", seconds(n.median_s)), el("div.soft.small", el("div", "median"), el("div", `p95 ${seconds(n.p95_s)}`))));
+    el("td", { "data-label": "Time" }, el("div.rate", seconds(n.median_s)), el("div.soft.small", el("div", "median"), el("div.tail", `p95 ${seconds(n.p95_s)}`))));
   return [main, el("tr.more-row", el("td", { colspan: 5 }, fold("More numbers", "", () => moreNumbers(row), "more")))];
 }
 

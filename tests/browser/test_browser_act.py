@@ -245,3 +245,29 @@ def test_scripts_find_elements_by_mark_and_text(
 
     assert result.outcome == "passed", result.attempts[0].formatted_errors
     assert "expected 'Buy', but it reads 'Log out'" in str(result.attempts[0].answer)
+
+
+def test_a_retry_is_told_what_became_of_the_attempt_but_not_what_was_expected(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    case = {
+        "entry_url": site.put("/", "<h1>3 sheets</h1><button>More</button>"),
+        "expect": [{"answer": {"equals": "three sheets"}}],
+    }
+    pressed = on("click", "More")
+
+    result, client = act(
+        browser,
+        tmp_path,
+        case,
+        [pressed, do("done", answer="two"), do("done", answer="three sheets")],
+        max_repairs=1,
+    )
+
+    told = prompt(client.requests[2])
+    assert "Not as it should be: the answer." in told
+    assert '- click "More"' in told
+    assert '=== answer ===\n"two"' in told
+    assert "=== address at the end ===" in told
+    assert "three sheets" not in told
+    assert result.outcome == "healed"

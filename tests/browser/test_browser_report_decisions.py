@@ -159,6 +159,9 @@ def test_the_first_page_says_how_far_choices_and_confidence_hold(
 
     part = page.locator("section:has(#decisions-heading)")
     expect(part.locator("tbody tr").first).to_contain_text("fake/seeing5210011121111 of 1")
+    cut = part.locator(".scroll-x").evaluate("(box) => box.scrollWidth - box.clientWidth")
+    name = part.locator("tbody td").first.evaluate("(cell) => cell.clientWidth")
+    assert (cut, name >= 130) == (0, True)
     expect(part).to_contain_text("Brier 0.372, ECE 0.467, n = 3")
     expect(part.get_by_role("img").first).to_have_attribute(
         "aria-label",

@@ -87,6 +87,11 @@ def test_a_repair_is_told_the_errors_that_turns_went_on_after(
     assert "The script ran to its end, after errors." in told[3]
     assert "step=1 ended in an error, and you went on" in told[3]
     assert "name='Sell').click(timeout=200)\nTimeoutError: " in told[3]
+    # The page at which that attempt ended is shown; it had no plan, so none is mentioned.
+    assert "The page at its end was:\n<<page at the end" in told[3]
+    assert '- button "Buy"' in told[3].partition("Begin anew:")[0]
+    assert "find another way for what did not" in told[3]
+    assert "keep the plan" not in told[3]
     assert result.outcome == "healed"
 
 
@@ -125,19 +130,6 @@ def test_a_question_is_answered_from_the_case_or_ends_the_attempt(
     assert "TURN 1 asked. The answer: green" in told[1]
     assert answered.outcome == "passed"
     assert stopped.outcome == "needs_input"
-
-
-def test_variables_live_on_and_what_is_logged_is_shown(
-    browser: Browser, tmp_path: Path, site: Site
-) -> None:
-    first = "```python\nheading = page.title() or 'Shop'\nlog('it says', heading)\n```"
-    second = "```python\nassert heading == 'Shop'\n```\n"
-
-    result, told = take(browser, tmp_path, site, [first, second, BUY])
-
-    assert "it says Shop" in told[1]
-    assert result.outcome == "passed"
-    assert [step.status for step in result.attempts[0].step_results] == ["ok"] * 3
 
 
 def test_a_wrong_guess_costs_only_a_part_of_its_turn(
@@ -298,3 +290,56 @@ def test_the_same_lines_in_vain_twice_end_the_attempt(
 
     assert (result.outcome, result.attempts[0].turns) == ("failed", 2)
     assert "the same reply could not be carried out twice" in result.reason
+
+
+BUSY = """<title>Shop</title><h1>Shop</h1>
+<button onclick="document.title = confirm('Really buy it?') ? 'bought' : 'kept'">Buy</button>
+<a href="/terms" target=_blank>Terms</a> <a href="/list.csv" download>List</a>
+<button onclick="fetch('/missing'); console.error('no stock left')">Check</button>"""
+LOOKS = """```python
+for role, name in [("button", "Buy"), ("button", "Check"), ("link", "List"), ("link", "Terms")]:
+    page.get_by_role(role, name=name).click()
+place = 1
+```"""
+READS = """```python
+tab = page.context.pages[place]
+log("it says", tab.locator("h2").inner_text())
+tab.close()
+```"""
+AGREES = """```python
+page.once("dialog", lambda dialog: dialog.accept())
+page.get_by_role("button", name="Buy").click()
+```"""
+
+
+def test_what_no_listing_shows_is_told_after_the_turn(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    site.put("/terms", "<h2>No returns</h2>")
+    site.put("/list.csv", "tea,3")
+    entry = {"entry_url": site.put("/busy", BUSY)}
+
+    result, told = take(browser, tmp_path, site, [LOOKS, READS, AGREES, "DONE"], entry)
+
+    _first, looked, read, agreed = told
+    for line in (
+        'the page showed a dialog (confirm), "Really buy it?", which was dismissed',
+        "a tab opened: ",
+        "a download began: list.csv",
+        "console: error: no stock left",
+        "/missing: 404",
+    ):
+        assert line in looked
+        assert line not in read
+    # Variables live on, and what is logged is shown.
+    assert "It logged:" in read
+    assert "it says No returns" in read
+    # The tab is listed instead of the page, until it is closed.
+    assert (
+        "This is a tab that was opened, not `page`: in code it is page.context.pages[1]." in looked
+    )
+    assert 'heading "No returns"' in looked
+    assert 'heading "Shop"' in read
+    assert "This is a tab" not in read
+    assert '"Really buy it?": your code answered' in agreed
+    assert (result.outcome, result.reason) == ("passed", "")

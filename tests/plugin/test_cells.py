@@ -65,10 +65,13 @@ cases:
     expect:
       - answer: {equals: [390, 9, true]}
       - request: {method: GET, url: "**/index.html?own=1", status: 200, count: 1}
+      - request: {method: GET, url: "**/index.html?late=1"}
+      - url: {matches: "index.html$"}
     oracle: |
       page.request.get("index.html", params={"own": 1})
       answer(page.evaluate('''() => [innerWidth, new Date(0).getHours(),
         matchMedia('(prefers-color-scheme: dark)').matches]'''))
+      page.evaluate("() => { setTimeout(() => open('index.html?late=1'), 300) }")
 """
 CONTEXT_ARGS = """
 import pytest
@@ -169,6 +172,14 @@ def test_settings_of_a_case_win_over_those_of_the_fixture(first: Ran) -> None:
         "timezone_id": "Asia/Tokyo",
         "viewport": {"width": 390, "height": 700},
     }
+
+
+def test_a_tab_that_opens_after_the_last_step_is_on_the_wire_and_not_the_page(first: Ran) -> None:
+    (attempt,) = first.cells["settings-Asia-Tokyo builtin/oracle"]["attempts"]
+    wire, address = attempt["checks"][2:]
+
+    assert (wire["type"], wire["passed"]) == ("request", True)
+    assert address["actual"].endswith("/index.html")
 
 
 def test_a_hook_hears_of_every_finished_cell(first: Ran) -> None:

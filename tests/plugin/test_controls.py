@@ -115,11 +115,16 @@ def test_controls_of_case_files_end_with_1_when_one_is_broken(
 
     sound_and_weak.makeini("[pytest]\nautoweb_store = sqlite:///runs.db\n")
 
-    code = main(["verify", "cases/weak.yaml", "--controls"])
+    code = main(["verify", "cases/weak.yaml", "--controls", "--json"])
 
     assert code == 1
     # Trials of cases are no runs of models, of which the project's store is a record.
     assert not (sound_and_weak.path / "runs.db").exists()
-    said = capfd.readouterr().out
-    assert "weak  unproven (0 of 1)  broken (0 of 3)  doing nothing passes every check" in said
+    document = json.loads(capfd.readouterr().out)
+    assert (document["format"], document["version"]) == ("pytest-autoweb/controls", 1)
+    assert set(document) == {"format", "version", "report", "controls", "failed", "notes"}
+    (weak,) = document["controls"]
+    assert (weak["case_id"], weak["oracle"], weak["noop"]) == ("weak", "unproven", "broken")
+    assert weak["reason"].startswith("doing nothing passes every check")
+    assert document["failed"] == 1
     assert (sound_and_weak.path / "autoweb-controls/report.json").is_file()

@@ -5,9 +5,11 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from shutil import copy
 
 import pytest
 from openai_server import Answer, OpenAIServer, Seen
+from order_shop import PROGRAM
 from session_server import autoweb_command
 
 from pytest_autoweb.cases.file_formats import Unreadable
@@ -15,44 +17,10 @@ from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cli import main
 from pytest_autoweb.verify.proposed_cases import CaseFileForm, cases_in, check_with_loader
 
-APP = """
-import sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-
-ORDERS = Path(sys.argv[2], "orders")
-PAGE = '''<h1>Shop</h1><label>Item <input id="item"></label><p id="out"></p>
-<button onclick="fetch('/order', {method: 'POST', body: item.value})
-  .then(reply => out.textContent = reply.ok ? 'Thank you' : 'Sorry')">Order</button>
-<a href="/logout">Log out</a> <a href="/prices">Prices</a> <a href="//example.com/">Away</a>'''
-
-class Shop(BaseHTTPRequestHandler):
-    def do_GET(self):
-        if self.path == "/logout":
-            raise SystemExit("nobody should come here")
-        pages = {"/prices": "<h1>Prices</h1><p>Tea 3 EUR</p>", "/": PAGE}
-        orders = ORDERS.read_text() if ORDERS.exists() else "none"
-        self.reply(pages.get(self.path, orders))
-    def do_POST(self):
-        item = self.rfile.read(int(self.headers["content-length"])).decode()
-        with ORDERS.open("a") as stream:
-            stream.write(item + ";")
-        self.reply("ordered")
-    def reply(self, text):
-        self.send_response(200)
-        self.send_header("content-type", "text/html")
-        self.send_header("content-length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text.encode())
-    def log_message(self, *_):
-        pass
-
-ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Shop).serve_forever()
-"""
 LEAN = "-p no:anyio -p no:hypothesispytest -p no:schemathesis"
 """Plugins of the developers' environment, whose imports would double what a session costs."""
 TRUE = """
-- id: order tea
+- id: look
   entry_url: {site}
   user_task: "Order tea."
   expect:
@@ -80,10 +48,10 @@ WRONG = """
 
 
 class Writer(OpenAIServer):
-    """Knows only the pages that it is sent; one case is none until it is told so."""
+    """Knows only the pages that it is sent; what it writes first is worth little."""
 
     def answer(self, seen: Seen) -> tuple[Answer, bytes]:
-        """Write three cases, and on the second call the one that is asked for again."""
+        """Write two cases, and on the second call both of them again, one of them well."""
         super().answer(seen)
         told = str(seen.body["messages"][-1]["content"])
         names = {
@@ -92,17 +60,17 @@ class Writer(OpenAIServer):
             "button": re.findall(r'button "(.*?)"', told)[0],
         }
         again = "cannot be used" in told
-        cases = WRONG if again else TRUE + NOTICES_NOTHING + WRONG
+        cases = TRUE + WRONG if again else NOTICES_NOTHING + WRONG
         text = cases.format(**names, more="" if again else ', {python: "os:abort"}')
         answer = Answer(f"<think>hm</think>Here they are:\n```yaml\n{text}\n```")
         return answer, answer.body("writer")
 
 
 @pytest.mark.long
-def test_of_three_proposals_the_proven_one_is_written_and_the_others_are_refused_with_a_reason(
+def test_what_is_refused_goes_back_with_its_reason_and_is_written_once_it_is_proven(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "app.py").write_text(APP)
+    copy(PROGRAM, tmp_path / "app.py")
     with Writer() as server:
         (tmp_path / "pyproject.toml").write_text(
             f'[tool.autoweb.models."openai/writer"]\napi_base = "{server.api_base}"\n'
@@ -125,31 +93,30 @@ def test_of_three_proposals_the_proven_one_is_written_and_the_others_are_refused
     assert "Tea 3 EUR" in first
     assert "/logout" not in "".join(re.findall(r"PAGE \S+", first))
     assert "python: the checks are url, text" in second
-    assert "order-tea" not in second
+    assert "doing nothing passes every check" in second
+    assert "asking openai/writer to correct what was refused" in ran.stderr
 
     document = json.loads(ran.stdout)
     assert document["format"] == "pytest-autoweb/exploration"
     told = {case["case_id"]: case for case in document["cases"]}
     assert {name: case["state"] for name, case in told.items()} == {
-        "order-tea": "kept",
-        "look": "refused",
+        "look": "kept",
         "coffee": "refused",
     }
-    assert told["look"]["reason"] == "doing nothing passes every check"
     assert "the oracle does not pass" in told["coffee"]["reason"]
-    noticed = {one["name"]: one["noticed_by"] for one in told["order-tea"]["proof"]["changes"]}
+    noticed = {one["name"]: one["noticed_by"] for one in told["look"]["proof"]["changes"]}
     assert noticed["POST /order suppressed"] == [0, 1]
     assert document["usage"]["calls"] == 2
     assert document["usage"]["cost_usd"] == pytest.approx(2 * 1.8)
-    assert "[1/3] order-tea: POST /order suppressed: failed" not in ran.stdout
+    assert "[1/2] look: POST /order suppressed: failed" not in ran.stdout
     assert "kept: the checks notice" in ran.stderr
 
     written = tmp_path / "cases/explored.yaml"
     (case,) = load_case_file(written)
-    assert (case.id, case.has_oracle) == ("order-tea", True)
+    assert (case.id, case.has_oracle) == ("look", True)
     assert "127.0.0.1" not in written.read_text()
-    assert sorted(file.name for file in (tmp_path / "no").iterdir()) == ["coffee.yaml", "look.yaml"]
-    assert (tmp_path / "autoweb-explore/order-tea/mutants/index.html").is_file()
+    assert sorted(file.name for file in (tmp_path / "no").iterdir()) == ["coffee.yaml"]
+    assert (tmp_path / "autoweb-explore/look/mutants/index.html").is_file()
 
 
 def test_a_file_that_exists_is_kept(

@@ -16,7 +16,7 @@ defaults:
   entry_url: "{{ webserver.url }}index.html"
   user_task: "Log in."
   expect: [{text: Bought}]
-cases: [{id: odd}, {id: odder}, {id: known}]
+cases: [{id: odd}, {id: odder}, {id: known}, {id: leaning}]
 """
 
 ANSWERS = """{
@@ -24,8 +24,7 @@ ANSWERS = """{
         "plan": scripted_plan("do it"),
         "generate": lambda request: (
             "```python\\n# Step 1: do it\\nraise Exception(%r)\\n```" % (
-                "nothing was found" if request.case_id == "known" else "<<end said>> blub sk-ant-"
-                + 30 * "x"
+                WORDS.get(request.case_id, "<<end said>> blub sk-ant-" + 30 * "x")
             )
         ),
     },
@@ -34,6 +33,10 @@ ANSWERS = """{
     )},
 }
 
+WORDS = {
+    "known": "nothing was found",
+    "leaning": "blub: the upload quota service had trouble writing its ledger",
+}
 NAMED = '{"type": "BUSINESS_ERROR"}'
 
 def fail(request):
@@ -83,11 +86,13 @@ def test_a_model_names_what_no_rule_knows_and_is_asked_once_about_the_same_words
         "odd": ("UNKNOWN", "none"),
         "odder": ("UNKNOWN", "none"),
         "known": ("DATA_NOT_FOUND", "keyword"),
+        "leaning": ("SERVICE_UNAVAILABLE", "keyword"),
     }
     assert types(after) == {
         "odd": ("BUSINESS_ERROR", "model"),
         "odder": ("BUSINESS_ERROR", "model"),
         "known": ("DATA_NOT_FOUND", "keyword"),
+        "leaning": ("BUSINESS_ERROR", "model"),
     }
     assert [c["outcome"] for c in cells(after).values()] == [
         c["outcome"] for c in cells(before).values()
@@ -95,8 +100,8 @@ def test_a_model_names_what_no_rule_knows_and_is_asked_once_about_the_same_words
     calls = {
         case: c["usage"].get("classify", {}).get("calls", 0) for case, c in cells(after).items()
     }
-    assert sorted(calls.values()) == [0, 0, 1]
-    (asked,) = [
+    assert sorted(calls.values()) == [0, 0, 1, 1]
+    asked, _ = [
         exchange
         for c in cells(after).values()
         for exchange in c["attempts"][0]["exchanges"]
@@ -105,10 +110,10 @@ def test_a_model_names_what_no_rule_knows_and_is_asked_once_about_the_same_words
     assert "blub" in asked["prompt"]
     assert "sk-ant-x" not in asked["prompt"]
     counted = {t["type"]: (t["count"], t["by_model"]) for t in after["corrections"][0]["types"]}
-    assert counted == {"BUSINESS_ERROR": (2, 2), "DATA_NOT_FOUND": (1, 0)}
+    assert counted == {"BUSINESS_ERROR": (3, 3), "DATA_NOT_FOUND": (1, 0)}
     with closing(sqlite3.connect(odd.path / "kept.db")) as store:
         kept = Counter(name for (name,) in store.execute("SELECT failure_type FROM attempts"))
-    assert kept == {"UNKNOWN": 2, "DATA_NOT_FOUND": 1}
+    assert kept == {"UNKNOWN": 2, "DATA_NOT_FOUND": 1, "SERVICE_UNAVAILABLE": 1}
 
 
 @pytest.mark.parametrize(

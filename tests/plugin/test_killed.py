@@ -95,6 +95,7 @@ def test_a_browser_that_dies_once_costs_nobody_a_verdict(project: pytest.Pyteste
 
     assert ran.code == 0, ran.said
     assert "6 passed" in ran.said
+    assert "never retrieved" not in ran.said
     assert ran.outcomes == dict.fromkeys(kinds, ("passed", ""))
     assert {name: cell["attempts"][0]["rerun_because"] for name, cell in ran.cells.items()} == {
         "browser:300:once": "the browser ended while the cell ran",

@@ -191,7 +191,7 @@ MOMENT = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
 
 def refused_cell() -> CellResult:
-    """A cell whose call was refused; a second call has no times, as in older records."""
+    """A cell whose call was refused, with one of a judge; a third has no times, as once."""
     call = Exchange(
         stage="plan",
         prompt=f"[user]\nBuy tea with {KEY}",
@@ -202,12 +202,21 @@ def refused_cell() -> CellResult:
         started=MOMENT + timedelta(seconds=1),
         ended=MOMENT + timedelta(seconds=3),
     )
+    judged = Exchange(
+        stage="judge",
+        model="openai/referee",
+        prompt="",
+        reply="",
+        usage=Usage(calls=1),
+        started=MOMENT + timedelta(seconds=4),
+        ended=MOMENT + timedelta(seconds=4.5),
+    )
     failure = Failure(kind="model", message="slow down")
     attempt = Attempt(
-        exchanges=(call, Exchange(stage="plan", prompt="", reply="", usage=Usage())),
+        exchanges=(call, Exchange(stage="plan", prompt="", reply="", usage=Usage()), judged),
         failure=failure,
-        stage_started={"plan": MOMENT},
-        stage_ms={"plan": 4000.0},
+        stage_started={"plan": MOMENT, "judge": judged.started or MOMENT},
+        stage_ms={"plan": 4000.0, "judge": 900.0},
     )
     return CellResult(
         case_id="tea",
@@ -232,11 +241,14 @@ def test_calls_have_the_names_of_the_conventions_and_errors_their_kind() -> None
     writer = SpanWriter(info, memory, {CONTENT: "true"})
 
     assert writer.cell(cell).attempts == ()
-    assert writer.finish() == "5 spans were sent to the collector"
+    assert writer.finish() == "7 spans were sent to the collector"
     spans = {span.name: span for span in memory.get_finished_spans()}
     assert list(spans) == [
-        *("chat gemini-2.5-pro", "stage plan", "attempt 1", "cell tea", "autoweb session"),
+        *("chat gemini-2.5-pro", "stage plan", "chat referee", "stage judge", "attempt 1"),
+        *("cell tea", "autoweb session"),
     ]
+    of_judge = dict(spans["chat referee"].attributes or {})
+    assert (of_judge["gen_ai.provider.name"], of_judge["autoweb.stage"]) == ("openai", "judge")
     call = spans["chat gemini-2.5-pro"]
     assert call.kind.name == "CLIENT"
     assert call.status.status_code.name == "ERROR"

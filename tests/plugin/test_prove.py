@@ -3,8 +3,10 @@
 import json
 import subprocess
 from pathlib import Path
+from shutil import copy
 
 import pytest
+from order_shop import PROGRAM
 from session_server import autoweb_command
 
 from pytest_autoweb.cli import main
@@ -12,44 +14,6 @@ from pytest_autoweb.commands.prove import proof_lines
 from pytest_autoweb.run.mutants import parts_of
 from pytest_autoweb.verify.prove_cases import CaseProof, ChangeResult
 
-APP = """
-import sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-
-ORDERS, VISITS = Path(sys.argv[2], "orders"), Path("visits")
-PAGE = '''<h1>Shop</h1><label>Item <input id="item"></label><p id="out"></p>
-<button onclick="fetch('/order', {method: 'POST', body: item.value})
-  .then(reply => out.textContent = reply.ok ? 'Thank you' : 'Sorry')">Order</button>'''
-
-def append(file, text):
-    with file.open("a") as stream:
-        stream.write(text)
-
-class Shop(BaseHTTPRequestHandler):
-    def do_GET(self):
-        if self.path == "/luck":
-            append(VISITS, "x")
-            self.reply("odd" if len(VISITS.read_text()) % 2 else "even")
-        elif self.path == "/orders":
-            self.reply(ORDERS.read_text() if ORDERS.exists() else "none")
-        else:
-            self.reply(PAGE)
-    def do_POST(self):
-        item = self.rfile.read(int(self.headers["content-length"])).decode()
-        append(ORDERS, item + ";")
-        self.reply("ordered")
-    def reply(self, text):
-        self.send_response(200)
-        self.send_header("content-type", "text/html")
-        self.send_header("content-length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text.encode())
-    def log_message(self, *_):
-        pass
-
-ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Shop).serve_forever()
-"""
 CASES = """
 version: 1
 webserver: {command: "{python} app.py {port} {data}", reset: restart}
@@ -88,7 +52,7 @@ cases:
 
 @pytest.mark.long
 def test_each_case_is_proven_or_named_with_what_its_checks_do_not_notice(tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(APP)
+    copy(PROGRAM, tmp_path / "app.py")
     (tmp_path / "cases.yaml").write_text(CASES)
     (tmp_path / "tox.ini").write_text("[pytest]\nautoweb_check_timeout = 0.3\naddopts = -q -x\n")
     command = [*autoweb_command(), "prove", "cases.yaml", "--json"]

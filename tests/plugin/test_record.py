@@ -5,66 +5,21 @@ import signal
 import socket
 import subprocess
 from pathlib import Path
+from shutil import copy
 
 import pytest
 import yaml
+from order_shop import PROGRAM, SECRET
 from playwright.sync_api import Locator, Page, Playwright
 from session_server import autoweb_command
 
-SHOP = """
-import json, random, sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs
-
-LOGIN = '''<h1>Sign in</h1><form method="post" action="/login">
-<label>User <input name="user"></label>
-<label>Secret word <input name="password" type="password"></label><button>Sign in</button></form>'''
-SHOP = '''<h1>Orders</h1><label>Item <input id="item"></label>
-<label><input type="checkbox" id="gift"> Gift</label><a href="/orders.csv" download>Export</a>
-<button onclick="if (confirm('Sure?')) order()">Order</button><p role="status" id="out"></p>
-<p role="status">Visit VISIT</p><ul id="list"></ul><script>
-async function order() {
-  const body = JSON.stringify({item: item.value, gift: gift.checked, at: Math.random() + ''})
-  await fetch('/order', {method: 'POST', headers: {'content-type': 'application/json'}, body})
-  list.innerHTML = await (await fetch('/list')).text(); out.textContent = 'Thank you'
-}</script>'''
-orders, visits = [], []
-
-class Shop(BaseHTTPRequestHandler):
-    def do_GET(self):
-        pages = {"/": LOGIN, "/shop": SHOP.replace("VISIT", str(random.random())),
-                 "/list": "".join(f"<li>1 x {item}</li>" for item in orders)}
-        kind = "text/csv" if self.path == "/orders.csv" else "text/html"
-        self.reply(pages.get(self.path, "item"), kind)
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["content-length"])).decode()
-        if self.path == "/order":
-            orders.append(json.loads(body)["item"])
-            self.reply("ok")
-        else:
-            right = parse_qs(body)["password"] == ["open sesame 7"]
-            self.reply("", where="/shop" if right else "/")
-    def reply(self, text, kind="text/html", where=""):
-        self.send_response(303 if where else 200)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(text)))
-        if where:
-            self.send_header("location", where)
-        self.end_headers()
-        self.wfile.write(text.encode())
-    def log_message(self, *_):
-        pass
-
-ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Shop).serve_forever()
-"""
-SECRET = "open sesame 7"
 SERVED = ("--command", "{python} shop.py {port}")
 TASK = f"Sign in as ana with {SECRET}, save the list, and order tea as a gift."
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    (tmp_path / "shop.py").write_text(SHOP)
+    copy(PROGRAM, tmp_path / "shop.py")
     (tmp_path / "tox.ini").write_text("[pytest]\nautoweb_check_timeout = 0.3\naddopts = -q -x\n")
     return tmp_path
 
@@ -123,6 +78,8 @@ def test_what_a_person_does_without_a_display_becomes_a_proven_case_without_secr
         said += process.stdout.read()
 
     assert process.returncode == 0, said
+    assert ": the oracle, time 2: played" in said
+    assert ": the oracle, time 3: passed" in said
     (case,) = yaml.safe_load((project / "cases/order.yaml").read_text())["cases"]
     assert case["user_task"].startswith("Sign in as ana with <secret:password>, save")
     assert case["secrets"] == {"password": {"env": "ORDER_PASSWORD"}}

@@ -80,14 +80,16 @@ class Watch:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    (tmp_path / "cases").mkdir()
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "index.html").write_text("<h1>Tea</h1>", encoding="utf-8")
+    # Only below the root do such names mean that a run has written there.
+    root = tmp_path / "autoweb-report-of-ours"
+    (root / "cases").mkdir(parents=True)
+    (root / "site").mkdir()
+    (root / "site" / "index.html").write_text("<h1>Tea</h1>", encoding="utf-8")
     for name in ("green", "black"):
-        write_case(tmp_path, name, 1)
-    (tmp_path / "conftest.py").write_text("", encoding="utf-8")
-    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    return tmp_path
+        write_case(root, name, 1)
+    (root / "conftest.py").write_text("", encoding="utf-8")
+    (root / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    return root
 
 
 def write_case(project: Path, name: str, answer: int) -> None:
@@ -123,12 +125,17 @@ def test_what_a_change_touches_is_run_again_until_ctrl_c(
     assert ran(lines) == {"green"}
     assert any("1 passed, 1 deselected" in line for line in lines)
 
-    # What the run itself has written is no change, and a module may concern every case.
+    # What runs and commands have written is no change; a module and settings concern every case.
+    drafts = project / "autoweb-explore" / "drafts-1"
+    drafts.mkdir(parents=True)
+    (drafts / "white.yaml").write_text((project / "cases" / "green.yaml").read_text())
     (project / "conftest.py").write_text("# changed\n", encoding="utf-8")
+    (project / "pytest.ini").write_text("[pytest]\naddopts = -n2\n", encoding="utf-8")
     lines = watch.until(WAITS)
     assert next(line for line in lines if line.startswith("watch: ")) == (
-        "watch: conftest.py changed: everything again"
+        "watch: conftest.py, pytest.ini changed: everything again"
     )
+    assert "2 workers [2 items]" in lines
     assert ran(lines) == {"green", "black"}
 
     assert watch.interrupt() == 0

@@ -12,10 +12,11 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.llm.client import Request
 from pytest_autoweb.llm.model_spec import ModelSpec
-from pytest_autoweb.options import OPTIONS, Settings, Source
+from pytest_autoweb.options import OPTIONS, Source
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.run.pipeline import run_cell
 from pytest_autoweb.run.prepared_cell import Cell, CellResources
+from pytest_autoweb.settings import Settings
 from pytest_autoweb.testing import ScriptedClient
 from pytest_autoweb.variants import StrategyName
 

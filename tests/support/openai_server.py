@@ -9,10 +9,12 @@ gives that one. `by_model` scripts several models on one server.
 """
 
 import json
+import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -86,6 +88,8 @@ class OpenAIServer:
         by_model: Mapping[str, Sequence[Answer]] | None = None,
     ) -> None:
         self.requests: list[Seen] = []
+        self.connections: list[socket.socket] = []
+        """Every connection there was; clients keep them open between requests."""
         self.peaks: Counter[str] = Counter()
         """Per model, the most requests that were being answered at the same moment."""
         self._scripts = {"": list(answers), **{k: list(v) for k, v in (by_model or {}).items()}}
@@ -128,6 +132,9 @@ class OpenAIServer:
         """Stop listening."""
         self._http.shutdown()
         self._http.server_close()
+        for connection in self.connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> Self:
         return self
@@ -152,6 +159,11 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
+    protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.owner.connections.append(self.connection)
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))

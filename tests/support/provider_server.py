@@ -1,4 +1,4 @@
-"""A server that speaks four protocols: OpenAI's, Anthropic's, Gemini's and Ollama's.
+"""A server that speaks the protocols of OpenAI, Anthropic, Gemini, Vertex AI, Bedrock, Ollama.
 
 The answers have the shapes that the services send, as recorded in their documentation, with what
 they say about thoughts, caches and limits.
@@ -13,7 +13,7 @@ import json
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, Self
 
@@ -108,7 +108,40 @@ def ollama(text: str = TEXT, finish: str = "stop", **counts: Any) -> dict[str, A
     }
 
 
-SHAPES = {"openai": openai, "anthropic": anthropic, "gemini": gemini, "ollama": ollama}
+def bedrock(text: str = TEXT, finish: str = "end_turn", **usage: Any) -> dict[str, Any]:
+    counts = {
+        "inputTokens": 21,
+        "outputTokens": 393,
+        "totalTokens": 2402,
+        "cacheReadInputTokens": 1800,
+        "cacheReadInputTokenCount": 1800,
+        "cacheWriteInputTokens": 188,
+        "cacheWriteInputTokenCount": 188,
+        "serverToolUsage": {},
+    }
+    thought = {"text": "The button is named Save.", "signature": "EqQB"}
+    content = [{"reasoningContent": {"reasoningText": thought}}, *([{"text": text}] * bool(text))]
+    return {
+        "metrics": {"latencyMs": 1275},
+        "output": {"message": {"role": "assistant", "content": content}},
+        "stopReason": finish,
+        "usage": counts | usage,
+    }
+
+
+def google_token() -> dict[str, Any]:
+    """What Google gives for the signed claim of a service account."""
+    return {"access_token": "ya29.made-up", "expires_in": 3599, "token_type": "Bearer"}
+
+
+SHAPES: Mapping[str, Callable[..., dict[str, Any]]] = {
+    "openai": openai,
+    "anthropic": anthropic,
+    "gemini": gemini,
+    "ollama": ollama,
+    "bedrock": bedrock,
+    "token": google_token,
+}
 REFUSALS: Mapping[str, tuple[int, Any]] = {
     "openai": (
         400,
@@ -154,6 +187,8 @@ class Seen(NamedTuple):
     body: dict[str, Any]
     when: float
     """By `time.monotonic`."""
+    login: str = ""
+    """The header `Authorization`."""
 
 
 class ProviderServer:
@@ -177,7 +212,10 @@ class ProviderServer:
         self._scripts[protocol] = given
 
     def answer(self, seen: Seen) -> tuple[int, Any]:
-        protocol = _protocol(seen.path)
+        # litellm asks Ollama about a model whenever it has forgotten what it was told.
+        if seen.path.endswith("/api/show"):
+            return 200, {"model_info": {}}
+        protocol = protocol_of(seen.path)
         self.seen.append(seen)
         script = self._scripts[protocol]
         return script.pop(0) if script else (200, SHAPES[protocol]())
@@ -190,9 +228,17 @@ class ProviderServer:
         self._http.server_close()
 
 
-def _protocol(path: str) -> str:
+TOKEN_PATH = "/google/token"
+
+
+def protocol_of(path: str) -> str:
+    """Which of the protocols a path belongs to."""
     if path.endswith("/api/chat"):
         return "ollama"
+    if path.endswith("/converse"):
+        return "bedrock"
+    if path == TOKEN_PATH:
+        return "token"
     if "generateContent" in path:
         return "gemini"
     return "anthropic" if path.endswith("/messages") else "openai"
@@ -211,8 +257,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
-        body = json.loads(self.rfile.read(length) or b"{}")
-        status, answer = self.server.owner.answer(Seen(self.path, body, time.monotonic()))
+        sent = self.rfile.read(length) or b"{}"
+        # Google's token is asked for by a form, and nothing in it is looked at.
+        body = {} if self.path == TOKEN_PATH else json.loads(sent)
+        login = self.headers.get("Authorization", "")
+        seen = Seen(self.path, body, time.monotonic(), login)
+        status, answer = self.server.owner.answer(seen)
         content = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.act.actions import decision_schema, forms_text, validate_action
+from pytest_autoweb.act.actions import Steps, decision_schema, forms_text, validate_action
 from pytest_autoweb.act.step_code import Details, code_of, describe_action
 from pytest_autoweb.choice.decision_json import (
     ReplyProblem,
@@ -153,6 +153,23 @@ def test_small_models_have_the_actions_that_they_had() -> None:
         "'hover' is no action; allowed: click, type, select, fill_form, extract, press, scroll, "
         "navigate, wait, go_back, done, retry"
     )
+
+
+def test_a_form_among_several_steps_is_taken_apart() -> None:
+    fields = [{"expected_text": "A", "mark_id": 1, "text": "x"}] * 2
+    steps = [{"action": "fill_form", "fields": fields}, {"action": "press", "key": "Enter"}]
+    several = validate_action({"action": "steps", "steps": steps, "last": True, "confidence": 0.9})
+    assert isinstance(several, Steps)
+
+    made = several.actions(())
+
+    assert [(one.action, one.last) for one in made] == [
+        ("type", False),
+        ("type", False),
+        ("press", True),
+    ]
+    with pytest.raises(ReplyProblem, match=r"'fly' is no action of steps; allowed there: click"):
+        validate_action({"action": "steps", "steps": [{"action": "fly"}]})
 
 
 def test_a_step_of_several_that_is_wrong_is_named() -> None:

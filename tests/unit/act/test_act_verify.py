@@ -115,6 +115,14 @@ def test_capable_models_are_told_in_english_alone(phase: str) -> None:
     assert "not clickable" in told
     assert "Nothing was done" in told
 
+    # What only was not clear is not called wrong, and says what to add.
+    unclear = section((problem(phase, actual="", english=True, verdict="unverifiable", note="2"),))
+    assert "It was not clear which elements you meant" in unclear
+    assert "[15] is not clear: 2" in unclear
+    assert "do not choose the same" not in unclear
+    bare = section((problem(phase, expected="Next", actual="", english=True),))
+    assert "expected 'Next', but it shows no text" in bare
+
 
 def test_feedback_is_told_once_and_kept_for_the_record() -> None:
     feedback = Feedback()

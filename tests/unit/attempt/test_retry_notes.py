@@ -140,7 +140,7 @@ def test_the_noise_of_the_console_is_left_out() -> None:
         ),
     )
 
-    assert list(complaints(scene)) == [
+    assert list(complaints(scene.console, scene.failed_requests)) == [
         "console: error: rooms is not a function",
         "console: uncaught: TypeError: x",
         "failed request: POST http://127.0.0.1/book: 500",

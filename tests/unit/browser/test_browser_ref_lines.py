@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.page.outline import estimate_tokens
-from pytest_autoweb.page.ref_listing import ListedItem, ref_view
+from pytest_autoweb.page.ref_listing import LONG, ListedItem, ref_view
 from pytest_autoweb.page.refs import Call, Expression
 
 
@@ -74,6 +74,16 @@ def test_text_gives_way_to_elements_when_room_is_short() -> None:
 
     assert [e.name for e in view.elements] == ["B0", "B1", "B2", "B3", "B4"]
     assert view.truncated
+
+
+def test_capable_models_are_told_that_a_page_has_more_than_was_examined() -> None:
+    found = [text("Buttons:"), *(element("button", f"B{n}") for n in range(3))]
+
+    view = ref_view(found, budget_tokens=500, complete=False, lengths=LONG)
+
+    assert view.text.startswith('t "Buttons:"\ne1 button "B0"')
+    assert view.text.endswith("elements than are examined; those after these are not listed)")
+    assert (len(view.elements), view.truncated) == (3, True)
     assert "long story" not in view.text
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.cost import (
-    LEDGER,
+    LEDGER_FILE,
     CostBudget,
+    Ledger,
     Price,
     TokenBound,
     price_in_spec,
@@ -31,7 +32,7 @@ def call(amount: int) -> TokenBound:
 def test_a_call_that_might_exceed_the_cap_is_refused_with_cap_spent_and_reserved(
     tmp_path: Path,
 ) -> None:
-    budget = CostBudget(3.0, folder=tmp_path)
+    budget = CostBudget(3.0, ledger=Ledger(tmp_path))
     budget.reserve("m", DOLLAR, call(2)).settle(1.5)
 
     with pytest.raises(ModelError) as refused:
@@ -44,14 +45,14 @@ def test_a_call_that_might_exceed_the_cap_is_refused_with_cap_spent_and_reserved
 
 
 def test_a_call_of_unknown_cost_is_charged_with_the_most_it_can_have_cost(tmp_path: Path) -> None:
-    budget = CostBudget(3.0, folder=tmp_path)
+    budget = CostBudget(3.0, ledger=Ledger(tmp_path))
     budget.reserve("m", DOLLAR, call(2)).settle(None)
 
     assert budget.sums == (2.0, 0.0, 0)
 
 
 def test_a_cap_of_zero_lets_only_free_models_run(tmp_path: Path) -> None:
-    budget = CostBudget(0.0, folder=tmp_path)
+    budget = CostBudget(0.0, ledger=Ledger(tmp_path))
     budget.reserve("local/x", FREE, call(1000)).settle(0.0)
 
     with pytest.raises(ModelError, match=r"up to 1\.000000 USD"):
@@ -60,33 +61,33 @@ def test_a_cap_of_zero_lets_only_free_models_run(tmp_path: Path) -> None:
 
 def test_a_model_without_a_price_is_refused_unless_allowed(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"input_cost_per_mtok.*--autoweb-allow-unpriced"):
-        CostBudget(1.0, folder=tmp_path / "a").reserve("m", None, call(1))
+        CostBudget(1.0, ledger=Ledger(tmp_path / "a")).reserve("m", None, call(1))
 
-    allowed = CostBudget(1.0, allow_unpriced=True, folder=tmp_path / "b")
+    allowed = CostBudget(1.0, allow_unpriced=True, ledger=Ledger(tmp_path / "b"))
     allowed.reserve("m", None, call(10**9)).settle(None)
 
     assert allowed.sums == (0.0, 0.0, 0)
 
 
 def test_without_a_cap_everything_runs_and_is_counted(tmp_path: Path) -> None:
-    budget = CostBudget(folder=tmp_path)
+    budget = CostBudget(ledger=Ledger(tmp_path))
     budget.reserve("m", None, call(10**9)).settle(12.5)
 
     assert budget.sums == (12.5, 0.0, 0)
-    assert not (tmp_path / LEDGER).exists()
+    assert not (tmp_path / LEDGER_FILE).exists()
 
 
 def test_a_second_budget_goes_on_where_the_first_was_killed(tmp_path: Path) -> None:
-    killed = CostBudget(10.0, folder=tmp_path)
+    killed = CostBudget(10.0, ledger=Ledger(tmp_path))
     killed.reserve("m", DOLLAR, call(2)).settle(1.0)
     killed.reserve("m", DOLLAR, call(4))
 
-    assert json.loads((tmp_path / LEDGER).read_text())["reserved"] == 4.0
-    assert CostBudget(10.0, folder=tmp_path).sums == (5.0, 0.0, 0)
+    assert json.loads((tmp_path / LEDGER_FILE).read_text())["reserved"] == 4.0
+    assert CostBudget(10.0, ledger=Ledger(tmp_path)).sums == (5.0, 0.0, 0)
 
 
 def test_a_call_waits_for_those_under_way_and_then_gets_what_they_left(tmp_path: Path) -> None:
-    budget = CostBudget(3.0, folder=tmp_path)
+    budget = CostBudget(3.0, ledger=Ledger(tmp_path))
     first = budget.reserve("m", DOLLAR, call(2))
     got: list[float] = []
 
@@ -115,7 +116,7 @@ def test_a_call_waits_for_those_under_way_and_then_gets_what_they_left(tmp_path:
 def test_whatever_is_called_in_parallel_the_cap_holds(
     tmp_path_factory: pytest.TempPathFactory, cap: int, calls: list[tuple[int, float]]
 ) -> None:
-    budget = CostBudget(float(cap), folder=tmp_path_factory.mktemp("budget"))
+    budget = CostBudget(float(cap), ledger=Ledger(tmp_path_factory.mktemp("budget")))
     seen: list[float] = []
 
     def spend(most: int, share: float) -> None:

@@ -12,7 +12,7 @@ import pytest
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.computer_tool import ComputerTool
-from pytest_autoweb.llm.cost import CostBudget, Reservation
+from pytest_autoweb.llm.cost import CostBudget, Ledger, Reservation
 from pytest_autoweb.llm.litellm_client import LiteLLMClient
 from pytest_autoweb.llm.model_spec import ModelSpec, resolve_target
 
@@ -76,7 +76,7 @@ class Provider:
     """A server that gives one answer, and keeps what it was sent."""
 
     def __init__(self, folder: Path) -> None:
-        self.budget = CostBudget(folder=folder)
+        self.budget = CostBudget(ledger=Ledger(folder))
         self.answer: dict[str, Any] = {}
         self.path, self.body, self.beta = "", dict[str, Any](), ""
         provider = self

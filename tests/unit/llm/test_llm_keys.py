@@ -1,4 +1,9 @@
 import os
+import re
+import shlex
+import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -6,8 +11,9 @@ from hypothesis import strategies as st
 from litellm.llms.bedrock.base_aws_llm import BaseAWSLLM
 
 from pytest_autoweb.llm.litellm_client import LiteLLMClient
-from pytest_autoweb.llm.model_spec import Endpoint, ModelSpec
+from pytest_autoweb.llm.model_spec import Endpoint, ModelSpec, load_specs, resolve_target
 from pytest_autoweb.llm.provider_keys import MASK, KeyMask, drop_empty_secrets, without_secrets
+from pytest_autoweb.options import OPTIONS
 
 
 @pytest.mark.parametrize(
@@ -84,6 +90,11 @@ SERVICES: dict[str, tuple[str, dict[str, str], str]] = {
     "no role": ("bedrock/any.model-v1:0", {"FOUND": ""}, AWS_ALONE),
     "a role of the machine": ("bedrock/any.model-v1:0", {"FOUND": "yes"}, ""),
     "a token": ("bedrock/any.model-v1:0", {"AWS_BEARER_TOKEN_BEDROCK": "t", "FOUND": ""}, ""),
+    "no google-auth": (
+        "vertex_ai/gemini-any",
+        {"VERTEXAI_PROJECT": "p"},
+        "needs google-auth: pip install 'google-auth[requests]'",
+    ),
     "no boto3": ("bedrock/any.model-v1:0", {}, "provider bedrock needs boto3: pip install boto3"),
 }
 
@@ -105,8 +116,62 @@ def test_a_check_names_what_a_service_needs_and_only_that(
         return environ["FOUND"] or None
 
     monkeypatch.setattr(BaseAWSLLM, "get_credentials", found)
+    monkeypatch.setitem(sys.modules, "google.auth", None)
 
     target = Endpoint(model, api_base=environ.get("api_base"))
     told = LiteLLMClient().provider_problem(ModelSpec(name=model), target)
 
     assert told is None if not problem else told is not None and problem in told
+
+
+MODELS_PAGE = Path(__file__).parents[3] / "docs" / "models.md"
+SECTIONS = dict(
+    re.findall(
+        r"^### (.+?)\n(.*?)(?=^##)",
+        MODELS_PAGE.read_text(encoding="utf-8").partition("\n## Examples\n")[2],
+        re.MULTILINE | re.DOTALL,
+    )[:9]
+)
+SERVERS = {"Ollama": "ollama pull", "vLLM": "vllm serve"}
+"""What is started or fetched in place of a key."""
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_an_example_of_the_documentation_is_whole_and_can_be_pasted(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = re.findall(r"```(\w+)\n(.*?)```", SECTIONS[name], re.DOTALL)
+    lines = [
+        shlex.split(line.removeprefix("$ "), comments=True)
+        for kind, text in blocks
+        for line in text.splitlines()
+        if kind == "console"
+    ]
+    settings = "".join(text for kind, text in blocks if kind == "toml")
+    (tmp_path / "pyproject.toml").write_text(settings, encoding="utf-8")
+    for variable in [one for one in os.environ if one.startswith(("AWS", "AZURE", "GOO", "GEM"))]:
+        monkeypatch.delenv(variable)
+    for pair in [pair for line in lines if line[0] == "export" for pair in line[1:]]:
+        monkeypatch.setenv(*pair.split("=", 1))
+    (installed,) = (line for line in lines if line[:2] == ["pip", "install"])
+    *_, last = (line for line in lines if line[0] == "pytest")
+    given = dict(word.removeprefix("--autoweb-").split("=") for word in last[2:])
+
+    specs = load_specs(given["models"].split(","), pyproject=tmp_path / "pyproject.toml")
+
+    assert given.keys() <= {option.name.replace("_", "-") for option in OPTIONS}
+    # Each table is that of a model in the command.
+    tables = tomllib.loads(settings).get("tool", {}).get("autoweb", {}).get("models", {})
+    assert tables.keys() <= {one.partition("@")[0] for one in specs}
+    keys = [line for line in lines if line[0] == "export"]
+    assert keys or " ".join(SERVERS[name].split()) in SECTIONS[name]
+    for spec in specs.values():
+        problem = LiteLLMClient().provider_problem(spec, resolve_target(spec, os.environ))
+        # What is missing here may be installed by the example.
+        assert problem is None or problem.split("pip install ")[1].strip("'") in installed
+
+
+def test_every_large_provider_has_its_example() -> None:
+    wanted = "OpenAI Anthropic Gemini OpenRouter Azure Bedrock Vertex-AI Ollama vLLM"
+
+    assert [name.replace(" ", "-") for name in SECTIONS] == wanted.split()

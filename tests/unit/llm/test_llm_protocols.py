@@ -1,4 +1,4 @@
-"""What hosted models are sent, and how their answers count, in the protocols of four services.
+"""What hosted models are sent, and how their answers count, in the protocols of six services.
 
 litellm speaks them, in the gateway's process, which all these tests share.
 """
@@ -7,10 +7,11 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from provider_server import REFUSALS, SHAPES, TEXT, ProviderServer
+from provider_server import REFUSALS, SHAPES, TEXT, TOKEN_PATH, ProviderServer
 
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Message, Request, ask_once
@@ -21,8 +22,19 @@ pytestmark = pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is
 
 GPT, CLAUDE, GEMINI = "openai/gpt-5-mini", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash"
 OLLAMA, ROUTER, VLLM = "ollama_chat/qwen3:8b", "openrouter/nobody/knows-it", "openai/my-vllm"
-PROTOCOLS = {GPT: "openai", CLAUDE: "anthropic", GEMINI: "gemini", OLLAMA: "ollama"}
-EFFORTS = [f"{name}@high" for name in (GPT, CLAUDE, GEMINI, OLLAMA, ROUTER, VLLM)]
+BEDROCK = "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+VERTEX = "vertex_ai/gemini-2.5-flash"
+# A namespace package may be there without the part that logs in.
+GOOGLE = find_spec("google") is not None and find_spec("google.auth") is not None
+needs_google = pytest.mark.skipif(not GOOGLE, reason="google-auth is not installed")
+PROTOCOLS = {
+    GPT: "openai",
+    CLAUDE: "anthropic",
+    GEMINI: "gemini",
+    OLLAMA: "ollama",
+    BEDROCK: "bedrock",
+}
+EFFORTS = [f"{name}@high" for name in (GPT, CLAUDE, GEMINI, OLLAMA, ROUTER, VLLM, BEDROCK)]
 SCHEMA = {
     "type": "object",
     "properties": {"mark_id": {"enum": [1, 2]}, "text": {"type": "string", "maxLength": 40}},
@@ -47,7 +59,17 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("protocols")
     with ProviderServer() as server, pytest.MonkeyPatch.context() as environ:
         environ.setenv("AZURE_API_VERSION", "2025-04-01-preview")
-        roots = dict.fromkeys([CLAUDE, GEMINI, OLLAMA], server.origin)
+        environ.setenv("AWS_ACCESS_KEY_ID", "AKIAMADEUP")
+        environ.setenv("AWS_SECRET_ACCESS_KEY", "made-up")
+        environ.setenv("AWS_REGION_NAME", "us-east-1")
+        # Without `api_base`, so that calls are signed as the service's own are.
+        environ.setenv("AWS_BEDROCK_RUNTIME_ENDPOINT", server.origin)
+        if GOOGLE:
+            file = service_account(folder, server)
+            environ.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
+        environ.setenv("VERTEXAI_PROJECT", "made-up")
+        environ.setenv("VERTEXAI_LOCATION", "us-central1")
+        roots = dict.fromkeys([CLAUDE, GEMINI, OLLAMA, VERTEX], server.origin)
         versioned = dict.fromkeys([GPT, ROUTER, VLLM], f"{server.origin}/v1")
         tables: dict[str, dict[str, Any]] = {
             name: {"api_base": base} for name, base in (roots | versioned).items()
@@ -67,12 +89,34 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         }
         file = folder / "models.json"
         file.write_text(json.dumps(tables), encoding="utf-8")
-        specs = load_specs([*tables, *EFFORTS, "deployed@low"], models_file=file)
+        specs = load_specs(
+            [*tables, *EFFORTS, BEDROCK, f"{VERTEX}@high", "deployed@low"], models_file=file
+        )
         address = start_gateway(
             specs, record_mode="off", cassettes=folder, run_dir=folder, backoff_s=0.01
         )
         yield Service(GatewayClient(address), server)
         stop_gateway(address)
+
+
+def service_account(folder: Path, server: ProviderServer) -> Path:
+    """The file that Google gives to programs; its key is made for this test."""
+    from cryptography.hazmat.primitives.asymmetric import rsa
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    form = (Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    account = {
+        "type": "service_account",
+        "project_id": "made-up",
+        "private_key_id": "1",
+        "private_key": key.private_bytes(*form).decode(),
+        "client_email": "made-up@made-up.iam.gserviceaccount.com",
+        "token_uri": server.origin + TOKEN_PATH,
+    }
+    file = folder / "account.json"
+    file.write_text(json.dumps(account), encoding="utf-8")
+    return file
 
 
 def asked(model: str, **changes: Any) -> Request:
@@ -84,7 +128,7 @@ def body_of(service: Service, model: str, **changes: Any) -> dict[str, Any]:
     """The body of the only request that a call made."""
     service.server.say("", {})
     service.client.complete(asked(model, **changes))
-    (seen,) = [seen for seen in service.server.seen if not seen.path.endswith("/api/show")]
+    (seen,) = [seen for seen in service.server.seen if not seen.path.endswith(TOKEN_PATH)]
     return seen.body
 
 
@@ -95,6 +139,12 @@ def body_of(service: Service, model: str, **changes: Any) -> dict[str, Any]:
         # Writing to the cache has a price of its own; litellm counts the words of the thoughts.
         (CLAUDE, (2009, 393, 1800, None), 21 * 3 + 188 * 3.75 + 1800 * 0.3 + 393 * 15),
         (GEMINI, (2152, 348, 2027, 337), 125 * 0.3 + 2027 * 0.03 + 348 * 2.5),
+        # Bedrock asks a tenth more for models of a region.
+        (BEDROCK, (2009, 393, 1800, None), 1.1 * (21 * 3 + 188 * 3.75 + 1800 * 0.3 + 393 * 15)),
+        pytest.param(
+            *(VERTEX, (2152, 348, 2027, 337), 125 * 0.3 + 2027 * 0.03 + 348 * 2.5),
+            marks=needs_google,
+        ),
         (OLLAMA, (26, 298, 0, 0), None),
         (VLLM, (2006, 300, 1920, 192), None),
         ("dear", (2006, 300, 1920, 192), 86 * 1 + 1920 * 0.1 + 300 * 2),
@@ -143,18 +193,26 @@ EMPTY_AND_CUT = {
     CLAUDE: SHAPES["anthropic"]("", "max_tokens"),
     GEMINI: SHAPES["gemini"]("", "MAX_TOKENS"),
     OLLAMA: SHAPES["ollama"]("", "length"),
+    BEDROCK: SHAPES["bedrock"]("", "max_tokens"),
 }
 
 
 def limit_of(body: dict[str, Any]) -> int:
     """The most tokens of a reply, wherever a protocol says that."""
-    inner = [body, body.get("generationConfig", {}), body.get("options", {})]
-    names = ("max_completion_tokens", "max_tokens", "max_output_tokens", "num_predict")
+    inside = ("generationConfig", "options", "inferenceConfig")
+    inner = [body, *(body.get(name, {}) for name in inside)]
+    names = (
+        "max_completion_tokens",
+        "max_tokens",
+        "max_output_tokens",
+        "num_predict",
+        "maxTokens",
+    )
     return int(next(part[name] for part in inner for name in names if name in part))
 
 
 @pytest.mark.parametrize(
-    ("model", "first"), [(GPT, 16384), (CLAUDE, 16384), (GEMINI, 16384), (OLLAMA, 2048)]
+    ("model", "first"), [(GPT, 16384), (CLAUDE, 16384), (BEDROCK, 16384), (OLLAMA, 2048)]
 )
 def test_thoughts_that_leave_no_room_for_a_reply_are_truncated_and_get_more(
     service: Service, model: str, first: int
@@ -171,7 +229,7 @@ def test_thoughts_that_leave_no_room_for_a_reply_are_truncated_and_get_more(
     assert exchange.usage.calls == 2
 
 
-@pytest.mark.parametrize("model", list(PROTOCOLS))
+@pytest.mark.parametrize("model", [GPT, CLAUDE, GEMINI, OLLAMA])
 def test_a_reply_that_is_cut_off_twice_is_truncated_in_every_protocol(
     service: Service, model: str
 ) -> None:
@@ -184,7 +242,8 @@ def test_a_reply_that_is_cut_off_twice_is_truncated_in_every_protocol(
 
 
 def test_the_effort_is_sent_in_the_words_of_each_service(service: Service) -> None:
-    gpt, claude, gemini, ollama, router, vllm = (body_of(service, name) for name in EFFORTS)
+    bodies = [body_of(service, name) for name in EFFORTS]
+    gpt, claude, gemini, ollama, router, vllm, bedrock = bodies
 
     assert (gpt["reasoning_effort"], router["reasoning_effort"]) == ("high", "high")
     assert vllm["reasoning_effort"] == "high"
@@ -192,7 +251,9 @@ def test_the_effort_is_sent_in_the_words_of_each_service(service: Service) -> No
     assert 1024 <= claude["thinking"]["budget_tokens"] < claude["max_tokens"]
     assert gemini["generationConfig"]["thinkingConfig"]["thinkingBudget"] > 1024
     assert ollama["think"]
-    assert all("temperature" not in json.dumps(body) for body in (gpt, claude, gemini, ollama))
+    assert bedrock["additionalModelRequestFields"]["thinking"]["budget_tokens"] > 1024
+    others = (gpt, claude, gemini, ollama, bedrock)
+    assert all("temperature" not in json.dumps(body) for body in others)
 
 
 def test_a_deployment_in_azure_is_asked_as_its_settings_say(service: Service) -> None:
@@ -202,6 +263,24 @@ def test_a_deployment_in_azure_is_asked_as_its_settings_say(service: Service) ->
     assert seen.path.startswith("/openai/deployments/my-deployment/chat/completions")
     assert (body["reasoning_effort"], body["max_completion_tokens"]) == ("low", 8192)
     assert "temperature" not in body
+
+
+@needs_google
+def test_bedrock_and_vertex_are_logged_in_to_with_what_their_clouds_give(service: Service) -> None:
+    body = body_of(service, BEDROCK, json_schema=SCHEMA)
+    (signed,) = service.server.seen
+
+    assert signed.path.endswith("claude-sonnet-4-5-20250929-v1%3A0/converse")
+    assert signed.login.startswith("AWS4-HMAC-SHA256 Credential=AKIAMADEUP/")
+    assert body["system"][-1] == {"cachePoint": {"type": "default"}}
+    assert "mark_id" in json.dumps(body)
+    body = body_of(service, f"{VERTEX}@high", json_schema=SCHEMA)
+    called = service.server.seen[-1]
+    place = "/v1/projects/made-up/locations/us-central1/publishers/google/models/"
+    assert called.path == f"{place}gemini-2.5-flash:generateContent"
+    assert called.login == "Bearer ya29.made-up"
+    assert "mark_id" in json.dumps(body)
+    assert body["generationConfig"]["thinkingConfig"]["thinkingBudget"] > 1024
 
 
 def test_models_that_do_not_think_much_keep_temperature_zero(service: Service) -> None:

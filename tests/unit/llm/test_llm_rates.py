@@ -12,7 +12,7 @@ import pytest
 
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Message, Reply, Request
-from pytest_autoweb.llm.cost import CostBudget, TokenBound
+from pytest_autoweb.llm.cost import CostBudget, Ledger, TokenBound
 from pytest_autoweb.llm.litellm_client import LiteLLMClient
 from pytest_autoweb.llm.model_spec import Endpoint, ModelSpec
 
@@ -96,7 +96,7 @@ def service() -> Iterator[Services]:
 
 @pytest.fixture
 def call(tmp_path: Path) -> Callable[..., Reply]:
-    client, budget = LiteLLMClient(backoff_s=0.01), CostBudget(folder=tmp_path)
+    client, budget = LiteLLMClient(backoff_s=0.01), CostBudget(ledger=Ledger(tmp_path))
     request = Request(
         model="openai/m", messages=(Message(role="user", content="hi"),), stage="generate"
     )

@@ -16,7 +16,7 @@ from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Message, Request
-from pytest_autoweb.llm.cost import LEDGER, Price
+from pytest_autoweb.llm.cost import LEDGER_FILE, Price
 from pytest_autoweb.llm.gateway import (
     ADDRESS_FILE,
     GatewayAddress,
@@ -172,7 +172,7 @@ def test_parallel_calls_of_two_processes_never_exceed_the_cap_even_when_it_is_ki
                 thread.join()
 
         workers[0].check([CENT.name])
-        (folder / LEDGER).write_text('{"spent": 0.05, "reserved": 0.02, "refused": 1}')
+        (folder / LEDGER_FILE).write_text('{"spent": 0.05, "reserved": 0.02, "refused": 1}')
         kill_gateway(folder)
         all_at_once()
         stats = workers[1].stats()

@@ -34,7 +34,7 @@ def test_a_cell_is_found_by_the_path_of_its_folder(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("said", "why"),
-    [("login", r"2 cells fit 'login': login\[a/x\]"), ("pay", "no cell of the run")],
+    [("login", r"2 cells fit 'login'; name one of login\[a/x\]"), ("pay", "no cell of the run")],
 )
 def test_a_name_that_fits_none_or_several_is_refused(folder: Path, said: str, why: str) -> None:
     with pytest.raises(SettingsError, match=why):
@@ -51,7 +51,9 @@ def flags(tmp_path: Path, settings: dict[str, dict[str, Any]], **asked: Any) -> 
 
 def test_names_of_a_foreign_run_do_not_steer_the_terminal() -> None:
     hostile = cell(CellKey("login", "a/x"), nodeid="cases/shop.yaml::\x1b[2Jlogin\u202e[a/x]")
-    with pytest.raises(SettingsError, match=r"no cell of the run fits 'pay': \[2Jlogin\[a/x\]$"):
+    with pytest.raises(
+        SettingsError, match=r"no cell of the run fits 'pay'; there are \[2Jlogin\[a/x\]$"
+    ):
         find_cell((hostile,), "pay", Path("autoweb-report"))
 
 

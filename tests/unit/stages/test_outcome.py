@@ -8,11 +8,11 @@ from typing import Any, cast, get_args
 import pytest
 
 from pytest_autoweb.gates.gate_policy import CaseGroup, GatePolicy
-from pytest_autoweb.options import Settings
 from pytest_autoweb.results import Attempt, CellResult, CheckResult, Failure, FailureKind, Outcome
 from pytest_autoweb.results.steps import StepResult
 from pytest_autoweb.run.corrections import repairable, settle
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
+from pytest_autoweb.settings import Settings
 
 INFRASTRUCTURE = {"model", "navigation", "browser", "webserver", "internal", "killed"}
 NOT_REPAIRED = INFRASTRUCTURE | {"repair", "question"}
@@ -237,7 +237,13 @@ CALL_LOG = """Locator.click: Timeout 900ms exceeded.
 Call log:
   - waiting for get_by_text("Buy")
     - element is not visible
+  - retrying click action
+    - waiting 500ms
 """
+
+
+LATE = Failure(kind="step", message="late", line=2, evidence={"detail": CALL_LOG})
+LATER = Failure(kind="step", message="later", line=3)
 
 
 def test_a_failed_cell_is_told_in_a_few_lines(tmp_path: Path) -> None:
@@ -245,18 +251,20 @@ def test_a_failed_cell_is_told_in_a_few_lines(tmp_path: Path) -> None:
         attempt(
             formatted_errors=tuple(f"error {n}" for n in range(7)),
             code="# Step 1\npage.get_by_text('Buy').click()\n",
-            failure=Failure(kind="step", message="late", line=2, evidence={"detail": CALL_LOG}),
+            failure=LATE,
         ),
         attempt(
             attempt_index=2,
             step_results=(
                 StepResult(step_index=1, ok=True, status="ok"),
-                StepResult(step_index=2, ok=False, status="failed"),
+                StepResult(step_index=2, ok=False, status="failed", failure=LATE),
+                StepResult(step_index=3, ok=False, status="failed", failure=LATER),
             ),
+            code="# Step 1\npage.get_by_text('Buy').click()\npage.get_by_text('Pay').click()\n",
             checks=(
                 check(True, index=0),
                 check(False, index=1, expected="'paid'", actual="'open'"),
-                check(None, index=2, type="http", expected="200", actual="nothing"),
+                check(None, index=2, type="http", expected="200", actual="", message="no answer"),
             ),
         ),
     )
@@ -269,8 +277,11 @@ def test_a_failed_cell_is_told_in_a_few_lines(tmp_path: Path) -> None:
         *[f"    error {n}" for n in range(5)],
         "      line 2: page.get_by_text('Buy').click()",
         "      call log: element is not visible",
-        "  attempt 2: steps 1:ok 2:failed",
+        "  attempt 2: steps 1:ok 2:failed 3:failed",
+        "      line 2: page.get_by_text('Buy').click()",
+        "      call log: element is not visible",
+        "      line 3: page.get_by_text('Pay').click()",
         "    check 1 text: expected 'paid', saw 'open'",
-        "    check 2 http: expected 200, saw nothing",
+        "    check 2 http: expected 200: no answer",
         f"  details: {tmp_path}",
     ]

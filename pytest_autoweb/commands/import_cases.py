@@ -1,0 +1,252 @@
+"""`autoweb import`: tasks of other benchmarks as case files."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_MINIWOB = """\
+Writes case files for the tasks of MiniWoB++: one case for each task and seed. Every page is opened
+in a browser to read its goal; it also gives the reward, on which the case's check rests. Most
+tasks come with an oracle, so that `autoweb verify --controls` can prove them.
+
+  autoweb import miniwob
+  autoweb import miniwob --tasks click-button,login-user --seeds 10 -o cases/wob
+
+The pages are those of the package miniwob (pip install 'pytest-autoweb[demo]'), or of --pages DIR,
+the folder `html` of a checkout. Seeds are those of the pages (Math.seedrandom).
+"""
+
+_JSONL = """\
+Writes case files for a list of tasks on live sites: JSON lines, or one JSON list. The parts of a
+task are found under the names that WebVoyager, Online-Mind2Web and REAL use; --map names others,
+with dots into objects. Nothing tells by itself whether such a task was done, so a model judges,
+whose opinion decides only with human labels: see `autoweb judge-labels`.
+
+  autoweb import jsonl WebVoyager_data.jsonl --map tags=web_name
+  autoweb import jsonl tasks.json --map task=goal,url=website.url,answer=expected -o cases/real
+"""
+
+_WEBARENA = """\
+Writes case files for the 812 tasks of WebArena-Verified: a file for each site and pair of sites,
+their addresses as variables. The package's own evaluators judge the answer and the requests, so it
+must be installed where the cases run (pip install webarena-verified). The sites are started, and
+put back between runs, by its own commands.
+
+  autoweb import webarena-verified
+  autoweb import webarena-verified --hard --site gitlab=http://10.0.0.5:8023
+
+Tasks that cannot be done have the tag `infeasible`. Nine tasks whose evaluators look at cookies
+end as `ungraded`, because cookies are never recorded.
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb import` and its sources."""
+    parser = subparsers.add_parser(
+        "import",
+        help="write case files for the tasks of another benchmark",
+        description="Writes case files for the tasks of another benchmark.",
+        epilog="examples:\n\n  autoweb import miniwob --tasks click-button,login-user\n"
+        "  autoweb import jsonl tasks.jsonl --map task=ques,url=web\n",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    sources = parser.add_subparsers(dest="source", required=True, metavar="SOURCE")
+    _add_miniwob(sources)
+    _add_jsonl(sources)
+    _add_webarena(sources)
+
+
+def _add_miniwob(sources: "Subparsers") -> None:
+    parser = sources.add_parser(
+        "miniwob",
+        help="MiniWoB++: 125 small tasks by seed",
+        description=_MINIWOB,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_output(parser, "cases/miniwob")
+    parser.add_argument(
+        "--tasks", default="", metavar="A,B", help="these tasks; default: BrowserGym's 125"
+    )
+    parser.add_argument(
+        "--seeds", type=_seeds, default="3", metavar="N|A-B", help="seeds 1 to N (default 3), or A-B"
+    )
+    parser.add_argument("--pages", type=Path, metavar="DIR", help="the folder html of MiniWoB++")
+    parser.add_argument(
+        "--reward",
+        choices=("positive", "full"),
+        default="positive",
+        help="the reward that passes: any positive one, as for BrowserGym (default), or the full "
+        "one, which a few tasks cannot give",
+    )
+    parser.set_defaults(run=_import_miniwob)
+
+
+def _add_jsonl(sources: "Subparsers") -> None:
+    parser = sources.add_parser(
+        "jsonl",
+        help="a list of tasks on live sites, judged by a model",
+        description=_JSONL,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", type=Path, metavar="FILE")
+    _add_output(parser, "cases/NAME, as the file is called")
+    parser.add_argument(
+        "--map", action="append", default=[], metavar="PART=NAME,…",
+        help="where id, task, url, answer and tags of a task stand; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--judge-model", default="", metavar="MODEL",
+        help="the model that judges; default: that of --autoweb-judge-model",
+    )  # fmt: skip
+    parser.set_defaults(run=_import_jsonl)
+
+
+def _add_webarena(sources: "Subparsers") -> None:
+    parser = sources.add_parser(
+        "webarena-verified",
+        help="WebArena-Verified: 812 tasks on six sites of one's own",
+        description=_WEBARENA,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_output(parser, "cases/webarena-verified")
+    parser.add_argument(
+        "--site", action="append", default=[], metavar="NAME=URL",
+        help="where a site is; default: the ports of the benchmark's own images; may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--hard", action="store_true", help="only the 258 tasks of its hard subset")
+    parser.add_argument(
+        "--data", type=Path, metavar="FILE", help="the data set; default: the installed package's"
+    )
+    parser.set_defaults(run=_import_webarena)
+
+
+def _add_output(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR",
+        help=f"the folder of the files; default: {default}",
+    )  # fmt: skip
+    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
+
+
+def _seeds(text: str) -> list[int]:
+    first, dash, last = text.partition("-")
+    try:
+        start, end = (int(first), int(last)) if dash else (1, int(first))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seeds and no A-B") from None
+    if not 0 <= start <= end or end - start >= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not between 1 and 1000 seeds")
+    return list(range(start, end + 1))
+
+
+def _import_miniwob(args: argparse.Namespace) -> int:
+    """Read the goals and write the files.
+
+    Raises:
+        AutowebError: the pages are not there, a task is unknown, or a file cannot be written.
+    """
+    from pytest_autoweb.importing import miniwob
+    from pytest_autoweb.importing.case_files import write_case_files
+    from pytest_autoweb.report.wording import one_line
+
+    folder = miniwob.pages_folder(args.pages)
+    tasks = miniwob.chosen_tasks(folder, miniwob.task_names(args.tasks))
+    with _browser() as browser:
+        goals = miniwob.read_goals(
+            browser, folder, tasks, args.seeds, lambda text: print(one_line(text), file=sys.stderr)
+        )
+    files = miniwob.case_files(folder, goals, args.seeds, args.reward, packaged=args.pages is None)
+    output = args.output or Path("cases/miniwob")
+    count = write_case_files(output, files, overwrite=args.overwrite)
+    without = sorted(set(tasks) - set(miniwob.solutions()))
+    run = f"pytest {output} --autoweb-models=openai/gpt-5-mini"
+    _tell(output, list(files), count, f"autoweb verify --controls {output}", run)
+    if without:
+        print(f"without an oracle: {', '.join(without)}")
+    return 0
+
+
+def _import_jsonl(args: argparse.Namespace) -> int:
+    """Read the list and write the files.
+
+    Raises:
+        AutowebError: the list cannot be used, or a file cannot be written.
+    """
+    from pytest_autoweb.importing.case_files import usable_id, write_case_files
+    from pytest_autoweb.importing.task_lists import FieldMap, case_files, read_tasks
+
+    tasks = read_tasks(args.file, FieldMap.read(args.map))
+    stem = usable_id(args.file.stem)
+    files = case_files(tasks, stem, args.judge_model)
+    output = args.output or Path("cases") / stem
+    count = write_case_files(output, files, overwrite=args.overwrite)
+    judge = "" if args.judge_model else " --autoweb-judge-model=openai/gpt-5"
+    run = f"pytest {output} --autoweb-models=openai/gpt-5-mini{judge}"
+    _tell(output, list(files), count, run, "autoweb judge-labels autoweb-report --labels labels.yaml")
+    return 0
+
+
+def _import_webarena(args: argparse.Namespace) -> int:
+    """Read the data set and write the files.
+
+    Raises:
+        AutowebError: the data set is not there, a site is unknown, or a file cannot be written.
+    """
+    from pytest_autoweb.importing import webarena_verified
+    from pytest_autoweb.importing.case_files import write_case_files
+
+    sites = dict(webarena_verified.SITES) | dict(_site(pair) for pair in args.site)
+    tasks = webarena_verified.read_data(args.data, hard=args.hard)
+    files = webarena_verified.case_files(tasks, sites)
+    output = args.output or Path("cases/webarena-verified")
+    count = write_case_files(output, files, overwrite=args.overwrite)
+    _tell(output, list(files), count, f"pytest {output} --autoweb-models=openai/gpt-5-mini")
+    return 0
+
+
+def _site(pair: str) -> tuple[str, str]:
+    from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.importing.webarena_verified import SITES
+
+    name, _, address = pair.partition("=")
+    if name not in SITES or not address.startswith(("http://", "https://")):
+        raise SettingsError(f"--site {pair!r}: write NAME=URL with one of {', '.join(SITES)}")
+    return name, address.rstrip("/")
+
+
+def _tell(folder: Path, names: list[str], count: int, *further: str) -> None:
+    for name in names:
+        print(f"wrote   {folder / name}")
+    print(f"{count} cases. Next:\n")
+    for command in further:
+        print(f"  {command}")
+
+
+@contextmanager
+def _browser() -> "Iterator[Browser]":
+    from playwright.sync_api import Error, sync_playwright
+
+    from pytest_autoweb.egress.chromium import browser_environ, launch_args
+    from pytest_autoweb.errors import BrowserError
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium
+        base = {"env": browser_environ(os.environ)}
+        args = launch_args(base, playwright_executable=chromium.executable_path)
+        try:
+            browser = chromium.launch(**args)
+        except Error as error:
+            raise BrowserError(f"no browser can be started: {error}") from None
+        with browser:
+            yield browser

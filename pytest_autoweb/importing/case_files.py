@@ -1,0 +1,92 @@
+"""The case files that an import writes, from texts that others wrote."""
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.errors import CaseError, SettingsError
+from pytest_autoweb.record.oracle import in_template
+
+TEXT_CHARS = 20_000
+"""Limit on the characters of one text that is taken over."""
+FILE_CHARS = 150_000
+"""How long one file may get before the next one is begun; a case file may have 256 KB."""
+
+_ID_CHARS = 80
+
+
+def tidy(text: str) -> str:
+    """Return a text without control characters and needless spaces, bounded."""
+    kept = "".join(
+        " " if char.isspace() or unicodedata.category(char) in ("Cc", "Cs") else char
+        for char in text[: 2 * TEXT_CHARS]
+    )
+    return re.sub(" {2,}", " ", kept).strip()[:TEXT_CHARS]
+
+
+def scalar(value: Any) -> str:
+    """Return a value as a case file writes it: quoted, and never an expression."""
+    return in_template(json.dumps(value))
+
+
+def usable_id(name: str) -> str:
+    """Return a name as a case may have it; names that would look the same stay different."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")[:_ID_CHARS]
+    if plain == name:
+        return plain
+    digest = hashlib.sha256(name.encode("utf-8", "backslashreplace")).hexdigest()[:6]
+    return f"{plain}-{digest}" if plain else digest
+
+
+def named_parts(stem: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return files by name: `stem.yaml` if there is one, else `stem-1.yaml` and so on."""
+    if len(texts) == 1:
+        return {f"{stem}.yaml": texts[0]}
+    return {f"{stem}-{number}.yaml": text for number, text in enumerate(texts, start=1)}
+
+
+def write_case_files(folder: Path, files: Mapping[str, str], *, overwrite: bool = False) -> int:
+    """Write case files after they were read as pytest will read them; return how many cases.
+
+    Args:
+        folder: where to; it is made if it does not exist.
+        files: the text of each file, by its name.
+        overwrite: whether files of these names are replaced.
+
+    Raises:
+        SettingsError: a file is there already, or the folder cannot be written.
+        CaseError: a text is no case file.
+    """
+    taken = [name for name in files if (folder / name).exists()]
+    if taken and not overwrite:
+        raise SettingsError(
+            f"{folder / taken[0]} is there already; name another place with -o, or replace it "
+            "with --overwrite"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Beside the target, because a case file names other files relative to itself.
+        with TemporaryDirectory(dir=folder, prefix=".import-") as draft:
+            count = 0
+            for name, text in files.items():
+                path = Path(draft) / name
+                path.write_text(text, encoding="utf-8")
+                count += len(_loaded(path))
+            for name in files:
+                (Path(draft) / name).replace(folder / name)
+    except OSError as error:
+        raise SettingsError(f"{folder} cannot be written: {error}") from None
+    return count
+
+
+def _loaded(path: Path) -> tuple[Any, ...]:
+    try:
+        return load_case_file(path)
+    except CaseError as error:
+        raise CaseError(f"what was imported makes no case file: {error}") from None

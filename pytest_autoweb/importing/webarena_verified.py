@@ -1,0 +1,244 @@
+"""WebArena-Verified: its 812 tasks as cases, and its own evaluators as their check.
+
+The package `webarena-verified` holds the data set and the evaluators. They judge what the code
+answered and what went over the wire, which here is the evidence that every cell keeps.
+"""
+
+import importlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pytest_autoweb.checks.python_checks import CheckContext, CheckVerdict
+from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.evidence.har import har_text
+from pytest_autoweb.importing.case_files import FILE_CHARS, named_parts, scalar, tidy
+
+SITES: Mapping[str, str] = {
+    "gitlab": "http://localhost:8023",
+    "map": "http://localhost:3030",
+    "reddit": "http://localhost:9999",
+    "shopping": "http://localhost:7770",
+    "shopping_admin": "http://localhost:7780/admin",
+    "wikipedia": "http://localhost:8888",
+}
+"""Where the benchmark's own images serve the sites."""
+
+INSTALL = "pip install webarena-verified"
+
+_DATA = "assets/dataset/webarena-verified.json"
+_HARD = "assets/dataset/subsets/webarena-verified-hard.json"
+_CHECK = f"{__name__}:solved"
+_FILE_BYTES = 20_000_000
+_REPLY = (
+    "At the end return the result with answer(...): an object with task_type (RETRIEVE, NAVIGATE "
+    "or MUTATE), status (SUCCESS, NOT_FOUND_ERROR, ACTION_NOT_ALLOWED_ERROR, "
+    "PERMISSION_DENIED_ERROR, DATA_VALIDATION_ERROR or UNKNOWN_ERROR), retrieved_data (a list for "
+    "RETRIEVE, else null) and error_details (null after SUCCESS)."
+)
+_COOKIES = "needs values of cookies, which the record of the wire never holds"
+
+
+def read_data(named: Path | None, *, hard: bool) -> list[Mapping[str, Any]]:
+    """Return the tasks of a file, or those of the installed package.
+
+    Args:
+        named: a file in the form of the package's data set; None stands for the package's own.
+        hard: only those of the package's subset of hard tasks.
+
+    Raises:
+        SettingsError: the data cannot be found or read.
+    """
+    tasks = _json(named or _packaged(_DATA))
+    if not isinstance(tasks, list) or not tasks or not all(map(_is_task, tasks)):
+        raise SettingsError(f"{named or 'the data set'} is no list of tasks of WebArena-Verified")
+    if not hard:
+        return tasks
+    wanted = set(_json(_packaged(_HARD))["task_ids"])
+    return [task for task in tasks if task["task_id"] in wanted]
+
+
+def _packaged(name: str) -> Path:
+    spec = find_spec("webarena_verified")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        if (path := Path(place) / name).is_file():
+            return path
+    raise SettingsError(f"the package webarena-verified is missing: {INSTALL}, or name its data")
+
+
+def _json(path: Path) -> Any:
+    try:
+        if path.stat().st_size > _FILE_BYTES:
+            raise SettingsError(f"{path} is larger than {_FILE_BYTES // 1_000_000} MB")
+        return json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise SettingsError(f"{path} cannot be read as JSON: {error}") from None
+
+
+def _is_task(entry: Any) -> bool:
+    return (
+        isinstance(entry, Mapping)
+        and isinstance(entry.get("task_id"), int)
+        and isinstance(entry.get("intent"), str)
+        and _are_texts(entry.get("sites"))
+        and _are_texts(entry.get("start_urls"))
+        and isinstance(entry.get("eval"), list)
+        and set(entry["sites"]) <= set(SITES)
+    )
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
+
+
+def case_files(tasks: Sequence[Mapping[str, Any]], sites: Mapping[str, str]) -> dict[str, str]:
+    """Return the case files by name: those of each site, and of each pair of sites, by themselves.
+
+    Args:
+        tasks: the data set.
+        sites: the address of each site.
+    """
+    groups: dict[str, list[str]] = {}
+    for task in tasks:
+        groups.setdefault("-".join(sorted(task["sites"])), []).append(_case(task))
+    files: dict[str, str] = {}
+    for name, cases in sorted(groups.items()):
+        used = {site: sites[site] for site in SITES if site in name.split("-")}
+        head = _head(used)
+        parts: list[list[str]] = [[]]
+        for case in cases:
+            if parts[-1] and sum(map(len, parts[-1])) + len(case) > FILE_CHARS:
+                parts.append([])
+            parts[-1].append(case)
+        files |= named_parts(name, [head + "".join(part) for part in parts])
+    return files
+
+
+def _head(sites: Mapping[str, str]) -> str:
+    lines = [
+        "# WebArena-Verified, imported by `autoweb import webarena-verified`",
+        "#",
+        "# The package's own evaluators decide. Its sites are started, and put back between runs,",
+        "# by its own commands (`webarena-verified env start --site SITE`). Say how to log in under",
+        "# `defaults`, for example with `setup: {storage_state: FILE}`.",
+        "version: 1",
+        "vars:",
+        "  sites:",
+        *(f"    {site}: {scalar(address)}" for site, address in sites.items()),
+        "cases:",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _case(task: Mapping[str, Any]) -> str:
+    first, *others = task["start_urls"]
+    also = [f"It also concerns {_address(url)}." for url in others]
+    words = " ".join([_quoted(task["intent"]), *also, _quoted(_REPLY)])
+    further = [f"{{{{ vars.sites.{site} }}}}" for site in task["sites"] if not _is_at(first, site)]
+    lines = [
+        f"  - id: webarena-{task['task_id']}",
+        f'    entry_url: "{_address(first)}"',
+        f'    user_task: "{words}"',
+        f"    tags: {json.dumps(_tags(task))}",
+        *([f"    allowed_origins: {json.dumps(further)}"] if further else []),
+        "    expect:",
+        f"      - python: {_CHECK}",
+        f'        with: {{task_id: {task["task_id"]}, sites: "{{{{ vars.sites }}}}"}}',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _is_at(url: str, site: str) -> bool:
+    return url.startswith(f"__{site.upper()}__")
+
+
+def _address(url: str) -> str:
+    """Return an address with the site's variable in place of its placeholder."""
+    for site in SITES:
+        if _is_at(url, site):
+            return f"{{{{ vars.sites.{site} }}}}{_quoted(url.removeprefix(f'__{site.upper()}__'))}"
+    return _quoted(url)
+
+
+def _quoted(text: str) -> str:
+    """Return a text as it stands between the quotes of a case file."""
+    return scalar(tidy(text))[1:-1]
+
+
+def _tags(task: Mapping[str, Any]) -> list[str]:
+    answers = [one.get("expected", {}) for one in task["eval"] if "Agent" in one["evaluator"]]
+    kind = str(answers[0].get("task_type", "")) if answers else ""
+    feasible = all(answer.get("status", "SUCCESS") == "SUCCESS" for answer in answers)
+    tags = ["webarena", *task["sites"], *([kind] if kind.isalpha() else [])]
+    return tags if feasible else [*tags, "infeasible"]
+
+
+def counts(tasks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return how many tasks have each tag."""
+    return dict(Counter(tag for task in tasks for tag in _tags(task)))
+
+
+def solved(context: CheckContext, task_id: int, sites: Mapping[str, str]) -> CheckVerdict:
+    """Ask the benchmark's own evaluators whether a task was done: the check of its cases.
+
+    Args:
+        context: the end of an attempt.
+        task_id: the task's number in the data set.
+        sites: the address of each of its sites.
+    """
+    if find_spec("webarena_verified") is None:
+        return CheckVerdict(None, reason=f"the package webarena-verified is missing: {INSTALL}")
+    benchmark = _benchmark(tuple(sorted(sites.items())))
+    if _asks_for_cookies(benchmark.get_task(task_id)):
+        return CheckVerdict(None, reason=_COOKIES)
+    found = benchmark.evaluate_task(
+        task_id=task_id,
+        agent_response=context.answer if context.answered else None,
+        network_trace=wire_of(context),
+    )
+    status = str(found.status)
+    seen = "; ".join(_words(one) for one in found.evaluators_results) or status
+    if status not in ("success", "failure"):
+        return CheckVerdict(None, seen, reason=found.error_msg or f"its evaluators say {status}")
+    return CheckVerdict(status == "success", seen, where=f"task {task_id}", finding=status)
+
+
+@cache
+def _benchmark(sites: tuple[tuple[str, str], ...]) -> Any:
+    # Late, because the package is needed only where its cases are run.
+    api = importlib.import_module("webarena_verified")
+    config = importlib.import_module("webarena_verified.types.config")
+    environments = {f"__{site.upper()}__": {"urls": [address]} for site, address in sites}
+    return api.WebArenaVerified(config=config.WebArenaVerifiedConfig(environments=environments))
+
+
+def _asks_for_cookies(task: Any) -> bool:
+    expected = [getattr(one, "expected", None) for one in task.eval]
+    return any(
+        getattr(one, "response_cookies", None)
+        or "cookie" in map(str.lower, getattr(one, "headers", None) or ())
+        for one in expected
+    )
+
+
+def _words(result: Any) -> str:
+    return f"{result.evaluator_name}: {result.status}"
+
+
+def wire_of(context: CheckContext) -> list[dict[str, Any]]:
+    """Return the requests of an attempt as entries of a HAR file, which the evaluators read.
+
+    Playwright does not tell which kinds of reply a page asks for, by which the evaluators know a
+    navigation; that a request was for a document says the same.
+    """
+    entries: list[dict[str, Any]] = json.loads(har_text(context.requests, str))["log"]["entries"]
+    for entry in entries:
+        headers = entry["request"]["headers"]
+        named = {header["name"].lower() for header in headers}
+        if entry["_resourceType"] == "document" and "accept" not in named:
+            headers.append({"name": "accept", "value": "text/html"})
+    return entries

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long probes check mutants build wheel-test lowest-versions schemas docs
+.PHONY: help setup demo test test-long probes agents check mutants build wheel-test lowest-versions schemas docs
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ test-long: ## Only the long tests: whole journeys of users, kills, a sample of t
 
 probes: ## Only the hostile probes: each in a session alone and in one with workers
 	@scripts/probes
+
+agents: ## Install three outside agents and compare them with the built-in ones on twenty tasks
+	@scripts/agents
 
 setup: ## Only set up: .venv, packages, a browser
 	@scripts/setup

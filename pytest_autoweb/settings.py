@@ -152,12 +152,17 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
 
 
 def _check_agents(values: dict[str, Any], sources: Mapping[str, Source]) -> None:
-    """Take a single agent for the strategy, which must not be named twice."""
-    if values["agents"] and sources["strategy"] != "default":
+    """Take a single agent for the strategy; which of the two was named nearer wins."""
+    nearness = ("flag", "env", "ini", "default").index
+    if not values["agents"]:
+        return
+    if sources["agents"] == sources["strategy"]:
         raise SettingsError(
             "--autoweb-agents and --autoweb-strategy both name who drives the browser; set one "
-            f"(strategy comes from: {sources['strategy']})"
+            f"(both come from: {sources['agents']})"
         )
+    if nearness(sources["strategy"]) < nearness(sources["agents"]):
+        values["agents"] = ()
     if len(values["agents"]) == 1:
         (values["strategy"],) = values["agents"]
 

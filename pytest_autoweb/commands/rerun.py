@@ -28,7 +28,8 @@ Flags of pytest stand behind `--`. Start it in the folder in which pytest was st
 Exit status: that of pytest; 4 if the cell cannot be found.
 """
 _OWN = frozenset(
-    ("models", "capture", "strategy", "codegen", "repeat", "controls", "report", "stdout", "shard",
+    ("models", "capture", "strategy", "agents", "codegen", "repeat", "controls", "report", "stdout",
+     "shard",
      "blobs", "save", "autosave", "compare", "compare_fail", "store", "preview", "min_pass_rate",
      "local_analyze", "concurrency", "files", "cases_file", "mutants", "pause")
 )  # fmt: skip
@@ -134,6 +135,9 @@ def pytest_flags(cell: "CellResult", info: "RunInfo", args: argparse.Namespace) 
     if not Path(cell.case_path).is_file():
         raise SettingsError(f"there is no case file {cell.case_path} here; start it at the rootdir")
     model = args.model or cell.model
+    if args.strategy:
+        # An agent in the name would win.
+        model = model.removesuffix(f"@{cell.strategy}")
     flags = [f"{cell.case_path}::{cell.case_id}[{model}]", f"--autoweb-models={model}"]
     if not cell.any_capture:
         flags.append(f"--autoweb-capture={cell.capture_mode}")

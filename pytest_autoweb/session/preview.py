@@ -205,6 +205,11 @@ COLLECTS = (
     f"For `collect` a call is assumed for each page that is explored, up to {FILTER_STEPS} to set "
     "filters, and one to find the next page; with a known pattern no model is asked."
 )
+OUTSIDE_TOKENS = 5000
+OUTSIDE = (
+    f"What an outside agent sends is not known before: {DECISIONS} calls are assumed, each with "
+    f"{OUTSIDE_TOKENS} tokens of its own beside the page; `max_calls` of its settings is the limit."
+)
 REPLAYED = "Replies come from cassettes only: nothing is paid."
 
 
@@ -327,6 +332,11 @@ class _Forecast:
         """
         spec, prompts = cell.spec, strategy_of(cell.strategy, cell.spec).prompts
         shown = PICTURE_TOKENS if spec.vision else PAGE_TOKENS // 2
+        if strategy_of(cell.strategy, spec).outside is not None:
+            if OUTSIDE not in self._notes:
+                self._notes.append(OUTSIDE)
+            given = OUTSIDE_TOKENS + task + shown
+            return DECISIONS, DECISIONS * given, DECISIONS * SCRIPT_TOKENS
         if cell.strategy not in (ACT.name, COLLECT.name):
             given = sum(_prompt_tokens(name) + task + PAGE_TOKENS for name in prompts)
             return len(prompts), given, len(prompts) * SCRIPT_TOKENS

@@ -144,20 +144,7 @@ def test_programs_of_others_drive_the_cells_and_are_held_like_the_built_in_agent
     assert "killed" in hang["reason"]
     assert not is_alive(int((project.path / "child.pid").read_text()))
 
-    # It sees its own page alone, no key and no secret, and cannot use another cell's token.
-    attempt = nosy["attempts"][0]
-    said = [step["description"] for step in attempt["plan_steps"]]
-    assert said == ["sees 1 page, 1 its own", "secrets {}", "another token: 401"]
-    assert [step["status"] for step in attempt["step_results"]] == ["ok", "corrected", "ok"]
-    assert attempt["answer"] == {"looked": True}
-    assert "agent: keys: ['OWN']" in attempt["run_log_head"]
-    assert "agent: no JSON {" in attempt["run_log_head"]
-    assert [check["passed"] for check in attempt["checks"]] == [False, False]
-    # Whatever tab it opens is recorded, and reaches no other origin than the case allows.
-    har = project.path / "autoweb-report" / nosy["folder"] / attempt["evidence"]["wire"]
-    entries = json.loads(har.read_text())["log"]["entries"]
-    assert any(each["request"]["url"].endswith("/tab.html") for each in entries)
-    assert "blocked: http://127.0.0.2:" in attempt["run_log_head"]
+    assert_saw_only_its_own(nosy, project.path / "autoweb-report" / nosy["folder"])
 
     # The recording serves it as well, without a service; secrets are not told.
     again = project.runpytest_subprocess(
@@ -169,6 +156,23 @@ def test_programs_of_others_drive_the_cells_and_are_held_like_the_built_in_agent
     found = cells(project.path)
     assert found["login", "openai/m@plain-one"]["usage"]["agent"]["replayed_calls"] == 3
     assert "told only with `secrets: true`" in found["hidden", "openai/m@plain-one"]["reason"]
+
+
+def assert_saw_only_its_own(nosy: dict[str, Any], folder: Path) -> None:
+    # It sees its own page alone, no key and no secret, and cannot use another cell's token.
+    attempt = nosy["attempts"][0]
+    said = [step["description"] for step in attempt["plan_steps"]]
+    assert said == ["sees 1 page, 1 its own", "secrets {}", "another token: 401"]
+    assert [step["status"] for step in attempt["step_results"]] == ["ok", "corrected", "ok"]
+    assert attempt["answer"] == {"looked": True}
+    assert "agent: keys: ['OWN']" in attempt["run_log_head"]
+    assert "agent: no JSON {" in attempt["run_log_head"]
+    assert [check["passed"] for check in attempt["checks"]] == [False, False]
+    # Whatever tab it opens is recorded, and reaches no other origin than the case allows.
+    har = folder / attempt["evidence"]["wire"]
+    entries = json.loads(har.read_text())["log"]["entries"]
+    assert any(each["request"]["url"].endswith("/tab.html") for each in entries)
+    assert "blocked: http://127.0.0.2:" in attempt["run_log_head"]
 
 
 def is_alive(pid: int) -> bool:

@@ -13,6 +13,7 @@ from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Request
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.testing import ScriptedClient
+from pytest_autoweb.testing.scripted import Answer
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "click", "arguments": '{"n": 1}'}}
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,hunter2=="}}
@@ -29,7 +30,7 @@ CHAT = {
     "max_tokens": 50,
     "temperature": 1.5,
 }
-ANSWERS = [
+ANSWERS: list[Answer] = [
     "all is well",
     json.dumps({"assistant": {"content": "so be it", "tool_calls": [CALL]}}),
     ModelError("rate_limit", "fake/m", "slow down"),

@@ -281,16 +281,22 @@ def _refuse_unread_cases(session: pytest.Session) -> None:
     Without a name it is refused only if the models are expressly empty.
     """
     from pytest_autoweb.options import names_models
-    from pytest_autoweb.session.case_files import holds_cases
 
     config = session.config
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     if session.testsfailed or _is_on(config) or not (named or names_models(config, os.environ)):
         return
+    # On its way to a folder pytest also looks at the files beside it.
+    base = config.invocation_params.dir
+    names = (str(argument).partition("::")[0] for argument in config.args)
+    asked = [os.path.abspath(base / name) for name in names]
+    below = [p for p in config.stash[UNREAD] if any(p.is_relative_to(place) for place in asked)]
+    if not (files := [path for path in below if path.suffix != ".json"]):
+        return
+    from pytest_autoweb.session.case_files import holds_cases
 
-    unread = config.stash[UNREAD]
-    if case_file := next((p for p in unread if p.suffix != ".json" and holds_cases(p)), None):
-        _refuse(config, _needs_models(os.path.relpath(case_file, config.invocation_params.dir)))
+    if case_file := next(filter(holds_cases, files), None):
+        _refuse(config, _needs_models(os.path.relpath(case_file, base)))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -84,6 +84,12 @@ def test_a_session_with_nothing_but_unread_cases_asks_for_models(
     told.fnmatch_lines(["ERROR: cases/shop.yaml needs --autoweb-models*builtin/oracle*"])
 
 
+def test_cases_beside_the_named_folder_are_not_asked_about(project: pytest.Pytester) -> None:
+    (project.path / "cases/empty").mkdir()
+
+    assert project.runpytest("cases/empty").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
 def test_an_empty_variable_with_gates_in_the_ini_file_is_told(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -289,9 +289,10 @@ def _refuse_unread_cases(session: pytest.Session) -> None:
     # On its way to a folder pytest also looks at the files beside it.
     base = config.invocation_params.dir
     names = (str(argument).partition("::")[0] for argument in config.args)
-    asked = [os.path.abspath(base / name) for name in names]
-    below = [p for p in config.stash[UNREAD] if any(p.is_relative_to(place) for place in asked)]
-    if not (files := [path for path in below if path.suffix != ".json"]):
+    asked = [(base / name).resolve() for name in names]
+    unread = [path.resolve() for path in config.stash[UNREAD] if path.suffix != ".json"]
+    files = [path for path in unread if any(path.is_relative_to(place) for place in asked)]
+    if not files:
         return
     from pytest_autoweb.session.case_files import holds_cases
 

@@ -79,7 +79,11 @@ def _add_miniwob(sources: "Subparsers") -> None:
         "--tasks", default="", metavar="A,B", help="these tasks; default: BrowserGym's 125"
     )
     parser.add_argument(
-        "--seeds", type=_seeds, default="3", metavar="N|A-B", help="seeds 1 to N (default 3), or A-B"
+        "--seeds",
+        type=_seeds,
+        default="3",
+        metavar="N|A-B",
+        help="seeds 1 to N (default 3), or A-B",
     )
     parser.add_argument("--pages", type=Path, metavar="DIR", help="the folder html of MiniWoB++")
     parser.add_argument(
@@ -193,7 +197,9 @@ def _import_jsonl(args: argparse.Namespace) -> int:
     count = write_case_files(output, files, overwrite=args.overwrite)
     judge = "" if args.judge_model else " --autoweb-judge-model=openai/gpt-5"
     run = f"pytest {output} --autoweb-models=openai/gpt-5-mini{judge}"
-    _tell(output, list(files), count, run, "autoweb judge-labels autoweb-report --labels labels.yaml")
+    _tell(
+        output, list(files), count, run, "autoweb judge-labels autoweb-report --labels labels.yaml"
+    )
     return 0
 
 

@@ -224,9 +224,7 @@ def case_file(goals: Goals, seeds: Sequence[int], wording: Wording) -> str:
 
 def _cases(tasks: Sequence[str], seeds: Sequence[int], wording: Wording, *, solved: bool) -> str:
     reward, message = _CHECKS[wording.reward]
-    listed = textwrap.fill(
-        ", ".join(tasks), 96, subsequent_indent=" " * 13, break_on_hyphens=False
-    )
+    listed = textwrap.fill(", ".join(tasks), 96, subsequent_indent=" " * 13, break_on_hyphens=False)
     return _CASE.format(
         name=wording.name,
         tasks=listed,

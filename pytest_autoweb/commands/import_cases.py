@@ -161,7 +161,7 @@ def _import_miniwob(args: argparse.Namespace) -> int:
         AutowebError: the pages are not there, a task is unknown, or a file cannot be written.
     """
     from pytest_autoweb.importing import miniwob
-    from pytest_autoweb.importing.case_files import write_case_files
+    from pytest_autoweb.importing.written_cases import write_case_files
     from pytest_autoweb.report.wording import one_line
 
     folder = miniwob.pages_folder(args.pages)
@@ -187,8 +187,8 @@ def _import_jsonl(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: the list cannot be used, or a file cannot be written.
     """
-    from pytest_autoweb.importing.case_files import usable_id, write_case_files
     from pytest_autoweb.importing.task_lists import FieldMap, case_files, read_tasks
+    from pytest_autoweb.importing.written_cases import usable_id, write_case_files
 
     tasks = read_tasks(args.file, FieldMap.read(args.map))
     stem = usable_id(args.file.stem)
@@ -210,7 +210,7 @@ def _import_webarena(args: argparse.Namespace) -> int:
         AutowebError: the data set is not there, a site is unknown, or a file cannot be written.
     """
     from pytest_autoweb.importing import webarena_verified
-    from pytest_autoweb.importing.case_files import write_case_files
+    from pytest_autoweb.importing.written_cases import write_case_files
 
     sites = dict(webarena_verified.SITES) | dict(_site(pair) for pair in args.site)
     tasks = webarena_verified.read_data(args.data, hard=args.hard)

@@ -16,7 +16,7 @@ from typing import Any
 from pytest_autoweb.checks.python_checks import CheckContext, CheckVerdict
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.evidence.har import har_text
-from pytest_autoweb.importing.case_files import FILE_CHARS, named_parts, scalar, tidy
+from pytest_autoweb.importing.written_cases import FILE_CHARS, named_parts, scalar, tidy
 
 SITES: Mapping[str, str] = {
     "gitlab": "http://localhost:8023",

@@ -16,10 +16,10 @@ from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cli import main
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.importing import miniwob, task_lists, webarena_verified
-from pytest_autoweb.importing.case_files import tidy, write_case_files
 from pytest_autoweb.importing.miniwob import case_files, solutions
 from pytest_autoweb.importing.task_lists import FieldMap, read_tasks
 from pytest_autoweb.importing.task_lists import case_files as listed_files
+from pytest_autoweb.importing.written_cases import tidy, write_case_files
 
 HOSTILE = st.text() | st.sampled_from(
     [

@@ -281,14 +281,24 @@ def _refuse_unread_cases(session: pytest.Session) -> None:
     Without a name it is refused only if the models are expressly empty.
     """
     from pytest_autoweb.options import names_models
-    from pytest_autoweb.session.case_files import holds_cases
 
     config = session.config
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     if session.testsfailed or _is_on(config) or not (named or names_models(config, os.environ)):
         return
 
-    unread = config.stash[UNREAD]
+    # On its way to a named folder pytest also looks at what lies beside it.
+    here = config.invocation_params.dir
+    folders = [(here / argument.partition("::")[0]).resolve() for argument in config.args]
+    unread = [
+        path
+        for path in config.stash[UNREAD]
+        if any(path.resolve().is_relative_to(folder) for folder in folders)
+    ]
+    if not unread:
+        return
+    from pytest_autoweb.session.case_files import holds_cases
+
     if case_file := next((p for p in unread if p.suffix != ".json" and holds_cases(p)), None):
         _refuse(config, _needs_models(os.path.relpath(case_file, config.invocation_params.dir)))
 

@@ -270,8 +270,12 @@ def modules_of_a_session(folder: Path, *arguments: str) -> set[str]:
 
 
 def test_a_session_without_models_pays_for_nothing_but_the_options(tmp_path: Path) -> None:
-    without = modules_of_a_session(tmp_path, "-p", "no:autoweb")
-    added = modules_of_a_session(tmp_path) - without
+    # A case file beside the folder is none of its business.
+    (tmp_path / "beside.yaml").write_text("version: 1\ncases: []\n")
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    without = modules_of_a_session(folder, "-p", "no:autoweb")
+    added = modules_of_a_session(folder) - without
     own = {name for name in added if name.split(".")[0] == PACKAGE.name}
 
     assert "pytest_autoweb.options" in own

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_autoweb.commands.gate import refuse_other_folders
 from pytest_autoweb.errors import AutowebError
 
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
@@ -73,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_autoweb.gates.gate_decision import rows_of
     from pytest_autoweb.report.pr_comment import comment_body
     from pytest_autoweb.report.run_argument import load_any
-    from pytest_autoweb.runs.run_folder import read_run
+    from pytest_autoweb.runs.run_folder import read_run, refuse_other_folders
     from pytest_autoweb.runs.saving import write_text_atomic
     from pytest_autoweb.runs.side_files import read_side_files
 

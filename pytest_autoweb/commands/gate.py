@@ -84,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_autoweb.gates.gate_decision import decide, keep, read_gate_inputs
     from pytest_autoweb.report.details import read_for_report
     from pytest_autoweb.report.write import write_report
+    from pytest_autoweb.runs.run_folder import refuse_other_folders
     from pytest_autoweb.session.pytest_outcome import no_verdicts
 
     refuse_other_folders(args.folder)
@@ -122,16 +123,6 @@ def _said(decision: "GateDecision", path: Path | None) -> Iterator[str]:
         yield "no gate was asked for"
     if path:
         yield f"saved as {path}"
-
-
-def refuse_other_folders(folder: Path) -> None:
-    """Refuse a folder that is not a run folder.
-
-    Raises:
-        SettingsError: it has neither cells nor a manifest.
-    """
-    if not (folder / "cells").is_dir() and not (folder / "manifest.json").is_file():
-        raise SettingsError(f"{folder} is not a run folder: it has neither cells nor a manifest")
 
 
 def _policy(args: argparse.Namespace) -> "GatePolicy":

@@ -160,7 +160,10 @@ def propose(entry: str) -> FirstCase:
         page.goto(entry)
         heading = page.get_by_role("heading").first
         if not heading.count() or not (text := heading.inner_text().strip()):
-            raise BrowserError(f"{entry} shows neither a link to another page nor a heading")
+            raise BrowserError(
+                f"{entry} shows neither a link to another page nor a heading to ask for; "
+                "name another page, or do a task yourself with `autoweb record`"
+            )
         return FirstCase(
             task="Answer with the first heading of the page.",
             check={"answer": {"equals": text}},

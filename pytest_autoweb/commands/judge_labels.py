@@ -104,8 +104,9 @@ def run(args: argparse.Namespace) -> int:
     from pytest_autoweb.analysis.judge_agreement import agreement_line, agreements
     from pytest_autoweb.errors import SettingsError
     from pytest_autoweb.judge.human_labels import LabelFile, read_labels, write_labels
-    from pytest_autoweb.runs.run_folder import read_run
+    from pytest_autoweb.runs.run_folder import read_run, refuse_other_folders
 
+    refuse_other_folders(args.folder)
     saved = read_run(args.folder)
     before = read_labels(args.labels).labels if args.labels.exists() else ()
     labels = {label.key: label for label in before}

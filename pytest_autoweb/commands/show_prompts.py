@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
 
     path, _, case_id = args.case.partition("::")
     if not Path(path).is_file():
-        raise SettingsError(f"{path} is not a case file")
+        raise SettingsError(f"there is no case file {path}")
     shown, said = _Shown(case_id), io.StringIO()
     # A client of the project's own conftest.py would be asked, and might be paid.
     pytest.hookimpl(tryfirst=True)(_Shown.pytest_autoweb_client)

@@ -112,6 +112,11 @@ def refuse_other_folders(folder: Path) -> None:
     Raises:
         SettingsError: it has neither cells nor a manifest.
     """
+    if not folder.exists():
+        raise SettingsError(
+            f"there is no run in {folder}, because there is no such folder; `pytest "
+            "--autoweb-models=NAME` leaves its run in autoweb-report"
+        )
     if not is_run_folder(folder):
         raise SettingsError(f"{folder} is not a run folder: it has neither cells nor a manifest")
 

@@ -8,7 +8,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, and_, case, delete, func, insert, select
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.runs.run_folder import RecordedRun, is_run_folder, read_manifest, read_run
+from pytest_autoweb.runs.run_folder import (
+    RecordedRun,
+    is_run_folder,
+    read_manifest,
+    read_run,
+    refuse_other_folders,
+)
 from pytest_autoweb.runs.saving import Manifest
 from pytest_autoweb.store.database import Store
 from pytest_autoweb.store.table_rows import Rows, row_id, rows_of, run_id
@@ -194,8 +200,7 @@ def read_rows(folder: Path) -> Rows:
     Raises:
         SettingsError: the folder is not a run folder, or holds only a shard of a run.
     """
-    if not is_run_folder(folder):
-        raise SettingsError(f"{folder} is not a run folder: it has neither cells nor a manifest")
+    refuse_other_folders(folder)
     run = read_run(folder)
     if run.info.shard is not None:
         raise SettingsError(

@@ -19,7 +19,7 @@ from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import Attempt, CellResult, CheckResult, Outcome, Record, total_usage
 from pytest_autoweb.run.corrections import settle
-from pytest_autoweb.runs.run_folder import RecordedRun, read_run
+from pytest_autoweb.runs.run_folder import RecordedRun, read_run, refuse_other_folders
 from pytest_autoweb.runs.saving import (
     MANIFEST_FILE,
     fresh_run_folder,
@@ -109,6 +109,7 @@ def verify_run(order: Order) -> Verification:
     """
     if order.output.resolve() == order.run_folder.resolve():
         raise SettingsError("the output folder must not be the run's own folder; choose another")
+    refuse_other_folders(order.run_folder)
     run = read_run(order.run_folder)
     if not run.cells:
         raise SettingsError(f"{order.run_folder} is not a run folder: it has no cells")

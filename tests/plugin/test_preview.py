@@ -197,7 +197,7 @@ def test_the_prompts_of_a_case_are_shown_as_they_would_be_sent(project: pytest.P
     ("arguments", "told"),
     [
         (("cases/shop.yaml::pay", "openai/x"), "has no case 'pay'; its cases: login, title"),
-        (("cases/shops.yaml", "openai/x"), "cases/shops.yaml is not a case file"),
+        (("cases/shops.yaml", "openai/x"), "there is no case file cases/shops.yaml"),
         (("cases/shop.yaml", "builtin/orakel"), "no prompt was reached; pytest's words are above"),
     ],
 )

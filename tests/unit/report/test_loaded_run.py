@@ -63,10 +63,15 @@ def test_what_cannot_be_had_is_one_sentence(
         run.to_polars()
 
 
-@pytest.mark.parametrize("command", [["analyze"], ["show-report", "--no-open"]])
+READING = ("analyze", "comment", "gate", "judge-labels --labels=x", "show-report --no-open")
+
+
+@pytest.mark.parametrize("command", READING)
 def test_commands_refuse_a_folder_without_a_run_and_leave_it_alone(
-    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*command, str(tmp_path)]) == 4
+    assert main([*command.split(), str(tmp_path)]) == 4
     assert f"{tmp_path} is not a run folder" in capsys.readouterr().err
+    assert main([*command.split(), str(tmp_path / "typo")]) == 4
+    assert "there is no such folder; `pytest --autoweb-models=NAME`" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

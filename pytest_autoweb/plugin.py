@@ -258,7 +258,7 @@ def _is_asked_for(path: Path, config: pytest.Config) -> bool:
     """Tell whether a file lies in what is collected, and not only beside the way there."""
     start = config.invocation_params.dir
     names = (argument.partition("::")[0] for argument in config.args)
-    return any(path.is_relative_to(os.path.abspath(start / name)) for name in names)
+    return any(path.is_relative_to(os.path.normpath(start / name)) for name in names)
 
 
 def _is_on(config: pytest.Config) -> bool:

@@ -279,7 +279,8 @@ class Sight:
         )
         known = self._memory.recall(key)
         if known is None:
-            known = self._ask(view, wanted, candidates)
+            drawn = self._limits.drawn_after if what == "show" else self._limits.drawn
+            known = self._ask(view, wanted, candidates, drawn)
             self._memory.keep(key, known)
         if known.chosen is None or known.chosen >= len(candidates):
             asked = bool(candidates)
@@ -289,11 +290,11 @@ class Sight:
         return _End(known.status, known.confidence, known.reason, mark, chosen)
 
     def _ask(
-        self, view: ViewportView, wanted: _Search, candidates: tuple[Candidate, ...]
+        self, view: ViewportView, wanted: _Search, candidates: tuple[Candidate, ...], drawn: float
     ) -> RememberedSearch:
         questioner = self._questioner(view, wanted, candidates)
         viewport = Viewport(view.width, view.height, view.scale)
-        limits = _limited(self._limits, wanted.calls_left)
+        limits = replace(_limited(self._limits, wanted.calls_left), drawn=drawn)
         has_canvas = self._page.locator("canvas:visible").count() > 0
         limits = replace(limits, several_views=wanted.several_views, has_canvas=has_canvas)
         outcome = None

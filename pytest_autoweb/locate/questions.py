@@ -34,6 +34,8 @@ class SearchLimits:
     """The prior probability that the answers fit nothing, or something other than the target."""
     drawn: float = 0.2
     """The prior probability, in a view with a canvas, that the target is none of the elements."""
+    drawn_after: float = 0.4
+    """The same among texts and pictures, once it is none of what can be acted on."""
     combined_marks: int = 40
     """The most numbered boxes that are drawn together with lines; 0 never combines them."""
     pick_marks: int = 20

@@ -112,6 +112,11 @@ def test_yaml_of_others_and_other_sessions_are_left_alone(project: pytest.Pytest
     result = project.runpytest("data.yaml", "--collect-only")
 
     result.stderr.no_fnmatch_line("*--autoweb-models*")
+    # On the way to a folder that is named, pytest also shows what lies beside it.
+    project.mkdir("empty")
+    (project.path / "cases/shop.yaml").rename(project.path / "shop.yaml")
+    assert project.runpytest("empty").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    (project.path / "shop.yaml").rename(project.path / "cases/shop.yaml")
     (project.path / "test_yaml_of_others_and_other_sessions_are_left_alone.py").unlink()
     assert project.runpytest().ret == pytest.ExitCode.NO_TESTS_COLLECTED
 

@@ -103,7 +103,9 @@ def recorded(run: Path, seeds: set[int]) -> Iterator[Recorded]:
         actions = tuple(
             f"{call['target']}.{call['method']}({call['arguments']})"
             for call in calls
-            if call["acting"] and call["ok"] and call["method"] not in READING
+            if (call["acting"] or call["method"] == "scroll_into_view_if_needed")
+            and call["ok"]
+            and call["method"] not in READING
         )
         passed = cell["outcome"] == "passed"
         yield Recorded(task, int(seed), cell["user_task"], passed, actions)
@@ -142,9 +144,10 @@ def theirs(browser: Browser, base: str, one: Recorded, actions: tuple[str, ...])
     with browser.new_context(viewport=task.viewport) as context:
         page = context.new_page()
         page.set_default_timeout(1000 * SECONDS)
+        page.set_default_navigation_timeout(60_000)
         goal, _ = task.setup(page)
         stopped = perform(page, actions)
-        reward, done, message, told = task.validate(page, [])
+        reward, done, _message, told = task.validate(page, [])
         raw = told.get("RAW_REWARD_GLOBAL", 0.0)
         return Verdict(reward > 0 and bool(done), raw, stopped or told.get("error", ""), goal)
 
@@ -155,6 +158,7 @@ def ours(browser: Browser, base: str, one: Recorded, actions: tuple[str, ...]) -
     with browser.new_context(viewport={"width": 1280, "height": 720}) as context:
         page = context.new_page()
         page.set_default_timeout(1000 * SECONDS)
+        page.set_default_navigation_timeout(60_000)
         page.goto(f"{base}/miniwob/{one.task}.html")
         page.evaluate(script)
         stopped = perform(page, actions)

@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -84,15 +85,15 @@ def _told(headers: Any) -> dict[str, str]:
 
 def main() -> None:
     """Judge every log twice, print what differs and how often both agreed."""
-    from webarena_verified import WebArenaVerified
-    from webarena_verified.types.config import WebArenaVerifiedConfig
-
+    api: Any = import_module("webarena_verified")
+    config: Any = import_module("webarena_verified.types.config")
     logging.disable(logging.CRITICAL)
     parser = argparse.ArgumentParser()
     parser.add_argument("repository", type=Path)
     repository = parser.parse_args().repository
     environments = {f"__{site.upper()}__": {"urls": [url]} for site, url in SITES.items()}
-    benchmark = WebArenaVerified(config=WebArenaVerifiedConfig(environments=environments))
+    settings = config.WebArenaVerifiedConfig(environments=environments)
+    benchmark = api.WebArenaVerified(config=settings)
     agreed: Counter[tuple[str, str, str]] = Counter()
     for log in logs(repository):
         found = benchmark.evaluate_task(

@@ -1,4 +1,4 @@
-"""The places of the bundled prompts, skills, templates and solutions, in a wheel and in a checkout."""
+"""The places of bundled prompts, skills, templates and solutions, in a wheel and in a checkout."""
 
 from pathlib import Path
 

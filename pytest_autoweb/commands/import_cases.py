@@ -79,7 +79,11 @@ def _add_miniwob(sources: "Subparsers") -> None:
         "--tasks", default="", metavar="A,B", help="these tasks; default: BrowserGym's 125"
     )
     parser.add_argument(
-        "--seeds", type=_seeds, default="3", metavar="N|A-B", help="seeds 1 to N (default 3), or A-B"
+        "--seeds",
+        type=_seeds,
+        default="3",
+        metavar="N|A-B",
+        help="seeds 1 to N (default 3), or A-B",
     )
     parser.add_argument("--pages", type=Path, metavar="DIR", help="the folder html of MiniWoB++")
     parser.add_argument(
@@ -157,7 +161,7 @@ def _import_miniwob(args: argparse.Namespace) -> int:
         AutowebError: the pages are not there, a task is unknown, or a file cannot be written.
     """
     from pytest_autoweb.importing import miniwob
-    from pytest_autoweb.importing.case_files import write_case_files
+    from pytest_autoweb.importing.written_cases import write_case_files
     from pytest_autoweb.report.wording import one_line
 
     folder = miniwob.pages_folder(args.pages)
@@ -183,8 +187,8 @@ def _import_jsonl(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: the list cannot be used, or a file cannot be written.
     """
-    from pytest_autoweb.importing.case_files import usable_id, write_case_files
     from pytest_autoweb.importing.task_lists import FieldMap, case_files, read_tasks
+    from pytest_autoweb.importing.written_cases import usable_id, write_case_files
 
     tasks = read_tasks(args.file, FieldMap.read(args.map))
     stem = usable_id(args.file.stem)
@@ -193,7 +197,9 @@ def _import_jsonl(args: argparse.Namespace) -> int:
     count = write_case_files(output, files, overwrite=args.overwrite)
     judge = "" if args.judge_model else " --autoweb-judge-model=openai/gpt-5"
     run = f"pytest {output} --autoweb-models=openai/gpt-5-mini{judge}"
-    _tell(output, list(files), count, run, "autoweb judge-labels autoweb-report --labels labels.yaml")
+    _tell(
+        output, list(files), count, run, "autoweb judge-labels autoweb-report --labels labels.yaml"
+    )
     return 0
 
 
@@ -204,7 +210,7 @@ def _import_webarena(args: argparse.Namespace) -> int:
         AutowebError: the data set is not there, a site is unknown, or a file cannot be written.
     """
     from pytest_autoweb.importing import webarena_verified
-    from pytest_autoweb.importing.case_files import write_case_files
+    from pytest_autoweb.importing.written_cases import write_case_files
 
     sites = dict(webarena_verified.SITES) | dict(_site(pair) for pair in args.site)
     tasks = webarena_verified.read_data(args.data, hard=args.hard)

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Error, Page, Route
 
 from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.errors import BrowserError, SettingsError, nearest
-from pytest_autoweb.importing.case_files import FILE_CHARS, named_parts, scalar, tidy
+from pytest_autoweb.importing.written_cases import FILE_CHARS, named_parts, scalar, tidy
 from pytest_autoweb.record.oracle import in_template
 
 Reward = Literal["positive", "full"]
@@ -224,9 +224,7 @@ def case_file(goals: Goals, seeds: Sequence[int], wording: Wording) -> str:
 
 def _cases(tasks: Sequence[str], seeds: Sequence[int], wording: Wording, *, solved: bool) -> str:
     reward, message = _CHECKS[wording.reward]
-    listed = textwrap.fill(
-        ", ".join(tasks), 96, subsequent_indent=" " * 13, break_on_hyphens=False
-    )
+    listed = textwrap.fill(", ".join(tasks), 96, subsequent_indent=" " * 13, break_on_hyphens=False)
     return _CASE.format(
         name=wording.name,
         tasks=listed,

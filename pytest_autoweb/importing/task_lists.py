@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.importing.case_files import FILE_CHARS, named_parts, scalar, tidy, usable_id
+from pytest_autoweb.importing.written_cases import FILE_CHARS, named_parts, scalar, tidy, usable_id
 
 KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "task": ("task", "user_task", "ques", "confirmed_task", "goal", "intent", "instruction"),

@@ -16,7 +16,7 @@ from typing import Any
 from pytest_autoweb.checks.python_checks import CheckContext, CheckVerdict
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.evidence.har import har_text
-from pytest_autoweb.importing.case_files import FILE_CHARS, named_parts, scalar, tidy
+from pytest_autoweb.importing.written_cases import FILE_CHARS, named_parts, scalar, tidy
 
 SITES: Mapping[str, str] = {
     "gitlab": "http://localhost:8023",
@@ -123,8 +123,8 @@ def _head(sites: Mapping[str, str]) -> str:
         "# WebArena-Verified, imported by `autoweb import webarena-verified`",
         "#",
         "# The package's own evaluators decide. Its sites are started, and put back between runs,",
-        "# by its own commands (`webarena-verified env start --site SITE`). Say how to log in under",
-        "# `defaults`, for example with `setup: {storage_state: FILE}`.",
+        "# by its own commands (`webarena-verified env start --site SITE`). Say how to log in",
+        "# under `defaults`, for example with `setup: {storage_state: FILE}`.",
         "version: 1",
         "vars:",
         "  sites:",

@@ -19,6 +19,7 @@ FILE_CHARS = 150_000
 """How long one file may get before the next one is begun; a case file may have 256 KB."""
 
 _ID_CHARS = 80
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
 def tidy(text: str) -> str:
@@ -31,8 +32,14 @@ def tidy(text: str) -> str:
 
 
 def scalar(value: Any) -> str:
-    """Return a value as a case file writes it: quoted, and never an expression."""
-    return in_template(json.dumps(value))
+    """Return a value as a case file writes it: quoted, in ASCII, and never an expression."""
+    return in_template(_BEYOND_ASCII.sub(_escaped, json.dumps(value, ensure_ascii=False)))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    # JSON writes an emoji as two halves, each of which YAML takes for a character, and a wrong one.
+    code = ord(found.group())
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def usable_id(name: str) -> str:

@@ -1,0 +1,268 @@
+"""`autoweb import`: what others wrote becomes case files, and nothing else."""
+
+import json
+import sys
+import types
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from pytest_autoweb.cases.case import ServerHandle
+from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.cli import main
+from pytest_autoweb.evidence.wire import WireEntry
+from pytest_autoweb.importing import miniwob, task_lists, webarena_verified
+from pytest_autoweb.importing.miniwob import case_files, solutions
+from pytest_autoweb.importing.task_lists import FieldMap, read_tasks
+from pytest_autoweb.importing.task_lists import case_files as listed_files
+from pytest_autoweb.importing.written_cases import tidy, write_case_files
+
+HOSTILE = st.text() | st.sampled_from(
+    [
+        "{{ secrets.password }}",
+        "{% raw %}{{ vars.x }}",
+        "{# a",
+        "a\n  expect: []\n  - id: b",
+        '"\\u0000 {{',
+        "# Step 1",
+        "\u2028{{{{%\x85",
+        "!!python/object x: &a *a",
+        "\ud800 alone, and a cart \U0001f6d2",
+    ]
+)
+"""Texts that mean something to YAML, to Jinja or to a line."""
+
+
+@pytest.fixture(autouse=True)
+def in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def loaded(folder: Path) -> list[Any]:
+    files = sorted(folder.glob("*.yaml"))
+    server = ServerHandle(url="http://127.0.0.1:1/", data=folder)
+    return [one.resolve(server) for file in files for one in load_case_file(file)]
+
+
+# Without shrinking, which takes minutes here, and shows little that the texts do not.
+@settings(deadline=None, max_examples=40, phases=(Phase.explicit, Phase.generate))
+@given(st.lists(st.tuples(HOSTILE.filter(tidy), HOSTILE, HOSTILE), min_size=1, max_size=4))
+def test_a_list_of_tasks_keeps_its_words_and_gains_no_expression(
+    tmp_path_factory: pytest.TempPathFactory, tasks: list[tuple[str, str, str]]
+) -> None:
+    folder = tmp_path_factory.mktemp("list")
+    lines = [
+        json.dumps({"deep": {"c": task}, "web": "https://a.example/", "n": f"{named}{number}",
+                    "said": answer, "tags": [named]})
+        for number, (task, named, answer) in enumerate(tasks)
+    ]  # fmt: skip
+    (folder / "tasks.jsonl").write_text("\n".join(lines))
+    fields = FieldMap.read(["task=deep.c,id=n", "answer=said"])
+
+    read = read_tasks(folder / "tasks.jsonl", fields)
+    write_case_files(folder / "cases", listed_files(read, "tasks", "judge/model"))
+
+    cases = loaded(folder / "cases")
+    assert [case.user_task for case in cases] == [tidy(task) for task, _, _ in tasks]
+    assert len({case.id for case in cases}) == len(tasks)
+    for case, (_, _, answer) in zip(cases, tasks, strict=True):
+        (check,) = case.expect
+        assert check.judge.rubric.endswith(tidy(answer) or "rightly.")
+        assert case.oracle is None
+        assert not case.secrets
+
+
+def test_every_mistake_of_a_list_is_told_with_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("live.jsonl").write_text(
+        '{"ques": "Find tea", "web": "https://a.example/", "id": "x"}\n\n'
+        '{"ques": "Find tea", "web": "a.example", "id": "y"}\n'
+        '{"ques": "", "web": "https://a.example/"}\n'
+        '{"ques": "Find more", "web": "https://a.example/", "id": "x"}\n'
+        "[1]\n"
+    )
+
+    assert main(["import", "jsonl", "live.jsonl"]) == 4
+    told = capsys.readouterr().err
+    for place, why in (
+        ("line 3", "must start with http:// or https://, got 'a.example'"),
+        ("line 4", "name the field with --map task=NAME"),
+        ("line 5", "the id 'x' is that of line 1 already"),
+        ("line 6", "must be an object"),
+    ):
+        assert any(place in line and why in line for line in told.splitlines()), told
+    assert not Path("cases").exists()
+    assert main(["import", "jsonl", "live.jsonl", "--map", "tsk=ques"]) == 4
+    assert "PART=NAME" in capsys.readouterr().err
+
+
+def test_lists_are_split_and_nothing_is_replaced_unasked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_lists, "_PER_FILE", 4)
+    many = [{"goal": f"Do {n}", "website": {"url": "http://a.example/"}} for n in range(6)]
+    Path("real.json").write_text(json.dumps(many))
+
+    assert main(["import", "jsonl", "real.json", "-o", "cases/real"]) == 0
+    assert "6 cases" in capsys.readouterr().out
+    assert {file.name for file in Path("cases/real").iterdir()} == {"real-1.yaml", "real-2.yaml"}
+    assert loaded(Path("cases/real"))[5].id == "real-6"
+    Path("cases/real/real-2.yaml").write_text("mine")
+    assert main(["import", "jsonl", "real.json", "-o", "cases/real"]) == 4
+    assert "is there already" in capsys.readouterr().err
+    assert Path("cases/real/real-2.yaml").read_text() == "mine"
+    assert main(["import", "jsonl", "real.json", "-o", "cases/real", "--overwrite"]) == 0
+    assert len(loaded(Path("cases/real"))) == 6
+
+
+def test_goals_of_pages_are_text_and_long_imports_are_split(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(miniwob, "MOST_CASES", 4)
+    hostile = "{{ secrets.x }} \"'\\ {% include 'y' %} \u202e"
+    goals = {
+        "login-user": {1: hostile, 2: "b"},
+        "drag-cube": {1: "no oracle", 2: "c"},
+        "click-test": {1: "x", 2: "y"},
+    }
+
+    files = case_files(Path("/pages"), goals, [1, 2], "positive", packaged=False)
+    write_case_files(Path("wob"), files)
+
+    assert sorted(files) == ["miniwob-1.yaml", "miniwob-2.yaml"]
+    cases = {case.id: case for case in loaded(Path("wob"))}
+    assert cases["miniwob-login-user-1"].user_task == hostile
+    assert cases["miniwob-login-user-2"].oracle == solutions()["login-user"]
+    assert cases["miniwob-drag-cube-1"].oracle is None
+    assert len(cases) == 2 * len(goals)
+
+
+TASKS = [
+    {
+        "sites": ["gitlab", "wikipedia"],
+        "task_id": 5,
+        "start_urls": ["__GITLAB__/explore", "__WIKIPEDIA__"],
+        "intent": 'Read {{ vars.sites.gitlab }}\n and "compare"',
+        "eval": [
+            {
+                "evaluator": "AgentResponseEvaluator",
+                "expected": {"task_type": "retrieve", "status": "NOT_FOUND_ERROR"},
+            }
+        ],
+    },
+    {
+        "sites": ["map"],
+        "task_id": 7,
+        "start_urls": ["__MAP__"],
+        "intent": "Open it",
+        "eval": [
+            {
+                "evaluator": "AgentResponseEvaluator",
+                "expected": {"task_type": "navigate", "status": "SUCCESS"},
+            }
+        ],
+    },
+]
+
+
+def test_webarena_tasks_name_their_sites_and_ask_its_own_evaluators(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("data.json").write_text(json.dumps(TASKS))
+    command = ["import", "webarena-verified", "--data", "data.json", "-o", "wa"]
+
+    assert main([*command, "--site", "gitlab=http://10.0.0.5:1/"]) == 0
+    assert {file.name for file in Path("wa").iterdir()} == {"gitlab-wikipedia.yaml", "map.yaml"}
+    both, one = loaded(Path("wa"))
+    assert both.entry_url == "http://10.0.0.5:1/explore"
+    assert both.allowed_origins == ("http://localhost:8888",)
+    assert both.user_task.startswith(
+        'Read {{ vars.sites.gitlab }} and "compare" It also concerns http://localhost:8888. At the '
+    )
+    assert both.tags == ("webarena", "gitlab", "wikipedia", "retrieve", "infeasible")
+    assert one.tags == ("webarena", "map", "navigate")
+    check = both.expect[0]
+    assert check.python == "pytest_autoweb.importing.webarena_verified:solved"
+    assert check.arguments == {
+        "task_id": 5,
+        "sites": {"gitlab": "http://10.0.0.5:1", "wikipedia": "http://localhost:8888"},
+    }
+
+    assert main([*command, "--overwrite", "--site", "gitlub=x"]) == 4
+    assert "write NAME=URL with one of gitlab" in capsys.readouterr().err
+    Path("data.json").write_text('[{"task_id": 1}]')
+    assert main([*command, "--overwrite"]) == 4
+    assert "no list of tasks" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("status", "passed"), [("success", True), ("failure", False), ("error", None)]
+)
+def test_the_evaluators_are_given_the_answer_and_the_traffic(
+    status: str, passed: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, Any] = {}
+
+    class Benchmark:
+        def __init__(self, config: Any) -> None:
+            asked["sites"] = config
+
+        def get_task(self, task_id: int) -> Any:
+            kinds = {"headers": {"Cookie": "a"} if task_id == 9 else None, "response_cookies": None}
+            return SimpleNamespace(eval=[SimpleNamespace(expected=SimpleNamespace(**kinds))])
+
+        def evaluate_task(self, **given: Any) -> Any:
+            asked.update(given)
+            one = SimpleNamespace(evaluator_name="AgentResponseEvaluator", status=status)
+            return SimpleNamespace(status=status, evaluators_results=(one,), error_msg="broke")
+
+    package, config = types.ModuleType("webarena_verified"), types.ModuleType("config")
+    package.__dict__.update(WebArenaVerified=Benchmark, __spec__=SimpleNamespace())
+    config.__dict__.update(WebArenaVerifiedConfig=lambda environments: environments)
+    monkeypatch.setitem(sys.modules, "webarena_verified", package)
+    monkeypatch.setitem(sys.modules, "webarena_verified.types.config", config)
+    webarena_verified._benchmark.cache_clear()
+    requests = [
+        WireEntry("GET", "http://localhost:8023/a", 200, resource_type="document"),
+        WireEntry(
+            "POST",
+            "http://localhost:8023/b",
+            302,
+            resource_type="fetch",
+            request_body="x=1",
+            request_headers={"content-type": "application/x-www-form-urlencoded"},
+        ),
+    ]
+    context: Any = SimpleNamespace(answered=True, answer={"status": "SUCCESS"}, requests=requests)
+
+    verdict = webarena_verified.solved(context, 7, {"gitlab": "http://localhost:8023"})
+
+    assert verdict.passed is passed
+    assert verdict.actual == f"AgentResponseEvaluator: {status}"
+    assert verdict.reason == ("broke" if passed is None else "")
+    assert asked["sites"] == {"__GITLAB__": {"urls": ["http://localhost:8023"]}}
+    assert (asked["task_id"], asked["agent_response"]) == (7, {"status": "SUCCESS"})
+    page, sent = asked["network_trace"]
+    assert {"name": "accept", "value": "text/html"} in page["request"]["headers"]
+    assert (sent["request"]["method"], sent["response"]["status"]) == ("POST", 302)
+    assert sent["request"]["postData"]["text"] == "x=1"
+    assert not any(header["name"] == "accept" for header in sent["request"]["headers"])
+    undecided = webarena_verified.solved(context, 9, {"gitlab": "http://localhost:8023"})
+    assert undecided.passed is None
+    assert "cookies" in undecided.reason
+    webarena_verified._benchmark.cache_clear()
+
+
+def test_without_the_package_the_check_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(webarena_verified, "find_spec", lambda name: None)
+    context: Any = SimpleNamespace(answered=False, answer=None, requests=[])
+
+    verdict = webarena_verified.solved(context, 7, {})
+
+    assert verdict.passed is None
+    assert "pip install webarena-verified" in verdict.reason

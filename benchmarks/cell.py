@@ -31,6 +31,7 @@ import pytest
 from playwright.sync_api import Browser
 
 HERE = Path(__file__).parent
+MINIWOB = HERE.parent / "templates" / "miniwob"
 REWARDED = "() => window.__autoweb.done && window.__autoweb.raw > 0"
 SEEDS = (1, 2, 3)
 
@@ -75,7 +76,7 @@ class Pairs:
         case = item.cell.case
         url = self._result.attempts[0].entry_url_used.rpartition("/")[0]
         task, _, seed = case.id.removeprefix("miniwob-").rpartition("-")
-        script = (HERE / "episode.js").read_text(encoding="utf-8").replace("__SEED__", seed)
+        script = (MINIWOB / "episode.js").read_text(encoding="utf-8").replace("__SEED__", seed)
         solution = compile(_solution(task), "oracle", "exec")
         began = time.perf_counter()
         context = browser.new_context()
@@ -98,7 +99,7 @@ class Pairs:
 def _solution(task: str) -> str:
     import yaml
 
-    text: str = yaml.safe_load((HERE / "oracles.yaml").read_text(encoding="utf-8"))[task]
+    text: str = yaml.safe_load((MINIWOB / "oracles.yaml").read_text(encoding="utf-8"))[task]
     return text
 
 

@@ -106,7 +106,9 @@ def miniwob_pages(page: Page) -> Iterator[str]:
     with served(Path(str(miniwob.__file__)).parent / "html") as url:
         for task in TASKS:
             page.goto(f"{url}miniwob/{task}.html")
-            page.evaluate((ROOT / "benchmarks/episode.js").read_text().replace("__SEED__", "1"))
+            page.evaluate(
+                (ROOT / "templates/miniwob/episode.js").read_text().replace("__SEED__", "1")
+            )
             yield task
 
 

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-HERE = Path(__file__).parent
+MINIWOB = Path(__file__).parents[1] / "templates" / "miniwob"
 READING = {"evaluate", "evaluate_all", "wait_for_function", "wait_for_timeout", "inner_text"}
 PAUSE_MS = 120
 """The pause after each action but those of the mouse; BrowserGym itself pauses for 100 ms."""
@@ -154,7 +154,7 @@ def theirs(browser: Browser, base: str, one: Recorded, actions: tuple[str, ...])
 
 def ours(browser: Browser, base: str, one: Recorded, actions: tuple[str, ...]) -> Verdict:
     """Perform the actions in the episode of our case and look at its check."""
-    script = (HERE / "episode.js").read_text("utf-8").replace("__SEED__", str(one.seed))
+    script = (MINIWOB / "episode.js").read_text("utf-8").replace("__SEED__", str(one.seed))
     with browser.new_context(viewport={"width": 1280, "height": 720}) as context:
         page = context.new_page()
         page.set_default_timeout(1000 * SECONDS)

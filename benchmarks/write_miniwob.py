@@ -75,7 +75,7 @@ The pages come from the `miniwob` package and judge themselves: a case passes wh
 reward the page gave is full. Every case is one task at one seed.
 
 Written by benchmarks/write_miniwob.py, which reads the goals from the pages; edit that, the
-set-up in benchmarks/episode.js or the solutions in benchmarks/oracles.yaml, and run it again.
+set-up (episode.js) or the solutions (oracles.yaml) in templates/miniwob/, and run it again.
 """
 
 

@@ -1,4 +1,4 @@
-"""The places of bundled prompts, skills, templates and solutions, in a wheel and in a checkout."""
+"""The places of bundled prompts, skills and templates, in a wheel and in a checkout."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ def asset_dir(folder: str) -> Path:
     """Return a folder of assets: in a wheel the package's, else the checkout's.
 
     Args:
-        folder: `benchmarks`, `prompts`, `skills` or `templates`.
+        folder: `prompts`, `skills` or `templates`.
 
     Raises:
         AssetError: neither place has the folder.

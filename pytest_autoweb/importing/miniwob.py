@@ -123,14 +123,14 @@ def chosen_tasks(folder: Path, wanted: Sequence[str]) -> list[str]:
 
 def solutions() -> dict[str, str]:
     """Return the oracle of each task that has one."""
-    text = (asset_dir("benchmarks") / "oracles.yaml").read_text("utf-8")
+    text = (asset_dir("templates") / "miniwob" / "oracles.yaml").read_text("utf-8")
     loaded: dict[str, str] = yaml.safe_load(text)
     return loaded
 
 
 def episode_script(seed: int | str) -> str:
     """Return the JavaScript that starts an episode and keeps its first reward."""
-    script = (asset_dir("benchmarks") / "episode.js").read_text("utf-8")
+    script = (asset_dir("templates") / "miniwob" / "episode.js").read_text("utf-8")
     return script.replace("__SEED__", str(seed))
 
 

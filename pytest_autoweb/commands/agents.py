@@ -19,6 +19,24 @@ _EPILOG = """\
 Each agent lives in a folder of its own, with its own packages, below the user's cache or where the
 environment variable AUTOWEB_AGENTS_DIR says. Removing that folder uninstalls it. Agents that a
 project declares itself need no installing here; docs/agents.md tells how.
+
+Exit status: 0 done; 4 invalid input, or something cannot be installed.
+"""
+_LIST = """\
+Tells which agents there are, what each needs, and which are installed.
+
+  autoweb agents list
+  autoweb agents list --json
+
+Exit status: 0, also if none is installed.
+"""
+_INSTALL = """\
+Fetches what an agent needs into a folder of its own, in place of what was there.
+
+  autoweb agents install browser-use
+  autoweb agents install browsergym playwright-mcp
+
+Exit status: 0 done; 4 there is no such agent, or it cannot be installed.
 """
 
 
@@ -29,14 +47,15 @@ def add_parser(subparsers: "Subparsers") -> None:
         help="list or install agents of other people, for --autoweb-agents",
         description="Agents of other people that drive the cells of a run.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = agents.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="which agents there are, and which are installed")
+    listing = actions.add_parser(
+        "list", help="which agents there are, and which are installed", description=_LIST
+    )
     add_json_argument(listing)
     listing.set_defaults(run=run_list)
     install = actions.add_parser(
-        "install", help="fetch what an agent needs, in place of an old one"
+        "install", help="fetch what an agent needs, in place of an old one", description=_INSTALL
     )
     install.add_argument("names", nargs="+", metavar="NAME", help="see `autoweb agents list`")
     install.set_defaults(run=run_install)

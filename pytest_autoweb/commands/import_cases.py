@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
+_EPILOG = """\
+  autoweb import miniwob --tasks click-button,login-user
+  autoweb import jsonl tasks.jsonl --map task=ques,url=web
+
+Exit status: 0 the files are written; 4 invalid input, or something that is needed is missing.
+"""
+
 _MINIWOB = """\
 Writes case files for the tasks of MiniWoB++: one case for each task and seed. Every page is opened
 in a browser to read its goal; it also gives the reward, on which the case's check rests. Most
@@ -25,6 +32,8 @@ tasks come with an oracle, so that `autoweb verify --controls` can prove them.
 
 The pages are those of the package miniwob (pip install 'pytest-autoweb[demo]'), or of --pages DIR,
 the folder `html` of a checkout. Seeds are those of the pages (Math.seedrandom).
+
+Exit status: 0 the files are written; 4 invalid input, or something that is needed is missing.
 """
 
 _JSONL = """\
@@ -35,6 +44,8 @@ whose opinion decides only with human labels: see `autoweb judge-labels`.
 
   autoweb import jsonl WebVoyager_data.jsonl --map tags=web_name
   autoweb import jsonl tasks.json --map task=goal,url=website.url,answer=expected -o cases/real
+
+Exit status: 0 the files are written; 4 invalid input, or something that is needed is missing.
 """
 
 _WEBARENA = """\
@@ -48,6 +59,8 @@ put back between runs, by its own commands.
 
 Tasks that cannot be done have the tag `infeasible`. Nine tasks whose evaluators look at cookies
 end as `ungraded`, because cookies are never recorded.
+
+Exit status: 0 the files are written; 4 invalid input, or something that is needed is missing.
 """
 
 
@@ -57,11 +70,9 @@ def add_parser(subparsers: "Subparsers") -> None:
         "import",
         help="write case files for the tasks of another benchmark",
         description="Writes case files for the tasks of another benchmark.",
-        epilog="examples:\n\n  autoweb import miniwob --tasks click-button,login-user\n"
-        "  autoweb import jsonl tasks.jsonl --map task=ques,url=web\n",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_EPILOG,
     )
-    sources = parser.add_subparsers(dest="source", required=True, metavar="SOURCE")
+    sources = parser.add_subparsers(dest="source", required=True, metavar="ACTION")
     _add_miniwob(sources)
     _add_jsonl(sources)
     _add_webarena(sources)
@@ -72,7 +83,6 @@ def _add_miniwob(sources: "Subparsers") -> None:
         "miniwob",
         help="MiniWoB++: 125 small tasks by seed",
         description=_MINIWOB,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_output(parser, "cases/miniwob")
     parser.add_argument(
@@ -101,9 +111,8 @@ def _add_jsonl(sources: "Subparsers") -> None:
         "jsonl",
         help="a list of tasks on live sites, judged by a model",
         description=_JSONL,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("file", type=Path, metavar="FILE", help="the list of tasks")
     _add_output(parser, "cases/NAME, as the file is called")
     parser.add_argument(
         "--map", action="append", default=[], metavar="PART=NAME,…",
@@ -121,7 +130,6 @@ def _add_webarena(sources: "Subparsers") -> None:
         "webarena-verified",
         help="WebArena-Verified: 812 tasks on six sites of one's own",
         description=_WEBARENA,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_output(parser, "cases/webarena-verified")
     parser.add_argument(

@@ -56,9 +56,10 @@ def judged_again(cell: dict[str, Any]) -> str:
     return f"{name}: {cell['after']}"
 
 
-ROWS = ("calls", "cells", "comparisons", "controls", "embedded", "gates", "models")
+ROWS = ("agents", "calls", "cells", "comparisons", "controls", "embedded", "gates", "models")
 """What must not be empty, since an empty list says whatever one wants."""
 READINGS = [
+    Reading("agents list", (), lambda d: [agent["name"] for agent in d["agents"]]),
     Reading("show-report", ("--no-open",), lambda d: [d["report"]]),
     Reading(
         "analyze",

@@ -120,8 +120,10 @@ def test_a_killed_run_goes_on_and_what_changed_or_was_asked_for_runs_again(
 
 
 def test_resuming_what_is_no_run_says_so(project: pytest.Pytester) -> None:
-    for flag in ("--autoweb-resume", "--autoweb-resume=cases"):
-        result = project.runpytest("cases", "--autoweb-models=builtin/oracle", flag)
+    for flag, why in (("", "there is no run in *"), ("=cases", "*cases is not a run folder*")):
+        result = project.runpytest(
+            "cases", "--autoweb-models=builtin/oracle", f"--autoweb-resume{flag}"
+        )
         assert result.ret == pytest.ExitCode.USAGE_ERROR
-        result.stderr.fnmatch_lines(["*--autoweb-resume: * is not a run folder*"])
+        result.stderr.fnmatch_lines([f"*--autoweb-resume: {why}"])
     assert not (project.path / "autoweb-report").exists()

@@ -14,7 +14,7 @@ from pytest_autoweb.run.corrections import repairable, settle
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.settings import Settings
 
-INFRASTRUCTURE = {"model", "navigation", "browser", "webserver", "internal", "killed"}
+INFRASTRUCTURE = {"model", "navigation", "browser", "webserver", "internal", "killed", "agent"}
 NOT_REPAIRED = INFRASTRUCTURE | {"repair", "question"}
 STEP = Failure(kind="step", message="no such button")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from litellm.llms.bedrock.base_aws_llm import BaseAWSLLM
 
 from pytest_autoweb.llm.litellm_client import LiteLLMClient
 from pytest_autoweb.llm.model_spec import Endpoint, ModelSpec, load_specs, resolve_target
@@ -115,7 +114,9 @@ def test_a_check_names_what_a_service_needs_and_only_that(
             raise ImportError
         return environ["FOUND"] or None
 
-    monkeypatch.setattr(BaseAWSLLM, "get_credentials", found)
+    # By its name: litellm takes seconds to import, and asks the network unless told not to.
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    monkeypatch.setattr("litellm.llms.bedrock.base_aws_llm.BaseAWSLLM.get_credentials", found)
     monkeypatch.setitem(sys.modules, "google.auth", None)
 
     target = Endpoint(model, api_base=environ.get("api_base"))

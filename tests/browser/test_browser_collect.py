@@ -166,6 +166,7 @@ with sync_playwright() as playwright:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+@pytest.mark.long
 def test_a_killed_run_goes_on_without_losing_or_fetching_anything_twice(
     blank: Page, lists: ListSite, tmp_path: Path
 ) -> None:

@@ -130,6 +130,7 @@ cases:
 """
 
 
+@pytest.mark.long
 def test_what_selected_cases_need_and_do_not_find_is_told_at_collection(
     project: pytest.Pytester, workers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

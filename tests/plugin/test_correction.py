@@ -13,6 +13,7 @@ def fenced(code: str) -> str:
     return f"```python\n# Step 1\n{code}\n```"
 
 
+@pytest.mark.long
 def test_arms_start_from_the_same_failure_and_the_report_states_their_gain(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

@@ -6,6 +6,7 @@ import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 from session_server import autoweb_command, session_command
 
 from pytest_autoweb.cases.loader import load_case_file
@@ -15,6 +16,7 @@ def run(root: Path, *command: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 def test_imported_tasks_are_proven_by_their_controls(tmp_path: Path) -> None:
     spec = find_spec("miniwob")
     assert spec is not None, "pip install 'pytest-autoweb[demo]'"

@@ -131,6 +131,7 @@ def test_a_run_that_is_killed_can_be_reported_later(
     capsys.readouterr()
 
 
+@pytest.mark.long
 def test_an_interrupted_run_is_reported_at_once(project: pytest.Pytester) -> None:
     ran = Ran(project, "none", "interrupt:300", "room")
 

@@ -25,6 +25,7 @@ def cells(project: pytest.Pytester) -> list[dict[str, Any]]:
     return [cell for case in report["cases"] for cell in case["cells"]]
 
 
+@pytest.mark.long
 def test_the_cap_holds_over_all_workers_and_models_and_breaks_only_the_cells_after_it(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

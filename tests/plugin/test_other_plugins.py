@@ -124,6 +124,7 @@ def test_a_cell_that_pytest_timeout_ends_says_so_and_the_next_one_runs(
     assert login["reason"].startswith(f"{TIMED_OUT}: Timeout (>2.0s)")
 
 
+@pytest.mark.long
 def test_a_process_that_pytest_timeout_ends_leaves_the_reason_in_the_report(
     project: pytest.Pytester,
 ) -> None:

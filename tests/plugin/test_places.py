@@ -29,6 +29,7 @@ def report_of(project: pytest.Pytester) -> str:
     ],
     ids=["key", "nothing selected", "bad file", "bad file n2"],
 )
+@pytest.mark.long
 def test_a_start_that_runs_nothing_leaves_the_last_report_where_it_is(
     project: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
@@ -88,6 +89,7 @@ def start(project: pytest.Pytester, *arguments: str, **environ: str) -> "subproc
 ASCII = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
 
 
+@pytest.mark.long
 def test_a_terminal_that_knows_only_ascii_gets_a_report_all_the_same(
     project: pytest.Pytester,
 ) -> None:

@@ -12,6 +12,7 @@ from pytest_autoweb.cli import main
 LOST = "postgresql://ana:geheim-123@127.0.0.1:1/runs"
 
 
+@pytest.mark.long
 def test_a_run_is_in_the_store_when_it_ends_and_a_password_is_nowhere(
     project: pytest.Pytester,
     workers: tuple[str, ...],

@@ -100,6 +100,7 @@ def run(office: pytest.Pytester, *flags: str, shows: str = "*autoweb*") -> dict[
     return report
 
 
+@pytest.mark.long
 def test_turns_pass_where_a_script_at_once_is_blind(office: pytest.Pytester) -> None:
     report = run(office, "--autoweb-models=fake/looks", "--autoweb-codegen=turns,once")
 

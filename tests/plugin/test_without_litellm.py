@@ -55,6 +55,7 @@ def cells(project: pytest.Pytester) -> list[dict[str, Any]]:
     return [cell for case in report["cases"] for cell in case["cells"]]
 
 
+@pytest.mark.long
 def test_controls_run_on_two_workers(
     project: pytest.Pytester, without: Callable[[tuple[str, ...]], None]
 ) -> None:

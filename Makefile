@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long probes agents check mutants build wheel-test lowest-versions schemas docs
+.PHONY: help setup demo test test-long journeys probes agents check mutants build wheel-test lowest-versions schemas docs
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,6 +15,9 @@ test: ## Set up, then lint, types, architecture and the suite but for its long t
 
 test-long: ## Only the long tests: whole journeys of users, kills, a sample of the hostile probes
 	@scripts/test --long
+
+journeys: ## Only the tests that build the site and run the CI templates whole
+	@scripts/test --journeys
 
 probes: ## Only the hostile probes: each in a session alone and in one with workers
 	@scripts/probes

@@ -28,7 +28,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "html"
 
 
-@pytest.mark.long
+@pytest.mark.journeys
 def test_the_site_has_four_kinds_of_pages_and_what_comes_from_the_code(built: Path) -> None:
     front = (built / "index.html").read_text(encoding="utf-8")
     kinds = re.findall(r'<p class="caption"[^>]*><span class="caption-text">([^<]+)<', front)
@@ -45,7 +45,7 @@ def test_the_site_has_four_kinds_of_pages_and_what_comes_from_the_code(built: Pa
     assert "How a change gets in" in reference["contributing"]
 
 
-@pytest.mark.long
+@pytest.mark.journeys
 def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
     outside = re.compile(r'<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"')
     loaded = {
@@ -57,7 +57,7 @@ def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
     assert loaded == set()
 
 
-@pytest.mark.long
+@pytest.mark.journeys
 def test_the_search_finds_pages_without_a_server_and_without_a_network(
     built: Path, browser: Browser
 ) -> None:

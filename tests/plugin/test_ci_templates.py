@@ -173,7 +173,7 @@ PULL = {
 PUSH = {**PULL, "github.event_name": "push", "github.ref_name": "main"}
 
 
-@pytest.mark.long
+@pytest.mark.journeys
 @pytest.mark.skipif(not shutil.which("jq"), reason="GitHub's machines have jq")
 def test_the_action_installs_runs_comments_uploads_and_then_fails_by_the_gate(
     machine: Machine,
@@ -244,7 +244,7 @@ def component(inputs: dict[str, str]) -> dict[str, Any]:
     return dict(job)
 
 
-@pytest.mark.long
+@pytest.mark.journeys
 def test_the_component_installs_runs_gates_comments_and_keeps_the_report(machine: Machine) -> None:
     gitlab = {
         "CI_API_V4_URL": "https://gitlab.example/api/v4",

@@ -259,9 +259,7 @@ class EgressProxy:
             label = str(asked._replace(scheme="http") if asked.port == 80 else asked)
             raise ProxyRefusal(403, _advice(label), blocked=label)
         if self._traffic is not None:
-            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            first = await reader.read(_CHUNK)
-            spoken = asked._replace(scheme="https" if first[:1] == b"\x16" else "http")
+            first, spoken = await _open_tunnel(asked, reader, writer)
             if first and spoken.scheme not in schemes:
                 self._tell(str(spoken))
                 return
@@ -269,11 +267,9 @@ class EgressProxy:
             return
         far_reader, far_writer = await self._dial(asked, "https")
         try:
-            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            first = await reader.read(_CHUNK)
-            # A TLS handshake starts with byte 22. Other bytes must not reach an https origin, and
-            # TLS must not reach an http origin, as the policy compares whole origins.
-            spoken = asked._replace(scheme="https" if first[:1] == b"\x16" else "http")
+            first, spoken = await _open_tunnel(asked, reader, writer)
+            # TLS must not reach an http origin, nor anything else an https one, as the policy
+            # compares whole origins.
             if first and spoken.scheme not in schemes:
                 self._tell(str(spoken))
                 return
@@ -439,6 +435,14 @@ async def _read_head(reader: Reader) -> _Head:
             raise ProxyRefusal(400, "a header field cannot be read")
         fields.append((name, value.strip()))
     return _Head(lines[0], tuple(fields))
+
+
+async def _open_tunnel(asked: Origin, reader: Reader, writer: Writer) -> tuple[bytes, Origin]:
+    """Accept a tunnel; return the first bytes in it, and the origin with the scheme they speak."""
+    writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+    first = await reader.read(_CHUNK)
+    # A TLS handshake starts with byte 22.
+    return first, asked._replace(scheme="https" if first[:1] == b"\x16" else "http")
 
 
 async def _read_answer(reader: Reader) -> _Head:

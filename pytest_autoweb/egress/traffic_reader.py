@@ -131,12 +131,7 @@ class TrafficReader:
             await asyncio.get_running_loop().sock_connect(near, ("127.0.0.1", port))
             near_reader, near_writer = await asyncio.open_connection(sock=near)
             near_writer.write(first)
-            upward = asyncio.ensure_future(_pump(reader, near_writer))
-            try:
-                await _pump(near_reader, writer)
-            finally:
-                upward.cancel()
-                near_writer.close()
+            await _join(reader, writer, near_reader, near_writer)
         finally:
             self._expected.pop(own, None)
             near.close()
@@ -202,12 +197,7 @@ class TrafficReader:
         lines = [f"{name}: {value}" for name, value in request.headers]
         start = f"GET {_path(request.url)} HTTP/1.1"
         far_writer.write("\r\n".join([start, *lines, "", ""]).encode("latin-1"))
-        upward = asyncio.ensure_future(_pump(reader, far_writer))
-        try:
-            await _pump(far_reader, writer)
-        finally:
-            upward.cancel()
-            far_writer.close()
+        await _join(reader, writer, far_reader, far_writer)
 
     async def _fetch(self, request: HttpRequest, most: int) -> HttpAnswer:
         reader, writer = await self._connected(request)
@@ -244,6 +234,16 @@ def refusal(status: int, text: str) -> HttpAnswer:
 def _path(url: str) -> str:
     parts = urlsplit(url)
     return parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
+
+
+async def _join(reader: Reader, writer: Writer, far_reader: Reader, far_writer: Writer) -> None:
+    """Pass on what comes, both ways, until the far end has said all; then close that end."""
+    upward = asyncio.ensure_future(_pump(reader, far_writer))
+    try:
+        await _pump(far_reader, writer)
+    finally:
+        upward.cancel()
+        far_writer.close()
 
 
 async def _pump(reader: Reader, writer: Writer) -> None:

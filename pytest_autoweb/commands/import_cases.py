@@ -159,19 +159,13 @@ def _add_webarena(sources: "Subparsers") -> None:
         description=_WEBARENA,
     )
     _add_output(parser, "cases/webarena-verified")
-    parser.add_argument(
-        "--site", action="append", default=[], metavar="NAME=URL",
-        help="where a site is; default: the ports of the benchmark's own images; may be repeated",
-    )  # fmt: skip
+    _add_sites(parser)
     parser.add_argument(
         "--init", action="append", default=[], metavar="NAME=URL",
         help="where POST /init puts a site back before each attempt (the port 8877 of its image); "
         "may be repeated",
     )  # fmt: skip
     parser.add_argument("--hard", action="store_true", help="only the 258 tasks of its hard subset")
-    parser.add_argument(
-        "--data", type=Path, metavar="FILE", help="the data set; default: the installed package's"
-    )
     _add_parity(parser, "DIR", "a checkout of its repository, whose logs are judged by both")
     parser.set_defaults(run=_import_webarena)
 
@@ -183,6 +177,11 @@ def _add_visualwebarena(sources: "Subparsers") -> None:
         description=_VISUAL,
     )
     _add_output(parser, "cases/visualwebarena")
+    _add_sites(parser)
+    parser.set_defaults(run=_import_visualwebarena)
+
+
+def _add_sites(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--site", action="append", default=[], metavar="NAME=URL",
         help="where a site is; default: the ports of the benchmark's own images; may be repeated",
@@ -190,7 +189,6 @@ def _add_visualwebarena(sources: "Subparsers") -> None:
     parser.add_argument(
         "--data", type=Path, metavar="FILE", help="the data set; default: the installed package's"
     )
-    parser.set_defaults(run=_import_visualwebarena)
 
 
 def _add_parity(parser: argparse.ArgumentParser, metavar: str, what: str) -> None:

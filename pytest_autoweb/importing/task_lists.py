@@ -9,7 +9,13 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.importing.written_cases import FILE_CHARS, named_parts, scalar, tidy, usable_id
+from pytest_autoweb.importing.written_cases import (
+    named_parts,
+    parts_within,
+    scalar,
+    tidy,
+    usable_id,
+)
 
 KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "task": ("task", "user_task", "ques", "confirmed_task", "goal", "intent", "instruction"),
@@ -197,15 +203,8 @@ def case_files(tasks: Sequence[ListedTask], stem: str, judge_model: str) -> dict
         stem: how the files' names begin.
         judge_model: the model that judges, if the cases are to name it.
     """
-    parts: list[list[str]] = [[]]
-    room = FILE_CHARS
-    for text in (_case(task, judge_model) for task in tasks):
-        if parts[-1] and (len(text) > room or len(parts[-1]) == _PER_FILE):
-            parts.append([])
-            room = FILE_CHARS
-        parts[-1].append(text)
-        room -= len(text)
-    return named_parts(stem, [f"{_HEAD}{''.join(cases)}" for cases in parts])
+    cases = (_case(task, judge_model) for task in tasks)
+    return named_parts(stem, [_HEAD + part for part in parts_within(cases, most=_PER_FILE)])
 
 
 _HEAD = """\

@@ -15,7 +15,13 @@ from typing import Any
 
 from pytest_autoweb.checks.python_checks import CheckContext, CheckVerdict
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.importing.written_cases import FILE_CHARS, named_parts, scalar, tidy
+from pytest_autoweb.importing.written_cases import (
+    named_parts,
+    parts_within,
+    quoted,
+    read_json,
+    scalar,
+)
 
 SITES: Mapping[str, str] = {
     "classifieds": "http://localhost:9980",
@@ -42,12 +48,7 @@ def read_data(named: Path | None) -> list[Mapping[str, Any]]:
         SettingsError: they cannot be found or read.
     """
     path = named or _packaged()
-    try:
-        if path.stat().st_size > _FILE_BYTES:
-            raise SettingsError(f"{path} is larger than {_FILE_BYTES // 1_000_000} MB")
-        tasks = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise SettingsError(f"{path} cannot be read as JSON: {error}") from None
+    tasks = read_json(path, _FILE_BYTES)
     if not isinstance(tasks, list) or not tasks or not all(map(_is_task, tasks)):
         raise SettingsError(f"{path} is no list of tasks of VisualWebArena")
     return tasks
@@ -107,12 +108,7 @@ def case_files(tasks: Sequence[Mapping[str, Any]], sites: Mapping[str, str]) -> 
     files: dict[str, str] = {}
     for name, cases in sorted(groups.items()):
         head = _head(sites)
-        parts: list[list[str]] = [[]]
-        for case in cases:
-            if parts[-1] and sum(map(len, parts[-1])) + len(case) > FILE_CHARS:
-                parts.append([])
-            parts[-1].append(case)
-        files |= named_parts(name, [head + "".join(part) for part in parts])
+        files |= named_parts(name, [head + part for part in parts_within(cases)])
     return files
 
 
@@ -134,7 +130,7 @@ def _head(sites: Mapping[str, str]) -> str:
 def _case(task: Mapping[str, Any]) -> str:
     first, *others = task["start_url"].split(" |AND| ")
     also = [f"It also concerns {_address(url)}." for url in others]
-    words = " ".join([_quoted(task["intent"]), *also, _quoted(_REPLY)])
+    words = " ".join([quoted(task["intent"]), *also, quoted(_REPLY)])
     # Some tasks begin at sites that they do not list.
     there = [s for s in SITES if s in task["sites"] or _placeholder(s) in task["start_url"]]
     named = [site for site in there if not first.startswith(_placeholder(site))]
@@ -166,14 +162,9 @@ def _address(url: str) -> str:
     """Return an address with the site's variable in place of its placeholder."""
     for site in SITES:
         if url.startswith(_placeholder(site)):
-            rest = _quoted(url.removeprefix(_placeholder(site)))
+            rest = quoted(url.removeprefix(_placeholder(site)))
             return f"{{{{ vars.sites.{site} }}}}{rest}"
-    return _quoted(url)
-
-
-def _quoted(text: str) -> str:
-    """Return a text as it stands between the quotes of a case file."""
-    return scalar(tidy(text))[1:-1]
+    return quoted(url)
 
 
 def solved(

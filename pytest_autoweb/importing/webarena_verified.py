@@ -17,7 +17,13 @@ from typing import Any
 from pytest_autoweb.checks.python_checks import CheckContext, CheckVerdict
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.evidence.har import har_text
-from pytest_autoweb.importing.written_cases import FILE_CHARS, named_parts, scalar, tidy
+from pytest_autoweb.importing.written_cases import (
+    named_parts,
+    parts_within,
+    quoted,
+    read_json,
+    scalar,
+)
 
 SITES: Mapping[str, str] = {
     "gitlab": "http://localhost:8023",
@@ -56,12 +62,12 @@ def read_data(named: Path | None, *, hard: bool) -> list[Mapping[str, Any]]:
     Raises:
         SettingsError: the data cannot be found or read.
     """
-    tasks = _json(named or _packaged(_DATA))
+    tasks = read_json(named or _packaged(_DATA), _FILE_BYTES)
     if not isinstance(tasks, list) or not tasks or not all(map(_is_task, tasks)):
         raise SettingsError(f"{named or 'the data set'} is no list of tasks of WebArena-Verified")
     if not hard:
         return tasks
-    wanted = set(_json(_packaged(_HARD))["task_ids"])
+    wanted = set(read_json(_packaged(_HARD), _FILE_BYTES)["task_ids"])
     return [task for task in tasks if task["task_id"] in wanted]
 
 
@@ -71,15 +77,6 @@ def _packaged(name: str) -> Path:
         if (path := Path(place) / name).is_file():
             return path
     raise SettingsError(f"the package webarena-verified is missing: {INSTALL}, or name its data")
-
-
-def _json(path: Path) -> Any:
-    try:
-        if path.stat().st_size > _FILE_BYTES:
-            raise SettingsError(f"{path} is larger than {_FILE_BYTES // 1_000_000} MB")
-        return json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise SettingsError(f"{path} cannot be read as JSON: {error}") from None
 
 
 def _is_task(entry: Any) -> bool:
@@ -117,12 +114,7 @@ def case_files(
     for name, cases in sorted(groups.items()):
         used = {site: sites[site] for site in SITES if site in name.split("-")}
         head = _head(used, {site: controls[site] for site in used if site in controls})
-        parts: list[list[str]] = [[]]
-        for case in cases:
-            if parts[-1] and sum(map(len, parts[-1])) + len(case) > FILE_CHARS:
-                parts.append([])
-            parts[-1].append(case)
-        files |= named_parts(name, [head + "".join(part) for part in parts])
+        files |= named_parts(name, [head + part for part in parts_within(cases)])
     return files
 
 
@@ -157,7 +149,7 @@ def _put_back(site: str) -> str:
 def _case(task: Mapping[str, Any]) -> str:
     first, *others = task["start_urls"]
     also = [f"It also concerns {_address(url)}." for url in others]
-    words = " ".join([_quoted(task["intent"]), *also, _quoted(_REPLY)])
+    words = " ".join([quoted(task["intent"]), *also, quoted(_REPLY)])
     further = [f"{{{{ vars.sites.{site} }}}}" for site in task["sites"] if not _is_at(first, site)]
     lines = [
         f"  - id: webarena-{task['task_id']}",
@@ -182,13 +174,8 @@ def _address(url: str) -> str:
     """Return an address with the site's variable in place of its placeholder."""
     for site in SITES:
         if _is_at(url, site):
-            return f"{{{{ vars.sites.{site} }}}}{_quoted(url.removeprefix(f'__{site.upper()}__'))}"
-    return _quoted(url)
-
-
-def _quoted(text: str) -> str:
-    """Return a text as it stands between the quotes of a case file."""
-    return scalar(tidy(text))[1:-1]
+            return f"{{{{ vars.sites.{site} }}}}{quoted(url.removeprefix(f'__{site.upper()}__'))}"
+    return quoted(url)
 
 
 def _tags(task: Mapping[str, Any]) -> list[str]:

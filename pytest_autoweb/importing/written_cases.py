@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,9 +31,28 @@ def tidy(text: str) -> str:
     return re.sub(" {2,}", " ", kept).strip()[:TEXT_CHARS]
 
 
+def read_json(path: Path, most_bytes: int) -> Any:
+    """Return what a file of JSON holds.
+
+    Raises:
+        SettingsError: it is too large, or cannot be read as JSON.
+    """
+    try:
+        if path.stat().st_size > most_bytes:
+            raise SettingsError(f"{path} is larger than {most_bytes // 1_000_000} MB")
+        return json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise SettingsError(f"{path} cannot be read as JSON: {error}") from None
+
+
 def scalar(value: Any) -> str:
     """Return a value as a case file writes it: quoted, in ASCII, and never an expression."""
     return in_template(_BEYOND_ASCII.sub(_escaped, json.dumps(value, ensure_ascii=False)))
+
+
+def quoted(text: str) -> str:
+    """Return a text as it stands between the quotes of a case file."""
+    return scalar(tidy(text))[1:-1]
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -49,6 +68,24 @@ def usable_id(name: str) -> str:
         return plain
     digest = hashlib.sha256(name.encode("utf-8", "backslashreplace")).hexdigest()[:6]
     return f"{plain}-{digest}" if plain else digest
+
+
+def parts_within(cases: Iterable[str], *, most: int | None = None) -> list[str]:
+    """Return the texts of cases, joined into as many parts as the length of a file asks for.
+
+    Args:
+        cases: the text of each case.
+        most: how many cases one part may have at most.
+    """
+    parts: list[list[str]] = [[]]
+    room = FILE_CHARS
+    for text in cases:
+        if parts[-1] and (len(text) > room or len(parts[-1]) == most):
+            parts.append([])
+            room = FILE_CHARS
+        parts[-1].append(text)
+        room -= len(text)
+    return ["".join(part) for part in parts]
 
 
 def named_parts(stem: str, texts: Sequence[str]) -> dict[str, str]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from pytest_autoweb.attempt.tools import NamedStage
 from pytest_autoweb.codegen.repair import reflect, write_again, write_constrained
-from pytest_autoweb.correct.guidance import Arm
-from pytest_autoweb.correct.retry_rules import PROMPTS
+from pytest_autoweb.correct.retry_rules import PROMPTS, Arm
 from pytest_autoweb.variants import Variants
 
 

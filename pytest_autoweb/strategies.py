@@ -15,8 +15,7 @@ from pytest_autoweb.agents.outside_agent import judge_what_is_left, run_outside_
 from pytest_autoweb.attempt.execute import run_steps
 from pytest_autoweb.attempt.first_and_last import judge_outcome, open_entry
 from pytest_autoweb.attempt.tools import NamedStage
-from pytest_autoweb.codegen.generate import lint_script, write_script
-from pytest_autoweb.codegen.plan import plan_as_task, plan_case
+from pytest_autoweb.codegen.generate import lint_script, plan_as_task, plan_case, write_script
 from pytest_autoweb.codegen.refs_turns import take_turns, write_lines_by_turns
 from pytest_autoweb.codegen.repair import repair_script
 from pytest_autoweb.codegen.script_turns import write_by_turns

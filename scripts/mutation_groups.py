@@ -72,7 +72,7 @@ GROUPS: dict[str, Group] = {
             "pytest_autoweb.checks.value_matching",
             "pytest_autoweb.checks.page_checks",
             "pytest_autoweb.checks.python_checks",
-            "pytest_autoweb.checks.matching_records",
+            "pytest_autoweb.checks.answer_checks",
             "pytest_autoweb.checks.server_checks",
             "pytest_autoweb.checks.url_matching",
             "pytest_autoweb.checks.wire_checks",

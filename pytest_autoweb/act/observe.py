@@ -9,7 +9,7 @@ from pytest_autoweb.act.memory import LONG_HISTORY, ActMemory
 from pytest_autoweb.act.turn import Situation, Turn, View
 from pytest_autoweb.attempt.retry_notes import execution_output, retry_notes
 from pytest_autoweb.attempt.tools import Tools
-from pytest_autoweb.correct.guidance import failure_text
+from pytest_autoweb.correct.retry_rules import failure_text
 from pytest_autoweb.llm.prompts import fence
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.page.quiet import wait_until_quiet

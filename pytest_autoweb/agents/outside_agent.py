@@ -14,9 +14,14 @@ from playwright.sync_api import Error, Page
 
 from pytest_autoweb import waiting
 from pytest_autoweb.act.loop import dialogs_answered
-from pytest_autoweb.agents.agent_browser import debugging_address, target_of
 from pytest_autoweb.agents.agent_identity import Settings, settings_of
-from pytest_autoweb.agents.agent_process import AgentLine, AgentProcess, running_agent
+from pytest_autoweb.agents.agent_process import (
+    AgentLine,
+    AgentProcess,
+    debugging_address,
+    running_agent,
+    target_of,
+)
 from pytest_autoweb.agents.model_endpoint import ModelEndpoint
 from pytest_autoweb.attempt.execute import relative
 from pytest_autoweb.attempt.first_and_last import judge_outcome

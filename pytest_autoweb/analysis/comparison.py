@@ -13,15 +13,21 @@ from pytest_autoweb.analysis.control_verdicts import broken_controls, control_ro
 from pytest_autoweb.analysis.pairing import (
     GOOD,
     QUESTION,
+    Change,
+    Half,
     LeftOut,
     Metric,
     Pair,
     PairingRules,
+    Side,
     case_mean,
+    change_of,
+    costs,
     pair_cases,
+    side_of,
+    times,
 )
 from pytest_autoweb.analysis.run_rows import CellSummary, RunRows
-from pytest_autoweb.analysis.side_totals import Change, Half, Side, change_of, costs, side_of, times
 from pytest_autoweb.analysis.statistics import (
     ALPHA,
     LEAST_DISCORDANT,

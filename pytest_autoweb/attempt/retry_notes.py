@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 from pytest_autoweb.attempt.tools import Tools
-from pytest_autoweb.correct.guidance import Guidance, unmet
+from pytest_autoweb.correct.retry_rules import Guidance, unmet
 from pytest_autoweb.language import NO_CODE_FOR_STEP, StepProblem
 from pytest_autoweb.llm.prompts import fence
 from pytest_autoweb.results import Attempt, StepResult

@@ -9,7 +9,7 @@ from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb import waiting
 from pytest_autoweb.cases.case import Case
-from pytest_autoweb.correct.guidance import Guidance
+from pytest_autoweb.correct.retry_rules import Guidance
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.judge.model_judge import ModelJudge
 from pytest_autoweb.language import StepProblem

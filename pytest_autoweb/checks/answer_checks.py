@@ -1,12 +1,15 @@
-"""Checks of what the code passed to `answer(...)`."""
+"""Checks of what the code passed to `answer(...)`: values, lists of URLs, and records."""
 
+import json
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pytest_autoweb.checks.answer_spec import (
     AnswerSpec,
+    Condition,
     RecordsSpec,
     TypeName,
     UrlsSpec,
@@ -21,21 +24,192 @@ from pytest_autoweb.checks.check_type import (
     NotEvaluated,
     Verdict,
 )
-from pytest_autoweb.checks.matching_records import conditions, judge_records
 from pytest_autoweb.checks.url_matching import judge_urls
 from pytest_autoweb.checks.value_matching import (
     Answer,
     as_text,
     compare,
     holds_part,
+    meets,
     shown_near,
 )
+
+VALID = "VALID"
+EMPTY_RESULT = "EMPTY_RESULT"
+CONDITION_IGNORED = "CONDITION_IGNORED"
+PARTIAL_MATCH = "PARTIAL_MATCH"
+DATA_INCOMPLETE = "DATA_INCOMPLETE"
+TOO_MANY_RECORDS = "TOO_MANY_RECORDS"
+
+_SHOWN = 3
+_MISSING = object()
 
 # Late imports: jsonschema is heavy, and few cases have a schema.
 
 NO_ANSWER = "(no answer given)"
 WHERE = "answer"
 _INFEASIBLE = re.compile(r"\W*infeasible\W*[:：]\W*\w", re.IGNORECASE)
+
+
+class _Miss(NamedTuple):
+    """A condition that a record does not meet, or for which that cannot be decided."""
+
+    record: int
+    field: str
+    answer: Answer
+    seen: str
+
+
+def records_in(answer: Any) -> list[Any]:
+    """Return the records of an answer.
+
+    A list is one, as is the only list of objects inside an object. Any other object is a single
+    record. JSON may also come as text.
+
+    Raises:
+        NotEvaluated: the answer is none of these.
+    """
+    if isinstance(answer, str):
+        try:
+            answer = json.loads(answer)
+        except (ValueError, RecursionError):
+            raise NotEvaluated("the answer is a text, not a list of records") from None
+    if isinstance(answer, list):
+        return answer
+    if not isinstance(answer, Mapping):
+        raise NotEvaluated(f"the answer is {as_text(answer):.80}, not a list of records")
+    lists = [value for value in answer.values() if isinstance(value, list)]
+    inner = [value for value in lists if any(isinstance(item, Mapping) for item in value)]
+    if len(inner) > 1:
+        raise NotEvaluated("the answer holds several lists of records")
+    if inner:
+        return inner[0]
+    # `{"orders": []}` is a list without records and not a record.
+    return [] if len(answer) == 1 and lists == [[]] else [dict(answer)]
+
+
+def judge_records(spec: RecordsSpec, answer: Any) -> Verdict:
+    """Judge the share of records that match: none, too few, some or all of them."""
+    records = records_in(answer)
+    total = len(records)
+    if not total:
+        return _judge_no_records(spec)
+    misses = [miss for index, record in enumerate(records) for miss in _misses(spec, index, record)]
+    wrong = {miss.record for miss in misses if miss.answer.holds is False}
+    unclear = {miss.record for miss in misses} - wrong
+    matching = total - len(wrong) - len(unclear)
+    seen = "; ".join([f"{matching} of {total} records match", *map(_shown, _worst(misses))])
+    where = f"answer[{misses[0].record}].{misses[0].field}" if misses else "answer"
+    if unclear and not wrong:
+        return Verdict(None, seen, where, reason=misses[0].answer.note)
+    if not wrong:
+        return _judge_count(spec, total, seen)
+    return Verdict(
+        False,
+        seen,
+        where,
+        finding=PARTIAL_MATCH if matching else CONDITION_IGNORED,
+        hint=_hint(spec, misses, total),
+        credit=matching / total,
+    )
+
+
+def _judge_no_records(spec: RecordsSpec) -> Verdict:
+    if spec.least == 0:
+        return Verdict(True, "no records", "answer", VALID, credit=1.0)
+    hint = (
+        f"The answer holds 0 records; at least {spec.least} should be there with "
+        f"{conditions(spec)}."
+    )
+    return Verdict(False, "no records", "answer", EMPTY_RESULT, hint, 0.0)
+
+
+def _judge_count(spec: RecordsSpec, total: int, seen: str) -> Verdict:
+    """Judge the number of records when all of them match."""
+    meant = f"records with {conditions(spec)}"
+    if total < spec.least:
+        hint = f"The answer holds {total} {meant}; at least {spec.least} should be there."
+        return Verdict(False, seen, "answer", DATA_INCOMPLETE, hint, total / spec.least)
+    if spec.max is not None and total > spec.max:
+        hint = f"The answer holds {total} {meant}; at most {spec.max} should be there."
+        return Verdict(False, seen, "answer", TOO_MANY_RECORDS, hint, spec.max / total)
+    return Verdict(True, seen, "answer", VALID, credit=1.0)
+
+
+def _misses(spec: RecordsSpec, index: int, record: Any) -> list[_Miss]:
+    found = []
+    for name, wanted in spec.where.items():
+        value = _field(record, name)
+        if value is _MISSING:
+            answer = Answer(False, f"there is no {name!r}")
+        elif isinstance(wanted, Condition):
+            answer = meets(wanted, value, spec, name)
+        else:
+            answer = compare(wanted, value, spec, name)
+        if answer.holds is not True:
+            seen = "" if value is _MISSING else as_text(value)
+            found.append(_Miss(index, name, answer, seen))
+    return found
+
+
+def _field(record: Any, name: str) -> Any:
+    """Return a record's field: by this very name, by one that reads alike, or by a dotted path."""
+    if not isinstance(record, Mapping):
+        return _MISSING
+    if name in record:
+        return record[name]
+    alike = [value for key, value in record.items() if _folded(str(key)) == _folded(name)]
+    if len(alike) == 1:
+        return alike[0]
+    first, dot, rest = name.partition(".")
+    return _field(record.get(first), rest) if dot else _MISSING
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[\s_-]+", "", name).casefold()
+
+
+def _worst(misses: list[_Miss]) -> list[_Miss]:
+    """Return the misses to show: wrong ones before open ones."""
+    return sorted(misses, key=lambda miss: miss.answer.holds is None)[:_SHOWN]
+
+
+def _shown(miss: _Miss) -> str:
+    what = f"{miss.field} is {miss.seen!r:.60}" if miss.seen else ""
+    return f"record {miss.record}: " + ", ".join(filter(None, (what, miss.answer.note)))
+
+
+def _hint(spec: RecordsSpec, misses: list[_Miss], total: int) -> str:
+    """Return what a repair needs: how many records there are, and which conditions were ignored.
+
+    It holds nothing of the answer itself, which may contain the page's words.
+    """
+    failing = Counter(miss.field for miss in misses if miss.answer.holds is False)
+    parts = [
+        f"{count} of {total} do not meet the condition {condition_text(name, spec.where[name])}"
+        for name, count in failing.items()
+    ]
+    return f"The answer holds {total} records; {'; '.join(parts)}. Apply every condition."
+
+
+def conditions(spec: RecordsSpec) -> str:
+    """Describe all conditions for people."""
+    return " and ".join(condition_text(name, wanted) for name, wanted in spec.where.items())
+
+
+def condition_text(name: str, wanted: Any) -> str:
+    """Describe one condition, e.g. `batch = MB-001`."""
+    if not isinstance(wanted, Condition):
+        return f"{name} = {as_text(wanted)}"
+    words = {
+        "equals": f"{name} = {as_text(wanted.equals)}",
+        "contains": f"{name} containing {as_text(wanted.contains)}",
+        "matches": f"{name} matching {wanted.matches}",
+        "one_of": f"{name} in {as_text(wanted.one_of)}",
+        "min": f"{name} ≥ {as_text(wanted.min)}",
+        "max": f"{name} ≤ {as_text(wanted.max)}",
+    }
+    return " and ".join(text for key, text in words.items() if key in wanted.model_fields_set)
 
 
 class _AnswerTest(NamedTuple):

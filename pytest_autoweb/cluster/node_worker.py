@@ -24,8 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_autoweb import __version__
-from pytest_autoweb.cluster.cell_files import pack_cell
-from pytest_autoweb.cluster.cluster_frames import CELL_PATH, MOST_BYTES, PART_BYTES, Frame
+from pytest_autoweb.cluster.cluster_frames import (
+    CELL_PATH,
+    MOST_BYTES,
+    PART_BYTES,
+    Frame,
+    pack_cell,
+)
 from pytest_autoweb.llm.gateway import GatewayAddress, write_address
 from pytest_autoweb.llm.provider_keys import without_secrets
 

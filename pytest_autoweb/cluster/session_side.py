@@ -12,8 +12,13 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from pytest_autoweb.cluster.cell_files import MOST_BYTES, is_cell_folder, unpack_cell
-from pytest_autoweb.cluster.cluster_frames import CELL_PATH, Frame
+from pytest_autoweb.cluster.cluster_frames import (
+    CELL_PATH,
+    MOST_BYTES,
+    Frame,
+    is_cell_folder,
+    unpack_cell,
+)
 from pytest_autoweb.cluster.node_questions import (
     BEGIN_PATH,
     FORGET_PATH,

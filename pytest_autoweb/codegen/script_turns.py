@@ -2,15 +2,17 @@
 
 What ran is one script at the end, in the Playwright dialect with a step for each turn. An error
 inside a turn is told to the model, which may correct it in the next one; lines that were not
-carried out stay in the script as comments, so that the script can be read and run again.
+carried out stay in the script as comments, so that the script can be read and run again. What
+happens beside the page meanwhile, such as a dialog or a download, is told with the turn.
 """
 
 import ast
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
-from playwright.sync_api import Page
+from playwright.sync_api import Dialog, Error, Page
 
 from pytest_autoweb.attempt.execute import (
     TOLD_CALL_S,
@@ -21,6 +23,7 @@ from pytest_autoweb.attempt.execute import (
 from pytest_autoweb.attempt.finders import with_sight
 from pytest_autoweb.attempt.retry_notes import (
     answer_text,
+    complaints,
     execution_output,
     own_log,
     retry_hint,
@@ -29,10 +32,8 @@ from pytest_autoweb.attempt.retry_notes import (
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.constrained import repeated_calls
-from pytest_autoweb.codegen.generate import extract_code
-from pytest_autoweb.codegen.plan import find_answer
+from pytest_autoweb.codegen.generate import extract_code, find_answer
 from pytest_autoweb.codegen.show_pages import page_budget
-from pytest_autoweb.codegen.turn_events import TurnEvents, turn_events
 from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message
 from pytest_autoweb.llm.plan_syntax import heading_number, parse_plan
@@ -46,11 +47,81 @@ from pytest_autoweb.results import Attempt, Failure, PlanStep, StageName, StepRe
 from pytest_autoweb.sandbox.engine import scripts_allowed
 from pytest_autoweb.sandbox.lint import fields_in, lint_code
 
+_MOST = 12
+"""The most lines that a model is told after one turn."""
+_TEXT_CHARS = 300
+
 CHARS_PER_TOKEN = 3
 """Characters per token of a page; a cautious estimate."""
 _ADDRESS = re.compile(r"^ *- /url: .*\n?", re.MULTILINE)
 _DONE = re.compile(r"^\W*(?:DONE|已?完成)\W*$", re.MULTILINE | re.IGNORECASE)
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+
+
+class TurnEvents:
+    """The events since the last turn, as lines for the model.
+
+    Args:
+        tools: the tools of the attempt.
+    """
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._lines: list[str] = []
+        self._downloads = len(tools.downloads)
+        tools.watch.news()
+
+    def take(self) -> tuple[str, ...]:
+        """Return what happened since the last call, without secrets, and say what is left out."""
+        lines, self._lines = self._lines, []
+        files = self._tools.downloads[self._downloads :]
+        self._downloads += len(files)
+        lines += (f"a download began: {self._clean(file.name)}" for file in files)
+        lines += complaints(*self._tools.watch.news())
+        lines = list(dict.fromkeys(lines))
+        if left_out := len(lines) - _MOST:
+            lines = lines[:_MOST] + ([f"({left_out} more)"] if left_out > 0 else [])
+        return tuple(lines)
+
+    def on_page(self, page: Page) -> None:
+        """Note a tab."""
+        self._lines.append(f"a tab opened: {self._clean(page.url)}")
+
+    def on_dialog(self, dialog: Dialog) -> None:
+        """Note a dialog, and answer it as Playwright does where no code listens to dialogs."""
+        said, kind = self._clean(dialog.message), dialog.type
+        # Whoever listens answers, and Playwright answers only if nobody listens. That this one
+        # listens must not keep it from that, and only the page's own emitter knows who does.
+        page: Any = getattr(dialog.page, "_impl_obj", None)
+        if page is not None and page.listeners("dialog"):
+            self._lines.append(f'the page showed a dialog ({kind}), "{said}": your code answered')
+            return
+        leaving = kind == "beforeunload"
+        try:
+            if leaving:
+                dialog.accept()
+            else:
+                dialog.dismiss()
+        except Error as error:
+            self._tools.log.write(f"a dialog could not be answered: {error}")
+        became = "accepted" if leaving else "dismissed"
+        self._lines.append(f'the page showed a dialog ({kind}), "{said}", which was {became}')
+
+    def _clean(self, text: str) -> str:
+        return " ".join(self._tools.redact(text).split())[:_TEXT_CHARS]
+
+
+@contextmanager
+def turn_events(tools: Tools) -> Iterator[TurnEvents]:
+    """Listen to the tabs of an attempt for as long as turns are taken."""
+    events, context = TurnEvents(tools), tools.page.context
+    context.on("dialog", events.on_dialog)
+    context.on("page", events.on_page)
+    try:
+        yield events
+    finally:
+        context.remove_listener("dialog", events.on_dialog)
+        context.remove_listener("page", events.on_page)
 
 
 class TurnReply(NamedTuple):

@@ -22,9 +22,8 @@ from pytest_autoweb.commands.prove import add_ignore_argument, ignored, proof_li
 
 if TYPE_CHECKING:
     from pytest_autoweb.values.url_globs import UrlGlob
-    from pytest_autoweb.verify.proposed_cases import CaseFileForm, ProposedCase, Proposer
+    from pytest_autoweb.verify.proposed_cases import CaseFileForm, ProposedCase, Proposer, SeenPage
     from pytest_autoweb.verify.prove_cases import CaseProof, ProofOrder
-    from pytest_autoweb.verify.site_pages import SeenPage
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -183,9 +182,8 @@ def _explore(
 
     What becomes of each proposal is added to the verdicts as soon as it is known.
     """
-    from pytest_autoweb.verify.proposed_cases import CaseFileForm
+    from pytest_autoweb.verify.proposed_cases import CaseFileForm, see_pages
     from pytest_autoweb.verify.prove_cases import ProofOrder
-    from pytest_autoweb.verify.site_pages import see_pages
 
     args.runs.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="drafts-", dir=args.runs) as name:

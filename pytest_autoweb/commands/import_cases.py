@@ -293,7 +293,7 @@ def _webarena_parity(repository: Path) -> int:
     Raises:
         AutowebError: the package is missing, or the folder is not its repository.
     """
-    from pytest_autoweb.importing.webarena_parity import parity
+    from pytest_autoweb.importing.webarena_verified import parity
     from pytest_autoweb.report.wording import one_line
 
     found = parity(repository)

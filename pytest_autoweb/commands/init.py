@@ -173,7 +173,7 @@ def propose(entry: str) -> FirstCase:
 
 def _names_of_links(page: "Page", entry: str) -> list[str]:
     """Return the names of links that only one link has and that leave the page, not the site."""
-    from pytest_autoweb.verify.site_pages import links_of
+    from pytest_autoweb.verify.proposed_cases import links_of
 
     own = urlsplit(entry)
     found = [(link.name, urlsplit(link.address)) for link in links_of(page)]

@@ -26,8 +26,7 @@ from pytest_autoweb.commands.prove import watched
 if TYPE_CHECKING:
     from pytest_autoweb.record.keyboard import Questions
     from pytest_autoweb.record.oracle import Oracle
-    from pytest_autoweb.record.proposals import Proposal
-    from pytest_autoweb.record.recorded_case import RecordedCase
+    from pytest_autoweb.record.recorded_case import Proposal, RecordedCase
     from pytest_autoweb.results import CellResult
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -374,8 +373,7 @@ def _played(case: "RecordedCase", target: Path) -> "tuple[Proposal, ...]":
     from playwright.sync_api import Error
 
     from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE
-    from pytest_autoweb.record.proposals import propose, see
-    from pytest_autoweb.record.recorded_case import why_not_played
+    from pytest_autoweb.record.recorded_case import propose, see, why_not_played
     from pytest_autoweb.verify.verify_run import browser_when_needed
 
     print("\nPlaying what was recorded again, beside doing nothing:", flush=True)

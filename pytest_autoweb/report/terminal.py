@@ -6,8 +6,7 @@ from textwrap import wrap
 from pytest_autoweb.analysis.cell_numbers import Cost, Numbers, PassRate
 from pytest_autoweb.analysis.comparison import CasePair, Comparison, p_text, signed
 from pytest_autoweb.analysis.control_verdicts import NOOP, ControlRow, is_control
-from pytest_autoweb.analysis.pairing import LeftOut
-from pytest_autoweb.analysis.side_totals import Change, Side
+from pytest_autoweb.analysis.pairing import Change, LeftOut, Side
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.outside_agents import named_agents
 from pytest_autoweb.report.summary import Summary

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pytest_autoweb.attempt.tools import Clock, change
-from pytest_autoweb.correct.guidance import Arm, Guidance, guidance_for
-from pytest_autoweb.correct.retry_rules import Rules, decide_retry
+from pytest_autoweb.correct.retry_rules import Arm, Guidance, Rules, decide_retry, guidance_for
 from pytest_autoweb.results import (
     BROKEN,
     ArmRun,

@@ -29,9 +29,8 @@ from pytest_autoweb.codegen.show_pages import show_more
 from pytest_autoweb.collect.collect_list import collect_urls
 from pytest_autoweb.correct.call_cache import MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.correct.failure_types import cause_of
-from pytest_autoweb.correct.guidance import Guidance
 from pytest_autoweb.correct.naming_model import AskedCell
-from pytest_autoweb.correct.retry_rules import Rules, was_refused
+from pytest_autoweb.correct.retry_rules import Guidance, Rules, was_refused
 from pytest_autoweb.correction_arms import ARMS, CorrectionArm
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.egress.guarded_page import guarded_page

@@ -2,15 +2,18 @@
 
 Only the work of cells is done at the same time. When the turn of an item comes, its cell was begun
 long ago or is begun now, and the item waits for it; reports, fixtures and hooks keep their order.
-Each cell in flight is a greenlet on the loop of Playwright's sync API, see `waiting`.
+A cell that needs what pytest does only in its turn runs alone. Each cell in flight is a greenlet on
+the loop of Playwright's sync API, see `waiting`.
 """
 
 import asyncio
+import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import greenlet  # type: ignore[import-untyped]
@@ -22,10 +25,56 @@ from pytest_autoweb.egress.browser_watch import EACH_MB, LOST_S, WATCH, is_lost
 from pytest_autoweb.errors import BrowserError
 from pytest_autoweb.llm.model_spec import DEFAULT_PARALLEL, ModelSpec
 from pytest_autoweb.results import CellResult
-from pytest_autoweb.session.ahead import item_bound, session_bound
 from pytest_autoweb.session.browser_life import dead_part, new_page, put_aside, too_large
 from pytest_autoweb.session.scheduling import ItemOrder
+from pytest_autoweb.session.shared_run import STEALS_KEY
 from pytest_autoweb.waiting import DRIVER_ENDED, CancelledFlight, Flight, Hub
+
+# Plugins whose hooks around a test change nothing for a cell.
+_HARMLESS = frozenset(
+    (
+        "_hypothesis_pytestplugin",
+        "_pytest",
+        "anyio",
+        "hypothesis",
+        "pytest_asyncio",
+        "pytest_autoweb",
+        "pytest_base_url",
+        "pytest_cov",
+        "pytest_html",
+        "pytest_jsonreport",
+        "pytest_metadata",
+        "pytest_playwright",
+        "pytest_randomly",
+        "pytest_rerunfailures",
+        "pytest_sugar",
+        "pytest_timeout",
+        "schemathesis",
+        "xdist",
+    )
+)
+_AROUND = (
+    "pytest_runtest_protocol",
+    "pytest_runtest_setup",
+    "pytest_runtest_call",
+    "pytest_pyfunc_call",
+    "pytest_runtest_teardown",
+)
+_MARKS = (
+    "skip",
+    "skipif",
+    "xfail",
+    "timeout",
+    "usefixtures",
+    "flaky",
+    "browser_context_args",
+    "skip_browser",
+    "only_browser",
+)
+_RECORDINGS = ("tracing", "video", "screenshot")
+# What a cell takes from pytest-playwright, and what of it lasts for the session.
+_LASTING = ("browser", "browser_context_args", "connect_options")
+_EACH = ("new_context", "_artifacts_recorder")
 
 FLIGHTS: pytest.StashKey["Flights | None"] = pytest.StashKey()
 ALONE_KEY = "autoweb-alone"
@@ -36,6 +85,98 @@ _WINDOW = 4
 """How many times more cells may have ended ahead of their turn than may be in flight."""
 
 OpenPage = Callable[[dict[str, Any]], Page]
+
+
+def session_bound(config: pytest.Config) -> str:
+    """Say why no cell of the session may run ahead of its turn, or return "" if some may."""
+    for name in _RECORDINGS:
+        if config.getoption(name, "off") != "off":
+            return f"--{name} records each test in its turn"
+    if getattr(config, "workerinput", {}).get(STEALS_KEY):
+        return "--dist=worksteal may take a cell away that has begun"
+    if config.getoption("usepdb", False) or config.getoption("trace", False):
+        return "--pdb and --trace stop within a test"
+    if config.getoption("playwright_debug", None):
+        return "--playwright-debug stops within a test"
+    if _has_timeout(config):
+        return "pytest-timeout measures each test in its turn"
+    if config.hook.pytest_autoweb_engine.get_hookimpls():
+        return "an engine of a plugin runs the code"
+    return next(_foreign_hooks(config), "")
+
+
+def _has_timeout(config: pytest.Config) -> bool:
+    if not config.pluginmanager.has_plugin("timeout"):
+        return False
+    asked = config.getoption("timeout", None) or os.environ.get("PYTEST_TIMEOUT")
+    return bool(asked or config.getini("timeout"))
+
+
+def _foreign_hooks(config: pytest.Config) -> Iterator[str]:
+    for name in _AROUND:
+        for found in getattr(config.hook, name).get_hookimpls():
+            if found.function.__module__.partition(".")[0] not in _HARMLESS:
+                yield f"{_place(found.plugin, found.plugin_name, config)} implements {name}"
+
+
+def _place(plugin: Any, name: str, config: pytest.Config) -> str:
+    file = getattr(plugin, "__file__", None) if isinstance(plugin, ModuleType) else None
+    if file is None:
+        return f"the plugin {name}"
+    path = Path(file)
+    inside = path.is_relative_to(config.rootpath)
+    return path.relative_to(config.rootpath).as_posix() if inside else path.name
+
+
+def item_bound(item: pytest.Item, now: pytest.Item) -> str:
+    """Say why a cell may not run ahead of its turn, or return "" if it may.
+
+    Args:
+        item: the cell.
+        now: the item whose turn it is, whose fixtures are set up.
+    """
+    if getattr(item, "outside", False):
+        return "an outside agent has a browser of its own"
+    for name in _MARKS:
+        if item.get_closest_marker(name) is not None:
+            return f"a mark `{name}`"
+    for name, fixture in _fixtures(item):
+        if _is_known(fixture) or (fixture.scope == "session" and fixture.cached_result is not None):
+            continue
+        return f"the fixture `{name}` of {_owner(fixture)} is set up for each {fixture.scope}"
+    for name in _EACH:
+        if not _is_known(_last(item, name)):
+            return f"a fixture `{name}` of its own"
+    for name in _LASTING:
+        fixture = _last(item, name)
+        if fixture is None or fixture.scope != "session" or fixture is not _last(now, name):
+            return f"a fixture `{name}` of its own"
+    return ""
+
+
+def _fixtures(item: pytest.Item) -> Iterator[tuple[str, Any]]:
+    """Yield what pytest sets up for the item before it runs; pytest has no public name for it."""
+    for name, found in getattr(item, "_fixtureinfo").name2fixturedefs.items():  # noqa: B009
+        if found:
+            yield name, found[-1]
+
+
+def _last(item: pytest.Item, name: str) -> Any:
+    """Return the definition of a fixture that an item would get."""
+    found = item.session._fixturemanager.getfixturedefs(name, item)
+    return found[-1] if found else None
+
+
+def _is_known(fixture: Any) -> bool:
+    return fixture is not None and _module(fixture).partition(".")[0] in _HARMLESS
+
+
+def _owner(fixture: Any) -> str:
+    return f"{fixture.baseid}/conftest.py" if fixture.baseid else _module(fixture)
+
+
+def _module(fixture: Any) -> str:
+    return str(getattr(fixture.func, "__module__", ""))
 
 
 class FlownCell:

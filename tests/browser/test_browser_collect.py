@@ -15,7 +15,7 @@ from list_site import ListSite
 from playwright.sync_api import Page
 
 from pytest_autoweb.cases.case import CollectSpec, PageParameter, Rate
-from pytest_autoweb.collect.collect_run import Job, collect
+from pytest_autoweb.collect.collect_list import Job, collect
 from pytest_autoweb.collect.guide import Guide, GuideQuestion
 from pytest_autoweb.collect.list_site import Site
 from pytest_autoweb.collect.saved_state import Collection, CollectProgress, collection_of
@@ -152,7 +152,7 @@ from playwright.sync_api import sync_playwright
 from pytest_autoweb.cases.case import CollectSpec, Rate
 from pytest_autoweb.collect.saved_state import collection_of
 from pytest_autoweb.collect.walk import Pacer
-from pytest_autoweb.collect.collect_run import Job, collect
+from pytest_autoweb.collect.collect_list import Job, collect
 from pytest_autoweb.collect.list_site import Site
 executable, url, folder = sys.argv[1:]
 with sync_playwright() as playwright:

@@ -8,7 +8,7 @@ from list_site import ListSite, entries
 from playwright.sync_api import Page
 
 from pytest_autoweb.cases.case import CollectSpec, Rate
-from pytest_autoweb.collect.collect_run import Job, collect
+from pytest_autoweb.collect.collect_list import Job, collect
 from pytest_autoweb.collect.list_site import Site, robots_of
 from pytest_autoweb.collect.saved_state import CollectProgress, collection_of
 from pytest_autoweb.collect.walk import Pacer

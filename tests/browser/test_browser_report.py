@@ -11,8 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_autoweb.report import details
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import build_report
-from pytest_autoweb.report.shortening import shorten
-from pytest_autoweb.report.write import write_report
+from pytest_autoweb.report.write import shorten, write_report
 from pytest_autoweb.results import Attempt, CellResult, Exchange, StepResult, Usage
 from pytest_autoweb.runs.run_folder import RecordedRun
 from pytest_autoweb.runs.saving import plain, write_text_atomic

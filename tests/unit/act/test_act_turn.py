@@ -5,8 +5,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from pytest_autoweb.act.actions import Action, validate_action
+from pytest_autoweb.act.loop import perform
 from pytest_autoweb.act.memory import ActMemory
-from pytest_autoweb.act.perform import perform
 from pytest_autoweb.act.resolve import resolve
 from pytest_autoweb.act.turn import Situation, Turn, View
 from pytest_autoweb.attempt.tools import RunLog, Tools

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.cases.matrix import combinations
+from pytest_autoweb.cases.file_layout import combinations
 
 TEXT = """\
 version: 1

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.llm.cassette_file import RequestPlaceholders, cassette_path, safe_name
+from pytest_autoweb.llm.cassettes import RequestPlaceholders, cassette_path, safe_name
 
 
 @given(st.text(st.sampled_from("ab :/<>1.localhost127[]%3A\n"), max_size=80), st.integers(1, 65535))

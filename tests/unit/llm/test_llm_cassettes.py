@@ -9,8 +9,7 @@ import pytest
 
 from pytest_autoweb.errors import CassetteMiss, ModelError
 from pytest_autoweb.llm import model_spec
-from pytest_autoweb.llm.cassette_file import cassette_path
-from pytest_autoweb.llm.cassettes import CassetteStore, RecordMode, ReplySource
+from pytest_autoweb.llm.cassettes import CassetteStore, RecordMode, ReplySource, cassette_path
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.model_spec import ModelSpec, load_specs
 from pytest_autoweb.llm.provider_keys import MASK, KeyMask

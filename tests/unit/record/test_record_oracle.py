@@ -16,8 +16,7 @@ from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.record.keyboard import chosen_numbers
 from pytest_autoweb.record.oracle import in_template, make_oracle, read_acts, refuse_oracle
-from pytest_autoweb.record.proposals import Seen, propose
-from pytest_autoweb.record.recorded_case import RecordedCase
+from pytest_autoweb.record.recorded_case import RecordedCase, Seen, propose
 from pytest_autoweb.record.recorder import RecordedWork
 
 CODEGEN = r"""

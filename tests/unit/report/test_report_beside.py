@@ -9,9 +9,8 @@ from made_up_run import CellKey, cell, save_run
 
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.markdown import render_markdown
-from pytest_autoweb.report.shortening import shorten
 from pytest_autoweb.report.terminal import terminal_lines
-from pytest_autoweb.report.write import write_report
+from pytest_autoweb.report.write import shorten, write_report
 from pytest_autoweb.runs.saving import plain
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from made_up_run import CellKey, cell, realistic_cells, run_info
 
 from pytest_autoweb.report.json_report import Report, build_report
-from pytest_autoweb.report.shortening import shorten
+from pytest_autoweb.report.write import shorten
 from pytest_autoweb.results import Attempt
 from pytest_autoweb.runs.run_folder import RecordedRun
 from pytest_autoweb.runs.saving import compact_json, plain

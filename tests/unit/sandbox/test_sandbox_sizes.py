@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from pytest_autoweb.sandbox.crossing_values import Refusal
-from pytest_autoweb.sandbox.size_limits import check_picture, check_read, check_sizes
-from pytest_autoweb.sandbox.slow_patterns import slow_part
+from pytest_autoweb.sandbox.size_limits import check_picture, check_read, check_sizes, slow_part
 
 SLOW = [
     "^(a+)+$", "(a|aa)+$", "(a|a)*b", r"(\w+\s?)+$", "(a*)*b", "(.*)*x", r"([a-z]+)*1", "(a+|b)*c",

@@ -8,8 +8,7 @@ from typing import Any, cast, get_args
 import pytest
 
 from pytest_autoweb.attempt.tools import Clock
-from pytest_autoweb.correct.guidance import Guidance
-from pytest_autoweb.correct.retry_rules import Rules
+from pytest_autoweb.correct.retry_rules import Guidance, Rules
 from pytest_autoweb.correction_arms import OFF, PLAIN, CorrectionArm
 from pytest_autoweb.gates.gate_policy import CaseGroup, GatePolicy
 from pytest_autoweb.results import (

@@ -24,9 +24,13 @@ from pytest_autoweb.egress.proxy import EgressProxy
 from pytest_autoweb.egress.traffic_reader import TrafficReader
 from pytest_autoweb.errors import CaseError, TrafficError
 from pytest_autoweb.traffic import cell_traffic
-from pytest_autoweb.traffic.cell_traffic import CellTraffic, TrafficFile, traffic_path
+from pytest_autoweb.traffic.cell_traffic import (
+    CellTraffic,
+    PlayedTraffic,
+    TrafficFile,
+    traffic_path,
+)
 from pytest_autoweb.traffic.masks import TrafficMasks
-from pytest_autoweb.traffic.played_traffic import PlayedTraffic
 from pytest_autoweb.traffic.traffic_file import (
     RecordedExchange,
     Take,

@@ -97,7 +97,8 @@ def main() -> None:
         kind = playwright.chromium
         browser = kind.launch(**launch_args({}, playwright_executable=kind.executable_path))
         for cells in order.cells:
-            with folder_for(order.keep, cells) as folder:
+            with folder_for(order.keep, cells) as place:
+                folder = Path(place)
                 anchors = save_made_up_run(folder, samples, cells)
                 row = {"cells": cells, **build(folder, order.source), **sizes(folder)}
                 row |= look(browser, folder, anchors)

@@ -25,6 +25,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -261,6 +262,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="a file for all numbers")
     parser.add_argument("--each", action="store_true", help="print every page")
     options = parser.parse_args()
+    if options.groups and not shutil.which("tesseract"):
+        parser.error("tesseract is missing: install it, or give `--groups` alone to time only")
     with sync_playwright() as playwright:
         found = launch_args({}, playwright_executable=playwright.chromium.executable_path)
         browser = playwright.chromium.launch(**found)

@@ -9,9 +9,14 @@ last cell's end is printed, with the most memory (PSS) of the whole tree of proc
 processor time of each kind of process for a cell, which says more than seconds on a busy machine.
 Both include start and end of the session, and processes are looked at in turns, so what ends
 between two looks is missed.
+
+Beside it, the same is done with plain Playwright in one process: for each cell a fresh context, the
+same page, the same waits, a look at the page, the same actions, a picture after each. That is how
+near to the ideal the machine, the browser and Playwright come without this project.
 """
 
 import argparse
+import asyncio
 import json
 import os
 import re
@@ -25,6 +30,9 @@ from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from playwright.async_api import Browser, async_playwright
+
+from pytest_autoweb.egress.chromium import launch_args
 from pytest_autoweb.testing import scripted_plan
 
 PAGE = """<!doctype html><title>Shop</title><h1>Shop</h1>
@@ -40,6 +48,15 @@ class Model(BaseHTTPRequestHandler):
 
     seconds = 2.0
     protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answer with the page, for plain Playwright."""
+        data = PAGE.encode()
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
 
     def do_POST(self) -> None:
         """Answer with the plan, or with the script of whoever is to log in."""
@@ -195,8 +212,38 @@ def run(folder: Path, concurrency: int, workers: int) -> tuple[float, float, dic
     return (max(ends) - min(begun)) / timedelta(seconds=1), most, spent.by_kind()
 
 
+async def plainly(cells: int, at_once: int, seconds: float, url: str) -> float:
+    """Do what the cells do with plain Playwright; return the seconds that it took."""
+    free = asyncio.Semaphore(at_once)
+
+    async def cell(browser: Browser, who: str) -> None:
+        async with free:
+            context = await browser.new_context()
+            page = await context.new_page()
+            await page.goto(url)
+            await asyncio.sleep(seconds)
+            await page.locator("body").aria_snapshot()
+            await asyncio.sleep(seconds)
+            await page.get_by_label("Name").fill(who)
+            await page.screenshot()
+            await page.get_by_role("button").click()
+            await page.screenshot()
+            if await page.inner_text("#out") != f"Welcome, {who}":
+                raise SystemExit(f"{who} is not welcome")
+            await context.close()
+
+    async with async_playwright() as playwright:
+        found = launch_args({}, playwright_executable=playwright.chromium.executable_path)
+        browser = await playwright.chromium.launch(**found)
+        began = time.perf_counter()
+        await asyncio.gather(*(cell(browser, f"ana{number}") for number in range(cells)))
+        took = time.perf_counter() - began
+        await browser.close()
+    return took
+
+
 def main() -> None:
-    """Measure once and print a line."""
+    """Measure once and print a line for each side."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cells", type=int, default=64)
     parser.add_argument("--concurrency", type=int, default=16)
@@ -218,6 +265,11 @@ def main() -> None:
     each = {kind: seconds / asked.cells * 1000 for kind, seconds in spent.items()}
     print("processor time for a cell, ms: " + ", ".join(f"{k} {v:.0f}" for k, v in each.items()))
     print(f"in all {sum(each.values()):.0f}")
+    url = f"http://127.0.0.1:{server.server_port}/"
+    plain = asyncio.run(plainly(asked.cells, at_once, asked.seconds, url))
+    print(
+        f"plain Playwright: {plain:.1f} s, ratio {ideal / plain:.2f}; beside it {plain / took:.2f}"
+    )
 
 
 if __name__ == "__main__":

@@ -85,13 +85,13 @@ def test_late_content_is_waited_for(page: Page, site: Site) -> None:
 SLEEP = "const sleep = (ms) => new Promise((done) => setTimeout(done, ms));"
 SHOW = "const show = () => { document.body.append('late') };"
 COMES_LATE = {
-    "a chain of timers": "(async () => { for (let i = 0; i < 5; i++) await sleep(150); show() })()",
+    "a chain of timers": "(async () => { for (let i = 0; i < 4; i++) await sleep(100); show() })()",
     "a slow request": "fetch('/slow').then(show)",
     "one request after another": "fetch('/data').then(() => fetch('/slow')).then(show)",
     "a worker": "const code = 'const end = Date.now() + 250; while (Date.now() < end);"
     " postMessage(1)';"
     " new Worker(URL.createObjectURL(new Blob([code]))).onmessage = show",
-    "a busy scheduler": "const c = new MessageChannel(); let left = 20; c.port1.onmessage = () => {"
+    "a busy scheduler": "const c = new MessageChannel(); let left = 8; c.port1.onmessage = () => {"
     " const end = Date.now() + 30; while (Date.now() < end); if (--left) c.port2.postMessage(0);"
     " else show() }; addEventListener('load', () => c.port2.postMessage(0))",
     "another page": "setTimeout(() => { location.href = '/other' }, 200)",

@@ -148,7 +148,7 @@ def test_each_number_of_the_page_leads_to_the_page_of_a_cell(page: Page, site: P
     expect(first).to_contain_text("first attempt")
     first.locator("summary").click()
     marks = first.get_by_role("button")
-    assert marks.count() == len(TASKS)
+    expect(marks).to_have_count(len(TASKS))
     marks.first.click()
 
     page.wait_for_url("**/runs/monday/index.html#**")

@@ -428,9 +428,10 @@ def _reply(response: Any, spec: ModelSpec, used: Usage) -> Reply:
     message = getattr(choice, "message", None)
     text = getattr(message, "content", None) or ""
     reason = str(getattr(choice, "finish_reason", "") or "")
-    # Some services put a refusal into a field of its own instead of the text.
+    # Some services put a refusal into a field of its own instead of the text; litellm passes it on
+    # as an attribute since 1.110, before as one of the provider's own fields.
     fields = getattr(message, "provider_specific_fields", None) or {}
-    refusal = str(fields.get("refusal") or "")
+    refusal = str(getattr(message, "refusal", None) or fields.get("refusal") or "")
     if reason == "content_filter" or (refusal and not text):
         detail = refusal[:300] or "the service withheld the reply (content filter)"
         raise ModelError("refusal", spec.name, detail, usage=used)

@@ -222,7 +222,10 @@ OPENS_LATE = (
     "() => { window.clicks = 0; document.querySelector('h1').onclick = () => {"
     " window.clicks++; setTimeout(() => window.open('/popup'), 1500) } }"
 )
-WAITS = "with page.expect_popup({}) as info:\n    page.click('h1')\nanswer(info.value.title())"
+WAITS = (
+    "with page.expect_popup({}) as info:\n    page.click('h1')\n"
+    "info.value.wait_for_load_state()\nanswer(info.value.title())"
+)
 
 
 def continued(step: Step, code: str, *, pause: float = 0.0) -> StepOutcome:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -74,7 +75,7 @@ class Seen:
     """One request as it arrived."""
 
     path: str
-    headers: Mapping[str, str]
+    headers: Message
     body: dict[str, Any]
 
 
@@ -167,7 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        seen = Seen(self.path, dict(self.headers.items()), json.loads(raw or b"{}"))
+        seen = Seen(self.path, self.headers, json.loads(raw or b"{}"))
         answer, body = self.server.owner.answer(seen)
         try:
             self.send_response(answer.status)

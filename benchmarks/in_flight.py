@@ -5,8 +5,9 @@
 Each cell asks twice (a plan, a script), and a server on this machine answers each call after so
 many seconds. The ideal is what all cells would take if nothing but the model took time: calls times
 seconds, divided by the cells in flight. Its ratio to the time from the first cell's start to the
-last cell's end is printed, with the most memory (PSS) of the whole tree of processes, and the
-processor time of each kind of process for a cell, which says more than seconds on a busy machine.
+last cell's end is printed, with the most memory (PSS) of the whole tree of processes, and for each
+kind of process its share of both the memory and the processor time of a cell, which says more than
+seconds on a busy machine.
 Both include start and end of the session, and processes are looked at in turns, so what ends
 between two looks is missed.
 
@@ -25,7 +26,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -172,20 +173,32 @@ class Spent:
 
     def by_kind(self) -> dict[str, float]:
         """Return seconds for each kind of process."""
+        return self._sums(self._seconds)
+
+    def weigh(self, pids: Iterator[int]) -> dict[str, float]:
+        """Return the memory in MB of each kind of process that was looked at."""
+        return self._sums({pid: pss_mb(pid) for pid in pids if pid in self._kinds})
+
+    def _sums(self, of: Mapping[int, float]) -> dict[str, float]:
         found = dict.fromkeys((*KINDS, "others"), 0.0)
-        for pid, seconds in self._seconds.items():
-            found[self._kinds[pid]] += seconds
+        for pid, amount in of.items():
+            found[self._kinds[pid]] += amount
         return found
 
 
-def run(folder: Path, concurrency: int, workers: int) -> tuple[float, float, dict[str, float]]:
-    """Run the session; return the seconds that its cells took, the most memory, and who worked."""
+def run(
+    folder: Path, concurrency: int, workers: int
+) -> tuple[float, dict[str, float], dict[str, float]]:
+    """Run the session; return its cells' seconds, and by kind of process the memory and the work.
+
+    The memory is that of the moment at which it was most.
+    """
     command = [
         sys.executable, "-m", "pytest", "-q", "shop.yaml", "--autoweb-models=slow",
         "--autoweb-models-file=models.json", f"--autoweb-concurrency={concurrency}",
         *(["-n", str(workers)] if workers else []),
     ]  # fmt: skip
-    most = 0.0
+    most: dict[str, float] = {}
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
     said: list[str] = []
     assert process.stdout is not None
@@ -196,7 +209,8 @@ def run(folder: Path, concurrency: int, workers: int) -> tuple[float, float, dic
         spent.look(descendants(process.pid))
         # This is slow, and holds up whoever is looked at.
         if looks % WEIGH_EVERY == 0:
-            most = max(most, sum(map(pss_mb, descendants(process.pid))))
+            now = spent.weigh(descendants(process.pid))
+            most = max(most, now, key=lambda weights: sum(weights.values()))
         looks += 1
         time.sleep(LOOK_S)
     reader.join()
@@ -260,8 +274,9 @@ def main() -> None:
     ideal = asked.cells * CALLS * asked.seconds / min(at_once, asked.cells)
     print(
         f"{asked.cells} cells, {asked.concurrency} in flight, {max(1, asked.workers)} processes: "
-        f"{took:.1f} s, ideal {ideal:.1f} s, ratio {ideal / took:.2f}, {most:.0f} MB"
+        f"{took:.1f} s, ideal {ideal:.1f} s, ratio {ideal / took:.2f}, {sum(most.values()):.0f} MB"
     )
+    print("memory, MB: " + ", ".join(f"{kind} {amount:.0f}" for kind, amount in most.items()))
     each = {kind: seconds / asked.cells * 1000 for kind, seconds in spent.items()}
     print("processor time for a cell, ms: " + ", ".join(f"{k} {v:.0f}" for k, v in each.items()))
     print(f"in all {sum(each.values()):.0f}")

@@ -256,6 +256,12 @@ async def plainly(cells: int, at_once: int, seconds: float, url: str) -> float:
     return took
 
 
+def weigh_until(over: threading.Event, weights: list[float]) -> None:
+    """Note the memory of this process and all below it as often as that of a session is noted."""
+    while not over.wait(LOOK_S * WEIGH_EVERY):
+        weights.append(sum(map(pss_mb, descendants(os.getpid()))))
+
+
 def main() -> None:
     """Measure once and print a line for each side."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -281,9 +287,16 @@ def main() -> None:
     print("processor time for a cell, ms: " + ", ".join(f"{k} {v:.0f}" for k, v in each.items()))
     print(f"in all {sum(each.values()):.0f}")
     url = f"http://127.0.0.1:{server.server_port}/"
+    weights: list[float] = []
+    over = threading.Event()
+    scales = threading.Thread(target=weigh_until, args=(over, weights))
+    scales.start()
     plain = asyncio.run(plainly(asked.cells, at_once, asked.seconds, url))
+    over.set()
+    scales.join()
     print(
-        f"plain Playwright: {plain:.1f} s, ratio {ideal / plain:.2f}; beside it {plain / took:.2f}"
+        f"plain Playwright: {plain:.1f} s, ratio {ideal / plain:.2f}, {max(weights):.0f} MB; "
+        f"beside it {plain / took:.2f}"
     )
 
 

@@ -3,6 +3,7 @@
 
     python benchmarks/cell.py
     python benchmarks/cell.py --task click-button --pairs 40 --profile cell.prof
+    python benchmarks/cell.py --browsergym BGYM/bin/python
 
 Needs the extra `demo`, which brings MiniWoB. Both arms open a fresh context of one Chromium, go to
 the same address, start the same episode (`episode.js`, by its seed), perform the same solution
@@ -10,6 +11,10 @@ the same address, start the same episode (`episode.js`, by its seed), perform th
 The cell is an item of an ordinary session of pytest with `builtin/oracle`: behind its egress proxy,
 in the sandbox, with capture, judge, evidence and result on disk. Its time is that of pytest's call
 of the item, with the closing of its context.
+
+With `--browsergym PYTHON`, an environment with `browsergym-miniwob`, BrowserGym does the same task
+after each pair in the same kind of browser: once as it is, with its pauses (100 ms for each call of
+Playwright, 0.5 s before each look), once without them (`cell_browsergym.py`).
 
 The arms take turns, and each pair swaps their order, so a machine that is busy for a while slows
 both down. "Beside plain" is the median of the ratios within the pairs. The stages are those of
@@ -21,9 +26,11 @@ import cProfile
 import json
 import re
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +43,43 @@ REWARDED = "() => window.__autoweb.done && window.__autoweb.raw > 0"
 SEEDS = (1, 2, 3)
 
 
+class Peer:
+    """BrowserGym in a process of its own, which takes a seed and answers with milliseconds."""
+
+    def __init__(self, python: str, *pauses: str) -> None:
+        import miniwob  # late, as it comes with an extra
+
+        html = Path(miniwob.__file__).parent / "html"
+        # In a process of its own, since pytest wants to be the first to import its plugins.
+        asked = "from pytest_autoweb.egress.chromium import system_chromium as s; print(s())"
+        chromium = subprocess.check_output([sys.executable, "-c", asked], text=True).strip()
+        script = HERE / "cell_browsergym.py"
+        self._process = subprocess.Popen(
+            [python, str(script), str(html), chromium, *pauses],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def episode_ms(self, seed: int) -> float:
+        """Have one episode done, and return its milliseconds."""
+        asked, said = self._process.stdin, self._process.stdout
+        assert asked
+        assert said
+        print(seed, file=asked, flush=True)
+        return float(said.readline())
+
+    def close(self) -> None:
+        """End the process, which has no more seeds to wait for."""
+        self._process.communicate()
+
+
 class Pairs:
     """A plugin of the session: times each cell, and a plain episode before or after it."""
 
-    def __init__(self, profile: str) -> None:
+    def __init__(self, profile: str, peers: Mapping[str, "Peer"]) -> None:
+        self.peers = peers
+        self.beside: dict[str, list[float]] = {name: [] for name in peers}
         self.pairs: list[tuple[float, float]] = []
         self.stages: list[dict[str, float]] = []
         self._result: Any = None
@@ -66,6 +106,9 @@ class Pairs:
         # The first cell starts the browser.
         self.pairs.append((took, plain))
         self.stages.append({**attempt.stage_ms, "around": around})
+        seed = SEEDS[len(self.pairs) % len(SEEDS)]
+        for name, peer in self.peers.items():
+            self.beside[name].append(peer.episode_ms(seed))
 
     def pytest_autoweb_cell_finished(self, result: Any) -> None:
         """Remember the cell that has just ended."""
@@ -125,6 +168,7 @@ def summary(plugin: Pairs) -> dict[str, Any]:
         "stages_ms": {
             name: statistics.median(stage.get(name, 0.0) for stage in stages) for name in stages[0]
         },
+        "beside_ms": {name: statistics.median(took[1:]) for name, took in plugin.beside.items()},
     }
 
 
@@ -134,17 +178,26 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=30, metavar="N")
     parser.add_argument("--profile", default="", metavar="PATH", help="save cProfile's figures")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the figures here")
+    parser.add_argument("--browsergym", metavar="PYTHON", help="also measure BrowserGym")
     args = parser.parse_args()
-    plugin = Pairs(args.profile)
+    peers = {}
+    if args.browsergym:
+        peers["BrowserGym"] = Peer(args.browsergym)
+        peers["BrowserGym without its pauses"] = Peer(args.browsergym, "0", "0")
+    plugin = Pairs(args.profile, peers)
     with tempfile.TemporaryDirectory() as scratch:
         run_session(args.task, args.pairs, Path(scratch), plugin)
     plugin.close(args.profile)
+    for peer in peers.values():
+        peer.close()
     found = summary(plugin)
     print(f"\n| {found['pairs']} pairs | ms | beside plain |\n|---|--:|--:|")
     print(f"| plain Playwright | {found['plain_ms']:.0f} | 1 |")
     print(f"| **cell** | {found['cell_ms']:.0f} | {found['ratio']:.2f} |")
     for name, spent in found["stages_ms"].items():
         print(f"| … of it `{name}` | {spent:.0f} | |")
+    for name, spent in found["beside_ms"].items():
+        print(f"| {name} | {spent:.0f} | {spent / found['plain_ms']:.2f} |")
     if args.json:
         args.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
 

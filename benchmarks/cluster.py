@@ -30,7 +30,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests/support")]
 
 from ray_nodes import RayNodes  # noqa: E402
 
-from benchmarks.in_flight import CALLS, Model, Server, furnish  # noqa: E402
+from benchmarks.in_flight import CALLS, Model, Server, case_files, furnish  # noqa: E402
 
 ASKED: Counter[str] = Counter()
 
@@ -46,7 +46,7 @@ class CountingModel(Model):
 def run(folder: Path, nodes: RayNodes, asked: argparse.Namespace) -> list[dict[str, Any]]:
     """Run the cells, and return their results with the time at which each arrived."""
     command = [
-        sys.executable, "-m", "pytest", "-q", "shop.yaml", "--autoweb-models=slow",
+        sys.executable, "-m", "pytest", "-q", *case_files(folder), "--autoweb-models=slow",
         "--autoweb-models-file=models.json", f"--autoweb-concurrency={asked.concurrency}",
         "--autoweb-cluster=auto", "--max-worker-restart=1000", f"-n{len(nodes)}",
     ]  # fmt: skip

@@ -41,6 +41,8 @@ PAGE = """<!doctype html><title>Shop</title><h1>Shop</h1>
 <button onclick="out.textContent = 'Welcome, ' + document.getElementById('name').value">Log in
 </button><p id="out"></p>"""
 CALLS = 2
+# A case file may have 256 KB.
+CASES_IN_A_FILE = 1_000
 INI = "[pytest]\nautoweb_codegen = once\naddopts = -p no:anyio -p no:hypothesispytest\n"
 
 
@@ -107,11 +109,18 @@ def furnish(folder: Path, cells: int, port: int) -> None:
         }
         for number in range(cells)
     ]
-    text = json.dumps({"version": 1, "webserver": {"static": "site"}, "cases": cases})
-    (folder / "shop.yaml").write_text(text, encoding="utf-8")
+    for begin in range(0, cells, CASES_IN_A_FILE):
+        some = cases[begin : begin + CASES_IN_A_FILE]
+        text = json.dumps({"version": 1, "webserver": {"static": "site"}, "cases": some})
+        (folder / f"shop-{begin}.yaml").write_text(text, encoding="utf-8")
     base = f"http://127.0.0.1:{port}/v1"
     model = {"model": "openai/m", "api_base": base, "max_parallel": 256}
     (folder / "models.json").write_text(json.dumps({"models": {"slow": model}}), encoding="utf-8")
+
+
+def case_files(folder: Path) -> list[str]:
+    """Return the files with the cases, as pytest's arguments."""
+    return [path.name for path in sorted(folder.glob("shop-*.yaml"))]
 
 
 def descendants(pid: int) -> Iterator[int]:
@@ -194,7 +203,7 @@ def run(
     The memory is that of the moment at which it was most.
     """
     command = [
-        sys.executable, "-m", "pytest", "-q", "shop.yaml", "--autoweb-models=slow",
+        sys.executable, "-m", "pytest", "-q", *case_files(folder), "--autoweb-models=slow",
         "--autoweb-models-file=models.json", f"--autoweb-concurrency={concurrency}",
         *(["-n", str(workers)] if workers else []),
     ]  # fmt: skip
@@ -258,8 +267,9 @@ async def plainly(cells: int, at_once: int, seconds: float, url: str) -> float:
 
 def weigh_until(over: threading.Event, weights: list[float]) -> None:
     """Note the memory of this process and all below it as often as that of a session is noted."""
-    while not over.wait(LOOK_S * WEIGH_EVERY):
+    while not over.is_set():
         weights.append(sum(map(pss_mb, descendants(os.getpid()))))
+        over.wait(LOOK_S * WEIGH_EVERY)
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from benchmarks.in_flight import Model, Server, descendants, furnish, pss_mb
+from benchmarks.in_flight import Model, Server, case_files, descendants, furnish, pss_mb
 
 ROLES = {
     "driver": re.compile(r"run-driver"),
@@ -66,7 +66,7 @@ def sample(session: int, temporary: Path, cells: int) -> Sample:
 def watch(folder: Path, temporary: Path, concurrency: int, every: float) -> list[Sample]:
     """Run the session and return what was seen of it."""
     command = [
-        sys.executable, "-m", "pytest", "-q", "shop.yaml", "--autoweb-models=slow",
+        sys.executable, "-m", "pytest", "-q", *case_files(folder), "--autoweb-models=slow",
         "--autoweb-models-file=models.json", f"--autoweb-concurrency={concurrency}",
     ]  # fmt: skip
     env = {**os.environ, "TMPDIR": str(temporary)}

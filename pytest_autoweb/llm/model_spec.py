@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 import yaml
@@ -37,6 +37,7 @@ ComputerKind = Literal["computer_use_preview", "computer_20241022", "computer_20
 """The computer tools of OpenAI and Anthropic, by the types under which they know them."""
 SMALL_PARAMETERS = 14.0
 """The size, in billions of parameters, below which `auto` lets a model write its script at once."""
+_STREAMING = ("openai", "custom_openai")
 _SIZE = re.compile(r"(?<![\w.])(?:\d+x)?(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 
 
@@ -74,6 +75,9 @@ class ModelSpec(Documented):
     """The most tokens of a prompt that pages may take, however much fits: each one is paid for."""
     timeout: float = Field(default=180.0, gt=0)
     """Seconds for one call."""
+    stream: bool = False
+    """Whether the server sends a reply piece by piece while the model writes it, which keeps alive
+    connections that a proxy cuts off when nothing comes for a while. For OpenAI's API only."""
     vision: bool = False
     """Whether pictures may be sent."""
     dialect: Dialect = "playwright"
@@ -111,6 +115,15 @@ class ModelSpec(Documented):
         if isinstance(data, dict) and data.get("computer"):
             return {"vision": True, **data}
         return data
+
+    @model_validator(mode="after")
+    def _streams_as_openai_does(self) -> Self:
+        if self.stream and self.litellm_model.partition("/")[0] not in _STREAMING:
+            raise ValueError(
+                f"`stream` is for servers with OpenAI's API, named openai/NAME, "
+                f"and not for {self.litellm_model!r}"
+            )
+        return self
 
     @property
     def provider(self) -> Literal["builtin", "local", "litellm"]:

@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from pytest_autoweb.llm.model_spec import Endpoint
+from pytest_autoweb.llm.streamed_reply import EVENTS, whole_reply
 
 # Late imports: test processes load this module, but only the gateway calls a server.
 
@@ -254,12 +255,18 @@ def _sent(posted: _Posted, timeout: float) -> tuple[Any, Mapping[str, str]]:
         raise ServerRefused(_words(content, answer), answer.status, answer.headers)
     if len(content) > LARGEST_REPLY:
         raise ValueError(f"the reply is longer than {LARGEST_REPLY} bytes")
-    found = json.loads(content)
+    found = _read(content, answer)
     if (status := error_status(found)) is not None:
         message = str(found["error"].get("message") or found["error"])
         raise ServerRefused(message, status, answer.headers)
     tidy_choices(found)
     return found, answer.headers
+
+
+def _read(content: bytes, answer: "urllib3.BaseHTTPResponse") -> Any:
+    if answer.headers.get("Content-Type", "").startswith(EVENTS):
+        return whole_reply(content.decode(errors="replace"))
+    return json.loads(content)
 
 
 def _plain_error(error: "urllib3.exceptions.HTTPError") -> OSError:

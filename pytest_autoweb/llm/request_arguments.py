@@ -120,6 +120,11 @@ def _names_all_fields(schema: Any) -> bool:
 
 
 def _extra_body(spec: ModelSpec, request: Request) -> dict[str, Any]:
+    body = dict(spec.extra_body)
     if spec.constrained == "gbnf" and request.grammar is not None:
-        return {**spec.extra_body, "grammar": request.grammar}
-    return dict(spec.extra_body)
+        body["grammar"] = request.grammar
+    if spec.stream and not request.computer:
+        # Not an argument, since litellm would then put the pieces together itself, without the name
+        # of the model that served, refusals, and errors with status 200.
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    return body

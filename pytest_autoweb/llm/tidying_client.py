@@ -9,6 +9,9 @@ from typing import Any
 import httpx
 
 from pytest_autoweb.llm.openai_api import error_status, tidy_choices
+from pytest_autoweb.llm.streamed_reply import EVENTS, whole_reply
+
+_OF_BODY = frozenset({"content-type", "content-encoding", "content-length", "transfer-encoding"})
 
 
 def correct_status(response: httpx.Response) -> None:
@@ -45,7 +48,8 @@ class TidyingClient(httpx.Client):
     """An HTTP client whose answers keep the promises of OpenAI's API, for litellm to read.
 
     Some servers report an error with status 200, and some send the text of a reply in parts or as
-    a number; litellm loses the words of the first and cannot read the others.
+    a number; litellm loses the words of the first and cannot read the others. A reply that comes
+    in pieces is handed on whole.
     """
 
     def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
@@ -53,22 +57,23 @@ class TidyingClient(httpx.Client):
         response = super().send(request, **options)
         if options.get("stream") or response.status_code != 200:
             return response
+        streamed = response.headers.get("content-type", "").startswith(EVENTS)
         try:
-            found = json.loads(response.content)
+            found = whole_reply(response.text) if streamed else json.loads(response.content)
         except ValueError:
             return response
         status = error_status(found)
-        if status is None and not tidy_choices(found):
+        if status is None and not tidy_choices(found) and not streamed:
             return response
-        # The body is decoded already, so headers about its coding and length no longer hold.
+        # The body is another one, so headers about its kind, coding and length no longer hold.
         headers = [
             (name, value)
             for name, value in response.headers.multi_items()
-            if name.lower() not in ("content-encoding", "content-length", "transfer-encoding")
+            if name.lower() not in _OF_BODY
         ]
         return httpx.Response(
             status or response.status_code,
-            headers=headers,
+            headers=[*headers, ("content-type", "application/json")],
             content=json.dumps(found).encode(),
             request=request,
         )

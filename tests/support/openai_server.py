@@ -40,6 +40,10 @@ class Answer:
     """Sent as the body as it is, e.g. broken JSON."""
     prompt_tokens: int = 11
     completion_tokens: int = 7
+    pause: float = 0.0
+    """Seconds before each piece of a reply that is streamed."""
+    breaks_off: bool = False
+    """A streamed reply ends before its end."""
 
     def body(self, model: str) -> bytes:
         """The JSON of the response."""
@@ -68,6 +72,40 @@ class Answer:
                 "usage": usage,
             }
         ).encode()
+
+    def pieces(self, model: str) -> list[bytes]:
+        """The same as events of a stream, the text in pieces of three characters."""
+        whole = json.loads(self.body(model))
+        if "choices" not in whole:
+            return [_event(whole)]
+        (choice,) = whole["choices"]
+        message = dict(choice["message"])
+        text, calls = message.pop("content") or "", message.pop("tool_calls", None) or []
+        deltas: list[dict[str, Any]] = [{"role": message.pop("role")}]
+        deltas += [{"content": text[at : at + 3]} for at in range(0, len(text), 3)]
+        deltas += [{name: value} for name, value in message.items()]
+        for place, call in enumerate(calls):
+            name, said = call["function"]["name"], call["function"]["arguments"]
+            begun = {**call, "index": place, "function": {"name": name, "arguments": ""}}
+            deltas.append({"tool_calls": [begun]})
+            for piece in (said[:2], said[2:]):
+                deltas.append({"tool_calls": [{"index": place, "function": {"arguments": piece}}]})
+        shared = {"id": whole["id"], "created": 1, "model": whole["model"]}
+        shared["object"] = "chat.completion.chunk"
+        told = [
+            _event(shared | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+            for delta in deltas
+        ]
+        if self.breaks_off:
+            return told
+        last = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
+        told.append(_event(shared | {"choices": [last]}))
+        told.append(_event(shared | {"choices": [], "usage": whole["usage"]}))
+        return [*told, b"data: [DONE]\n\n"]
+
+
+def _event(value: Mapping[str, Any]) -> bytes:
+    return f": alive\n\ndata: {json.dumps(value)}\n\n".encode()
 
 
 @dataclass(frozen=True)
@@ -170,6 +208,9 @@ class _Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         seen = Seen(self.path, self.headers, json.loads(raw or b"{}"))
         answer, body = self.server.owner.answer(seen)
+        if seen.body.get("stream") and answer.status == 200 and answer.raw is None:
+            self._stream(answer, str(seen.body["model"]))
+            return
         try:
             self.send_response(answer.status)
             for name, value in {"Content-Type": "application/json", **answer.headers}.items():
@@ -177,6 +218,19 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
+        except OSError:
+            return  # the client gave up waiting
+
+    def _stream(self, answer: Answer, model: str) -> None:
+        try:
+            self.send_response(200)
+            for name, value in {"Content-Type": "text/event-stream", **answer.headers}.items():
+                self.send_header(name, value)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            for piece in (*answer.pieces(model), b""):
+                time.sleep(answer.pause)
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
         except OSError:
             return  # the client gave up waiting
 

@@ -3,6 +3,7 @@
 
     python benchmarks/quiet.py
     python benchmarks/quiet.py --rounds 20 --pages fetch click --json quiet.json
+    python benchmarks/quiet.py --ways new
 
 Each page of `quiet_pages.py` comes late in another way. It is opened in a fresh context, waited for
 in the old way or in the new one, and asked whether what is late is there; with some pages, it comes
@@ -97,7 +98,7 @@ def busy(processes: int) -> Iterator[None]:
             process.wait()
 
 
-def measure(names: list[str], rounds: int) -> dict[str, dict[str, list[Trial]]]:
+def measure(names: list[str], rounds: int, ways: list[str]) -> dict[str, dict[str, list[Trial]]]:
     """Return the trials of each page in each way."""
     found: dict[str, dict[str, list[Trial]]] = {name: defaultdict(list) for name in names}
     with serving() as server, sync_playwright() as playwright:
@@ -106,7 +107,7 @@ def measure(names: list[str], rounds: int) -> dict[str, dict[str, list[Trial]]]:
         for number in range(rounds):
             for name in names:
                 address = f"{server}/page?name={quote_plus(name)}"
-                for way in WAYS if number % 2 else reversed(WAYS):
+                for way in ways if number % 2 else reversed(ways):
                     found[name][way].append(trial(browser, address, PAGES[name], way))
         browser.close()
     return found
@@ -117,17 +118,20 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200, metavar="N")
     parser.add_argument("--pages", nargs="+", default=[""], help="words in names of pages")
     parser.add_argument("--load", type=int, default=0, metavar="N")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the figures here")
     args = parser.parse_args()
     names = [name for name in PAGES if any(word in name for word in args.pages)]
     with busy(args.load):
-        found = measure(names, args.rounds)
-    print(f"| {args.rounds} rounds | old: there | new: there | old, ms | new, ms |")
-    print("|---|--:|--:|--:|--:|")
+        found = measure(names, args.rounds, args.ways)
+    columns = [f"{way}: there" for way in args.ways] + [f"{way}, ms" for way in args.ways]
+    print(f"| {args.rounds} rounds | {' | '.join(columns)} |")
+    print("|---|" + "--:|" * len(columns))
     for name, trials in found.items():
-        there = [sum(one.complete for one in trials[way]) for way in WAYS]
-        waited = [statistics.median(one.waited_ms for one in trials[way]) for way in WAYS]
-        print(f"| {name} | {there[0]} | {there[1]} | {waited[0]:.0f} | {waited[1]:.0f} |")
+        there = [sum(one.complete for one in trials[way]) for way in args.ways]
+        waited = [statistics.median(one.waited_ms for one in trials[way]) for way in args.ways]
+        row = [*map(str, there), *(f"{one:.0f}" for one in waited)]
+        print(f"| {name} | {' | '.join(row)} |")
     if args.json:
         args.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
 

@@ -16,9 +16,9 @@ With `--browsergym PYTHON`, an environment with `browsergym-miniwob`, BrowserGym
 after each pair in the same kind of browser: once as it is, with its pauses (100 ms for each call of
 Playwright, 0.5 s before each look), once without them (`cell_browsergym.py`).
 
-The arms take turns, and each pair swaps their order, so a machine that is busy for a while slows
-both down. "Beside plain" is the median of the ratios within the pairs. The stages are those of
-`cell.json`; what they do not explain is `around`: context, proxy, worker, result.
+The arms take turns, so a machine that is busy for a while slows both down. "Beside plain" is the
+median of the ratios within the pairs. The stages are those of `cell.json`; what they do not explain
+is `around`: context, proxy, worker, result.
 """
 
 import argparse
@@ -30,7 +30,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,28 +83,42 @@ class Pairs:
         self.pairs: list[tuple[float, float]] = []
         self.stages: list[dict[str, float]] = []
         self._result: Any = None
+        self._took = 0.0
+        self._items: dict[str, Any] = {}
         self._profile = cProfile.Profile() if profile else None
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        """Time the cell, and an episode beside it once the server is known."""
-        first = plain = None
-        if self._result is not None and len(self.pairs) % 2:
-            first = plain = self._episode(item)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Remember the items, since the hooks that tell of their end do not know them."""
+        self._items = {item.nodeid: item for item in session.items}
+
+    def pytest_runtest_logstart(self) -> None:
+        """Profile from here, where that is asked for."""
         if self._profile and self._result is not None:
             self._profile.enable()
-        began = time.perf_counter()
-        yield
-        took = time.perf_counter() - began
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note how long the call of a cell took."""
+        if report.when == "call":
+            self._took = report.duration
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Run the other arms between two cells.
+
+        A hook around the cell itself would keep the page of the next one from being opened ahead.
+        """
         if self._profile:
             self._profile.disable()
+        item = self._items[nodeid]
+        # After the last cell there is no browser any more.
+        if item is list(self._items.values())[-1]:
+            return
         if self._result.outcome != "passed":
             raise SystemExit(f"{item.name} did not pass: {self._result.reason}")
-        plain = first or self._episode(item)
+        plain = self._episode(item)
         attempt = self._result.attempts[0]
-        around = took * 1000 - sum(attempt.stage_ms.values())
+        around = self._took * 1000 - sum(attempt.stage_ms.values())
         # The first cell starts the browser.
-        self.pairs.append((took, plain))
+        self.pairs.append((self._took, plain))
         self.stages.append({**attempt.stage_ms, "around": around})
         seed = SEEDS[len(self.pairs) % len(SEEDS)]
         for name, peer in self.peers.items():
@@ -115,7 +129,8 @@ class Pairs:
         self._result = result
 
     def _episode(self, item: Any) -> float:
-        browser: Browser = item._request.getfixturevalue("browser")
+        fixture = item.session._fixturemanager.getfixturedefs("browser", item)[-1]
+        browser: Browser = fixture.cached_result[0]
         case = item.cell.case
         url = self._result.attempts[0].entry_url_used.rpartition("/")[0]
         task, _, seed = case.id.removeprefix("miniwob-").rpartition("-")

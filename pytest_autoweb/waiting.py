@@ -12,8 +12,10 @@ measured without it.
 import asyncio
 import queue
 import select
+import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
@@ -47,15 +49,73 @@ class Flight:
     def __init__(self, hub: "Hub", run: Callable[[], None]) -> None:
         self.fiber = greenlet.greenlet(run)
         self.elsewhere = self.wants_turn = self.alone = False
-        self.held_s = 0.0
+        self.held_s = self.queued_s = 0.0
         self._hub = hub
 
     def others_s(self) -> float:
         """Return the seconds for which others held the thread, counted from any fixed moment.
 
-        Other threads may ask as well.
+        What the flight waited for a lane counts as well. Other threads may ask, too.
         """
-        return self._hub.held_s(but=self) - self.held_s
+        return self._hub.held_s(but=self) - self.held_s + self.queued_s
+
+
+LANES_A_CORE = 2
+"""How many cells in flight may work at once for each core: while one waits for the browser to draw,
+another one computes."""
+LENT_S = 0.5
+"""For how long a lane is lent. A cell that is not done by then waits for its page, most likely."""
+
+
+class Lanes:
+    """How many cells in flight may work at once; the others queue, first come, first served.
+
+    Sixteen pages that open at the same moment are all late. Opened a few at a time, most of them
+    are ready long before the last, and their cells ask their models meanwhile.
+
+    Args:
+        most: the number of lanes.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._free = most
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._lent: dict[Flight, asyncio.TimerHandle] = {}
+
+    def take(self, hub: "Hub", flight: Flight) -> None:
+        """Wait for a lane; the time does not count as the flight's own."""
+        if flight.alone or flight in self._lent:
+            return
+        if self._free:
+            self._free -= 1
+        else:
+            self._wait(hub, flight)
+        self._lent[flight] = hub.loop.call_later(LENT_S, self.give_back, flight)
+
+    def _wait(self, hub: "Hub", flight: Flight) -> None:
+        began, others = time.monotonic(), flight.others_s()
+        future: asyncio.Future[None] = hub.loop.create_future()
+        self._queue.append(future)
+        try:
+            _wait(hub, flight, future)
+        except BaseException:
+            if future.done() and not future.cancelled():
+                self._pass_on()
+            raise
+        flight.queued_s += time.monotonic() - began - (flight.others_s() - others)
+
+    def give_back(self, flight: Flight) -> None:
+        """Let the next cell go on; does nothing if the flight has no lane any more."""
+        if (timer := self._lent.pop(flight, None)) is not None:
+            timer.cancel()
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        while self._queue:
+            if not (next_one := self._queue.popleft()).done():
+                next_one.set_result(None)
+                return
+        self._free += 1
 
 
 class Hub:
@@ -63,13 +123,15 @@ class Hub:
 
     Args:
         told: is called when a flight begins to wait for its turn.
+        lanes: how many flights may work at once.
     """
 
-    def __init__(self, told: Callable[[], None]) -> None:
+    def __init__(self, told: Callable[[], None], lanes: int) -> None:
         self.flights: dict[Any, Flight] = {}
         self.loop: asyncio.AbstractEventLoop
         self.fiber: Any = None
         self.told = told
+        self.lanes = Lanes(lanes)
         self._home = greenlet.getcurrent()
         self._held_s, self._since, self._runs = 0.0, time.monotonic(), self._home
         self._before: Callable[..., Any] | None = None
@@ -252,6 +314,49 @@ class OwnTimer:
         self._handle.cancel()
 
 
+@contextmanager
+def working() -> Iterator[None]:
+    """Work in a lane, as a cell in flight; see `Lanes`."""
+    found = _on_the_loop()
+    if found is None:
+        yield
+        return
+    hub, flight = found
+    hub.lanes.take(hub, flight)
+    try:
+        yield
+    finally:
+        hub.lanes.give_back(flight)
+
+
+def asking(call: Callable[[], T]) -> T:
+    """Make a call that blocks while somebody else works, such as a model; see `blocking`.
+
+    A cell in flight lets another one have its lane meanwhile.
+    """
+    found = _on_the_loop()
+    if found is None:
+        return blocking(call)
+    hub, flight = found
+    hub.lanes.give_back(flight)
+    try:
+        return blocking(call)
+    finally:
+        # A cell that is cancelled is not to wait for anything any more.
+        if not hub.dead and not isinstance(sys.exception(), CancelledFlight):
+            hub.lanes.take(hub, flight)
+
+
+def beside(browser: Any, seconds: float, run: Callable[[], None]) -> None:
+    """Run a function after a while beside whoever waits for this browser then.
+
+    It runs on the loop of Playwright's sync API, in a greenlet of its own, and goes on only while
+    somebody calls the browser.
+    """
+    fiber = greenlet.greenlet(run, parent=browser._dispatcher_fiber)
+    browser._loop.call_later(seconds, fiber.switch)
+
+
 def blocking(call: Callable[[], T]) -> T:
     """Make a call that blocks; for a cell in flight a thread makes it."""
     found = _on_the_loop()
@@ -373,6 +478,7 @@ def own_turn() -> None:
     hub, flight = found
     if flight.alone:
         return
+    hub.lanes.give_back(flight)
     flight.wants_turn = flight.elsewhere = True
     try:
         hub.told()

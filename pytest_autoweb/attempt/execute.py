@@ -22,7 +22,7 @@ from pytest_autoweb.language import NO_CODE_FOR_STEP, Reason, StepProblem, step_
 from pytest_autoweb.llm.plan_syntax import heading_number
 from pytest_autoweb.llm.replies import fold_line
 from pytest_autoweb.page.frames import ContextWrapper, best_context
-from pytest_autoweb.page.opening import page_digest
+from pytest_autoweb.page.opening import page_look
 from pytest_autoweb.results import Attempt, Failure, Finding, Scene, StepResult, ToolCall
 from pytest_autoweb.sandbox.engine import Limits, StepOutcome
 
@@ -441,11 +441,11 @@ def _pictured(index: int, tools: Tools) -> str | None:
     """Take the picture of a step, and note what the page holds, for whoever would take another."""
     picture = tools.folder / f"step-{index}.jpg"
     tools.pictured.clear()
-    before = page_digest(tools.page)
-    if not shot(tools.page, picture, tools.hidden):
+    before = page_look(tools.page)
+    if not shot(tools.page, picture, tools.hidden, look=before):
         return None
     if before is not None:
-        tools.pictured[str(picture)] = before
+        tools.pictured[str(picture)] = before.digest
     return relative(picture, tools)
 
 

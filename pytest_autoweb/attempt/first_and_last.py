@@ -2,10 +2,9 @@
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
-
-from playwright.sync_api import Error
 
 from pytest_autoweb.attempt.execute import relative, relative_scene, with_findings
 from pytest_autoweb.attempt.tools import Tools, change, fail
@@ -17,7 +16,7 @@ from pytest_autoweb.evidence.har import har_text
 from pytest_autoweb.evidence.page_state import shot, take_scene
 from pytest_autoweb.judge.judging import judge_checks, score
 from pytest_autoweb.language import StepProblem
-from pytest_autoweb.page.opening import open_page, page_digest
+from pytest_autoweb.page.opening import open_page, page_look
 from pytest_autoweb.page.setup import run_setup_js
 from pytest_autoweb.results import Attempt, Failure
 from pytest_autoweb.runs.saving import json_text, write_text_atomic
@@ -167,25 +166,20 @@ def _map_texts(value: Any, change_text: Callable[[str], str]) -> Any:
     return [_map_texts(item, change_text) for item in value] if isinstance(value, list) else value
 
 
-_PAINTED = "canvas, video, marquee"
-"""Elements that look different although nothing in the document has changed."""
-
-
-def _copied(picture: Path, tools: Tools) -> bool:
-    """Use the picture of the last step again if the page is the same; return whether it is."""
-    try:
-        for taken, held in tools.pictured.items():
-            same = page_digest(tools.page) == held and not tools.page.query_selector(_PAINTED)
-            return same and bool(shutil.copyfile(taken, picture))
-    except (Error, OSError):
-        pass
-    return False
+def _keep_picture(picture: Path, tools: Tools) -> bool:
+    """Keep the picture of the page, or that of the last step if the page is still the same."""
+    look = page_look(tools.page) if tools.pictured else None
+    for taken, held in tools.pictured.items():
+        if look is not None and look.digest == held and not look.painted:
+            with suppress(OSError):
+                return bool(shutil.copyfile(taken, picture))
+    return shot(tools.page, picture, tools.hidden, look=look)
 
 
 def _keep_end(attempt: Attempt, tools: Tools) -> Attempt:
     """Keep the last picture, and the scene if no step failed but a check does."""
     picture = tools.folder / "final.jpg"
-    if _copied(picture, tools) or shot(tools.page, picture, tools.hidden):
+    if _keep_picture(picture, tools):
         attempt = change(attempt, final_screenshot=relative(picture, tools))
     if attempt.checks_passed is not False or attempt.failure:
         return attempt

@@ -6,7 +6,7 @@ cannot, requests are also routed inside the browser, and the run reports that eg
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -28,6 +28,13 @@ NOT_LAUNCHED = (
 SHARED = "other tests share the browser, so it looks up the names of WebRTC servers itself"
 
 
+class ReadyPage(NamedTuple):
+    """A page in a fresh context that was opened in advance, and the proxy behind which it is."""
+
+    page: Page
+    proxy: EgressProxy
+
+
 @contextmanager
 def guarded_page(
     open_page: Callable[[dict[str, Any]], Page],
@@ -38,6 +45,7 @@ def guarded_page(
     remote: bool = False,
     suppression: Suppression | None = None,
     traffic: TrafficReader | None = None,
+    ready: ReadyPage | None = None,
 ) -> Iterator[Page]:
     """Yield a page in a fresh context that can reach only the origins of the policy.
 
@@ -49,6 +57,7 @@ def guarded_page(
         remote: the browser runs elsewhere and cannot reach a proxy on this machine.
         suppression: a request that is answered as if it had been sent; None if there is none.
         traffic: reads and answers all requests; None: they are only passed on.
+        ready: a page to use instead of a new one, if nothing is to be suppressed or read.
 
     Raises:
         BrowserError: the browser does not send its traffic to where it could be read.
@@ -71,12 +80,15 @@ def guarded_page(
             )
 
     at_proxy = None if in_browser else suppression
-    with EgressProxy(policy, blocked, note, at_proxy, traffic) as proxy:
+    if ready is not None:
+        ready.proxy.admit(policy, blocked, note)
+    proxy = ready.proxy if ready else EgressProxy(policy, blocked, note, at_proxy, traffic)
+    with proxy:
         settings: dict[str, Any] = {} if remote else {"proxy": proxy.settings}
         if traffic is not None:
             # The proxy ends TLS by a certificate of its own, and verifies those of servers.
             settings["ignore_https_errors"] = True
-        page = open_page({**context_args, **settings})
+        page = ready.page if ready else open_page({**context_args, **settings})
         # Routing in the browser is slower and shows fewer requests, so it is the last resort.
         if gap := missing_cover(page.context.browser, remote=remote):
             note(f"egress: partial: {gap}")

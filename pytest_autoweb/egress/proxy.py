@@ -126,7 +126,18 @@ class EgressProxy:
         """Return how often each origin was refused."""
         return dict(self._blocked)
 
+    def admit(
+        self,
+        policy: OriginPolicy,
+        on_blocked: Callable[[str], None],
+        on_cut: Callable[[str], None],
+    ) -> None:
+        """Serve an attempt that was not known when the proxy was opened; see the class."""
+        self._policy, self._on_blocked, self._on_cut = policy, on_blocked, on_cut
+
     def __enter__(self) -> Self:
+        if self.port:
+            return self
         self._thread.start()
         if not self._opened.wait(START_S) or not self.port:
             raise BrowserError("the egress proxy could not open a local port")

@@ -417,12 +417,17 @@ class _Copier:
         self._frames_left = _FRAMES
 
     def document(self, frame: Frame, timeout_ms: float, depth: int) -> str:
-        handle = run_script_handle(frame, "dom_copy", COPY_CHARS, timeout_ms=timeout_ms)
-        try:
-            seen = json.loads(handle.evaluate("made => made.json"))
-            inner = self._inner(frame, handle, depth) if depth < _FRAME_DEPTH else {}
-        finally:
-            handle.dispose()
+        inner: dict[int, str] = {}
+        if depth >= _FRAME_DEPTH or not frame.child_frames:
+            told = run_script(frame, "dom_copy", COPY_CHARS, part="json", timeout_ms=timeout_ms)
+            seen = json.loads(told)
+        else:
+            handle = run_script_handle(frame, "dom_copy", COPY_CHARS, timeout_ms=timeout_ms)
+            try:
+                seen = json.loads(handle.evaluate("made => made.json"))
+                inner = self._inner(frame, handle, depth)
+            finally:
+                handle.dispose()
         copied = CopiedDocument(
             tokens=seen["tokens"],
             styles=seen["styles"],

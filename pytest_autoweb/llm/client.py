@@ -190,7 +190,7 @@ def _call(
     began = now()
     try:
         # The client of a cell in flight is called by a thread.
-        reply = waiting.blocking(lambda: client.complete(request))
+        reply = waiting.asking(lambda: client.complete(request))
     except ModelError as error:
         waited = Usage(calls=1, unpriced_calls=1, latency_s=now() - began)
         return _Call(error, "", "", error.usage or waited)

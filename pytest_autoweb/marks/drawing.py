@@ -8,12 +8,9 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, Error, Frame, JSHandle, Locator, Page
 
+from pytest_autoweb.page.opening import PRIVATE_FIELDS
 from pytest_autoweb.page.run_script import MAX_FRAMES, run_on_elements, run_script, script
 
-_ALWAYS = (
-    "input[type=password], input[autocomplete$=-password], input[autocomplete=one-time-code],"
-    " input[autocomplete=cc-number], input[autocomplete=cc-csc]"
-)
 _FIELDS = "input, textarea, [contenteditable]"
 _ALIVE_MS = 2_000.0
 
@@ -32,7 +29,7 @@ def covers(page: Page, redact: Callable[[str], str] | None) -> list[Locator]:
         found, frames = [page.locator("iframe, frame")], [page.main_frame]
     for frame in frames:
         # Masked even if the case has no secrets: a page may fill in passwords of its own.
-        found.append(frame.locator(_ALWAYS))
+        found.append(frame.locator(PRIVATE_FIELDS))
         if redact is not None:
             found += _with_secrets(frame, redact)
     return found

@@ -156,7 +156,7 @@ def _words(text: str) -> set[str]:
 
 def _has_iframes(page: Page) -> bool:
     try:
-        return bool(run_script(page, "frame_facts", timeout_ms=_LOOK_MS)["iframes"])
+        return bool(run_script(page, "has_frames", timeout_ms=_LOOK_MS))
     except Error:
         return False
 

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
 from playwright.sync_api import Error, Page, Response
 
 from pytest_autoweb import waiting
-from pytest_autoweb.egress.browser_watch import CALL_S, WATCH, driver_ended, is_lost
+from pytest_autoweb.egress.browser_watch import CALL_S, WATCH, call_within, driver_ended, is_lost
 from pytest_autoweb.egress.proxy import OWN_ANSWER
 from pytest_autoweb.page.quiet import wait_until_quiet, watch
 from pytest_autoweb.page.run_script import answers, run_script
@@ -29,23 +30,52 @@ def browser_ended(page: Page) -> bool:
 
 # The digest only saves work, so a slow page is not waited for.
 _LOOK_MS = 1_000.0
+_PAINTED = "canvas, video, marquee"
+"""Elements that look different although nothing in the document has changed."""
+PRIVATE_FIELDS = (
+    "input[type=password], input[autocomplete$=-password], input[autocomplete=one-time-code],"
+    " input[autocomplete=cc-number], input[autocomplete=cc-csc]"
+)
+"""Fields that are covered in every picture, whether or not the case has secrets."""
 
 
-def page_digest(page: Page) -> tuple[str, str] | None:
-    """Return the page's address and a digest of its markup, rendered text and fields.
+class PageLook(NamedTuple):
+    """What tells whether a page, and its picture, is still the same."""
+
+    digest: tuple[str, str]
+    """The address, and a digest of the markup, the rendered text and the fields."""
+    painted: bool
+    """Whether some element may look different while the digest stays the same."""
+    bare: bool
+    """Whether a picture needs no preparation: nothing to cover, no animation, one pixel a pixel."""
+
+
+def page_look(page: Page) -> PageLook | None:
+    """Look at the whole page.
 
     Returns:
         None if the page has frames, shadow roots or objects, is too large, or does not answer.
     """
+    asked = {"painted": _PAINTED, "covered": PRIVATE_FIELDS}
     try:
-        digest = run_script(page, "page_digest", timeout_ms=_LOOK_MS)
+        seen = run_script(page, "page_digest", asked, timeout_ms=_LOOK_MS)
     except Error:
         return None
-    return (page.url, str(digest)) if digest else None
+    if not seen:
+        return None
+    digest = (page.url, str(seen["digest"]))
+    return PageLook(digest, painted=bool(seen["painted"]), bare=bool(seen["bare"]))
+
+
+def page_digest(page: Page) -> tuple[str, str] | None:
+    """Return the digest of `page_look`, or None."""
+    look = page_look(page)
+    return look.digest if look else None
 
 
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _LOAD_MS = 15_000.0
+_PREPARE_MS = 1_000.0
 _ANSWER_MS = 10_000.0
 _LOGIN = re.compile(r"(?i)(?:^|[/._-])(?:log[-_]?in|sign[-_]?in|auth|sso|session/new)(?:[/._-]|$)")
 _GONE = frozenset({404, 410})
@@ -65,7 +95,8 @@ def open_page(
     try:
         with WATCH.within(lambda: CALL_S):
             watch(page.context)
-            response = page.goto(url, timeout=timeout_ms, wait_until="domcontentloaded")
+            response = page.goto(url, timeout=timeout_ms, wait_until="commit")
+            _prepare(page)
     except Error as error:
         return _failure(url, f"{url} could not be opened: {_first_line(error)}")
     if response is not None and response.status >= 400:
@@ -83,6 +114,18 @@ def open_page(
     if not same_page(page.url, url):
         note(_redirect_note(url, page.url))
     return None
+
+
+def _prepare(page: Page) -> None:
+    """Let Playwright load its helpers into the page now, while its own parts are still under way.
+
+    Otherwise the first action or snapshot waits for that. With others in flight nothing is gained,
+    and the helpers take 2 MB in each page that waits for its model.
+    """
+    if waiting.in_company():
+        return
+    with suppress(Error):
+        call_within(page, _PREPARE_MS, page.locator("html").count)
 
 
 def _body(response: Response) -> str:

@@ -65,16 +65,18 @@ def run_script(
     name: str,
     arg: Any = None,
     *,
+    part: str = "",
     timeout_ms: float = OBSERVE_TIMEOUT_MS,
 ) -> Any:
-    """Run `js/NAME.js` and return its result, a JSON value.
+    """Run `js/NAME.js` and return its result, a JSON value, or one part of it.
 
     A page in an endless loop fails in time. A page that is left meanwhile is followed to the next.
 
     Raises:
         Error: Playwright's error if the page does not answer, or the script fails.
     """
-    code = f"{_wrapped(name)} return dom.stringify(await made); }}"
+    chosen = f".{part}" if part else ""
+    code = f"{_wrapped(name)} return dom.stringify((await made){chosen}); }}"
     return json.loads(_within(context, timeout_ms, lambda: context.evaluate(code, arg)))
 
 

@@ -1,7 +1,7 @@
 """What a case sets up before its task starts: the browser as its pages see it, storage, script."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -171,15 +171,20 @@ _PASSED_ON = ("viewport", "locale", "timezone_id", "geolocation", "permissions",
 _OF_BROWSER = (*_PASSED_ON, "clock", "http_credentials")
 
 
+PLAIN_CONTEXT: Mapping[str, Any] = {"service_workers": "block"}
+"""The arguments for the context of a case that sets nothing.
+
+A service worker would answer requests that the origin policy then never sees.
+"""
+
+
 def context_args(
     setup: Setup,
     case_dir: Path,
     entry_url: str = "",
     reveal: Callable[[str], str] = lambda text: text,
 ) -> dict[str, Any]:
-    """Return arguments for `new_context`: what the case sets, and no service workers.
-
-    A service worker would answer requests that the origin policy then never sees.
+    """Return arguments for `new_context`: what the case sets, beside `PLAIN_CONTEXT`.
 
     Args:
         setup: of the case.
@@ -191,7 +196,7 @@ def context_args(
         CaseError: the storage state file does not exist.
     """
     said = setup.model_dump(include=set(_PASSED_ON), exclude_none=True, exclude_defaults=True)
-    args: dict[str, Any] = {"service_workers": "block", **said}
+    args: dict[str, Any] = {**PLAIN_CONTEXT, **said}
     if setup.storage_state is not None:
         path = case_dir / setup.storage_state
         if not path.is_file():

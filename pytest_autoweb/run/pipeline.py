@@ -51,7 +51,13 @@ from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import TimedClient
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.page.opening import page_digest
-from pytest_autoweb.page.setup import add_cookies, context_args, limit_talk, set_clock
+from pytest_autoweb.page.setup import (
+    PLAIN_CONTEXT,
+    add_cookies,
+    context_args,
+    limit_talk,
+    set_clock,
+)
 from pytest_autoweb.redaction import Redactor, redact_keys
 from pytest_autoweb.results import (
     Attempt,
@@ -463,6 +469,8 @@ def _open_page(
     traffic: CellTraffic | None,
 ) -> Iterator[Page]:
     args = context_args(case.setup, _case_folder(cell, resources), case.entry_url, reveal)
+    plain = args == PLAIN_CONTEXT and case.setup.clock is None
+    ready = resources.ready_page() if plain and suppression is None and traffic is None else None
     with guarded_page(
         resources.open_page,
         args,
@@ -471,8 +479,10 @@ def _open_page(
         remote=resources.remote,
         suppression=suppression,
         traffic=TrafficReader(traffic, verify=case.traffic.verify) if traffic else None,
+        ready=ready,
     ) as page:
-        limit_talk(page.context)
+        if ready is None:
+            limit_talk(page.context)
         set_clock(page.context, case.setup)
         add_cookies(page.context, case.setup, case.entry_url, reveal)
         yield page

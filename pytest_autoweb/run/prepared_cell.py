@@ -14,6 +14,7 @@ from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.correct.call_cache import Cache
 from pytest_autoweb.correct.naming_model import NamingModel
 from pytest_autoweb.correct.retry_rules import PastCorrections
+from pytest_autoweb.egress.guarded_page import ReadyPage
 from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.model_spec import ModelSpec
@@ -60,6 +61,8 @@ class CellResources:
     open_page: Callable[[dict[str, Any]], Page]
     """Opens a page in a fresh context that is created with these arguments."""
     environ: Mapping[str, str]
+    ready_page: Callable[[], ReadyPage | None] = lambda: None
+    """Returns a page that was opened in advance with `PLAIN_CONTEXT`, if there is one."""
     remote: bool = False
     """Whether the browser was connected to rather than launched here."""
     worker: str = "main"

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Literal
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
+from pydantic_core import to_json
 
 from pytest_autoweb import waiting
 from pytest_autoweb.errors import SettingsError
@@ -109,7 +110,8 @@ def json_text(value: Any) -> str:
 
     What JSON cannot hold is kept as text: NaN, lone surrogates (replaced), unknown objects.
     """
-    return json.dumps(plain(value), ensure_ascii=False, indent=1)
+    # With an indent, Python's own encoder takes ten times as long.
+    return to_json(plain(value), indent=1).decode()
 
 
 def compact_json(value: Any) -> str:

@@ -25,7 +25,7 @@ from pytest_autoweb.sandbox.engine import (
 from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.frame_codec import WireError
 from pytest_autoweb.sandbox.worker_pool import Workers, workers_of
-from pytest_autoweb.sandbox.worker_process import DeadlineError, WorkerGoneError
+from pytest_autoweb.sandbox.worker_process import DeadlineError, WorkerGoneError, WorkerProcess
 
 # Time beyond a step's limit after which a timer thread kills a worker with a stuck pipe.
 _LAST_RESORT_S = 15.0
@@ -36,9 +36,9 @@ _MAX_DETAIL = 4_000
 class WorkerEngine:
     """The built-in `base.StepEngine`: runs the blocks of one attempt in a worker process.
 
-    The worker was started in advance or starts in the background at once, so its start is hidden
-    behind whatever the caller does before the first step. No other engine uses it, before or after.
-    Use the engine in the thread that owns the browser.
+    The worker is taken at the first step, since many engines may wait for their models at the same
+    time. It was started in advance, so its start is hidden behind whatever the caller does before.
+    No other engine uses it, before or after. Use the engine in the thread that owns the browser.
 
     Args:
         border: the resources that the code may use.
@@ -68,7 +68,8 @@ class WorkerEngine:
         self._restore = False
         self._answers: list[tuple[bool, JsonValue]] = [(False, None)]
         self._closed = False
-        self._worker = self._workers.take(self._limits)
+        self._taken: WorkerProcess | None = None
+        self._workers.prepare(self._limits)
 
     def __enter__(self) -> Self:
         return self
@@ -80,6 +81,12 @@ class WorkerEngine:
         _trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    @property
+    def _worker(self) -> WorkerProcess:
+        if self._taken is None:
+            self._taken = self._workers.take(self._limits)
+        return self._taken
 
     @property
     def answer(self) -> tuple[bool, JsonValue]:
@@ -94,7 +101,8 @@ class WorkerEngine:
         self._listeners.forget_all()
         self._cancel_waits()
         self._guard.close()
-        self._worker.close()
+        if self._taken is not None:
+            self._taken.close()
 
     def run_step(
         self,
@@ -182,7 +190,7 @@ class WorkerEngine:
         # A worker sets its limits once, at its start.
         if wanted != has or not self._worker.alive:
             self._replace_worker()
-        self._worker = self._workers.ready(self._worker)
+        self._taken = self._workers.ready(self._worker)
         self._talk = CallServer(
             self._worker,
             self._border,
@@ -303,7 +311,7 @@ class WorkerEngine:
         """Replace the worker by a fresh one, which later gets the last good variables."""
         self._listeners.forget_all()
         self._worker.close()
-        self._worker = self._workers.take(self._limits)
+        self._taken = None
         self._restore = True
         self._names = tuple(self._variables)
 

@@ -357,6 +357,15 @@ _READINGS = {
     "inner_html": "e.innerHTML.length",
     "get_attribute": "Math.max(0, ...[...e.attributes].map(a => a.value.length))",
 }
+OF_ONE_ELEMENT = frozenset({"inner_text", "text_content", "input_value"})
+"""Readings of a single element, which cannot have more text than its page."""
+SMALL_PAGE = """() => {
+  const all = [...document.querySelectorAll('*')].slice(0, 3001);
+  if (all.length > 3000 || all.some(e => e.shadowRoot)) return null;
+  const values = all.reduce((n, e) => n + String(e.value || '').length, 0);
+  return document.documentElement.textContent.length + values;
+}"""
+"""A script that gives the characters of a page; null if it is large or has parts of its own."""
 _CLAIMS = re.compile(r"(?:not_)?to_(?:have|contain|match)_(?!count|js_property)\w+")
 _CLAIMED = f"{_TEXT} + Math.max(0, ...[...e.attributes].map(a => a.value.length))"
 _OF_PAGE = {

@@ -24,17 +24,22 @@ class Workers:
         self._spare: WorkerProcess | None = None
         self._owner = os.getpid()
 
-    def take(self, limits: Limits) -> WorkerProcess:
-        """Return a worker that the caller has to close; it may still be starting."""
+    def prepare(self, limits: Limits) -> None:
+        """Start a spare worker with these limits, unless there is one."""
         if self._owner != os.getpid():
             # After a fork the spare still belongs to the parent.
             self._spare, self._owner = None, os.getpid()
-        spare, self._spare = self._spare, None
-        if spare is not None and not _fits(spare, limits):
-            spare.close()
-            spare = None
-        worker = spare or self._start(limits)
-        self._spare = self._start(limits)
+        if self._spare is not None and not _fits(self._spare, limits):
+            self._spare.close()
+            self._spare = None
+        self._spare = self._spare or self._start(limits)
+
+    def take(self, limits: Limits) -> WorkerProcess:
+        """Return a worker that the caller has to close; it may still be starting."""
+        self.prepare(limits)
+        worker, self._spare = self._spare, None
+        assert worker is not None
+        self.prepare(limits)
         return worker
 
     def ready(self, worker: WorkerProcess) -> WorkerProcess:

@@ -7,6 +7,7 @@ user, gets a new one from the same fixtures, with the same flags.
 
 import gc
 import logging
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -151,12 +152,22 @@ def leave_living(request: pytest.FixtureRequest, opened: "Sequence[BrowserContex
         put_aside(request, _BROWSER)
 
 
+_WEIGH_EVERY_S = 2.0
+_weighed_at = 0.0
+
+
 def too_large(more_mb: int = 0) -> bool:
     """Tell whether the browser takes so much memory that it is better replaced.
+
+    It is weighed now and then, because that takes milliseconds; in between the answer is no.
 
     Args:
         more_mb: what it may take besides, for cells in flight.
     """
+    global _weighed_at
+    if time.monotonic() - _weighed_at < _WEIGH_EVERY_S:
+        return False
+    _weighed_at = time.monotonic()
     return megabytes_of(browser_processes()) > KEEP_MB + more_mb
 
 

@@ -11,7 +11,7 @@ import pytest
 from pytest_autoweb import waiting
 from pytest_autoweb.runs.saving import mark_started
 from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
-from pytest_autoweb.session.items import INTERRUPTED, SESSION, CellItem
+from pytest_autoweb.session.items import INTERRUPTED, SESSION, CellItem, close_spare_page
 
 RERUNS = (
     "--reruns is not applied to cells, because a failed first attempt would be lost: each is run "
@@ -62,7 +62,8 @@ class CellProtocol:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """End the cells in flight whose turn does not come any more."""
+        """End the cells in flight whose turn does not come any more, and close what is spare."""
+        close_spare_page(session.config)
         if flights := session.config.stash.get(FLIGHTS, None):
             interrupted = exitstatus == pytest.ExitCode.INTERRUPTED
             flights.cancel(INTERRUPTED if interrupted else "")

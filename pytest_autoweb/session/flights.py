@@ -8,7 +8,6 @@ the loop of Playwright's sync API, see `waiting`.
 
 import asyncio
 import os
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -28,7 +27,13 @@ from pytest_autoweb.results import CellResult
 from pytest_autoweb.session.browser_life import dead_part, new_page, put_aside, too_large
 from pytest_autoweb.session.scheduling import ItemOrder
 from pytest_autoweb.session.shared_run import STEALS_KEY
-from pytest_autoweb.waiting import DRIVER_ENDED, CancelledFlight, Flight, Hub
+from pytest_autoweb.waiting import (
+    DRIVER_ENDED,
+    LANES_A_CORE,
+    CancelledFlight,
+    Flight,
+    Hub,
+)
 
 # Plugins whose hooks around a test change nothing for a cell.
 _HARMLESS = frozenset(
@@ -80,7 +85,6 @@ FLIGHTS: pytest.StashKey["Flights | None"] = pytest.StashKey()
 ALONE_KEY = "autoweb-alone"
 """Where xdist workers leave how many cells ran alone, and why."""
 NO_BROWSER = "there was no browser to share"
-_WEIGH_EVERY_S = 2.0
 _WINDOW = 4
 """How many times more cells may have ended ahead of their turn than may be in flight."""
 
@@ -223,11 +227,12 @@ class Flights:
         self._order = ItemOrder(session)
         self._bound = session_bound(session.config)
         self._cells: dict[pytest.Item, FlownCell] = {}
-        self._hub = Hub(self._tell)
+        cores = _cores() // processes_of(session.config)
+        self._hub = Hub(self._tell, lanes=max(2, LANES_A_CORE * cores))
         self._news: asyncio.Future[None] | None = None
         self._browser: Browser | None = None
         self._no_browser: Exception = BrowserError(NO_BROWSER)
-        self._renews, self._weighed = False, 0.0
+        self._renews = False
         self._context_args: dict[str, Any] = {}
         self.alone: Counter[str] = Counter()
         """How many cells ran alone for which reason."""
@@ -279,9 +284,7 @@ class Flights:
             for one in self._cells.values():
                 if one.error is not None and not isinstance(one.error, Exception):
                     raise one.error
-        if time.monotonic() - self._weighed > _WEIGH_EVERY_S:
-            self._renews = self._renews or too_large(EACH_MB * self.most)
-            self._weighed = time.monotonic()
+        self._renews = self._renews or too_large(EACH_MB * self.most)
         if not self._flying:
             dead = self._dead_part(request)
             if self._renews or dead:
@@ -474,6 +477,12 @@ def how_many(asked: int, specs: Sequence[ModelSpec], processes: int) -> int:
     answered = sum(spec.max_parallel or DEFAULT_PARALLEL for spec in called)
     most = min(MOST, answered // processes, _available_mb() // _CELL_MB // processes)
     return max(1, most)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _available_mb() -> int:

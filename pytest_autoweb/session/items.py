@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from pytest_autoweb import waiting
 from pytest_autoweb.agents.agent_identity import settings_of
 from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE, is_control
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
@@ -36,6 +37,7 @@ from pytest_autoweb.session.pause import pause_of
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import RunSession
+from pytest_autoweb.session.spare_page import SparePage
 from pytest_autoweb.settings import Settings
 from pytest_autoweb.strategies import CODEGEN, strategy_of
 from pytest_autoweb.variants import StrategyName
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.cases.case import Case
     from pytest_autoweb.correct.call_cache import Cache
     from pytest_autoweb.correct.retry_rules import PastCorrections
+    from pytest_autoweb.egress.guarded_page import ReadyPage
 
 SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
 UNSHARDED_ITEMS: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
@@ -57,6 +60,7 @@ _FIRST_PATH: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 _CACHE: pytest.StashKey["Cache"] = pytest.StashKey()
 _RESUMED: pytest.StashKey[ResumedCells] = pytest.StashKey()
 _MARKS: pytest.StashKey[dict[tuple[str, ...], list[pytest.MarkDecorator]]] = pytest.StashKey()
+_SPARE: pytest.StashKey[SparePage] = pytest.StashKey()
 CONTROL_RUNS = 3
 """How many times `--autoweb-controls` runs each control of a case, each time from a fresh start."""
 RECORDINGS = ("tracing", "video", "screenshot")
@@ -319,10 +323,20 @@ def run_with_fixtures(
         session.see_browser(page.context.browser, remote=connected or pool is not None)
         return page
 
+    def ready_page() -> "ReadyPage | None":
+        ready = spare.take(request) if spare else None
+        if ready is not None:
+            opened.append(ready.page.context)
+            session.see_browser(ready.page.context.browser, remote=False)
+        return ready
+
     opened: list[BrowserContext] = []
     pool, connected = session.browsers, bool(request.getfixturevalue("connect_options"))
     remote = connected or (pool is not None and not pool.reaches_proxy)
-    resources = _resources(cell, session, request.config, open_page, remote=remote)
+    spare = None if outside or connected or pool is not None else _spare_page(request)
+    resources = replace(
+        _resources(cell, session, request.config, open_page, remote=remote), ready_page=ready_page
+    )
     with WATCH.on():
         try:
             result = _run_or_break(cell, resources)
@@ -354,7 +368,7 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
         return kept
     opened: list[BrowserContext] = []
     session = item.config.stash[SESSION]
-    with WATCH.on():
+    with WATCH.on(), waiting.working():
         try:
             resources = _resources(item.cell, session, item.config, opening, remote=False)
             result = _run_or_break(item.cell, resources)
@@ -400,6 +414,25 @@ def _flights(request: pytest.FixtureRequest) -> Flights | None:
             Flights(request.session, most, _run_in_flight, _unfinished, gap) if most > 1 else None
         )
     return stash[FLIGHTS]
+
+
+def _spare_page(request: pytest.FixtureRequest) -> SparePage | None:
+    """Return what opens pages in advance; None for tests that are no cells, and with many at once.
+
+    Cells in flight open theirs while others wait.
+    """
+    stash = request.config.stash
+    if not isinstance(request.node, CellItem) or stash.get(FLIGHTS, None) is not None:
+        return None
+    if _SPARE not in stash:
+        stash[_SPARE] = SparePage(request.session)
+    return stash[_SPARE]
+
+
+def close_spare_page(config: pytest.Config) -> None:
+    """Close the page that was opened in advance, if there is one."""
+    if (spare := config.stash.get(_SPARE, None)) is not None:
+        spare.close()
 
 
 def _unfinished(item: pytest.Item, why: str) -> None:

@@ -23,6 +23,5 @@
     ready: document.readyState === 'complete',
     controls,
     text: body ? String(body.innerText || '').slice(0, 50000) : '',
-    iframes: dom.query(document, 'iframe, frame').length,
   };
 }

@@ -176,8 +176,8 @@ def test_a_spare_worker_with_other_limits_or_a_dead_one_is_not_used(workers: Wor
 
 def test_a_killed_worker_is_replaced_by_the_spare_one(workers: Workers, tmp_path: Path) -> None:
     with WorkerEngine(SandboxBorder(page=NO_PAGE, artifacts=tmp_path), workers=workers) as engine:
-        spare = spare_of(workers)
         engine.run_step(1, "kept = 1", root=NO_PAGE, limits=LIMITS)
+        spare = spare_of(workers)
         killed = engine.run_step(2, "while kept: pass", root=NO_PAGE, limits=Limits(step_s=0.2))
         after = engine.run_step(3, "print(kept)", root=NO_PAGE, limits=LIMITS)
 

@@ -1,0 +1,83 @@
+"""A page in a fresh context, opened while the cell before it runs, so that its cell need not wait.
+
+Only a cell that asks nothing special of its context gets it, and only where pytest does nothing for
+the cell in its turn; see `flights.session_bound` and `flights.item_bound`.
+"""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+from pytest_autoweb import waiting
+from pytest_autoweb.egress.browser_watch import is_lost
+from pytest_autoweb.egress.guarded_page import ReadyPage
+from pytest_autoweb.egress.origin_policy import OriginPolicy
+from pytest_autoweb.egress.proxy import EgressProxy
+from pytest_autoweb.page.quiet import watch
+from pytest_autoweb.page.setup import PLAIN_CONTEXT, limit_talk
+from pytest_autoweb.session.browser_life import close_contexts, new_page
+from pytest_autoweb.session.flights import item_bound, session_bound
+from pytest_autoweb.session.scheduling import ItemOrder
+
+# The page of the running cell loads first, and is not to be late because of this one.
+_LATER_S = 0.1
+
+
+class SparePage:
+    """The page that the next cell of this process gets.
+
+    Args:
+        session: pytest's.
+    """
+
+    def __init__(self, session: pytest.Session) -> None:
+        self._order = ItemOrder(session)
+        self._bound = session_bound(session.config)
+        self._ready: ReadyPage | None = None
+        self._opening: Browser | None = None
+        """The browser in which a page is being opened, if one is."""
+
+    def take(self, request: pytest.FixtureRequest) -> ReadyPage | None:
+        """Return the page if there is one that lives, and have the next one opened.
+
+        Args:
+            request: that of the cell that is to have it.
+        """
+        browser: Browser = request.getfixturevalue("browser")
+        if self._ready and (self._ready.page.context.browser is not browser or is_lost(browser)):
+            self.close()
+        ready, self._ready = self._ready, None
+        if self._opening is not browser and self._is_wanted(request.node):
+            given = dict(request.getfixturevalue("browser_context_args"))
+            self._opening = browser
+            waiting.beside(browser, _LATER_S, lambda: self._open(browser, given))
+        return ready
+
+    def close(self) -> None:
+        """Close the page that nobody took."""
+        ready, self._ready = self._ready, None
+        if ready is not None:
+            close_contexts([ready.page.context])
+            ready.proxy.__exit__()
+
+    def _is_wanted(self, item: pytest.Item) -> bool:
+        coming = next(self._order.after(item), None)
+        if self._bound or coming is None or not hasattr(coming, "cell"):
+            return False
+        return not item_bound(coming, item)
+
+    def _open(self, browser: Browser, given: dict[str, Any]) -> None:
+        # It may reach nothing until a cell says what.
+        proxy = EgressProxy(OriginPolicy("http://none.invalid"), lambda origin: None)
+        try:
+            proxy.__enter__()
+            page = new_page(browser, given, {**PLAIN_CONTEXT, "proxy": proxy.settings})
+            limit_talk(page.context)
+            watch(page.context)
+            self._ready = ReadyPage(page, proxy)
+        except Exception:  # the next cell opens its own page, and says what is wrong
+            proxy.__exit__()
+        finally:
+            if self._opening is browser:
+                self._opening = None

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from playwright.sync_api import Error, Page
 
-from pytest_autoweb.act.decision_grammar import MAX_TEXT, fits
+from pytest_autoweb.act.decide import MAX_TEXT, fits
 from pytest_autoweb.choice.decision_json import (
     ReplyProblem,
     confidence_of,

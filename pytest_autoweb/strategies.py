@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from pytest_autoweb.act.loop import act_on_page
-from pytest_autoweb.agents.adapters import ADAPTERS
-from pytest_autoweb.agents.agent_identity import Settings as AgentSettings
-from pytest_autoweb.agents.agent_identity import declared_in_case
+from pytest_autoweb.agents.adapters import ADAPTERS, declared_in_case
+from pytest_autoweb.agents.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside_agent import judge_what_is_left, run_outside_agent
 from pytest_autoweb.attempt.execute import run_steps
 from pytest_autoweb.attempt.first_and_last import judge_outcome, open_entry

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from pytest_autoweb.agents.agent_identity import identity_of
+from pytest_autoweb.agents.adapters import identity_of
 from pytest_autoweb.judge.judging import graded
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.llm.prompts import prompt_checksum

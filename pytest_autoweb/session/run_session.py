@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
-from pytest_autoweb.agents.agent_identity import Settings as AgentSettings
-from pytest_autoweb.agents.agent_identity import declared_in_case, identity_of, settings_of
-from pytest_autoweb.agents.agent_process import check_command
+from pytest_autoweb.agents.adapters import Settings as AgentSettings
+from pytest_autoweb.agents.adapters import declared_in_case, identity_of, settings_of
+from pytest_autoweb.agents.outside_agent import check_command
 from pytest_autoweb.analysis.control_verdicts import is_control
 from pytest_autoweb.analysis.judge_agreement import Agreement, agreements
 from pytest_autoweb.cases.case import Case, Reset, ServerHandle

@@ -28,7 +28,7 @@ GROUPS: dict[str, Group] = {
         (
             "pytest_autoweb.analysis.pairing",
             "pytest_autoweb.analysis.comparison",
-            "pytest_autoweb.analysis.control_verdicts",
+            "pytest_autoweb.analysis.verdict_validity",
         ),
         (
             "tests/unit/report/test_report_comparison.py",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from playwright.sync_api import Error
 
-from pytest_autoweb.analysis.control_verdicts import must_fail
+from pytest_autoweb.analysis.verdict_validity import must_fail
 from pytest_autoweb.attempt.retry_notes import own_log
 from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.correct.failure_types import cause_of

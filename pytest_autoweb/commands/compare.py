@@ -10,8 +10,8 @@ from pytest_autoweb.errors import SettingsError, listed, near_miss
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
 if TYPE_CHECKING:
+    from pytest_autoweb.analysis.cell_numbers import RunRows
     from pytest_autoweb.analysis.comparison import Comparison
-    from pytest_autoweb.analysis.run_rows import RunRows
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 

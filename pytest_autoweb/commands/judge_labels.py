@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: the run or the labels file cannot be used.
     """
-    from pytest_autoweb.analysis.judge_agreement import agreement_line, agreements
+    from pytest_autoweb.analysis.verdict_validity import agreement_line, agreements
     from pytest_autoweb.errors import SettingsError
     from pytest_autoweb.judge.human_labels import LabelFile, read_labels, write_labels
     from pytest_autoweb.runs.run_folder import read_run, refuse_other_folders

@@ -372,7 +372,7 @@ def _played(case: "RecordedCase", target: Path) -> "tuple[Proposal, ...]":
     """
     from playwright.sync_api import Error
 
-    from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE
+    from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE
     from pytest_autoweb.record.recorded_case import propose, see, why_not_played
     from pytest_autoweb.verify.verify_run import browser_when_needed
 

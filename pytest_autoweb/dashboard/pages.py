@@ -9,7 +9,7 @@ from fastapi import APIRouter, HTTPException
 from fastapi.responses import FileResponse, HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from pytest_autoweb.analysis.correction_gain import arm_label
+from pytest_autoweb.analysis.attempt_facts import arm_label
 from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.dashboard import rest_api
 from pytest_autoweb.dashboard.api_models import TrendPointShape, since

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from pytest_autoweb.analysis.cell_numbers import CellSummary, RunRows
 from pytest_autoweb.analysis.comparison import Comparison, compare_runs
-from pytest_autoweb.analysis.control_verdicts import is_control
 from pytest_autoweb.analysis.past_runs import History
-from pytest_autoweb.analysis.run_rows import CellSummary, RunRows
+from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.gates.gate_policy import GatePolicy
 from pytest_autoweb.runs.side_files import GateResult
 from pytest_autoweb.variants import Variants

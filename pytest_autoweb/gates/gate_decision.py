@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_autoweb.analysis.control_verdicts import is_control
+from pytest_autoweb.analysis.cell_numbers import RunRows, run_rows
 from pytest_autoweb.analysis.past_runs import history_of
-from pytest_autoweb.analysis.run_rows import RunRows, run_rows
+from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.errors import RunNotFound
 from pytest_autoweb.gates.gate_context import Spending, evaluate_gates, verdict_of
 from pytest_autoweb.gates.gate_policy import GatePolicy

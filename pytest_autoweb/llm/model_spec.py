@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
-from pytest_autoweb.analysis.control_verdicts import MUTANT
+from pytest_autoweb.analysis.verdict_validity import MUTANT
 from pytest_autoweb.errors import ModelError, SettingsError, near_miss
 from pytest_autoweb.llm import local_models
 from pytest_autoweb.llm.model_registry import EFFORTS, ModelFacts, facts_of

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pytest_autoweb.analysis.control_verdicts import ControlState
+from pytest_autoweb.analysis.verdict_validity import ControlState
 from pytest_autoweb.results import Record
 
 MANIFEST_NAME = "benchmark.json"

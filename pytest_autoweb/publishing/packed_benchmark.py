@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from pytest_autoweb.analysis.control_verdicts import control_rows
+from pytest_autoweb.analysis.verdict_validity import control_rows
 from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.errors import SettingsError, WebServerError

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Browser
 
-from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE
+from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE
 from pytest_autoweb.evidence.dom_copy import open_copy
 from pytest_autoweb.evidence.downloads import read_downloads
 from pytest_autoweb.evidence.har import read_har

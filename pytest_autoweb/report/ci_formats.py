@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from pytest_autoweb.analysis.control_verdicts import is_control
 from pytest_autoweb.analysis.pairing import GOOD
+from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.report.wording import failed_steps, one_line
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.runs.side_files import GateResult

@@ -6,18 +6,21 @@ from typing import Any, Literal
 
 from pydantic import Field, FiniteFloat, model_validator
 
-from pytest_autoweb.analysis.cell_numbers import CaseKey, case_key
+from pytest_autoweb.analysis.attempt_facts import (
+    CorrectionFacts,
+    DecisionFacts,
+    corrections_of,
+    decision_facts,
+)
+from pytest_autoweb.analysis.cell_numbers import CaseKey, RunRows, case_key, run_rows
 from pytest_autoweb.analysis.comparison import (
     Comparison,
     compare_models,
     compare_modes,
     compare_runs,
 )
-from pytest_autoweb.analysis.correction_gain import CorrectionFacts, corrections_of
-from pytest_autoweb.analysis.decision_facts import DecisionFacts, decision_facts
-from pytest_autoweb.analysis.judge_agreement import Agreement
 from pytest_autoweb.analysis.past_runs import History
-from pytest_autoweb.analysis.run_rows import RunRows, run_rows
+from pytest_autoweb.analysis.verdict_validity import Agreement
 from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.report.outside_agents import ReportedAgent, agents_of
 from pytest_autoweb.report.summary import Summary, summarise

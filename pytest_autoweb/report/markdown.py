@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 
 from pytest_autoweb.analysis.cell_numbers import Numbers
-from pytest_autoweb.analysis.control_verdicts import ControlRow, is_control
+from pytest_autoweb.analysis.verdict_validity import ControlRow, is_control
 from pytest_autoweb.report.json_report import CaseReport, Report, ReportedPanel, Scalar
 from pytest_autoweb.report.outside_agents import named_agents
 from pytest_autoweb.report.summary import MatrixCell, Summary

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_autoweb.analysis.control_verdicts import is_control
+from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.write import write_report

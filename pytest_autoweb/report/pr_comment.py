@@ -3,11 +3,10 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from pytest_autoweb.analysis.cell_numbers import case_key
+from pytest_autoweb.analysis.cell_numbers import CellSummary, RunRows, by_model, case_key
 from pytest_autoweb.analysis.comparison import CasePair, Comparison, compare_runs, points
-from pytest_autoweb.analysis.control_verdicts import is_control
 from pytest_autoweb.analysis.pairing import first_attempt_rate
-from pytest_autoweb.analysis.run_rows import CellSummary, RunRows, by_model
+from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.report.markdown import escape
 from pytest_autoweb.report.wording import rate
 from pytest_autoweb.runs.side_files import GateResult

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from pytest_autoweb.analysis.run_rows import RunRows, run_rows
+from pytest_autoweb.analysis.cell_numbers import RunRows, run_rows
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.results import RunInfo

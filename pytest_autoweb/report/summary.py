@@ -17,13 +17,13 @@ from pytest_autoweb.analysis.cell_numbers import (
     rates_of,
 )
 from pytest_autoweb.analysis.comparison import Comparison
-from pytest_autoweb.analysis.control_verdicts import (
+from pytest_autoweb.analysis.statistics import percentile
+from pytest_autoweb.analysis.verdict_validity import (
     ControlRow,
     broken_controls,
     control_rows,
     is_control,
 )
-from pytest_autoweb.analysis.statistics import percentile
 from pytest_autoweb.results import CaptureModeName, CellResult, Outcome, Record
 from pytest_autoweb.runs.run_folder import RecordedRun
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from pytest_autoweb.analysis.control_verdicts import is_control, with_later_controls
+from pytest_autoweb.analysis.verdict_validity import is_control, with_later_controls
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.results import (
     CELL_VERSION,

@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from pytest_autoweb.analysis.judge_agreement import AGREEMENTS, JUDGE_FILE, Agreement
+from pytest_autoweb.analysis.cell_numbers import RunRows
 from pytest_autoweb.analysis.past_runs import History
-from pytest_autoweb.analysis.run_rows import RunRows
+from pytest_autoweb.analysis.verdict_validity import AGREEMENTS, JUDGE_FILE, Agreement
 from pytest_autoweb.results import CaptureModeName, Outcome, Record
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from filelock import FileLock
 from pydantic import ValidationError
 
-from pytest_autoweb.analysis.run_rows import RunRows, run_rows
+from pytest_autoweb.analysis.cell_numbers import RunRows, run_rows
 from pytest_autoweb.errors import RunNotFound, SettingsError, near_miss
 from pytest_autoweb.runs.run_folder import read_run
 from pytest_autoweb.runs.saving import (

@@ -308,7 +308,7 @@ class RunController:
 
     def _report_agreement(self, run: RunSession) -> None:
         """Print how far the judges of `--autoweb-judge-labels` agree with people."""
-        from pytest_autoweb.analysis.judge_agreement import agreement_line, save_agreements
+        from pytest_autoweb.analysis.verdict_validity import agreement_line, save_agreements
 
         if run.agreements:
             save_agreements(run.run_folder, run.agreements)

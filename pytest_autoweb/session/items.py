@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_autoweb.agents.adapters import settings_of
-from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE, is_control
+from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE, is_control
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED

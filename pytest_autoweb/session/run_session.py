@@ -17,8 +17,7 @@ from filelock import FileLock
 from pytest_autoweb.agents.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.adapters import declared_in_case, identity_of, settings_of
 from pytest_autoweb.agents.outside_agent import check_command
-from pytest_autoweb.analysis.control_verdicts import is_control
-from pytest_autoweb.analysis.judge_agreement import Agreement, agreements
+from pytest_autoweb.analysis.verdict_validity import Agreement, agreements, is_control
 from pytest_autoweb.cases.case import Case, Reset, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cluster.node_questions import Away

@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from pytest_autoweb.analysis.cell_numbers import CellSummary as Reduced
 from pytest_autoweb.analysis.cell_numbers import Rates, rates_of
 from pytest_autoweb.analysis.pairing import GOOD, cost_of
-from pytest_autoweb.analysis.run_rows import CellSummary as Reduced
 from pytest_autoweb.results import Record
 from pytest_autoweb.store.sync import count_if
 from pytest_autoweb.store.tables import (

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pytest_autoweb.analysis.control_verdicts import ControlRow, ControlState, control_rows
+from pytest_autoweb.analysis.verdict_validity import ControlRow, ControlState, control_rows
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.errors import AutowebError, SettingsError
 from pytest_autoweb.report.wording import columns, one_line

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pytest_autoweb.analysis.judge_agreement import agreements
+from pytest_autoweb.analysis.verdict_validity import agreements
 from pytest_autoweb.checks.check_type import RubricJudge
 from pytest_autoweb.judge.human_labels import read_labels
 from pytest_autoweb.judge.model_judge import JudgedAttempt, JudgeSelection, ModelJudge

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pytest_autoweb.analysis.cell_numbers import CaseKey
-from pytest_autoweb.analysis.control_verdicts import (
+from pytest_autoweb.analysis.verdict_validity import (
     MUTANT,
     NOOP,
     ORACLE,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from made_up_run import BEGAN, CellKey, realistic_cells, run_info, save_run
 
-from pytest_autoweb.analysis.judge_agreement import agreements, save_agreements
+from pytest_autoweb.analysis.cell_numbers import RunRows, run_rows
 from pytest_autoweb.analysis.past_runs import history_of
-from pytest_autoweb.analysis.run_rows import RunRows, run_rows
+from pytest_autoweb.analysis.verdict_validity import agreements, save_agreements
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.runs.saving import json_text, plain
 from pytest_autoweb.runs.side_files import GateResult

@@ -6,8 +6,8 @@ from made_up_rows import cases, cells, run
 from made_up_run import CellKey, cell, realistic_cells
 from made_up_run import save_run as save_run_folder
 
+from pytest_autoweb.analysis.cell_numbers import RunRows
 from pytest_autoweb.analysis.comparison import Comparison, compare_runs
-from pytest_autoweb.analysis.run_rows import RunRows
 from pytest_autoweb.cli import main
 from pytest_autoweb.report.wording import width
 from pytest_autoweb.report.write import write_report

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
+from pytest_autoweb.analysis.cell_numbers import CellSummary, RunRows, by_model, has_unknown_cost
 from pytest_autoweb.analysis.comparison import Comparison, compare_runs, contestants
 from pytest_autoweb.analysis.pairing import GRADED, Change
 from pytest_autoweb.analysis.past_runs import SteadyCase
-from pytest_autoweb.analysis.run_rows import CellSummary, RunRows, by_model, has_unknown_cost
 from pytest_autoweb.analysis.statistics import ALPHA
 from pytest_autoweb.gates.gate_context import GATES, Gate, GateContext
 from pytest_autoweb.runs.side_files import GateResult

@@ -6,8 +6,8 @@ passed. A model without any verdict at all is an error, not a rate of 0 %.
 
 from collections.abc import Iterator, Sequence
 
+from pytest_autoweb.analysis.cell_numbers import CellSummary, by_model, has_unknown_cost
 from pytest_autoweb.analysis.pairing import GOOD, GRADED, first_attempt_rate
-from pytest_autoweb.analysis.run_rows import CellSummary, by_model, has_unknown_cost
 from pytest_autoweb.gates.gate_context import GATES, Gate, GateContext, Spending
 from pytest_autoweb.gates.gate_policy import CaseGroup, empty_group_warning
 from pytest_autoweb.report.wording import rate

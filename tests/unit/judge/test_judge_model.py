@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.analysis.judge_agreement import agreement, agreement_line
+from pytest_autoweb.analysis.verdict_validity import agreement, agreement_line
 from pytest_autoweb.errors import CaseError, SettingsError
 from pytest_autoweb.judge.human_labels import JudgeVerdict, Label, read_labels, write_labels
 from pytest_autoweb.judge.model_judge import JudgeSelection, Opinion, judge_id, quoted, read_opinion

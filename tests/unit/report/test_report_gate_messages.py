@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from made_up_rows import SUMS, cells, run
 
+from pytest_autoweb.analysis.cell_numbers import RunRows, by_model
 from pytest_autoweb.analysis.pairing import first_attempt_rate
 from pytest_autoweb.analysis.past_runs import history_of
-from pytest_autoweb.analysis.run_rows import RunRows, by_model
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.gates.gate_context import Spending, evaluate_gates, verdict_of
 from pytest_autoweb.gates.gate_policy import (

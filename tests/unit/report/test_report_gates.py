@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_rows import cells, run
 
-from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE
-from pytest_autoweb.analysis.run_rows import CellSummary, RunRows
+from pytest_autoweb.analysis.cell_numbers import CellSummary, RunRows
+from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.gates.gate_context import (
     GATES,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from made_up_rows import cells, run
 from made_up_run import CellKey, cell, save_run
 
-from pytest_autoweb.analysis.run_rows import RunRows
+from pytest_autoweb.analysis.cell_numbers import RunRows
 from pytest_autoweb.errors import RunNotFound, SettingsError
 from pytest_autoweb.runs import storage
 

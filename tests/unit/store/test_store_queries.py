@@ -7,9 +7,8 @@ import pytest
 from made_up_run import BEGAN, realistic_cells
 from made_up_runs import attempt, call, save, tried
 
-from pytest_autoweb.analysis.cell_numbers import rates_of
+from pytest_autoweb.analysis.cell_numbers import cell_row, rates_of
 from pytest_autoweb.analysis.pairing import GOOD
-from pytest_autoweb.analysis.run_rows import cell_row
 from pytest_autoweb.results import Classification
 from pytest_autoweb.results.cell import ArmRun
 from pytest_autoweb.store import call_queries, run_queries

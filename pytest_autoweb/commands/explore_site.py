@@ -259,7 +259,7 @@ def _proposed(
     Raises:
         ModelError: the model cannot be asked in the first round.
     """
-    from pytest_autoweb.cases.file_formats import Unreadable
+    from pytest_autoweb.cases.validation import Unreadable
     from pytest_autoweb.errors import ModelError
     from pytest_autoweb.verify.proposed_cases import ProposedCase
 

@@ -39,7 +39,7 @@ def add_parser(subparsers: "Subparsers") -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the schema of the chosen format."""
     if args.format == "case":
-        from pytest_autoweb.cases.json_schema import case_json_schema as schema
+        from pytest_autoweb.cases.file_layout import case_json_schema as schema
     else:
         from pytest_autoweb.report.json_report import report_json_schema as schema
     print(json.dumps(schema(), indent=2, ensure_ascii=False))

@@ -10,7 +10,7 @@ from playwright.sync_api import Error
 from pytest_autoweb.attempt.execute import relative, relative_scene, with_findings
 from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.checks.check_type import Check, Evidence
-from pytest_autoweb.checks.rubric_checks import JudgeCheck
+from pytest_autoweb.checks.delegated_checks import JudgeCheck
 from pytest_autoweb.evidence.dom_copy import copy_page
 from pytest_autoweb.evidence.downloads import downloads_text
 from pytest_autoweb.evidence.har import har_text

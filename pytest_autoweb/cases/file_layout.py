@@ -23,8 +23,8 @@ from pytest_autoweb.cases.case import NAME_PATTERN, Case, Webserver
 from pytest_autoweb.cases.expressions import Expressions, syntax_error
 from pytest_autoweb.cases.source import CaseSource, sifted, texts
 from pytest_autoweb.cases.validation import Document, keys, unknown_key
-from pytest_autoweb.checks.answer_spec import AnswerSpec, Typed
 from pytest_autoweb.checks.check_type import CHECKS
+from pytest_autoweb.checks.expected_values import AnswerSpec, Typed
 from pytest_autoweb.errors import nearest
 from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.variants import known_strategies

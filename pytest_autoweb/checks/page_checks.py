@@ -16,7 +16,7 @@ from pytest_autoweb.checks.check_type import (
     NotEvaluated,
     Verdict,
 )
-from pytest_autoweb.checks.value_matching import beginning_of, longest_literal, shown_near
+from pytest_autoweb.checks.expected_values import beginning_of, longest_literal, shown_near
 from pytest_autoweb.page.run_script import (
     MAX_FRAMES,
     MAX_SILENT,

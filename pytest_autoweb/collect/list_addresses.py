@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from pytest_autoweb.checks.url_matching import url_fits
+from pytest_autoweb.checks.answer_checks import url_fits
 from pytest_autoweb.specs import Pattern
 
 # A page may offer addresses of any length, and an expression is matched in this process.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from pytest_autoweb.checks.check_type import Evidence, JudgeQuery, NotEvaluated, RubricFinding
-from pytest_autoweb.checks.value_matching import as_text
+from pytest_autoweb.checks.expected_values import as_text
 from pytest_autoweb.errors import ModelError, SettingsError
 from pytest_autoweb.evidence.page_state import shot
 from pytest_autoweb.evidence.wire import WireEntry

@@ -3,8 +3,8 @@ from typing import Any, cast
 
 import pytest
 
+from pytest_autoweb.checks.answer_checks import url_fits
 from pytest_autoweb.checks.check_type import Evidence
-from pytest_autoweb.checks.url_matching import url_fits
 from pytest_autoweb.checks.wire_checks import DownloadCheck, RequestCheck
 from pytest_autoweb.evidence.downloads import Download
 from pytest_autoweb.evidence.wire import WireEntry

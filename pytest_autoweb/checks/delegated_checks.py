@@ -1,4 +1,8 @@
-"""Checks by functions of the user's own code base (`python: package.module:function`)."""
+"""Checks whose verdict others give: functions of the user's own code base, and a judging model.
+
+A function is named as `python: package.module:function`. Who asks the model whether a rubric is met
+is the judge's affair.
+"""
 
 import copy
 import importlib
@@ -21,11 +25,12 @@ from pytest_autoweb.checks.check_type import (
     Check,
     CheckProbe,
     Evidence,
+    JudgeQuery,
     NotEvaluated,
     Verdict,
 )
+from pytest_autoweb.checks.expected_values import as_text
 from pytest_autoweb.checks.page_checks import of_page_and_frames
-from pytest_autoweb.checks.value_matching import as_text
 from pytest_autoweb.egress.browser_watch import call_within
 from pytest_autoweb.evidence.downloads import Download
 from pytest_autoweb.evidence.wire import WireEntry
@@ -303,3 +308,37 @@ def _described_error(error: BaseException, reference: str) -> str:
     own = [frame for frame in frames if Path(frame.filename).stem in (module, "__init__")]
     at = (own or frames)[-1]
     return f"{reason} ({Path(at.filename).name}, line {at.lineno})"
+
+
+@CHECKS.add
+class JudgeCheck(Check):
+    """A model's opinion; it decides nothing unless it was calibrated with human labels."""
+
+    name = "judge"
+    rests_on = "opinion"
+
+    judge: JudgeQuery
+
+    def probe(self, evidence: Evidence) -> CheckProbe:
+        """Ask for a model's opinion on the rubric, once."""
+        judge = evidence.rubric_judge
+        if judge is None:
+            raise NotEvaluated("there is no judge; name a model with --autoweb-judge-model")
+
+        def look(seconds: float) -> Verdict:
+            finding = judge(self.judge, evidence)
+            passed = {"pass": True, "fail": False}.get(finding.verdict)
+            shown = "; ".join(f"“{quote}”" for quote in finding.quotes)
+            said = f"{finding.verdict}: {finding.reason}"
+            return Verdict(
+                passed,
+                f"{said} [{shown}]" if shown else said,
+                where=finding.judge,
+                finding=finding.verdict,
+                reason="" if passed is not None else said,
+                advisory=finding.advisory,
+                usage=finding.usage,
+            )
+
+        # Each question costs a call, and the same evidence would bring the same answer.
+        return CheckProbe(f"rubric: {self.judge.rubric}", look, retry=False)

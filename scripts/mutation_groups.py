@@ -54,7 +54,7 @@ GROUPS: dict[str, Group] = {
     ),
     "matching": Group(
         (
-            "pytest_autoweb.choice.text_folding",
+            "pytest_autoweb.choice.expected_text",
             "pytest_autoweb.choice.expected_text",
             "pytest_autoweb.choice.verify_choice",
         ),

@@ -10,14 +10,13 @@ from playwright.sync_api import Error
 from pytest_autoweb.attempt.execute import normal_form, split_blocks
 from pytest_autoweb.attempt.finders import with_sight
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
-from pytest_autoweb.choice.mark_listing import listing
 from pytest_autoweb.codegen.show_pages import snapshots_as_text
 from pytest_autoweb.language import NO_CODE, NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.plan_syntax import PLAN_BLOCK, PlanParse, heading_number, parse_plan
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import strip_reasoning
-from pytest_autoweb.marks.marking import mark_page
+from pytest_autoweb.marks.marking import listing, mark_page
 from pytest_autoweb.results import Attempt, Failure, PlanStep, StepResult
 from pytest_autoweb.sandbox.engine import scripts_allowed
 from pytest_autoweb.sandbox.lint import lint_code

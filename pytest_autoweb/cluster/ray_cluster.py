@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_autoweb.cluster.cluster_frames import Frame, FrameStream
+from pytest_autoweb.cluster.node_worker import Frame, FrameStream
 from pytest_autoweb.cluster.ray_process import BridgeConfig
 from pytest_autoweb.cluster.session_side import Home
 from pytest_autoweb.errors import SettingsError

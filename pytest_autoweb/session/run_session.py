@@ -20,7 +20,7 @@ from pytest_autoweb.agents.outside_agent import check_command
 from pytest_autoweb.analysis.verdict_validity import Agreement, agreements, is_control
 from pytest_autoweb.cases.case import Case, Reset, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
-from pytest_autoweb.cluster.node_questions import Away
+from pytest_autoweb.cluster.session_side import Away
 from pytest_autoweb.correct.naming_model import NamingModel
 from pytest_autoweb.egress.browser_sandbox import ON, own_sandbox
 from pytest_autoweb.egress.remote_browsers import BrowserPool

@@ -14,11 +14,16 @@ from pytest_autoweb.agents.outside_agent import judge_what_is_left, run_outside_
 from pytest_autoweb.attempt.execute import run_steps
 from pytest_autoweb.attempt.first_and_last import judge_outcome, open_entry
 from pytest_autoweb.attempt.tools import NamedStage
-from pytest_autoweb.codegen.generate import lint_script, plan_as_task, plan_case, write_script
+from pytest_autoweb.codegen.generate import (
+    capture_pages,
+    lint_script,
+    plan_as_task,
+    plan_case,
+    write_script,
+)
 from pytest_autoweb.codegen.refs_turns import take_turns, write_lines_by_turns
 from pytest_autoweb.codegen.repair import repair_script
 from pytest_autoweb.codegen.script_turns import write_by_turns
-from pytest_autoweb.codegen.show_pages import capture_pages
 from pytest_autoweb.collect.collect_list import collect_list
 from pytest_autoweb.correction_arms import ARMS, CorrectionArm
 from pytest_autoweb.llm.model_spec import ModelSpec

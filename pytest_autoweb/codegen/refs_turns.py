@@ -14,13 +14,14 @@ from pytest_autoweb.attempt.execute import finish_turns, run_block
 from pytest_autoweb.attempt.retry_notes import retry_hint
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
-from pytest_autoweb.codegen.constrained import failed_pairs, normalized
-from pytest_autoweb.codegen.refs_dialect import (
+from pytest_autoweb.codegen.grammars import (
     Action,
     Actions,
-    grammar,
+    failed_pairs,
+    normalized,
     read_actions,
     read_lines,
+    refs_grammar,
 )
 from pytest_autoweb.codegen.script_turns import (
     Became,
@@ -124,7 +125,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
     rule = None
     may_answer = any(isinstance(check, AnswerCheck) for check in tools.case.expect)
     if tools.spec.constrained == "gbnf":
-        rule = grammar(
+        rule = refs_grammar(
             turn.view.elements,
             banned=turn.banned,
             may_end=turn.number > 1,

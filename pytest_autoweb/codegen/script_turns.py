@@ -31,9 +31,8 @@ from pytest_autoweb.attempt.retry_notes import (
 )
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
-from pytest_autoweb.codegen.constrained import repeated_calls
-from pytest_autoweb.codegen.generate import extract_code, find_answer
-from pytest_autoweb.codegen.show_pages import page_budget
+from pytest_autoweb.codegen.generate import extract_code, find_answer, page_budget
+from pytest_autoweb.codegen.grammars import repeated_calls
 from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message
 from pytest_autoweb.llm.plan_syntax import heading_number, parse_plan

@@ -25,7 +25,7 @@ from pytest_autoweb.attempt.tools import (
     change,
 )
 from pytest_autoweb.cases.case import Case, ServerHandle, resolve_secrets
-from pytest_autoweb.codegen.show_pages import show_more
+from pytest_autoweb.codegen.generate import show_more
 from pytest_autoweb.collect.collect_list import collect_urls
 from pytest_autoweb.correct.call_cache import MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.correct.failure_types import cause_of

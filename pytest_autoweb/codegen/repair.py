@@ -21,8 +21,12 @@ from pytest_autoweb.codegen.grammars import (
     offered_calls,
     schema,
 )
-from pytest_autoweb.correct.reflection import SCHEMA, past_reflections, read_reflection
-from pytest_autoweb.correct.retry_rules import MIN_CONFIDENCE
+from pytest_autoweb.correct.retry_rules import (
+    MIN_CONFIDENCE,
+    SCHEMA,
+    past_reflections,
+    read_reflection,
+)
 from pytest_autoweb.evidence.page_state import snapshot_text
 from pytest_autoweb.language import NOT_OFFERED, SAME_AGAIN, Reason, StepProblem
 from pytest_autoweb.llm.prompts import fence, render

@@ -6,13 +6,14 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.correct.failure_types import cause_of
-from pytest_autoweb.correct.reflection import past_reflections, read_reflection
 from pytest_autoweb.correct.retry_rules import (
     RetryDecision,
     Rules,
     alternatives,
     decide_retry,
     guidance_for,
+    past_reflections,
+    read_reflection,
     recover,
 )
 from pytest_autoweb.correction_arms import (

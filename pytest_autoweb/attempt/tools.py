@@ -30,7 +30,7 @@ from pytest_autoweb.sandbox.engine import StepEngine
 from pytest_autoweb.settings import Settings
 
 if TYPE_CHECKING:
-    from pytest_autoweb.egress.origin_policy import OriginPolicy
+    from pytest_autoweb.egress.request_policy import OriginPolicy
     from pytest_autoweb.evidence.downloads import DownloadRecord
     from pytest_autoweb.evidence.page_state import Watch
     from pytest_autoweb.evidence.wire import WireRecord

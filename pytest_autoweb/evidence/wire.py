@@ -11,7 +11,7 @@ from typing import Any, overload
 import greenlet  # type: ignore[import-untyped]
 from playwright.sync_api import BrowserContext, Request, Response
 
-from pytest_autoweb.egress.suppression import SUPPRESSED, Suppression
+from pytest_autoweb.egress.request_policy import SUPPRESSED, Suppression
 
 
 def run_after_event(work: Callable[[], None]) -> None:

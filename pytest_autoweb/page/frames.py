@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Error, Frame, Page
 
 from pytest_autoweb import waiting
-from pytest_autoweb.egress.origin_policy import parse_origin
+from pytest_autoweb.egress.request_policy import parse_origin
 from pytest_autoweb.page.run_script import MAX_FRAMES, MAX_SILENT, run_script
 
 

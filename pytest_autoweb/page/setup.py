@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from playwright.sync_api import BrowserContext, Error, Page
 from pydantic import AfterValidator, Field
 
-from pytest_autoweb.egress.origin_policy import parse_origin
+from pytest_autoweb.egress.request_policy import parse_origin
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.page.run_script import call_function, script
 from pytest_autoweb.redaction import SECRET

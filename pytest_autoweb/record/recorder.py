@@ -22,7 +22,7 @@ from typing import Any
 from playwright.sync_api import BrowserContext, Dialog, Error, Request, sync_playwright
 
 from pytest_autoweb.egress.chromium import browser_environ, launch_args
-from pytest_autoweb.egress.origin_policy import parse_origin
+from pytest_autoweb.egress.request_policy import parse_origin
 from pytest_autoweb.errors import BrowserError, SettingsError
 from pytest_autoweb.page.run_script import script
 

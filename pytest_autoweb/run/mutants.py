@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 
 from pytest_autoweb.attempt.execute import split_blocks
 from pytest_autoweb.cases.case import Case
-from pytest_autoweb.egress.suppression import SuppressedRequest, Suppression
+from pytest_autoweb.egress.request_policy import SuppressedRequest, Suppression
 from pytest_autoweb.errors import CaseError, SettingsError
 from pytest_autoweb.specs import Spec
 

@@ -34,8 +34,7 @@ from pytest_autoweb.correct.retry_rules import Guidance, Rules, was_refused
 from pytest_autoweb.correction_arms import ARMS, CorrectionArm
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.egress.guarded_page import guarded_page
-from pytest_autoweb.egress.origin_policy import OriginPolicy
-from pytest_autoweb.egress.suppression import SUPPRESSED, Suppression
+from pytest_autoweb.egress.request_policy import SUPPRESSED, OriginPolicy, Suppression
 from pytest_autoweb.egress.traffic_reader import TrafficReader
 from pytest_autoweb.errors import (
     AutowebError,

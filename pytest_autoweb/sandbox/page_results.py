@@ -5,8 +5,8 @@ from typing import Any
 
 from playwright.sync_api import APIResponse, Error
 
-from pytest_autoweb.egress.http_messages import REPLIES_BYTES, REPLY_BYTES
 from pytest_autoweb.egress.proxy import OWN_ANSWER
+from pytest_autoweb.egress.traffic_reader import REPLIES_BYTES, REPLY_BYTES
 from pytest_autoweb.sandbox import size_limits
 from pytest_autoweb.sandbox.call_translation import Bound
 from pytest_autoweb.sandbox.crossing_values import Refusal

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.egress.browser_sandbox import (
+from pytest_autoweb.egress.chromium import (
     ASKED_FOR,
     ELSEWHERE,
     found_sandbox,

@@ -22,7 +22,7 @@ from pytest_autoweb.cases.case import Case, Reset, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cluster.session_side import Away
 from pytest_autoweb.correct.naming_model import NamingModel
-from pytest_autoweb.egress.browser_sandbox import ON, own_sandbox
+from pytest_autoweb.egress.chromium import ON, own_sandbox
 from pytest_autoweb.egress.remote_browsers import BrowserPool
 from pytest_autoweb.errors import BrowserError, CaseError, ModelError, SettingsError
 from pytest_autoweb.judge.human_labels import read_labels

@@ -14,8 +14,13 @@ from typing import NamedTuple, get_args
 from urllib.parse import urlsplit
 
 from pytest_autoweb import waiting
-from pytest_autoweb.egress.http_messages import HttpAnswer, HttpRequest, is_event_stream
-from pytest_autoweb.egress.traffic_reader import Fetch, refusal
+from pytest_autoweb.egress.traffic_reader import (
+    Fetch,
+    HttpAnswer,
+    HttpRequest,
+    is_event_stream,
+    refusal,
+)
 from pytest_autoweb.errors import TrafficError
 from pytest_autoweb.extras import missing_extras
 from pytest_autoweb.traffic.masks import TrafficMasks, is_text

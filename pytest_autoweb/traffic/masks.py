@@ -14,7 +14,7 @@ from email.parser import BytesParser
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from pytest_autoweb.egress.http_messages import Headers, HttpAnswer, HttpRequest
+from pytest_autoweb.egress.traffic_reader import Headers, HttpAnswer, HttpRequest
 from pytest_autoweb.evidence.har import redact_url
 from pytest_autoweb.evidence.wire import is_sensitive
 from pytest_autoweb.redaction import SECRET, Redactor, redact_keys

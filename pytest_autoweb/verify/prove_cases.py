@@ -17,7 +17,7 @@ from pytest_autoweb.analysis.verdict_validity import (
     ControlRow,
     control_rows,
 )
-from pytest_autoweb.egress.suppression import SUPPRESSED, SuppressedRequest
+from pytest_autoweb.egress.request_policy import SUPPRESSED, SuppressedRequest
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.evidence.har import read_har
 from pytest_autoweb.evidence.wire import REDACTED, WireEntry

@@ -32,7 +32,7 @@ from pytest_autoweb.attempt.first_and_last import judge_outcome
 from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.egress.chromium import browser_environ
 from pytest_autoweb.errors import BrowserError, SettingsError
-from pytest_autoweb.evidence.page_state import shot
+from pytest_autoweb.evidence.page_evidence import shot
 from pytest_autoweb.language import StepProblem
 from pytest_autoweb.llm.client import Request
 from pytest_autoweb.page.opening import browser_ended

@@ -17,7 +17,7 @@ from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.correct.failure_types import cause_of
 from pytest_autoweb.correct.page_critic import PageCritic, server_findings, writes_of
 from pytest_autoweb.egress.browser_watch import LOST_S, WATCH
-from pytest_autoweb.evidence.page_state import shot, take_scene
+from pytest_autoweb.evidence.page_evidence import shot, take_scene
 from pytest_autoweb.language import NO_CODE_FOR_STEP, Reason, StepProblem, step_failed
 from pytest_autoweb.llm.plan_syntax import heading_number
 from pytest_autoweb.llm.replies import fold_line

@@ -31,8 +31,7 @@ from pytest_autoweb.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_autoweb.egress.request_policy import OriginPolicy
-    from pytest_autoweb.evidence.downloads import DownloadRecord
-    from pytest_autoweb.evidence.page_state import Watch
+    from pytest_autoweb.evidence.page_evidence import DownloadRecord, Watch
     from pytest_autoweb.evidence.wire import WireRecord
     from pytest_autoweb.marks.marking import MarkedPage
     from pytest_autoweb.traffic.cell_traffic import CellTraffic

@@ -32,7 +32,7 @@ from pytest_autoweb.checks.check_type import (
 from pytest_autoweb.checks.expected_values import as_text
 from pytest_autoweb.checks.page_checks import of_page_and_frames
 from pytest_autoweb.egress.browser_watch import call_within
-from pytest_autoweb.evidence.downloads import Download
+from pytest_autoweb.evidence.page_evidence import Download
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.page.run_script import run_script
 from pytest_autoweb.results import ToolCall

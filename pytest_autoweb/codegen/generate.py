@@ -11,7 +11,7 @@ from playwright.sync_api import Error
 from pytest_autoweb.attempt.execute import normal_form, split_blocks
 from pytest_autoweb.attempt.finders import with_sight
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
-from pytest_autoweb.evidence.page_state import shot
+from pytest_autoweb.evidence.page_evidence import shot
 from pytest_autoweb.language import NO_CODE, NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.plan_syntax import PLAN_BLOCK, PlanParse, heading_number, parse_plan

@@ -27,7 +27,7 @@ from pytest_autoweb.correct.retry_rules import (
     past_reflections,
     read_reflection,
 )
-from pytest_autoweb.evidence.page_state import snapshot_text
+from pytest_autoweb.evidence.page_evidence import snapshot_text
 from pytest_autoweb.language import NOT_OFFERED, SAME_AGAIN, Reason, StepProblem
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_object

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from pytest_autoweb.checks.check_type import Evidence, JudgeQuery, NotEvaluated, RubricFinding
 from pytest_autoweb.checks.expected_values import as_text
 from pytest_autoweb.errors import ModelError, SettingsError
-from pytest_autoweb.evidence.page_state import shot
+from pytest_autoweb.evidence.page_evidence import shot
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.llm.client import Answered, Client, Request, ask_once
 from pytest_autoweb.llm.model_spec import ModelSpec

@@ -43,8 +43,7 @@ from pytest_autoweb.errors import (
     TrafficError,
     WebServerError,
 )
-from pytest_autoweb.evidence.downloads import DownloadRecord
-from pytest_autoweb.evidence.page_state import Watch
+from pytest_autoweb.evidence.page_evidence import DownloadRecord, Watch
 from pytest_autoweb.evidence.wire import BODY_CHARS, WireEntry, WireRecord
 from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import TimedClient

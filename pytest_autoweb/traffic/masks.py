@@ -15,8 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from pytest_autoweb.egress.traffic_reader import Headers, HttpAnswer, HttpRequest
-from pytest_autoweb.evidence.har import redact_url
-from pytest_autoweb.evidence.wire import is_sensitive
+from pytest_autoweb.evidence.wire import is_sensitive, redact_url
 from pytest_autoweb.redaction import SECRET, Redactor, redact_keys
 from pytest_autoweb.traffic.traffic_rules import is_sensitive_field
 

@@ -19,8 +19,7 @@ from pytest_autoweb.analysis.verdict_validity import (
 )
 from pytest_autoweb.egress.request_policy import SUPPRESSED, SuppressedRequest
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.evidence.har import read_har
-from pytest_autoweb.evidence.wire import REDACTED, WireEntry
+from pytest_autoweb.evidence.wire import REDACTED, WireEntry, read_har
 from pytest_autoweb.report.wording import count_of, one_line
 from pytest_autoweb.results import CellResult, Record
 from pytest_autoweb.run.mutants import Mutant, Mutants, MutantsFile, parts_of

@@ -14,7 +14,7 @@ from pytest_autoweb.commands.json_output import add_json_argument, print_json
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
 if TYPE_CHECKING:
-    from pytest_autoweb.export.healing import HealedTest, Healer
+    from pytest_autoweb.export.proof import HealedTest, Healer
     from pytest_autoweb.llm.client import Client
     from pytest_autoweb.llm.model_spec import ModelSpec
 
@@ -137,8 +137,7 @@ def _healer(
     Raises:
         SettingsError: the file is not Python.
     """
-    from pytest_autoweb.export.healing import Healer
-    from pytest_autoweb.export.proof import Prover
+    from pytest_autoweb.export.proof import Healer, Prover
     from pytest_autoweb.redaction import Redactor, redact_keys
 
     names = dict.fromkeys(_variables(file, text))

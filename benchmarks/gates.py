@@ -21,8 +21,7 @@ from pathlib import Path
 
 from pytest_autoweb.analysis.cell_numbers import CellSummary, RunRows
 from pytest_autoweb.analysis.past_runs import History, history_of
-from pytest_autoweb.gates.gate_context import evaluate_gates
-from pytest_autoweb.gates.gate_policy import GatePolicy, read_limits
+from pytest_autoweb.gates.gate_decision import GatePolicy, evaluate_gates, read_limits
 from pytest_autoweb.runs.side_files import GateResult
 
 RUNS = Path(__file__).parent / "runs"

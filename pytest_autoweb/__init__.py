@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.cases.case import Case
     from pytest_autoweb.correction_arms import CorrectionArm
     from pytest_autoweb.errors import AutowebError, ModelError
-    from pytest_autoweb.gates.gate_context import Gate, GateContext
+    from pytest_autoweb.gates.gate_decision import Gate, GateContext
     from pytest_autoweb.llm.client import Client, Message, Reply, Request
     from pytest_autoweb.llm.model_spec import ModelSpec
     from pytest_autoweb.locate.interview import VisionModel
@@ -80,8 +80,8 @@ _HOMES = {
     "Client": "pytest_autoweb.llm.client",
     "CorrectionArm": "pytest_autoweb.correction_arms",
     "Failure": "pytest_autoweb.results",
-    "Gate": "pytest_autoweb.gates.gate_context",
-    "GateContext": "pytest_autoweb.gates.gate_context",
+    "Gate": "pytest_autoweb.gates.gate_decision",
+    "GateContext": "pytest_autoweb.gates.gate_decision",
     "GateResult": "pytest_autoweb.runs.side_files",
     "Limits": "pytest_autoweb.sandbox.engine",
     "Message": "pytest_autoweb.llm.client",

@@ -39,11 +39,11 @@ GROUPS: dict[str, Group] = {
     ),
     "gates": Group(
         (
-            "pytest_autoweb.gates.gate_context",
-            "pytest_autoweb.gates.rules.gate_changes",
             "pytest_autoweb.gates.gate_decision",
-            "pytest_autoweb.gates.gate_policy",
-            "pytest_autoweb.gates.rules.gate_rates",
+            "pytest_autoweb.gates.gate_rules",
+            "pytest_autoweb.gates.gate_decision",
+            "pytest_autoweb.gates.gate_decision",
+            "pytest_autoweb.gates.gate_rules",
         ),
         (
             "tests/unit/report/test_report_gates.py",

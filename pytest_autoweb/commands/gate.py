@@ -13,8 +13,7 @@ from pytest_autoweb.errors import AutowebError, SettingsError
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
 if TYPE_CHECKING:
-    from pytest_autoweb.gates.gate_decision import GateDecision
-    from pytest_autoweb.gates.gate_policy import GatePolicy
+    from pytest_autoweb.gates.gate_decision import GateDecision, GatePolicy
     from pytest_autoweb.runs.run_folder import RecordedRun
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -120,7 +119,7 @@ def _said(decision: "GateDecision", path: Path | None) -> Iterator[str]:
 
 
 def _policy(args: argparse.Namespace) -> "GatePolicy":
-    from pytest_autoweb.gates.gate_policy import GatePolicy, groups_file, read_groups, read_limits
+    from pytest_autoweb.gates.gate_decision import GatePolicy, groups_file, read_groups, read_limits
 
     groups = (
         groups_file(args.groups_from) if args.groups_from else read_groups(Path("pyproject.toml"))

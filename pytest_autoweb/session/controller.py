@@ -57,8 +57,7 @@ if TYPE_CHECKING:
     from filelock import FileLock
 
     from pytest_autoweb.cluster.ray_cluster import RayCluster
-    from pytest_autoweb.gates.gate_context import Spending
-    from pytest_autoweb.gates.gate_decision import GateDecision, GateInputs
+    from pytest_autoweb.gates.gate_decision import GateDecision, GateInputs, Spending
     from pytest_autoweb.report.details import RunReading
     from pytest_autoweb.report.json_report import Report
     from pytest_autoweb.runs.run_folder import RecordedRun
@@ -476,7 +475,7 @@ def _joined(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _spending(run: RunSession) -> "Spending | None":
-    from pytest_autoweb.gates.gate_context import Spending
+    from pytest_autoweb.gates.gate_decision import Spending
 
     if run.settings.max_cost is None:
         return None

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from made_up_rows import cells, run
 from made_up_run import CellKey, cell
 
-from pytest_autoweb.gates.gate_context import evaluate_gates
-from pytest_autoweb.gates.gate_policy import GatePolicy, read_limits
+from pytest_autoweb.gates.gate_decision import GatePolicy, evaluate_gates, read_limits
 from pytest_autoweb.report.ci_formats import (
     SHOWN,
     SUMMARY_BYTES,

@@ -12,15 +12,18 @@ from made_up_rows import cells, run
 from pytest_autoweb.analysis.cell_numbers import CellSummary, RunRows
 from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.gates.gate_context import (
+from pytest_autoweb.gates.gate_decision import (
     GATES,
+    CaseGroup,
     Gate,
     GateContext,
+    GatePolicy,
     Spending,
     evaluate_gates,
+    read_groups,
+    read_limits,
     verdict_of,
 )
-from pytest_autoweb.gates.gate_policy import CaseGroup, GatePolicy, read_groups, read_limits
 from pytest_autoweb.runs.side_files import GateResult
 
 MODEL = "m"

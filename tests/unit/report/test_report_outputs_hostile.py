@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from made_up_run import CellKey, cell, run_info, save_run
 
 from pytest_autoweb.analysis.comparison import compare_runs
-from pytest_autoweb.gates.gate_decision import gate_lines, rows_of
-from pytest_autoweb.gates.gate_policy import GatePolicy
+from pytest_autoweb.gates.gate_decision import GatePolicy, gate_lines, rows_of
 from pytest_autoweb.report.ci_formats import annotations, junit_properties, neutral
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import Report, build_report

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from made_up_run import CellKey, cell, save_run
 
-from pytest_autoweb.gates.gate_context import GATES
+from pytest_autoweb.gates.gate_decision import GATES
 from pytest_autoweb.registration import Registry
 from pytest_autoweb.report.json_report import PanelContent, Report
 from pytest_autoweb.report.panels import PANELS, Panel

@@ -10,7 +10,7 @@ import pytest
 from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.correct.retry_rules import Guidance, Rules
 from pytest_autoweb.correction_arms import OFF, PLAIN, CorrectionArm
-from pytest_autoweb.gates.gate_policy import CaseGroup, GatePolicy
+from pytest_autoweb.gates.gate_decision import CaseGroup, GatePolicy
 from pytest_autoweb.results import (
     Attempt,
     CellResult,

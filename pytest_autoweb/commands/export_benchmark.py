@@ -12,7 +12,7 @@ from pytest_autoweb.errors import SettingsError
 
 if TYPE_CHECKING:
     from pytest_autoweb.cases.loader import LoadedCase
-    from pytest_autoweb.publishing.benchmark_manifest import BenchmarkManifest
+    from pytest_autoweb.publishing.benchmark_files import BenchmarkManifest
     from pytest_autoweb.runs.run_folder import RecordedRun
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

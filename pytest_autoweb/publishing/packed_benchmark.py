@@ -20,19 +20,17 @@ from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.errors import SettingsError, WebServerError
 from pytest_autoweb.judge.judging import graded
 from pytest_autoweb.publishing.benchmark_files import (
+    MANIFEST_NAME,
     MOST_BYTES,
     MOST_FILES,
-    CollectedFiles,
-    folder_digest,
-)
-from pytest_autoweb.publishing.benchmark_manifest import (
-    MANIFEST_NAME,
     SCHEMA_VERSION,
     BenchmarkManifest,
     BenchmarkNeeds,
+    CollectedFiles,
     PackedCase,
     PackedControl,
     digest_of,
+    folder_digest,
     packed_file,
 )
 from pytest_autoweb.report.wording import count_of

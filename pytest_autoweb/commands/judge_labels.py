@@ -13,7 +13,7 @@ from pytest_autoweb.commands.json_output import add_json_argument, print_json
 
 if TYPE_CHECKING:
     from pytest_autoweb.checks.check_type import Evidence, JudgeQuery, RubricFinding, RubricJudge
-    from pytest_autoweb.judge.human_labels import Label
+    from pytest_autoweb.judge.model_judge import Label
     from pytest_autoweb.results import Attempt, CellResult, CheckResult
     from pytest_autoweb.runs.run_folder import RecordedRun
 
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from pytest_autoweb.analysis.verdict_validity import agreement_line, agreements
     from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.judge.human_labels import LabelFile, read_labels, write_labels
+    from pytest_autoweb.judge.model_judge import LabelFile, read_labels, write_labels
     from pytest_autoweb.runs.run_folder import read_run, refuse_other_folders
 
     refuse_other_folders(args.folder)
@@ -149,7 +149,7 @@ def _rubric(result: "CheckResult") -> str:
 
 
 def _unlabelled(key: "Key", result: "CheckResult") -> "Label":
-    from pytest_autoweb.judge.human_labels import Label
+    from pytest_autoweb.judge.model_judge import Label
 
     ts, cell, attempt, check, digest = key
     return Label(
@@ -167,7 +167,7 @@ def _add(labels: "dict[Key, Label]", results: "dict[Key, CheckResult]") -> None:
 
     The others wait, so that a model's opinion cannot influence the person who labels the cell.
     """
-    from pytest_autoweb.judge.human_labels import JudgeVerdict
+    from pytest_autoweb.judge.model_judge import JudgeVerdict
 
     for key, result in results.items():
         label = labels.get(key)

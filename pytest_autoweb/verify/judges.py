@@ -6,8 +6,7 @@ from pathlib import Path
 
 from pytest_autoweb.analysis.verdict_validity import agreements
 from pytest_autoweb.checks.check_type import RubricJudge
-from pytest_autoweb.judge.human_labels import read_labels
-from pytest_autoweb.judge.model_judge import JudgedAttempt, JudgeSelection, ModelJudge
+from pytest_autoweb.judge.model_judge import JudgedAttempt, JudgeSelection, ModelJudge, read_labels
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.gateway import temporary_gateway
 from pytest_autoweb.llm.model_spec import ModelSpec, load_project_specs

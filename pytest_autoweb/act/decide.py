@@ -26,8 +26,8 @@ from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.choice.decision_json import ReplyProblem, read_object
 from pytest_autoweb.choice.disambiguate import ambiguous, distinguishing_texts
 from pytest_autoweb.choice.feedback import section, warning
+from pytest_autoweb.llm.agent_requests import ComputerTool
 from pytest_autoweb.llm.client import Message, picture_uri
-from pytest_autoweb.llm.computer_tool import ComputerTool
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import literal, string_rule, whole_lines, whole_object
 from pytest_autoweb.marks.marking import Mark, listing, mark_page, option_lines

@@ -21,9 +21,9 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.llm.chat_request import ChatBody, as_message, as_text, is_picture
+from pytest_autoweb.llm.agent_requests import ChatBody, as_message, as_text, is_picture
 from pytest_autoweb.llm.client import Client, Message, Reply, Request, ask_once
-from pytest_autoweb.llm.gateway_messages import LARGEST_BODY
+from pytest_autoweb.llm.gateway import LARGEST_BODY
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import Exchange, Usage
 

@@ -19,8 +19,7 @@ from pytest_autoweb.correct.page_critic import PageCritic, server_findings, writ
 from pytest_autoweb.egress.browser_watch import LOST_S, WATCH
 from pytest_autoweb.evidence.page_evidence import shot, take_scene
 from pytest_autoweb.language import NO_CODE_FOR_STEP, Reason, StepProblem, step_failed
-from pytest_autoweb.llm.plan_syntax import heading_number
-from pytest_autoweb.llm.replies import fold_line
+from pytest_autoweb.llm.replies import fold_line, heading_number
 from pytest_autoweb.page.frames import ContextWrapper, best_context
 from pytest_autoweb.page.opening import page_digest
 from pytest_autoweb.results import Attempt, Failure, Finding, Scene, StepResult, ToolCall

@@ -13,8 +13,8 @@ from pytest_autoweb.correct.retry_rules import Guidance
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.judge.model_judge import ModelJudge
 from pytest_autoweb.language import StepProblem
+from pytest_autoweb.llm.agent_requests import ComputerTool
 from pytest_autoweb.llm.client import Client, Message, Request, ask_once, redacted_messages
-from pytest_autoweb.llm.computer_tool import ComputerTool
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.llm.replies import closed_block
 from pytest_autoweb.page.outline import Folds

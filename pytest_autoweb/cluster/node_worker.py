@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 from pytest_autoweb import __version__
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.llm.gateway import GatewayAddress, write_address
-from pytest_autoweb.llm.provider_keys import without_secrets
+from pytest_autoweb.redaction import without_secrets
 from pytest_autoweb.runs.blob import files_below, suspicion
 from pytest_autoweb.runs.saving import CELL_FILE, STARTED_FILE
 

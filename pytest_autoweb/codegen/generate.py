@@ -14,9 +14,14 @@ from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.evidence.page_evidence import shot
 from pytest_autoweb.language import NO_CODE, NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message, picture_uri
-from pytest_autoweb.llm.plan_syntax import PLAN_BLOCK, PlanParse, heading_number, parse_plan
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.llm.replies import strip_reasoning
+from pytest_autoweb.llm.replies import (
+    PLAN_BLOCK,
+    PlanParse,
+    heading_number,
+    parse_plan,
+    strip_reasoning,
+)
 from pytest_autoweb.marks.marking import listing, mark_page
 from pytest_autoweb.page.capture import cache_key, capture_snapshot
 from pytest_autoweb.page.opening import open_page

@@ -35,9 +35,8 @@ from pytest_autoweb.codegen.generate import extract_code, find_answer, page_budg
 from pytest_autoweb.codegen.grammars import repeated_calls
 from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message
-from pytest_autoweb.llm.plan_syntax import heading_number, parse_plan
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.llm.replies import closed_block, strip_reasoning
+from pytest_autoweb.llm.replies import closed_block, heading_number, parse_plan, strip_reasoning
 from pytest_autoweb.page.capture import capture_snapshot
 from pytest_autoweb.page.frames import RefView
 from pytest_autoweb.page.outline import estimate_tokens

@@ -13,15 +13,15 @@ from pytest_autoweb.commands.json_output import add_json_argument, print_json
 from pytest_autoweb.errors import AutowebError
 from pytest_autoweb.llm.engine_pool import engine_problem
 from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
-from pytest_autoweb.llm.local_models import (
+from pytest_autoweb.llm.model_catalogues import (
     CATALOGUE,
     LocalModel,
+    installed_litellm,
     is_present,
     local_model,
     models_dir,
     pull,
 )
-from pytest_autoweb.llm.model_registry import installed_litellm
 from pytest_autoweb.llm.model_spec import (
     BUILTINS,
     OLLAMA_PROVIDERS,
@@ -31,7 +31,7 @@ from pytest_autoweb.llm.model_spec import (
 )
 
 if TYPE_CHECKING:
-    from pytest_autoweb.llm.gateway_messages import ModelCheck
+    from pytest_autoweb.llm.gateway import ModelCheck
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 

@@ -30,8 +30,8 @@ from pytest_autoweb.export.failing_page import FailureLook, read_looks
 from pytest_autoweb.llm.client import Client, Request, ask_once
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.llm.provider_keys import without_secrets
 from pytest_autoweb.llm.replies import closed_block, strip_reasoning
+from pytest_autoweb.redaction import without_secrets
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import Record, Usage
 

@@ -23,7 +23,7 @@ from pydantic import Field
 from pytest_autoweb.analysis.verdict_validity import ControlState
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.errors import SettingsError, WebServerError
-from pytest_autoweb.llm.provider_keys import KeyMask
+from pytest_autoweb.redaction import KeyMask
 from pytest_autoweb.results import Record
 from pytest_autoweb.webservers.launch import static_folder
 

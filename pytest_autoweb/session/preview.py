@@ -15,7 +15,7 @@ import pytest
 from pytest_autoweb.analysis.cell_numbers import CellSummary, Cost, RunRows
 from pytest_autoweb.cases.case import CollectSpec
 from pytest_autoweb.errors import AutowebError
-from pytest_autoweb.llm.cost import Price, price_in_spec
+from pytest_autoweb.llm.call_limits import Price, price_in_spec
 from pytest_autoweb.llm.model_spec import DEFAULT_PARALLEL, ModelSpec
 from pytest_autoweb.llm.prompts import load_prompt
 from pytest_autoweb.page.outline import estimate_tokens

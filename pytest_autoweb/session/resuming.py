@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.llm.cost import read_ledger
+from pytest_autoweb.llm.call_limits import read_ledger
 from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results import CellResult, PlannedCell, Resumption, RunInfo
 from pytest_autoweb.run.cell_checksums import checksums_of

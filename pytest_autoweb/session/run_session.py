@@ -27,8 +27,8 @@ from pytest_autoweb.egress.remote_browsers import BrowserPool
 from pytest_autoweb.errors import BrowserError, CaseError, ModelError, SettingsError
 from pytest_autoweb.judge.model_judge import JudgeSelection, ModelJudge, judge_id, read_labels
 from pytest_autoweb.llm.builtin_models import builtin_client
+from pytest_autoweb.llm.call_limits import Ledger, price_advice
 from pytest_autoweb.llm.client import Client
-from pytest_autoweb.llm.cost import Ledger, price_advice
 from pytest_autoweb.llm.gateway import (
     GatewayAddress,
     SharedGateway,

@@ -16,11 +16,12 @@ from pytest_autoweb.llm.client import (
 )
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import objects_in
-from pytest_autoweb.locate.candidates import Candidate, Rect
 from pytest_autoweb.locate.questions import (
+    Candidate,
     Outcome,
     PictureAnswer,
     PictureQuestion,
+    Rect,
     XRelation,
     YRelation,
 )

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from pytest_autoweb.locate.candidates import Rect
 from pytest_autoweb.locate.posterior import OUTCOMES, LineModel, Span, line_model
 from pytest_autoweb.locate.questions import (
     Ask,
     Badge,
     PictureAnswer,
     PictureQuestion,
+    Rect,
     SearchLimits,
     kind_of,
 )

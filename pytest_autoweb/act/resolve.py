@@ -19,7 +19,7 @@ from pytest_autoweb.choice.disambiguate import (
 )
 from pytest_autoweb.choice.feedback import Problem, confidence_limit
 from pytest_autoweb.choice.verify_choice import Choice, Resolution
-from pytest_autoweb.page.run_script import run_script
+from pytest_autoweb.page.frames import run_script
 
 _LOOK_MS = 3_000.0
 SIGHT_AFTER = 2

@@ -16,8 +16,7 @@ from pytest_autoweb.evidence.page_evidence import downloads_text, shot, take_sce
 from pytest_autoweb.evidence.wire import har_text
 from pytest_autoweb.judge.judging import judge_checks, score
 from pytest_autoweb.language import StepProblem
-from pytest_autoweb.page.opening import open_page, page_digest
-from pytest_autoweb.page.setup import run_setup_js
+from pytest_autoweb.page.opening import open_page, page_digest, run_setup_js
 from pytest_autoweb.results import Attempt, Failure
 from pytest_autoweb.runs.saving import json_text, write_text_atomic
 

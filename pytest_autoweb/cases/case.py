@@ -15,7 +15,7 @@ from pydantic import (
 
 from pytest_autoweb.checks.check_type import Check, saved_check
 from pytest_autoweb.errors import CaseError
-from pytest_autoweb.page.setup import Setup
+from pytest_autoweb.page.opening import Setup
 from pytest_autoweb.specs import COMMAND, AgentCommand, HttpUrl, Pattern, Seconds, Spec, fitting
 from pytest_autoweb.traffic.traffic_rules import TrafficRules
 from pytest_autoweb.variants import StrategyName, known_strategy

@@ -34,7 +34,7 @@ from pytest_autoweb.checks.page_checks import of_page_and_frames
 from pytest_autoweb.egress.browser_watch import call_within
 from pytest_autoweb.evidence.page_evidence import Download
 from pytest_autoweb.evidence.wire import WireEntry
-from pytest_autoweb.page.run_script import run_script
+from pytest_autoweb.page.frames import run_script
 from pytest_autoweb.results import ToolCall
 from pytest_autoweb.specs import FieldError, fitting
 from pytest_autoweb.values.normal_forms import normalise

@@ -40,7 +40,7 @@ from pytest_autoweb.llm.model_spec import is_loopback
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines, whole_object
 from pytest_autoweb.marks.marking import listing, option_lines
-from pytest_autoweb.page.run_script import run_script
+from pytest_autoweb.page.frames import run_script
 from pytest_autoweb.results import Attempt, Decision, Failure, StepResult
 from pytest_autoweb.runs.saving import cell_folder
 from pytest_autoweb.sandbox.engine import StepCallError

@@ -28,7 +28,7 @@ from pytest_autoweb.choice.verify_choice import Choice, Resolution, resolve_all
 from pytest_autoweb.collect.list_page import ListEntry, entries_of, joined
 from pytest_autoweb.llm.replies import literal, string_rule
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
-from pytest_autoweb.page.run_script import run_on_elements, run_script
+from pytest_autoweb.page.frames import run_on_elements, run_script
 from pytest_autoweb.results import Decision, DecisionStatus, RefusalCause
 
 Phase = Literal["navigate", "explore", "paginate", "collect"]

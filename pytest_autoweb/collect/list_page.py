@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 from pytest_autoweb.checks.answer_checks import url_fits
 from pytest_autoweb.collect.saved_state import Collection
 from pytest_autoweb.errors import CaseError
-from pytest_autoweb.page.run_script import run_script
+from pytest_autoweb.page.frames import run_script
 from pytest_autoweb.specs import Pattern
 
 # A page may offer addresses of any length, and an expression is matched in this process.

@@ -20,7 +20,7 @@ from pytest_autoweb.choice.expected_text import compare
 from pytest_autoweb.collect.list_page import Control, ListEntry, joined, page_controls, read_entries
 from pytest_autoweb.collect.saved_state import Collection
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH
-from pytest_autoweb.page.run_script import run_script
+from pytest_autoweb.page.frames import run_script
 
 AGENT = "pytest-autoweb"
 """The name under which a site may address this package; otherwise its rules for `*` count."""

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from pytest_autoweb.evidence.wire import run_after_event
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.page.capture import capture_snapshot
-from pytest_autoweb.page.run_script import call_function
+from pytest_autoweb.page.frames import call_function
 from pytest_autoweb.results import CaptureModeName, Scene
 from pytest_autoweb.runs.saving import safe_name
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, Error, Frame, JSHandle, Locator, Page
 
-from pytest_autoweb.page.run_script import MAX_FRAMES, run_on_elements, run_script, script
+from pytest_autoweb.page.frames import MAX_FRAMES, run_on_elements, run_script, script
 
 _ALWAYS = (
     "input[type=password], input[autocomplete$=-password], input[autocomplete=one-time-code],"

@@ -13,13 +13,13 @@ from playwright.sync_api import Error, JSHandle, Locator, Page
 
 from pytest_autoweb.marks.drawing import covers, decoded_picture, draw
 from pytest_autoweb.marks.find_again import KnownElement, find_again, selectors, xpaths
-from pytest_autoweb.page.quiet import wait_until_quiet
-from pytest_autoweb.page.run_script import (
+from pytest_autoweb.page.frames import (
     OBSERVE_TIMEOUT_MS,
     element_script,
     run_on_elements,
     run_script_handle,
 )
+from pytest_autoweb.page.opening import wait_until_quiet
 
 CHARS = 80
 """Limit on the characters of one text."""

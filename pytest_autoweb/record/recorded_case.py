@@ -15,7 +15,7 @@ from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE
 from pytest_autoweb.evidence.dom_copy import open_copy
 from pytest_autoweb.evidence.page_evidence import read_downloads
 from pytest_autoweb.evidence.wire import WireEntry, read_har
-from pytest_autoweb.page.run_script import run_script
+from pytest_autoweb.page.frames import run_script
 from pytest_autoweb.record.oracle import in_template
 from pytest_autoweb.results import Attempt, CellResult
 

@@ -24,7 +24,7 @@ from playwright.sync_api import BrowserContext, Dialog, Error, Request, sync_pla
 from pytest_autoweb.egress.chromium import browser_environ, launch_args
 from pytest_autoweb.egress.request_policy import parse_origin
 from pytest_autoweb.errors import BrowserError, SettingsError
-from pytest_autoweb.page.run_script import script
+from pytest_autoweb.page.frames import script
 
 _OPEN_MS = 30_000
 _LOOK_MS = 100

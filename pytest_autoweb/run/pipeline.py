@@ -48,8 +48,13 @@ from pytest_autoweb.evidence.wire import BODY_CHARS, WireEntry, WireRecord
 from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import TimedClient
 from pytest_autoweb.marks.drawing import covers
-from pytest_autoweb.page.opening import page_digest
-from pytest_autoweb.page.setup import add_cookies, context_args, limit_talk, set_clock
+from pytest_autoweb.page.opening import (
+    add_cookies,
+    context_args,
+    limit_talk,
+    page_digest,
+    set_clock,
+)
 from pytest_autoweb.redaction import Redactor, redact_keys
 from pytest_autoweb.results import (
     Attempt,

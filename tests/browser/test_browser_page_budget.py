@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from pytest_autoweb.evidence.page_evidence import Watch
-from pytest_autoweb.page.setup import limit_talk
+from pytest_autoweb.page.opening import limit_talk
 
 
 class Heard:

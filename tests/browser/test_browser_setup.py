@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from pytest_autoweb.egress.guarded_page import guarded_page
 from pytest_autoweb.egress.request_policy import OriginPolicy
 from pytest_autoweb.errors import CaseError
-from pytest_autoweb.page.setup import (
+from pytest_autoweb.page.opening import (
     Cookie,
     Setup,
     add_cookies,

@@ -15,7 +15,7 @@ from pytest_autoweb.checks.expected_values import AnswerSpec, Condition, Records
 from pytest_autoweb.checks.page_checks import ElementQuery
 from pytest_autoweb.checks.server_checks import FileQuery, HttpQuery, SqlQuery
 from pytest_autoweb.checks.wire_checks import DownloadQuery, ReplyQuery, RequestQuery
-from pytest_autoweb.page.setup import Setup
+from pytest_autoweb.page.opening import Setup
 
 TEXT = (Path(__file__).parents[3] / "docs" / "cases.md").read_text(encoding="utf-8")
 YAML = re.findall(r"```yaml\n(version: 1\n.*?)```", TEXT, re.DOTALL)

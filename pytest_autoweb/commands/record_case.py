@@ -24,9 +24,9 @@ from pytest_autoweb.commands.prove import watched
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
 if TYPE_CHECKING:
-    from pytest_autoweb.record.keyboard import Questions
     from pytest_autoweb.record.oracle import Oracle
     from pytest_autoweb.record.recorded_case import Proposal, RecordedCase
+    from pytest_autoweb.record.recorder import Questions
     from pytest_autoweb.results import CellResult
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
         AutowebError: an argument cannot be used, or the page cannot be opened.
     """
     from pytest_autoweb.errors import AutowebError, SettingsError
-    from pytest_autoweb.record.keyboard import Questions
+    from pytest_autoweb.record.recorder import Questions
 
     target = _target(args.output)
     questions = Questions(silent=args.yes)
@@ -434,7 +434,7 @@ def _chosen(
         SettingsError: `--checks` is no choice.
     """
     from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.record.keyboard import chosen_numbers
+    from pytest_autoweb.record.recorder import chosen_numbers
     from pytest_autoweb.redaction import Redactor
 
     likely = [number for number, one in enumerate(proposals, 1) if one.likely]

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pytest_autoweb.marks.marking import mark_page
     from pytest_autoweb.page.capture import CaptureMode, NotPossible, ShownPage
     from pytest_autoweb.registration import Registry
+    from pytest_autoweb.report.html_report import Panel
     from pytest_autoweb.report.json_report import PanelContent, Report
-    from pytest_autoweb.report.panels import Panel
     from pytest_autoweb.results import CellResult, Failure, Usage
     from pytest_autoweb.runs.loaded_run import Run, load_run
     from pytest_autoweb.runs.side_files import GateResult
@@ -88,7 +88,7 @@ _HOMES = {
     "ModelError": "pytest_autoweb.errors",
     "ModelSpec": "pytest_autoweb.llm.model_spec",
     "NotPossible": "pytest_autoweb.page.capture",
-    "Panel": "pytest_autoweb.report.panels",
+    "Panel": "pytest_autoweb.report.html_report",
     "PanelContent": "pytest_autoweb.report.json_report",
     "Registry": "pytest_autoweb.registration",
     "Reply": "pytest_autoweb.llm.client",

@@ -22,7 +22,7 @@ from pytest_autoweb.correction_arms import ARMS, CorrectionArm
 from pytest_autoweb.errors import RegistrationError
 from pytest_autoweb.gates.gate_decision import GATES, Gate
 from pytest_autoweb.page.capture import CAPTURE_MODES, CaptureMode
-from pytest_autoweb.report.panels import PANELS, Panel
+from pytest_autoweb.report.html_report import PANELS, Panel
 from pytest_autoweb.specs import AgentCommand
 from pytest_autoweb.strategies import STRATEGIES, Strategy, outside_agent
 from pytest_autoweb.variants import Variant, Variants

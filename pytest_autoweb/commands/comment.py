@@ -64,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
         AutowebError: the file cannot be written.
     """
     from pytest_autoweb.gates.gate_decision import rows_of
-    from pytest_autoweb.report.pr_comment import comment_body
-    from pytest_autoweb.report.run_argument import load_any
+    from pytest_autoweb.report.json_report import load_any
+    from pytest_autoweb.report.markdown import comment_body
     from pytest_autoweb.runs.run_folder import read_run, refuse_other_folders
     from pytest_autoweb.runs.saving import write_text_atomic
     from pytest_autoweb.runs.side_files import read_side_files

@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _of_one_run(args: argparse.Namespace) -> "tuple[Comparison, ...]":
     from pytest_autoweb.analysis.comparison import compare_models, compare_modes, contestants
-    from pytest_autoweb.report.run_argument import load_any
+    from pytest_autoweb.report.json_report import load_any
 
     if args.model:
         raise SettingsError("--model compares two runs; within one run use --models A,B")
@@ -110,7 +110,7 @@ def _of_one_run(args: argparse.Namespace) -> "tuple[Comparison, ...]":
 
 def _of_two_runs(args: argparse.Namespace) -> "tuple[Comparison, ...]":
     from pytest_autoweb.analysis.comparison import compare_runs, contestants
-    from pytest_autoweb.report.run_argument import load_any
+    from pytest_autoweb.report.json_report import load_any
 
     before, after = load_any(args.a, args.storage), load_any(args.b, args.storage)
     pairs = _pairs(args)

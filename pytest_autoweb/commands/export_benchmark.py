@@ -136,7 +136,7 @@ def _pack(args: argparse.Namespace) -> int:
 
 
 def _recorded(folder: Path | None) -> "RecordedRun | None":
-    from pytest_autoweb.report.details import without_evidence
+    from pytest_autoweb.report.html_report import without_evidence
     from pytest_autoweb.runs.run_folder import read_run, refuse_other_folders
 
     if folder is None:

@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a flag is invalid, or the folder is not a run folder.
     """
     from pytest_autoweb.gates.gate_decision import decide, keep, read_gate_inputs
-    from pytest_autoweb.report.details import read_for_report
+    from pytest_autoweb.report.html_report import read_for_report
     from pytest_autoweb.report.write import write_report
     from pytest_autoweb.runs.run_folder import refuse_other_folders
     from pytest_autoweb.session.pytest_outcome import no_verdicts

@@ -20,7 +20,7 @@ from pytest_autoweb.analysis.past_runs import History, history_of
 from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.errors import RunNotFound, SettingsError, near_miss
 from pytest_autoweb.report.ci_formats import neutral
-from pytest_autoweb.report.run_argument import load_any
+from pytest_autoweb.report.json_report import load_any
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.runs.run_folder import RecordedRun
 from pytest_autoweb.runs.saving import json_text, write_text_atomic

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from pytest_autoweb.cluster.ray_cluster import RayCluster
     from pytest_autoweb.gates.gate_decision import GateDecision, GateInputs, Spending
-    from pytest_autoweb.report.details import RunReading
+    from pytest_autoweb.report.html_report import RunReading
     from pytest_autoweb.report.json_report import Report
     from pytest_autoweb.runs.run_folder import RecordedRun
 
@@ -269,7 +269,7 @@ class RunController:
         return pytest.ExitCode.OK if whole else pytest.ExitCode.NO_TESTS_COLLECTED
 
     def _finish(self, run: RunSession, session: pytest.Session) -> None:
-        from pytest_autoweb.report.details import read_for_report
+        from pytest_autoweb.report.html_report import read_for_report
         from pytest_autoweb.report.write import write_report
         from pytest_autoweb.runs.blob import pack
 

@@ -22,7 +22,7 @@ from pytest_autoweb.egress.guarded_page import describe_egress
 from pytest_autoweb.egress.remote_browsers import HOLDS, LOST, described
 from pytest_autoweb.errors import SandboxError
 from pytest_autoweb.options import SandboxLevel
-from pytest_autoweb.report.outside_agents import NOT_HELD, named_agents
+from pytest_autoweb.report.summary import NOT_HELD, named_agents
 from pytest_autoweb.run.lent_traffic import describe_traffic
 from pytest_autoweb.sandbox.worker_pool import workers_of
 from pytest_autoweb.session.run_session import RunSession

@@ -36,7 +36,7 @@ from pytest_autoweb.llm.gateway import (
     stop_shared_gateway,
 )
 from pytest_autoweb.llm.model_spec import ModelSpec, describe_model, load_project_specs
-from pytest_autoweb.report.outside_agents import named_agents
+from pytest_autoweb.report.summary import named_agents
 from pytest_autoweb.results import ModelDescription, OutsideAgent
 from pytest_autoweb.run.mutants import read_mutants
 from pytest_autoweb.run.prepared_cell import CellResources

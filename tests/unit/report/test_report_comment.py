@@ -17,7 +17,7 @@ from pytest_autoweb.report.ci_formats import (
     neutral,
     path_prefix,
 )
-from pytest_autoweb.report.pr_comment import LIMIT, comment_body, marker
+from pytest_autoweb.report.markdown import LIMIT, comment_body, marker
 from pytest_autoweb.runs.side_files import GateResult
 
 NAMES = [f"case{n:02}" for n in range(12)]

@@ -20,8 +20,7 @@ from pytest_autoweb.gates.gate_decision import GatePolicy, gate_lines, rows_of
 from pytest_autoweb.report.ci_formats import annotations, junit_properties, neutral
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import Report, build_report
-from pytest_autoweb.report.markdown import render_markdown
-from pytest_autoweb.report.pr_comment import comment_body
+from pytest_autoweb.report.markdown import comment_body, render_markdown
 from pytest_autoweb.report.terminal import comparison_text, terminal_lines
 from pytest_autoweb.results import Attempt, CellResult, CheckResult, Failure
 from pytest_autoweb.runs.run_folder import RecordedRun, read_run

@@ -17,7 +17,7 @@ from pytest_autoweb.locate.interview import VisionModel
 from pytest_autoweb.locate.locator import Sight
 from pytest_autoweb.locate.questions import SAME_PLACE, Rect, overlap
 from pytest_autoweb.marks.crosshair import ViewportView, take_view
-from pytest_autoweb.results.decision import LocatorAlgorithm
+from pytest_autoweb.results.attempt import LocatorAlgorithm
 
 VIEWPORTS = ((1280, 720), (1920, 1080))
 BUNDLED = ("miniwob", "town", "admin")

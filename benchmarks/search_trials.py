@@ -16,7 +16,7 @@ from pytest_autoweb.locate.questions import (
     gather,
 )
 from pytest_autoweb.locate.search import search
-from pytest_autoweb.results.decision import LocatorAlgorithm
+from pytest_autoweb.results.attempt import LocatorAlgorithm
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ def agents(text: str) -> tuple[str, ...]:
 def locator(text: str) -> str:
     """Return the name of an algorithm that finds elements by sight."""
     # Late, because the module imports pydantic.
-    from pytest_autoweb.results.decision import LocatorAlgorithm
+    from pytest_autoweb.results.attempt import LocatorAlgorithm
 
     return one_of(*get_args(LocatorAlgorithm))(text)
 

@@ -18,8 +18,8 @@ from pytest_autoweb.analysis.cell_numbers import CaseKey, case_key
 from pytest_autoweb.analysis.statistics import Interval, difference_interval, mcnemar, wilson
 from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.results import CellResult, CorrectionArmName, Record, Usage, total_usage
-from pytest_autoweb.results.correction import FailureType
-from pytest_autoweb.results.decision import ChosenMark, Decision
+from pytest_autoweb.results.attempt import ChosenMark, Decision
+from pytest_autoweb.results.record import FailureType
 from pytest_autoweb.variants import variants_of
 
 # By name, because that module stands in a row above this one.

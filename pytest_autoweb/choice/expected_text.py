@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from pytest_autoweb.results.decision import MatchedText, Verdict
+from pytest_autoweb.results.attempt import MatchedText, Verdict
 from pytest_autoweb.values.dates import date_readings
 from pytest_autoweb.values.number_words import number_readings
 

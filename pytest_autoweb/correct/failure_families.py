@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_autoweb.results.correction import FailureType
+from pytest_autoweb.results.record import FailureType
 
 _ENGLISH: tuple[tuple[FailureType, str], ...] = (
     (

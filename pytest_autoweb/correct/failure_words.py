@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from pytest_autoweb.correct import european_words, failure_families
 from pytest_autoweb.correct.failure_families import WordsFound
-from pytest_autoweb.results.correction import FailureType
+from pytest_autoweb.results.record import FailureType
 
 _SERVICES: tuple[tuple[FailureType, str], ...] = (
     (

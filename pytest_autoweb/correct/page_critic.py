@@ -17,7 +17,7 @@ from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.page.frames import MAX_FRAMES, RefElement, run_on_elements, run_script
 from pytest_autoweb.page.refs import observe
 from pytest_autoweb.results import Finding, ToolCall
-from pytest_autoweb.results.correction import FindingCode
+from pytest_autoweb.results.record import FindingCode
 from pytest_autoweb.sandbox.allowed_members import CLASSES, words
 
 _BY_SELECTOR = words(

@@ -15,7 +15,7 @@ from pytest_autoweb.correct.failure_types import trigger_of
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import objects_in
 from pytest_autoweb.results import Attempt, CheckResult, Correction
-from pytest_autoweb.results.correction import (
+from pytest_autoweb.results.record import (
     Classification,
     CorrectionStrategy,
     FailureType,

@@ -28,7 +28,7 @@ from pytest_autoweb.locate.questions import (
 from pytest_autoweb.marks.crosshair import ViewportView
 from pytest_autoweb.marks.marking import PageBox
 from pytest_autoweb.results import Exchange
-from pytest_autoweb.results.decision import Probe
+from pytest_autoweb.results.attempt import Probe
 from pytest_autoweb.values.normal_forms import normalise
 
 _MAX_TEXT = 200

@@ -32,7 +32,7 @@ from pytest_autoweb.locate.search import search
 from pytest_autoweb.marks.crosshair import PageScroller, ViewportView, take_view
 from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import Exchange
-from pytest_autoweb.results.decision import Location, LocatorAlgorithm, LocatorStatus, Probe
+from pytest_autoweb.results.attempt import Location, LocatorAlgorithm, LocatorStatus, Probe
 
 
 class RememberedSearch(NamedTuple):

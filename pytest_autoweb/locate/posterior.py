@@ -24,7 +24,7 @@ from pytest_autoweb.locate.questions import (
     nothing_to_ask,
     numbered,
 )
-from pytest_autoweb.results.decision import LocatorStatus
+from pytest_autoweb.results.attempt import LocatorStatus
 from pytest_autoweb.values.normal_forms import normalise
 
 Span = tuple[float, float]

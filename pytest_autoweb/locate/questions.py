@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from pytest_autoweb.results.decision import LocatorStatus
+from pytest_autoweb.results.attempt import LocatorStatus
 from pytest_autoweb.values.normal_forms import normalise
 
 

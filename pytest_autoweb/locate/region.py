@@ -15,7 +15,7 @@ from pytest_autoweb.locate.questions import (
     kind_of,
 )
 from pytest_autoweb.locate.search import best_places
-from pytest_autoweb.results.decision import LocatorStatus
+from pytest_autoweb.results.attempt import LocatorStatus
 
 # Every pair of places is one hypothesis, so halving the step quadruples their number.
 STEP = 16

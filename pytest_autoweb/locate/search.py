@@ -29,7 +29,7 @@ from pytest_autoweb.locate.questions import (
     nothing_to_ask,
     numbered,
 )
-from pytest_autoweb.results.decision import LocatorAlgorithm, LocatorStatus
+from pytest_autoweb.results.attempt import LocatorAlgorithm, LocatorStatus
 
 USED_WITHIN = 2
 """The distance in pixels within which two lines give practically the same picture."""

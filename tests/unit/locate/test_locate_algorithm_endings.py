@@ -14,7 +14,7 @@ from pytest_autoweb.locate.questions import (
     Viewport,
 )
 from pytest_autoweb.locate.search import search
-from pytest_autoweb.results.decision import LocatorAlgorithm
+from pytest_autoweb.results.attempt import LocatorAlgorithm
 
 VIEWPORT = Viewport(1280, 720)
 BOTH: list[LocatorAlgorithm] = ["bayes", "seed"]

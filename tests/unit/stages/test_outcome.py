@@ -21,7 +21,7 @@ from pytest_autoweb.results import (
     Outcome,
     Usage,
 )
-from pytest_autoweb.results.steps import StepResult
+from pytest_autoweb.results.attempt import StepResult
 from pytest_autoweb.run.corrections import ArmAttempts, arm_run, correct, repairable, settle
 from pytest_autoweb.session.pytest_outcome import (
     CellFailed,

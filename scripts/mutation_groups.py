@@ -125,7 +125,7 @@ GROUPS: dict[str, Group] = {
         (
             "pytest_autoweb.session.pytest_outcome",
             "pytest_autoweb.run.corrections",
-            "pytest_autoweb.run.cell_checksums",
+            "pytest_autoweb.run.prepared_cell",
         ),
         (
             "tests/unit/calibrate/test_calibrate_policy.py",

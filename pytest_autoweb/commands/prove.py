@@ -209,7 +209,7 @@ def _tell(folder: Path, began: float, told: set[Path], *, judged: bool) -> None:
 def _what_ran(cell: dict[str, Any], folder: Path) -> str:
     """Return in words what a cell did: a control, or a change of the oracle."""
     from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE
-    from pytest_autoweb.run.mutants import read_mutants
+    from pytest_autoweb.run.prepared_cell import read_mutants
     from pytest_autoweb.verify.prove_cases import MUTANTS_FILE
 
     controls = {ORACLE: "the oracle", NOOP: "doing nothing"}

@@ -65,11 +65,23 @@ from pytest_autoweb.results import (
     PlannedCell,
     total_usage,
 )
-from pytest_autoweb.run.cell_checksums import agent_of, checksums_of
-from pytest_autoweb.run.corrections import ArmAttempts, arm_run, correct, repairable, settle
-from pytest_autoweb.run.lent_traffic import told_traffic, traffic_of
-from pytest_autoweb.run.lost_browser import made_again_if_lost, with_loss
-from pytest_autoweb.run.prepared_cell import Cell, CellResources
+from pytest_autoweb.run.corrections import (
+    ArmAttempts,
+    arm_run,
+    correct,
+    made_again_if_lost,
+    repairable,
+    settle,
+    with_loss,
+)
+from pytest_autoweb.run.prepared_cell import (
+    Cell,
+    CellResources,
+    agent_of,
+    checksums_of,
+    told_traffic,
+    traffic_of,
+)
 from pytest_autoweb.runs.saving import json_text, mark_started, save_cell, write_text_atomic
 from pytest_autoweb.sandbox.engine import (
     Finder,

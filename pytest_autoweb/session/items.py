@@ -21,9 +21,8 @@ from pytest_autoweb.extras import extra_of_store, require_extras
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
-from pytest_autoweb.run.mutants import Mutant
 from pytest_autoweb.run.pipeline import broken_cell, planned_cell, run_cell, skipped_cell
-from pytest_autoweb.run.prepared_cell import Cell, CellResources
+from pytest_autoweb.run.prepared_cell import Cell, CellResources, Mutant
 from pytest_autoweb.runs.saving import cell_folder, mark_started, unmark_started
 from pytest_autoweb.session.browser_life import (
     close_contexts,

@@ -38,8 +38,7 @@ from pytest_autoweb.llm.gateway import (
 from pytest_autoweb.llm.model_spec import ModelSpec, describe_model, load_project_specs
 from pytest_autoweb.report.summary import named_agents
 from pytest_autoweb.results import ModelDescription, OutsideAgent
-from pytest_autoweb.run.mutants import read_mutants
-from pytest_autoweb.run.prepared_cell import CellResources
+from pytest_autoweb.run.prepared_cell import CellResources, read_mutants
 from pytest_autoweb.runs.saving import fresh_run_folder
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
 from pytest_autoweb.session.flights import how_many

@@ -22,7 +22,7 @@ from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.evidence.wire import REDACTED, WireEntry, read_har
 from pytest_autoweb.report.wording import count_of, one_line
 from pytest_autoweb.results import CellResult, Record
-from pytest_autoweb.run.mutants import Mutant, Mutants, MutantsFile, parts_of
+from pytest_autoweb.run.prepared_cell import Mutant, Mutants, MutantsFile, parts_of
 from pytest_autoweb.runs.run_folder import RecordedRun, read_run
 from pytest_autoweb.runs.saving import write_text_atomic
 from pytest_autoweb.values.url_globs import UrlGlob

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pytest_autoweb.report.html_report import Panel
     from pytest_autoweb.report.json_report import PanelContent, Report
     from pytest_autoweb.results import CellResult, Failure, Usage
-    from pytest_autoweb.runs.loaded_run import Run, load_run
-    from pytest_autoweb.runs.side_files import GateResult
+    from pytest_autoweb.runs.run_folder import GateResult
+    from pytest_autoweb.runs.saved_runs import Run, load_run
     from pytest_autoweb.sandbox.engine import Limits, SandboxBorder, StepEngine, StepOutcome
     from pytest_autoweb.session.fixtures import Autoweb
     from pytest_autoweb.strategies import Strategy
@@ -82,7 +82,7 @@ _HOMES = {
     "Failure": "pytest_autoweb.results",
     "Gate": "pytest_autoweb.gates.gate_decision",
     "GateContext": "pytest_autoweb.gates.gate_decision",
-    "GateResult": "pytest_autoweb.runs.side_files",
+    "GateResult": "pytest_autoweb.runs.run_folder",
     "Limits": "pytest_autoweb.sandbox.engine",
     "Message": "pytest_autoweb.llm.client",
     "ModelError": "pytest_autoweb.errors",
@@ -94,7 +94,7 @@ _HOMES = {
     "Reply": "pytest_autoweb.llm.client",
     "Report": "pytest_autoweb.report.json_report",
     "Request": "pytest_autoweb.llm.client",
-    "Run": "pytest_autoweb.runs.loaded_run",
+    "Run": "pytest_autoweb.runs.saved_runs",
     "ShownPage": "pytest_autoweb.page.capture",
     "Sight": "pytest_autoweb.locate.locator",
     "StepEngine": "pytest_autoweb.sandbox.engine",
@@ -102,7 +102,7 @@ _HOMES = {
     "Strategy": "pytest_autoweb.strategies",
     "Usage": "pytest_autoweb.results",
     "VisionModel": "pytest_autoweb.locate.interview",
-    "load_run": "pytest_autoweb.runs.loaded_run",
+    "load_run": "pytest_autoweb.runs.saved_runs",
     "mark_page": "pytest_autoweb.marks.marking",
 }
 """The module that each public name is imported from."""

@@ -35,8 +35,7 @@ from pytest_autoweb import __version__
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.llm.gateway import GatewayAddress, write_address
 from pytest_autoweb.redaction import without_secrets
-from pytest_autoweb.runs.blob import files_below, suspicion
-from pytest_autoweb.runs.saving import CELL_FILE, STARTED_FILE
+from pytest_autoweb.runs.saving import CELL_FILE, STARTED_FILE, files_below, suspicion
 
 PART_BYTES = 1024 * 1024
 """The most bytes of a file in one frame."""

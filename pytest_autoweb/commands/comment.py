@@ -66,9 +66,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_autoweb.gates.gate_decision import rows_of
     from pytest_autoweb.report.json_report import load_any
     from pytest_autoweb.report.markdown import comment_body
-    from pytest_autoweb.runs.run_folder import read_run, refuse_other_folders
+    from pytest_autoweb.runs.run_folder import read_run, read_side_files, refuse_other_folders
     from pytest_autoweb.runs.saving import write_text_atomic
-    from pytest_autoweb.runs.side_files import read_side_files
 
     refuse_other_folders(args.folder)
     rows = rows_of(read_run(args.folder))

@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         AutowebError: the run, the cell or a case file cannot be used, or a file exists.
     """
     from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.runs.loaded_run import load_run
+    from pytest_autoweb.runs.saved_runs import load_run
 
     whole_run = (Path(args.what) / "cells").is_dir()
     run = load_run(Path(args.what) if whole_run else args.folder)

@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: the run, or a single cell in it, cannot be found.
     """
-    from pytest_autoweb.runs.loaded_run import load_run
+    from pytest_autoweb.runs.saved_runs import load_run
 
     saved = load_run(args.folder)
     cell = find_cell(saved.cells, args.cell, args.folder)

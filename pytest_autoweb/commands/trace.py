@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: the run, a single cell in it, or the trace of this number cannot be found.
     """
     from pytest_autoweb.report.wording import one_line
-    from pytest_autoweb.runs.loaded_run import load_run
+    from pytest_autoweb.runs.saved_runs import load_run
 
     cell = find_cell(load_run(args.folder).cells, args.cell, args.folder)
     traces = [kept for kept in cell.recordings if kept.file.endswith(".zip")]

@@ -22,10 +22,15 @@ from pytest_autoweb.errors import RunNotFound, SettingsError, near_miss
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.json_report import load_any
 from pytest_autoweb.report.wording import one_line
-from pytest_autoweb.runs.run_folder import RecordedRun
+from pytest_autoweb.runs.run_folder import (
+    BASELINE_FILE,
+    GATES_FILE,
+    HISTORY_FILE,
+    GateResult,
+    RecordedRun,
+)
+from pytest_autoweb.runs.saved_runs import save_run, saved_rows
 from pytest_autoweb.runs.saving import json_text, write_text_atomic
-from pytest_autoweb.runs.side_files import BASELINE_FILE, GATES_FILE, HISTORY_FILE, GateResult
-from pytest_autoweb.runs.storage import save_run, saved_rows
 from pytest_autoweb.settings import Settings
 from pytest_autoweb.specs import Documented
 from pytest_autoweb.variants import Variants

@@ -24,7 +24,7 @@ from pytest_autoweb.gates.gate_decision import (
     empty_group_warning,
 )
 from pytest_autoweb.report.wording import rate
-from pytest_autoweb.runs.side_files import GateResult
+from pytest_autoweb.runs.run_folder import GateResult
 
 _PASSED = GOOD["after_repair"]
 _LISTED = 20

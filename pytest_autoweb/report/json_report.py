@@ -31,9 +31,14 @@ from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.report.summary import ReportedAgent, Summary, agents_of, summarise
 from pytest_autoweb.results import CaptureModeName, CellResult, ModelDescription, Record, RunInfo
-from pytest_autoweb.runs.run_folder import RecordedRun
-from pytest_autoweb.runs.side_files import NO_SIDE_FILES, GateResult, Rejudging, SideFiles
-from pytest_autoweb.runs.storage import load_run
+from pytest_autoweb.runs.run_folder import (
+    NO_SIDE_FILES,
+    GateResult,
+    RecordedRun,
+    Rejudging,
+    SideFiles,
+)
+from pytest_autoweb.runs.saved_runs import load_saved_rows
 
 SCHEMA_VERSION = 2
 
@@ -289,7 +294,7 @@ _REPORT_FORMAT = Report.model_fields["format"].default
 def load_any(
     spec: str, storage: Path, *, except_ts: str = "", notices: list[str] | None = None
 ) -> RunRows:
-    """Return the run that `spec` names, as `storage.load_run` does, or in a `report.json`.
+    """Return the run that `spec` names, as `load_saved_rows` does, or in a `report.json`.
 
     Args:
         spec: what the user wrote.
@@ -304,7 +309,7 @@ def load_any(
     path = Path(spec)
     if path.is_file() and _is_report(path):
         return _rows_of_report(path)
-    return load_run(spec, storage, except_ts=except_ts, notices=notices)
+    return load_saved_rows(spec, storage, except_ts=except_ts, notices=notices)
 
 
 def _is_report(path: Path) -> bool:

@@ -30,7 +30,7 @@ from pytest_autoweb.report.wording import (
     with_baseline,
 )
 from pytest_autoweb.results import CellResult
-from pytest_autoweb.runs.side_files import GateResult
+from pytest_autoweb.runs.run_folder import GateResult
 
 _SPECIAL = re.compile(r"[\\`*_\[\]|~]")
 _MATRIX_ROWS = 60

@@ -271,7 +271,7 @@ class RunController:
     def _finish(self, run: RunSession, session: pytest.Session) -> None:
         from pytest_autoweb.report.html_report import read_for_report
         from pytest_autoweb.report.write import write_report
-        from pytest_autoweb.runs.blob import pack
+        from pytest_autoweb.runs.saving import pack
 
         save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
         # Read once for all that follows: ten thousand cells take seconds.

@@ -21,7 +21,7 @@ from pytest_autoweb.llm.prompts import load_prompt
 from pytest_autoweb.page.outline import estimate_tokens
 from pytest_autoweb.report.wording import columns, count_of, money, one_line
 from pytest_autoweb.run.prepared_cell import Cell
-from pytest_autoweb.runs.storage import saved_rows
+from pytest_autoweb.runs.saved_runs import saved_rows
 from pytest_autoweb.session.items import SESSION, CellItem
 from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import RunSession

@@ -19,7 +19,7 @@ from pytest_autoweb.gates.gate_decision import (
     read_limits,
     verdict_of,
 )
-from pytest_autoweb.runs.side_files import GateResult
+from pytest_autoweb.runs.run_folder import GateResult
 
 NAMES = [f"case{i}" for i in range(12)]
 GOOD = dict.fromkeys(NAMES, "P")

@@ -23,9 +23,8 @@ from pytest_autoweb.gates.gate_decision import (
     rows_of,
 )
 from pytest_autoweb.results import CellResult, Outcome
-from pytest_autoweb.runs.run_folder import RecordedRun
-from pytest_autoweb.runs.side_files import GateResult
-from pytest_autoweb.runs.storage import save_run
+from pytest_autoweb.runs.run_folder import GateResult, RecordedRun
+from pytest_autoweb.runs.saved_runs import save_run
 
 STRICT = GatePolicy(min_pass_rate=100)
 

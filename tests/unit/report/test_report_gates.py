@@ -24,7 +24,7 @@ from pytest_autoweb.gates.gate_decision import (
     read_limits,
     verdict_of,
 )
-from pytest_autoweb.runs.side_files import GateResult
+from pytest_autoweb.runs.run_folder import GateResult
 
 MODEL = "m"
 

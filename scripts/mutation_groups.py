@@ -102,7 +102,7 @@ GROUPS: dict[str, Group] = {
     ),
     "facade": Group(
         (
-            "pytest_autoweb.sandbox.call_arguments",
+            "pytest_autoweb.sandbox.call_rules",
             "pytest_autoweb.sandbox.facade",
         ),
         (

@@ -24,7 +24,7 @@ from pytest_autoweb.errors import SandboxError
 from pytest_autoweb.options import SandboxLevel
 from pytest_autoweb.report.summary import NOT_HELD, named_agents
 from pytest_autoweb.run.prepared_cell import describe_traffic
-from pytest_autoweb.sandbox.worker_pool import workers_of
+from pytest_autoweb.sandbox.worker_process import workers_of
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.settings import Settings
 

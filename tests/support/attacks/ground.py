@@ -22,7 +22,7 @@ from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.redaction import Redactor
 from pytest_autoweb.sandbox.engine import Level, Limits, SandboxBorder, StepOutcome, scripts_allowed
 from pytest_autoweb.sandbox.host import WorkerEngine
-from pytest_autoweb.sandbox.worker_pool import workers_of
+from pytest_autoweb.sandbox.worker_process import workers_of
 
 SECRET = "hunter2/hunter2&more"
 CANARIES = ("CANARY-IN-A-FILE", "CANARY-IN-THE-ENVIRONMENT", "CANARY-IN-A-COOKIE")

@@ -1,4 +1,7 @@
-"""Rules for the arguments of single calls: URLs, file names, uploads, secrets, numbers."""
+"""Rules for single calls: their arguments (URLs, files, uploads, secrets, numbers), their results.
+
+Results of scripts and readings are measured inside the page before they leave it.
+"""
 
 import json
 import math
@@ -9,13 +12,25 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from playwright.sync_api import Error
+from playwright.sync_api import APIResponse, Error
 
-from pytest_autoweb.sandbox.call_translation import Bound
+from pytest_autoweb.egress.proxy import OWN_ANSWER
+from pytest_autoweb.egress.traffic_reader import REPLIES_BYTES, REPLY_BYTES
+from pytest_autoweb.sandbox import size_limits
+from pytest_autoweb.sandbox.call_frames import Bound
 from pytest_autoweb.sandbox.crossing_values import Refusal, redacted
 from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.size_limits import MAX_READ, check_picture
 from pytest_autoweb.values.url_globs import UrlGlob
+
+# Methods whose script is called with an element, or several, before its argument.
+_OF_ELEMENTS = frozenset({"evaluate_all", "eval_on_selector", "eval_on_selector_all"})
+_OF_SELECTORS = frozenset({"eval_on_selector", "eval_on_selector_all"})
+REPLY_LIMITS = (
+    f"a reply may have {REPLY_BYTES:,} bytes (half as many if it does not say its length), all"
+    f" replies of an attempt {REPLIES_BYTES:,}"
+)
+_NO_EXPRESSION, _NO_EVAL = "SyntaxError", "EvalError"
 
 # In base64 this still fits into one frame of the worker (`MAX_FROM_WORKER`).
 MAX_UPLOAD_BYTES = 2_000_000
@@ -43,6 +58,125 @@ _BARE_NAME = re.compile(r"[\w()+,=@ -][\w()+,=@. -]{0,120}")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 _WILDCARD = re.compile(r"\*+")
 _MIME = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
+
+
+def bounded_result(
+    kind: str, method: str, item: Any, args: list[Any], kwargs: dict[str, Any]
+) -> Any:
+    """Run a script of the code and return its result, if that is small enough to pass.
+
+    Raises:
+        Refusal: the result is too large.
+        Error: the script raised; the text is cut inside the page.
+    """
+    place = 1 if method in _OF_SELECTORS else 0
+    source = args[place] if len(args) > place else kwargs.get("expression")
+    if not isinstance(source, str):
+        raise TypeError(f"{method}() takes a script as text")
+    if len(source) > size_limits.MAX_SCRIPT:
+        most = f"at most {size_limits.MAX_SCRIPT:,} characters"
+        raise Refusal(size_limits.RULE, f"a script has {most}")
+    of_elements = method in _OF_ELEMENTS or kind == "Locator"
+    bounded = size_limits.bounded_script(source, of_elements=of_elements)
+    try:
+        told = getattr(item, method)(*_with_script(args, place, bounded), **_named(kwargs, bounded))
+    except Error as error:
+        # Errors of the script itself are caught in the page: it has statements, no expression.
+        if _NO_EXPRESSION not in str(error) or of_elements:
+            raise
+        return _statements(kind, method, item, args, kwargs)
+    return _told(kind, method, told)
+
+
+def _with_script(args: list[Any], place: int, script: str) -> list[Any]:
+    return [script if number == place else value for number, value in enumerate(args)]
+
+
+def _named(kwargs: dict[str, Any], script: str) -> dict[str, Any]:
+    return {**kwargs, "expression": script} if "expression" in kwargs else kwargs
+
+
+def _told(kind: str, method: str, told: Any) -> Any:
+    match told:
+        case ["value", value]:
+            return value
+        case ["value"]:
+            return None
+        case ["error", str() as text]:
+            raise Error(f"{kind}.{method}: {text}")
+    most = f"{size_limits.MAX_READ:,} characters and {size_limits.MAX_READ_ITEMS:,} values"
+    raise Refusal(size_limits.RULE, f"{method}() may return at most {most}")
+
+
+def _statements(kind: str, method: str, item: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Run a script of several statements, whose result is that of the last one."""
+    source = args[0] if args else kwargs["expression"]
+    # Called like this, `eval` runs in the global scope, which is where Playwright runs statements.
+    bounded = size_limits.bounded_script(f"(0, eval)({json.dumps(source)})", of_elements=False)
+    told = getattr(item, method)(*_with_script(args, 0, bounded), **_named(kwargs, bounded))
+    if told[0] == "error" and str(told[1]).startswith(_NO_EVAL):
+        # The page's content security policy forbids it, but does not bind Playwright.
+        return getattr(item, method)(*args, **kwargs)
+    return _told(kind, method, told)
+
+
+def whole_reply(response: APIResponse) -> APIResponse:
+    """Return the reply to a request without a page, if it is the server's and all of it is there.
+
+    Raises:
+        Error: the attempt's proxy answered in its place, or may have broken it off: a reply that
+            does not say its length ends wherever the connection does.
+    """
+    headers = response.headers
+    if OWN_ANSWER.lower() in headers:
+        raise Error(response.text().strip())
+    framed = "content-length" in headers or "transfer-encoding" in headers
+    if not framed and len(response.body()) > REPLY_BYTES // 2:
+        raise Error(REPLY_LIMITS)
+    return response
+
+
+def reads(kind: str, method: str) -> bool:
+    """Tell whether a method returns, or may quote, a text of the page's own length."""
+    return method == "screenshot" or bool(size_limits.script_of_reading(kind, method))
+
+
+def measure(bound: Bound, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """Refuse a reading or a picture that would be too large.
+
+    What cannot be measured is left to the call itself, which says why.
+    """
+    try:
+        if bound.method == "screenshot":
+            size_limits.check_picture(_sides(bound, kwargs))
+        else:
+            size_limits.check_read(bound.method, _length(bound, args, kwargs))
+    except Error:
+        return
+
+
+def _sides(bound: Bound, kwargs: dict[str, Any]) -> Any:
+    item = bound.receiver.object
+    if bound.receiver.kind == "Locator":
+        return item.evaluate_all(size_limits.FIRST_ELEMENT)
+    if kwargs.get("full_page"):
+        return item.evaluate(size_limits.WHOLE_PAGE)
+    clip = kwargs.get("clip")
+    return [clip.get("width"), clip.get("height")] if isinstance(clip, dict) else None
+
+
+def _length(bound: Bound, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    kind, method = bound.receiver.kind, bound.method
+    script = size_limits.script_of_reading(kind, method)
+    subject = bound.receiver.subject or bound.receiver.object
+    if not script.startswith("es =>"):
+        return subject.evaluate(script)
+    if kind in {"Page", "Frame"}:
+        selector = args[0] if args else kwargs.get("selector")
+        if not isinstance(selector, str):
+            return None
+        subject = subject.locator(selector)
+    return subject.evaluate_all(script)
 
 
 def allowed_url(url: object, current: str, border: SandboxBorder) -> str:

@@ -239,8 +239,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Send workers of xdist as many items as they can have in flight."""
     if not _is_on(config) or config.getvalue("dist") != "load":
         return None
+    from pytest_autoweb.session.flights import FlightScheduling
     from pytest_autoweb.session.items import SESSION
-    from pytest_autoweb.session.scheduling import FlightScheduling
 
     workers = len(config.getvalue("tx"))
     most = config.stash[SESSION].concurrency(workers)

@@ -27,7 +27,6 @@ from pytest_autoweb.runs.saving import (
     save_run_info,
 )
 from pytest_autoweb.sandbox.host import worker_engine
-from pytest_autoweb.session.cell_protocol import reruns_notice
 from pytest_autoweb.session.environment import Environment
 from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
 from pytest_autoweb.session.items import (
@@ -38,8 +37,8 @@ from pytest_autoweb.session.items import (
     open_cache,
     planned,
 )
-from pytest_autoweb.session.pause import refuse_with_others
-from pytest_autoweb.session.progress import Display, LastingStream
+from pytest_autoweb.session.other_plugins import reruns_notice
+from pytest_autoweb.session.progress import Display, LastingStream, refuse_with_others
 from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_of
 from pytest_autoweb.session.resuming import (
     EarlierRun,

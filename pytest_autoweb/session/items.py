@@ -31,7 +31,7 @@ from pytest_autoweb.session.browser_life import (
     open_living,
 )
 from pytest_autoweb.session.flights import FLIGHTS, Flights, OpenPage, processes_of
-from pytest_autoweb.session.pause import pause_of
+from pytest_autoweb.session.progress import pause_of
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import RunSession

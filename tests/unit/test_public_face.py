@@ -53,7 +53,7 @@ DOCSTRINGS = [
         "hookspecs.py",
         "checks/__init__.py",
         "stages.py",
-        "testing/faults.py",
+        "testing/scripted.py",
         "testing/scripted.py",
     )
 ]

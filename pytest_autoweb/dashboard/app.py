@@ -50,7 +50,7 @@ from pytest_autoweb.dashboard.rest_api import (
     trend_shape,
 )
 from pytest_autoweb.errors import AutowebError, SettingsError, StoreError
-from pytest_autoweb.store import call_queries, run_queries
+from pytest_autoweb.store import queries
 from pytest_autoweb.store.database import Store
 
 Scope = MutableMapping[str, Any]
@@ -279,9 +279,9 @@ def _add_overviews(routes: APIRouter, store: Store) -> None:
     def home(days: Days = 90) -> HTMLResponse:
         begin = since(days)
         with store.read() as connection:
-            points = [trend_shape(point) for point in run_queries.trends(connection, begin)]
-            arms = call_queries.arms(connection, begin)
-            runs = run_queries.runs(connection, limit=10)
+            points = [trend_shape(point) for point in queries.trends(connection, begin)]
+            arms = queries.arms(connection, begin)
+            runs = queries.runs(connection, limit=10)
         return page(
             "home.html.j2",
             "Overview",
@@ -298,7 +298,7 @@ def _add_overviews(routes: APIRouter, store: Store) -> None:
         offset = min(max(offset, 0), 1_000_000)
         with store.read() as connection:
             # One more than is shown tells whether there is a next page.
-            found = run_queries.runs(connection, limit=PAGE + 1, offset=offset)
+            found = queries.runs(connection, limit=PAGE + 1, offset=offset)
         shown = [run_shape(run) for run in found[:PAGE]]
         more = offset + PAGE if len(found) > PAGE else None
         return page("runs.html.j2", "Runs", runs=shown, more=more)
@@ -313,7 +313,7 @@ def _add_details(routes: APIRouter, store: Store) -> None:
     @routes.get("/runs/{run_id}/report")
     def report(run_id: Id) -> FileResponse:
         with store.read() as connection:
-            found = run_queries.run(connection, run_id)
+            found = queries.run(connection, run_id)
         path = rest_api.report_page(found) if found else None
         if path is None:
             raise HTTPException(404, "the report of this run is not on this machine")
@@ -328,7 +328,7 @@ def _add_details(routes: APIRouter, store: Store) -> None:
     @routes.get("/tools/{name}")
     def tool(name: str) -> HTMLResponse:
         with store.read() as connection:
-            found = call_queries.tool(connection, name)
+            found = queries.tool(connection, name)
         if found is None:
             raise HTTPException(404, "no record of such a tool")
         return page("tool.html.j2", name, tool=tool_shape(found))

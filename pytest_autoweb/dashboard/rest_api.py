@@ -19,9 +19,9 @@ from pytest_autoweb.analysis.statistics import Interval as Known
 from pytest_autoweb.correct.failure_types import classify
 from pytest_autoweb.correct.retry_rules import UNRECOVERABLE, recover
 from pytest_autoweb.specs import Documented
-from pytest_autoweb.store import call_queries, run_queries
+from pytest_autoweb.store import queries
 from pytest_autoweb.store.database import Store
-from pytest_autoweb.store.run_queries import RunSummary
+from pytest_autoweb.store.queries import RunSummary
 from pytest_autoweb.store.sync import identify
 from pytest_autoweb.store.table_rows import clean
 
@@ -307,7 +307,7 @@ def calibration_routes(store: Store) -> APIRouter:
     def tool_stats(name: Name) -> ToolStats:
         """Return the reliability of one tool over all days."""
         with store.read() as connection:
-            found = call_queries.tool(connection, name)
+            found = queries.tool(connection, name)
         if found is None:
             raise HTTPException(404, f"no record of a tool {name!r}")
         return tool_shape(found)
@@ -340,10 +340,10 @@ def analysis_of(asked: AnalyzeRequest) -> AnalyzeAnswer:
 def overview(store: Store, begin: dt.date) -> DashboardAnswer:
     """Return the numbers since a day, and the ranking of tools over all days."""
     with store.read() as connection:
-        total = call_queries.together(call_queries.days(connection, begin))
-        failures = call_queries.failure_counts(connection, begin)
-        tools = call_queries.ranking(connection)
-        causes = run_queries.causes(connection, begin)
+        total = queries.together(queries.days(connection, begin))
+        failures = queries.failure_counts(connection, begin)
+        tools = queries.ranking(connection)
+        causes = queries.causes(connection, begin)
     failed_cells = sum(one.cells for one in causes)
     return DashboardAnswer(
         since=begin,
@@ -378,7 +378,7 @@ def overview(store: Store, begin: dt.date) -> DashboardAnswer:
     )
 
 
-def tool_shape(tool: call_queries.Tool) -> ToolStats:
+def tool_shape(tool: queries.Tool) -> ToolStats:
     """Return a tool in the form of the REST API."""
     return ToolStats(
         tool_name=tool.name,
@@ -406,8 +406,8 @@ def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
     }
     with store.read() as connection:
         unknown = _unknown(connection, asked)
-        seen = call_queries.precedent(connection, asked.tool_name, parameters, asked.factory_id)
-        names = [tool.name for tool in call_queries.ranking(connection)]
+        seen = queries.precedent(connection, asked.tool_name, parameters, asked.factory_id)
+        names = [tool.name for tool in queries.ranking(connection)]
     known = asked.tool_name in names
     near = [] if known else difflib.get_close_matches(asked.tool_name, names, n=3)
     analysis = (
@@ -434,7 +434,7 @@ def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
 def _unknown(connection: Connection, asked: VerifyRequest) -> list[str]:
     """Return in sentences what the records cannot say about a request."""
     told = []
-    if asked.factory_id and run_queries.run(connection, clean(asked.factory_id)) is None:
+    if asked.factory_id and queries.run(connection, clean(asked.factory_id)) is None:
         told.append(
             f"The store has no run {asked.factory_id!r}, so nothing is known about calls in it."
         )
@@ -449,7 +449,7 @@ def _unknown(connection: Connection, asked: VerifyRequest) -> list[str]:
 
 
 def _suggestion(
-    seen: call_queries.Precedent, near: list[str], analysis: AnalyzeAnswer | None, *, sure: bool
+    seen: queries.Precedent, near: list[str], analysis: AnalyzeAnswer | None, *, sure: bool
 ) -> str:
     if near:
         return f"No such tool was ever called; did you mean {near[0]}?"
@@ -511,7 +511,7 @@ def run_routes(store: Store) -> APIRouter:
     ) -> list[RunShape]:
         """Return runs, newest first."""
         with store.read() as connection:
-            found = run_queries.runs(connection, limit=limit, offset=offset, model=clean(model))
+            found = queries.runs(connection, limit=limit, offset=offset, model=clean(model))
         return [run_shape(run) for run in found]
 
     @routes.get("/runs/{run_id}", responses=MISSING)
@@ -528,7 +528,7 @@ def run_routes(store: Store) -> APIRouter:
     def trends(days: Days = 90) -> list[TrendPointShape]:
         """Return the pass rate and cost of every model in every run, oldest first."""
         with store.read() as connection:
-            return [trend_shape(point) for point in run_queries.trends(connection, since(days))]
+            return [trend_shape(point) for point in queries.trends(connection, since(days))]
 
     return routes
 
@@ -540,8 +540,8 @@ def run_detail(store: Store, run_id: str) -> RunDetail:
         HTTPException: with status 404, if there is no such run.
     """
     with store.read() as connection:
-        found = run_queries.run(connection, run_id)
-        cells = run_queries.cells(connection, run_id)
+        found = queries.run(connection, run_id)
+        cells = queries.cells(connection, run_id)
     if found is None:
         raise HTTPException(404, f"no run {run_id}")
     return RunDetail(run=run_shape(found), cells=[cell_shape(row) for row in cells])
@@ -554,8 +554,8 @@ def cell_detail(store: Store, cell_id: str) -> CellDetail:
         HTTPException: with status 404, if there is no such cell.
     """
     with store.read() as connection:
-        row = run_queries.cell(connection, cell_id)
-        run = run_queries.run(connection, row["run_id"]) if row else None
+        row = queries.cell(connection, cell_id)
+        run = queries.run(connection, row["run_id"]) if row else None
     if row is None or run is None:
         raise HTTPException(404, f"no cell {cell_id}")
     report = run_shape(run).report
@@ -567,19 +567,19 @@ def cell_detail(store: Store, cell_id: str) -> CellDetail:
     )
 
 
-def run_shape(run: run_queries.RunSummary) -> RunShape:
+def run_shape(run: queries.RunSummary) -> RunShape:
     """Return a run in the form of the REST API, which leaves out its folder."""
     facts = run.model_dump(exclude={"folder", "models"})
     report = f"/runs/{run.id}/report" if report_page(run) else None
     return RunShape(**facts, models=list(run.models), report=report)
 
 
-def cell_shape(row: run_queries.Row) -> CellShape:
+def cell_shape(row: queries.Row) -> CellShape:
     """Return a cell in the form of the REST API."""
     return CellShape(**{name: row[name] for name in CellShape.model_fields})
 
 
-def trend_shape(point: run_queries.ModelInRun) -> TrendPointShape:
+def trend_shape(point: queries.ModelInRun) -> TrendPointShape:
     """Return a point of a trend in the form of the REST API."""
     rate = point.first_attempt.all_trials
     return TrendPointShape(

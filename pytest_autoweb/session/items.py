@@ -463,7 +463,7 @@ def open_cache(url: str, rootdir: Path) -> "Cache":
     if url.startswith(SCHEMES):
         return open_redis_cache(url)
     require_extras(extra_of_store(url))
-    from pytest_autoweb.store.caches import open_store_cache
+    from pytest_autoweb.store.session_hooks import open_store_cache
 
     return open_store_cache(url, base=rootdir)
 

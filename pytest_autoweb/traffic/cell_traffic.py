@@ -23,13 +23,14 @@ from pytest_autoweb.egress.traffic_reader import (
 )
 from pytest_autoweb.errors import TrafficError
 from pytest_autoweb.extras import missing_extras
-from pytest_autoweb.traffic.masks import TrafficMasks, is_text
 from pytest_autoweb.traffic.traffic_file import (
     PARTS,
     RecordedExchange,
     Take,
+    TrafficMasks,
     TrafficRecording,
     add_take,
+    is_text,
     read_traffic,
     without_body,
 )

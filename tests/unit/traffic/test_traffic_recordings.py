@@ -29,10 +29,10 @@ from pytest_autoweb.traffic.cell_traffic import (
     TrafficFile,
     traffic_path,
 )
-from pytest_autoweb.traffic.masks import TrafficMasks
 from pytest_autoweb.traffic.traffic_file import (
     RecordedExchange,
     Take,
+    TrafficMasks,
     TrafficRecording,
     add_take,
     read_traffic,

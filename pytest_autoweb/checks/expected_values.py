@@ -20,9 +20,8 @@ from pytest_autoweb.values.compare_values import (
     describe_meanings,
     same,
 )
-from pytest_autoweb.values.money import is_currency
 from pytest_autoweb.values.normal_forms import normal_url, normalise
-from pytest_autoweb.values.number_words import UnknownLocale, locale_of
+from pytest_autoweb.values.quantities import UnknownLocale, is_currency, locale_of
 
 TypeName = Literal["text", "number", "money", "date", "datetime", "duration", "url"]
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from pytest_autoweb.results.attempt import MatchedText, Verdict
 from pytest_autoweb.values.dates import date_readings
-from pytest_autoweb.values.number_words import number_readings
+from pytest_autoweb.values.quantities import number_readings
 
 MAX_CHARS = 400
 """Limit on the characters compared; of longer texts the beginnings count."""

@@ -28,7 +28,7 @@ from pytest_autoweb.redaction import SECRET
 from pytest_autoweb.results import Failure
 from pytest_autoweb.specs import FieldError, Spec, fitting
 from pytest_autoweb.values.normal_forms import ascii_host
-from pytest_autoweb.values.number_words import UnknownLocale, locale_of
+from pytest_autoweb.values.quantities import UnknownLocale, locale_of
 
 _SETUP_MS = 15_000.0
 _MAX_SIDE = 8_192

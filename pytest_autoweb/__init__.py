@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_autoweb.cases.case import Case
-    from pytest_autoweb.correction_arms import CorrectionArm
     from pytest_autoweb.errors import AutowebError, ModelError
     from pytest_autoweb.gates.gate_decision import Gate, GateContext
     from pytest_autoweb.llm.client import Client, Message, Reply, Request
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.runs.saved_runs import Run, load_run
     from pytest_autoweb.sandbox.engine import Limits, SandboxBorder, StepEngine, StepOutcome
     from pytest_autoweb.session.fixtures import Autoweb
-    from pytest_autoweb.strategies import Strategy
+    from pytest_autoweb.strategies import CorrectionArm, Strategy
 
 __version__ = "0.2.0"
 
@@ -78,7 +77,7 @@ _HOMES = {
     "Case": "pytest_autoweb.cases.case",
     "CellResult": "pytest_autoweb.results",
     "Client": "pytest_autoweb.llm.client",
-    "CorrectionArm": "pytest_autoweb.correction_arms",
+    "CorrectionArm": "pytest_autoweb.strategies",
     "Failure": "pytest_autoweb.results",
     "Gate": "pytest_autoweb.gates.gate_decision",
     "GateContext": "pytest_autoweb.gates.gate_decision",

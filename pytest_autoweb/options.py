@@ -37,7 +37,7 @@ def captures(text: str) -> tuple[str, ...]:
 
 def arms(text: str) -> tuple[str, ...]:
     """Return the ways to correct that are named; the first one decides."""
-    known = variants_of("pytest_autoweb.correction_arms", "ARMS")
+    known = variants_of("pytest_autoweb.strategies", "ARMS")
     given = tuple(known.pick(name).name for name in comma_list(text))
     if not given:
         raise ValueError(f"names nothing; allowed: {listed(known)}")

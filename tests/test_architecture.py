@@ -33,7 +33,7 @@ ROWS = (
     {"choice", "cluster", "correct", "judge", "locate", "testing"},
     {"attempt", "store"},
     {"act", "codegen", "dashboard"},
-    {"agents", "collect", "correction_arms"},
+    {"agents", "collect"},
     {"strategies"},
     {"registration", "run", "stages"},
     {"export", "hookspecs", "record", "session", "verify"},

@@ -23,7 +23,7 @@ from pytest_autoweb.results.record import FailureType
 from pytest_autoweb.variants import variants_of
 
 # By name, because that module stands in a row above this one.
-_ARMS = ("pytest_autoweb.correction_arms", "ARMS")
+_ARMS = ("pytest_autoweb.strategies", "ARMS")
 
 BINS = 10
 """The number of bins of equal width, as in the papers; empty ones are not listed."""

@@ -32,7 +32,6 @@ from pytest_autoweb.correct.call_cache import MemoryCache, SeenCalls, with_reply
 from pytest_autoweb.correct.failure_types import cause_of
 from pytest_autoweb.correct.naming_model import AskedCell
 from pytest_autoweb.correct.retry_rules import Guidance, Rules, was_refused
-from pytest_autoweb.correction_arms import ARMS, CorrectionArm
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.egress.guarded_page import guarded_page
 from pytest_autoweb.egress.request_policy import SUPPRESSED, OriginPolicy, Suppression
@@ -91,7 +90,7 @@ from pytest_autoweb.sandbox.engine import (
     SentRequest,
     scripts_allowed,
 )
-from pytest_autoweb.strategies import stages_for, strategy_of
+from pytest_autoweb.strategies import ARMS, CorrectionArm, stages_for, strategy_of
 from pytest_autoweb.traffic.cell_traffic import CellTraffic
 
 

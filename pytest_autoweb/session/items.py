@@ -14,7 +14,6 @@ from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE, is_control
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
-from pytest_autoweb.correction_arms import ARMS
 from pytest_autoweb.egress.browser_watch import WATCH
 from pytest_autoweb.errors import CaseError, joined_errors
 from pytest_autoweb.extras import extra_of_store, require_extras
@@ -36,7 +35,7 @@ from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe
 from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.settings import Settings
-from pytest_autoweb.strategies import CODEGEN, strategy_of
+from pytest_autoweb.strategies import ARMS, CODEGEN, strategy_of
 from pytest_autoweb.variants import StrategyName
 
 # Late imports: a store or a cache is an extra, which few sessions have.

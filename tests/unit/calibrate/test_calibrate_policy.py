@@ -16,13 +16,6 @@ from pytest_autoweb.correct.retry_rules import (
     read_reflection,
     recover,
 )
-from pytest_autoweb.correction_arms import (
-    CONSTRAINED,
-    OFF,
-    PLAIN,
-    REFLEXION,
-    CorrectionArm,
-)
 from pytest_autoweb.results import (
     Attempt,
     CheckResult,
@@ -33,6 +26,13 @@ from pytest_autoweb.results import (
     ToolCall,
 )
 from pytest_autoweb.run.corrections import correct
+from pytest_autoweb.strategies import (
+    CONSTRAINED,
+    OFF,
+    PLAIN,
+    REFLEXION,
+    CorrectionArm,
+)
 
 RULES = Rules(max_retries=3, resettable=True)
 

@@ -9,7 +9,6 @@ import pytest
 
 from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.correct.retry_rules import Guidance, Rules
-from pytest_autoweb.correction_arms import OFF, PLAIN, CorrectionArm
 from pytest_autoweb.gates.gate_decision import CaseGroup, GatePolicy
 from pytest_autoweb.results import (
     Attempt,
@@ -33,6 +32,7 @@ from pytest_autoweb.session.pytest_outcome import (
     policy_of,
 )
 from pytest_autoweb.settings import Settings
+from pytest_autoweb.strategies import OFF, PLAIN, CorrectionArm
 
 INFRASTRUCTURE = {"model", "navigation", "browser", "webserver", "internal", "killed", "agent"}
 INFRASTRUCTURE |= {"recording"}

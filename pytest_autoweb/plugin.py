@@ -68,7 +68,7 @@ def pytest_cmdline_main(config: pytest.Config) -> "int | None":
             return None
         if not is_on(config, os.environ):
             raise SettingsError("--autoweb-watch needs --autoweb-models, which is not set or empty")
-        from pytest_autoweb.extras import require_extras
+        from pytest_autoweb.installation import require_extras
 
         require_extras("watch")
     except SettingsError as error:
@@ -178,7 +178,7 @@ def _register_modes(config: pytest.Config, settings: "Settings") -> None:
 
 def _use_cluster(config: pytest.Config) -> None:
     from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.extras import require_extras
+    from pytest_autoweb.installation import require_extras
 
     try:
         require_extras("cluster")

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import OutsideAgent
 from pytest_autoweb.specs import COMMAND, AgentCommand

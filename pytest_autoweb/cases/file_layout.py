@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
-from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.cases.case import NAME_PATTERN, Case, Webserver
 from pytest_autoweb.cases.expressions import Expressions, syntax_error
 from pytest_autoweb.cases.source import CaseSource, sifted, texts
@@ -26,6 +25,7 @@ from pytest_autoweb.cases.validation import Document, keys, unknown_key
 from pytest_autoweb.checks.check_type import CHECKS
 from pytest_autoweb.checks.expected_values import AnswerSpec, Typed
 from pytest_autoweb.errors import nearest
+from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.variants import known_strategies
 

@@ -208,7 +208,7 @@ def _where_it_leads(page: "Page", entry: str, name: str) -> str:
 def _rendered(template: str, **values: Any) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    from pytest_autoweb.assets import asset_dir
+    from pytest_autoweb.installation import asset_dir
 
     environment = Environment(
         loader=FileSystemLoader(asset_dir("templates") / "init"),
@@ -282,7 +282,7 @@ def add_job(root: Path, name: str, folder: str) -> None:
 
 def add_skill(folder: Path) -> None:
     """Write the skill for coding agents below their folder of skills, unless it is there."""
-    from pytest_autoweb.assets import asset_dir
+    from pytest_autoweb.installation import asset_dir
 
     file = folder / _SKILL
     if file.exists():

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.extras import extra_of_store, require_extras
+from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.options import DEFAULT_STORE
 
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.

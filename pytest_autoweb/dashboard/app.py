@@ -31,7 +31,6 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from pytest_autoweb import __version__
 from pytest_autoweb.analysis.attempt_facts import arm_label
-from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.dashboard import rest_api
 from pytest_autoweb.dashboard.rest_api import (
     Days,
@@ -50,6 +49,7 @@ from pytest_autoweb.dashboard.rest_api import (
     trend_shape,
 )
 from pytest_autoweb.errors import AutowebError, SettingsError, StoreError
+from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.store import queries
 from pytest_autoweb.store.database import Store
 

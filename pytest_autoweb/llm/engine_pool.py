@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.extras import missing_extras
+from pytest_autoweb.installation import missing_extras
 from pytest_autoweb.llm.child_process import (
     StartFailed,
     answer_owner,

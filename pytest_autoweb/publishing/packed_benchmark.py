@@ -15,9 +15,9 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from pytest_autoweb.analysis.verdict_validity import control_rows
-from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.errors import SettingsError, WebServerError
+from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.judge.judging import graded
 from pytest_autoweb.publishing.benchmark_files import (
     MANIFEST_NAME,

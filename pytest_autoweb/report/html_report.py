@@ -27,8 +27,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from pydantic import ValidationError
 
 from pytest_autoweb.analysis.comparison import Comparison
-from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.errors import AutowebError
+from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.report.json_report import MAX_ROWS, PanelContent, Report, ReportedPanel
 from pytest_autoweb.results import Attempt, CellResult, Location
 from pytest_autoweb.runs.run_folder import RecordedRun, collector_paused, read_run, size_of_cells

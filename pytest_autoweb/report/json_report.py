@@ -27,8 +27,8 @@ from pytest_autoweb.analysis.comparison import (
 )
 from pytest_autoweb.analysis.past_runs import History
 from pytest_autoweb.analysis.verdict_validity import Agreement
-from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.report.summary import ReportedAgent, Summary, agents_of, summarise
 from pytest_autoweb.results import CaptureModeName, CellResult, ModelDescription, Record, RunInfo
 from pytest_autoweb.runs.run_folder import (

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
-from pytest_autoweb.extras import extra_of_store, require_extras
+from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import RunInfo

@@ -16,7 +16,7 @@ from pytest_autoweb.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
 from pytest_autoweb.egress.browser_watch import WATCH
 from pytest_autoweb.errors import CaseError, joined_errors
-from pytest_autoweb.extras import extra_of_store, require_extras
+from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell

@@ -22,7 +22,7 @@ from pytest_autoweb.egress.traffic_reader import (
     refusal,
 )
 from pytest_autoweb.errors import TrafficError
-from pytest_autoweb.extras import missing_extras
+from pytest_autoweb.installation import missing_extras
 from pytest_autoweb.traffic.traffic_file import (
     PARTS,
     RecordedExchange,

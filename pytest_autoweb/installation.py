@@ -1,9 +1,16 @@
-"""The optional packages: what each extra brings, and the sentence that says which to install."""
+"""What is installed of this package: its bundled files, and the packages of each extra.
+
+Prompts, skills and templates have their place in a wheel and in a checkout. Where the packages of
+an extra are missing, a sentence says which to install.
+"""
 
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
+from pathlib import Path
 
-from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.errors import AssetError, SettingsError
+
+_PACKAGE = Path(__file__).parent
 
 _STORE = ("sqlalchemy", "alembic")
 # Names for `import`, which may differ from the names of packages.
@@ -25,6 +32,23 @@ _PACKAGES = {
     "opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-otlp-proto-http",
 }
 """Packages whose name differs from that of their module."""
+
+
+def asset_dir(folder: str) -> Path:
+    """Return a folder of assets: in a wheel the package's, else the checkout's.
+
+    Args:
+        folder: `prompts`, `skills` or `templates`.
+
+    Raises:
+        AssetError: neither place has the folder.
+    """
+    if (packaged := _PACKAGE / folder).is_dir():
+        return packaged
+    checkout = _PACKAGE.parent / folder
+    if (_PACKAGE.parent / "pyproject.toml").is_file() and checkout.is_dir():
+        return checkout
+    raise AssetError(folder, looked_in=_PACKAGE)
 
 
 def missing_extras(extras: Iterable[str]) -> str | None:

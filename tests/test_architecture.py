@@ -29,7 +29,7 @@ ROWS = (
     {"evidence", "report"},
     {"checks", "gates", "traffic"},
     {"cases"},
-    {"llm", "webservers"},
+    {"llm"},
     {"choice", "cluster", "correct", "judge", "locate", "testing"},
     {"attempt", "store"},
     {"act", "codegen", "dashboard"},

@@ -108,7 +108,7 @@ def checked_url(url: str | None) -> str:
 def _server_of(webserver: dict[str, str], file: Path) -> Iterator[str]:
     """Start the case file's web server and provide its URL; "" if there is none to start."""
     from pytest_autoweb.cases.case import Webserver
-    from pytest_autoweb.webservers.launch import ServerPool, stop_all
+    from pytest_autoweb.session.webservers import ServerPool, stop_all
 
     if not webserver:
         yield ""

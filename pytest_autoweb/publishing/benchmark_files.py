@@ -25,7 +25,7 @@ from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.errors import SettingsError, WebServerError
 from pytest_autoweb.redaction import KeyMask
 from pytest_autoweb.results import Record
-from pytest_autoweb.webservers.launch import static_folder
+from pytest_autoweb.session.webservers import static_folder
 
 MANIFEST_NAME = "benchmark.json"
 SCHEMA_VERSION = 1

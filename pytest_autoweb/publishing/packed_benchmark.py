@@ -37,7 +37,7 @@ from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.runs.run_folder import RecordedRun
 from pytest_autoweb.runs.saving import json_text
-from pytest_autoweb.webservers.launch import static_folder
+from pytest_autoweb.session.webservers import static_folder
 
 INI_FILE = "pytest.ini"
 GUIDE_FILE = "BENCHMARK.md"

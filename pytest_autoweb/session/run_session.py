@@ -45,10 +45,10 @@ from pytest_autoweb.session.flights import how_many
 from pytest_autoweb.session.local_analysis import full_name
 from pytest_autoweb.session.progress import Progress
 from pytest_autoweb.session.shared_run import SharedRun
+from pytest_autoweb.session.webservers import ServerPool, stop_all
 from pytest_autoweb.settings import Settings
 from pytest_autoweb.specs import AgentCommand
 from pytest_autoweb.strategies import STRATEGIES
-from pytest_autoweb.webservers.launch import ServerPool, stop_all
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -27,8 +27,8 @@ from filelock import FileLock
 from pytest_autoweb import waiting
 from pytest_autoweb.cases.case import Reset, ServerHandle, Webserver
 from pytest_autoweb.errors import WebServerError
-from pytest_autoweb.webservers import supervisor
-from pytest_autoweb.webservers.supervisor import Config, is_supervised, start_mark
+from pytest_autoweb.session import webserver_process
+from pytest_autoweb.session.webserver_process import Config, is_supervised, start_mark
 
 _POLL_S = 0.1
 _ANSWER_S = 2.0
@@ -189,7 +189,7 @@ def _reserved_port(ports: Path) -> int:
     ports.mkdir(parents=True, exist_ok=True)
     while True:
         with socket.socket() as probe:
-            probe.bind((supervisor.HOST, 0))
+            probe.bind((webserver_process.HOST, 0))
             port = int(probe.getsockname()[1])
         try:
             (ports / str(port)).touch(exist_ok=False)
@@ -210,7 +210,7 @@ def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
     """Start the supervisor, which holds the folder's lock when this returns."""
     (folder / "config.json").write_text(json.dumps(config))
     # `-S` leaves out `site`, which makes up most of the time that Python takes to start.
-    command = [sys.executable, "-I", "-S", supervisor.__file__, str(folder)]
+    command = [sys.executable, "-I", "-S", webserver_process.__file__, str(folder)]
     with (folder / "server.log").open("ab") as log:
         run = partial(
             subprocess.run,
@@ -325,8 +325,8 @@ def _kill(folder: Path) -> None:
     if is_supervised(folder):
         os.kill(int(keeper), signal.SIGKILL)
     # The mark tells the server from a later process that was given the same id.
-    if supervisor.is_alive(int(server), mark[0] if mark else ""):
-        supervisor.kill_group(int(server), signal.SIGKILL)
+    if webserver_process.is_alive(int(server), mark[0] if mark else ""):
+        webserver_process.kill_group(int(server), signal.SIGKILL)
 
 
 class ServerPool:

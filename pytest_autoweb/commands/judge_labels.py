@@ -183,8 +183,7 @@ def _asked(
 ) -> "Iterator[tuple[Key, CheckResult]]":
     """Ask the judge about the labelled cells, with the evidence that the run kept."""
     from pytest_autoweb.runs.run_folder import read_run
-    from pytest_autoweb.verify.judges import asked_judges
-    from pytest_autoweb.verify.verify_run import Order, verify_run
+    from pytest_autoweb.verify.verify_run import Order, asked_judges, verify_run
 
     wanted = {key[1:3] for key, label in labels.items() if label.human is not None}
     with (

@@ -16,8 +16,7 @@ from pytest_autoweb.commands.json_output import add_json_argument, print_json
 
 if TYPE_CHECKING:
     from pytest_autoweb.values.url_globs import UrlGlob
-    from pytest_autoweb.verify.control_runs import Start
-    from pytest_autoweb.verify.prove_cases import CaseProof, ChangeResult
+    from pytest_autoweb.verify.prove_cases import CaseProof, ChangeResult, Start
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 

@@ -407,7 +407,7 @@ def _run(
         AutowebError: pytest could not run it.
     """
     from pytest_autoweb.runs.run_folder import read_run
-    from pytest_autoweb.verify.control_runs import run_session
+    from pytest_autoweb.verify.prove_cases import run_session
 
     file = target.with_name(f".{target.stem}.recording.yaml")
     target.parent.mkdir(parents=True, exist_ok=True)

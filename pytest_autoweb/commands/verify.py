@@ -35,7 +35,7 @@ def run_controls(args: argparse.Namespace) -> int:
         AutowebError: a case file is missing, or pytest could not run them.
     """
     from pytest_autoweb.runs.run_folder import is_run_folder
-    from pytest_autoweb.verify.control_runs import control_files, control_lines, control_run
+    from pytest_autoweb.verify.prove_cases import control_files, control_lines, control_run
 
     rootdir = args.rootdir.resolve()
     if is_run_folder(args.folder):
@@ -126,8 +126,7 @@ def run(args: argparse.Namespace) -> int:
     if args.controls:
         return run_controls(args)
     from pytest_autoweb.runs.run_folder import read_run
-    from pytest_autoweb.verify.judges import asked_judges
-    from pytest_autoweb.verify.verify_run import Order, verification_lines, verify_run
+    from pytest_autoweb.verify.verify_run import Order, asked_judges, verification_lines, verify_run
 
     folder = args.folder.resolve()
     order = Order(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from pytest_autoweb.commands.entry_page import (
+from pytest_autoweb.commands.arguments import (
     add_entry_arguments,
     checked_url,
     path_below,

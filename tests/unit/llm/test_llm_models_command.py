@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_autoweb.commands import models
-from pytest_autoweb.commands.models import ProgressLine, add_parser, run
+from pytest_autoweb.commands.models import ProgressLine, add_models_parser, run_models
 from pytest_autoweb.llm import model_catalogues
 from pytest_autoweb.llm.model_catalogues import CATALOGUE
 
@@ -21,8 +21,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def autoweb(*arguments: str) -> int:
     parser = argparse.ArgumentParser(prog="autoweb")
-    add_parser(parser.add_subparsers())
-    return run(parser.parse_args(["models", *arguments]))
+    add_models_parser(parser.add_subparsers())
+    return run_models(parser.parse_args(["models", *arguments]))
 
 
 def test_list_names_every_model_and_how_to_get_it(capsys: pytest.CaptureFixture[str]) -> None:

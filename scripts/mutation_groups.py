@@ -41,9 +41,6 @@ GROUPS: dict[str, Group] = {
         (
             "pytest_autoweb.gates.gate_decision",
             "pytest_autoweb.gates.gate_rules",
-            "pytest_autoweb.gates.gate_decision",
-            "pytest_autoweb.gates.gate_decision",
-            "pytest_autoweb.gates.gate_rules",
         ),
         (
             "tests/unit/report/test_report_gates.py",
@@ -54,7 +51,6 @@ GROUPS: dict[str, Group] = {
     ),
     "matching": Group(
         (
-            "pytest_autoweb.choice.expected_text",
             "pytest_autoweb.choice.expected_text",
             "pytest_autoweb.choice.verify_choice",
         ),
@@ -72,9 +68,7 @@ GROUPS: dict[str, Group] = {
             "pytest_autoweb.checks.expected_values",
             "pytest_autoweb.checks.page_checks",
             "pytest_autoweb.checks.delegated_checks",
-            "pytest_autoweb.checks.answer_checks",
             "pytest_autoweb.checks.server_checks",
-            "pytest_autoweb.checks.answer_checks",
             "pytest_autoweb.checks.wire_checks",
             "pytest_autoweb.values.compare_values",
         ),

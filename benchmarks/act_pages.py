@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Page
 
 from pytest_autoweb.choice.disambiguate import distinguishing_texts, place
-from pytest_autoweb.choice.mark_listing import LISTED
-from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
+from pytest_autoweb.marks.marking import LISTED_FOR_MODELS, Mark, MarkedPage, mark_page
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -113,7 +112,7 @@ def tight(text: str) -> str:
 def shown_pages(page: Page, groups: Sequence[str]) -> Iterator[Shown]:
     """Yield every page, marked, with its elements read by other means than the marks are."""
     for group, name in all_pages(page, groups):
-        marked = mark_page(page, limit=LISTED)
+        marked = mark_page(page, limit=LISTED_FOR_MODELS)
         texts = tuple(str(_read(marked, mark.number, READ) or "") for mark in marked.marks)
         rows = tuple(tuple(_read(marked, mark.number, ROW) or ()) for mark in marked.marks)
         if len(marked.marks) > 1:

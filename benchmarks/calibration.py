@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_autoweb.analysis.correction_gain import corrections_of
+from pytest_autoweb.analysis.attempt_facts import corrections_of
 from pytest_autoweb.results import CellResult
 
 HERE = Path(__file__).parent / "faults"

@@ -26,7 +26,7 @@ from typing import Any, get_args
 
 from pytest_autoweb.analysis.statistics import wilson
 from pytest_autoweb.correct.failure_types import classify
-from pytest_autoweb.results.correction import Classification, FailureType
+from pytest_autoweb.results.record import Classification, FailureType
 
 MESSAGES = Path(__file__).parent / "messages"
 CORPORA = ("six_sources", "corpus", "languages")

@@ -15,9 +15,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 from pytest_autoweb.egress.chromium import launch_args
 from pytest_autoweb.evidence.dom_copy import copy_page
-from pytest_autoweb.evidence.downloads import DownloadRecord
-from pytest_autoweb.evidence.har import har_text
-from pytest_autoweb.evidence.wire import WireRecord
+from pytest_autoweb.evidence.page_evidence import DownloadRecord
+from pytest_autoweb.evidence.wire import WireRecord, har_text
 
 REQUESTS = 300
 ROUNDS = 7

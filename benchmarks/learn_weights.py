@@ -28,7 +28,7 @@ import numpy
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from pytest_autoweb.correct import failure_weights, failure_words
+from pytest_autoweb.correct import failure_families, failure_words
 
 sys.path.insert(0, str(Path(__file__).parent / "messages"))
 from catalogue_texts import LANGUAGES, filled, labelled, texts_of
@@ -103,7 +103,7 @@ def learn(rows: Rows) -> dict[str, Any]:
 def _parts(text: str) -> list[str]:
     chinese = bool(re.search("[\u4e00-\u9fff]", text))
     own = failure_words.of_mainland(text) if chinese else text
-    return sorted(failure_weights.parts_of(own, chinese))
+    return sorted(failure_families.parts_of(own, chinese))
 
 
 def main() -> None:
@@ -118,7 +118,7 @@ def main() -> None:
     lines = [f"{json.dumps(part, ensure_ascii=False)}: {json.dumps(own, separators=(',', ':'))}"
              for part, own in learnt["weights"].items()]  # fmt: skip
     head = "".join(f"{json.dumps(key)}: {json.dumps(learnt[key])},\n" for key in ("types", "bias"))
-    path = Path(failure_weights.__file__).with_suffix(".json")
+    path = Path(failure_families.__file__).with_suffix(".json")
     text = "{\n" + head + '"weights": {\n' + ",\n".join(lines) + "\n}\n}\n"
     path.write_text(text, encoding="utf-8")
 

@@ -27,8 +27,7 @@ from pytest_autoweb.redaction import Redactor
 from pytest_autoweb.sandbox.engine import Level, Limits, SandboxBorder
 from pytest_autoweb.sandbox.host import WorkerEngine
 from pytest_autoweb.sandbox.lint import lint_code
-from pytest_autoweb.sandbox.worker_pool import Workers
-from pytest_autoweb.sandbox.worker_process import WorkerProcess
+from pytest_autoweb.sandbox.worker_process import WorkerProcess, Workers
 
 FORM = """<!doctype html><title>Shop</title><h1>Shop</h1>
 <label>User <input id=user></label> <label>Comment <textarea></textarea></label>

@@ -6,10 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.simulated_vision import ModelNoise, Oracle
-from pytest_autoweb.locate.candidates import Candidate, Element, Rect, Viewport, gather
-from pytest_autoweb.locate.questions import Outcome, SearchLimits
+from pytest_autoweb.locate.questions import (
+    Candidate,
+    Element,
+    Outcome,
+    Rect,
+    SearchLimits,
+    Viewport,
+    gather,
+)
 from pytest_autoweb.locate.search import search
-from pytest_autoweb.results.decision import LocatorAlgorithm
+from pytest_autoweb.results.attempt import LocatorAlgorithm
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from pytest_autoweb import __version__
-from pytest_autoweb.cases.json_schema import case_json_schema
+from pytest_autoweb.cases.file_layout import case_json_schema
 from pytest_autoweb.cli import build_parser
 
 ROOT = Path(__file__).parent.parent

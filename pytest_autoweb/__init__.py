@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_autoweb.cases.case import Case
-    from pytest_autoweb.correction_arms import CorrectionArm
     from pytest_autoweb.errors import AutowebError, ModelError
-    from pytest_autoweb.gates.gate_context import Gate, GateContext
+    from pytest_autoweb.gates.gate_decision import Gate, GateContext
     from pytest_autoweb.llm.client import Client, Message, Reply, Request
     from pytest_autoweb.llm.model_spec import ModelSpec
     from pytest_autoweb.locate.interview import VisionModel
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
     from pytest_autoweb.marks.marking import mark_page
     from pytest_autoweb.page.capture import CaptureMode, NotPossible, ShownPage
     from pytest_autoweb.registration import Registry
+    from pytest_autoweb.report.html_report import Panel
     from pytest_autoweb.report.json_report import PanelContent, Report
-    from pytest_autoweb.report.panels import Panel
     from pytest_autoweb.results import CellResult, Failure, Usage
-    from pytest_autoweb.runs.loaded_run import Run, load_run
-    from pytest_autoweb.runs.side_files import GateResult
+    from pytest_autoweb.runs.run_folder import GateResult
+    from pytest_autoweb.runs.saved_runs import Run, load_run
     from pytest_autoweb.sandbox.engine import Limits, SandboxBorder, StepEngine, StepOutcome
     from pytest_autoweb.session.fixtures import Autoweb
-    from pytest_autoweb.strategies import Strategy
+    from pytest_autoweb.strategies import CorrectionArm, Strategy
 
 __version__ = "0.2.0"
 
@@ -78,23 +77,23 @@ _HOMES = {
     "Case": "pytest_autoweb.cases.case",
     "CellResult": "pytest_autoweb.results",
     "Client": "pytest_autoweb.llm.client",
-    "CorrectionArm": "pytest_autoweb.correction_arms",
+    "CorrectionArm": "pytest_autoweb.strategies",
     "Failure": "pytest_autoweb.results",
-    "Gate": "pytest_autoweb.gates.gate_context",
-    "GateContext": "pytest_autoweb.gates.gate_context",
-    "GateResult": "pytest_autoweb.runs.side_files",
+    "Gate": "pytest_autoweb.gates.gate_decision",
+    "GateContext": "pytest_autoweb.gates.gate_decision",
+    "GateResult": "pytest_autoweb.runs.run_folder",
     "Limits": "pytest_autoweb.sandbox.engine",
     "Message": "pytest_autoweb.llm.client",
     "ModelError": "pytest_autoweb.errors",
     "ModelSpec": "pytest_autoweb.llm.model_spec",
     "NotPossible": "pytest_autoweb.page.capture",
-    "Panel": "pytest_autoweb.report.panels",
+    "Panel": "pytest_autoweb.report.html_report",
     "PanelContent": "pytest_autoweb.report.json_report",
     "Registry": "pytest_autoweb.registration",
     "Reply": "pytest_autoweb.llm.client",
     "Report": "pytest_autoweb.report.json_report",
     "Request": "pytest_autoweb.llm.client",
-    "Run": "pytest_autoweb.runs.loaded_run",
+    "Run": "pytest_autoweb.runs.saved_runs",
     "ShownPage": "pytest_autoweb.page.capture",
     "Sight": "pytest_autoweb.locate.locator",
     "StepEngine": "pytest_autoweb.sandbox.engine",
@@ -102,7 +101,7 @@ _HOMES = {
     "Strategy": "pytest_autoweb.strategies",
     "Usage": "pytest_autoweb.results",
     "VisionModel": "pytest_autoweb.locate.interview",
-    "load_run": "pytest_autoweb.runs.loaded_run",
+    "load_run": "pytest_autoweb.runs.saved_runs",
     "mark_page": "pytest_autoweb.marks.marking",
 }
 """The module that each public name is imported from."""

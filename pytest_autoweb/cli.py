@@ -11,63 +11,49 @@ from typing import Any, NoReturn
 
 from pytest_autoweb import __version__
 from pytest_autoweb.commands import (
-    agents,
-    analyze,
-    comment,
-    compare,
-    dashboard,
-    explore_site,
+    ask_model,
+    ci,
     export,
-    export_benchmark,
-    gate,
-    heal,
     import_cases,
     init,
-    judge_labels,
-    locate,
-    merge_reports,
     models,
     prove,
     publish,
     record_case,
-    rerun,
-    schema,
-    show_prompts,
-    show_report,
+    saved_run,
     store,
-    trace,
     verify,
 )
-from pytest_autoweb.commands.json_output import kept_for_json
+from pytest_autoweb.commands.arguments import kept_for_json
 from pytest_autoweb.errors import AutowebError
 
 COMMANDS = (
-    init,
-    schema,
-    record_case,
-    import_cases,
-    export_benchmark,
-    prove,
-    explore_site,
-    show_report,
-    rerun,
-    trace,
-    export,
-    heal,
-    analyze,
-    merge_reports,
-    publish,
-    models,
-    agents,
-    show_prompts,
-    compare,
-    verify,
-    gate,
-    comment,
-    judge_labels,
-    locate,
-    store,
-    dashboard,
+    init.add_init_parser,
+    init.add_schema_parser,
+    record_case.add_parser,
+    import_cases.add_parser,
+    publish.add_export_benchmark_parser,
+    prove.add_prove_parser,
+    prove.add_explore_parser,
+    saved_run.add_show_report_parser,
+    saved_run.add_rerun_parser,
+    saved_run.add_trace_parser,
+    export.add_export_parser,
+    export.add_heal_parser,
+    ask_model.add_analyze_parser,
+    ci.add_merge_reports_parser,
+    publish.add_publish_parser,
+    models.add_models_parser,
+    models.add_agents_parser,
+    ask_model.add_prompts_parser,
+    ci.add_compare_parser,
+    verify.add_verify_parser,
+    ci.add_gate_parser,
+    ci.add_comment_parser,
+    verify.add_judge_labels_parser,
+    ask_model.add_locate_parser,
+    store.add_store_parser,
+    store.add_dashboard_parser,
 )
 
 EPILOG = """\
@@ -117,9 +103,9 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"pytest-autoweb {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.add_parser(commands)
+    commands: Any = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for add_parser in COMMANDS:
+        add_parser(commands)
     return parser
 
 

@@ -37,7 +37,7 @@ def captures(text: str) -> tuple[str, ...]:
 
 def arms(text: str) -> tuple[str, ...]:
     """Return the ways to correct that are named; the first one decides."""
-    known = variants_of("pytest_autoweb.correction_arms", "ARMS")
+    known = variants_of("pytest_autoweb.strategies", "ARMS")
     given = tuple(known.pick(name).name for name in comma_list(text))
     if not given:
         raise ValueError(f"names nothing; allowed: {listed(known)}")
@@ -110,7 +110,7 @@ def agents(text: str) -> tuple[str, ...]:
 def locator(text: str) -> str:
     """Return the name of an algorithm that finds elements by sight."""
     # Late, because the module imports pydantic.
-    from pytest_autoweb.results.decision import LocatorAlgorithm
+    from pytest_autoweb.results.attempt import LocatorAlgorithm
 
     return one_of(*get_args(LocatorAlgorithm))(text)
 

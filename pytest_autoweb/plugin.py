@@ -68,7 +68,7 @@ def pytest_cmdline_main(config: pytest.Config) -> "int | None":
             return None
         if not is_on(config, os.environ):
             raise SettingsError("--autoweb-watch needs --autoweb-models, which is not set or empty")
-        from pytest_autoweb.extras import require_extras
+        from pytest_autoweb.installation import require_extras
 
         require_extras("watch")
     except SettingsError as error:
@@ -178,7 +178,7 @@ def _register_modes(config: pytest.Config, settings: "Settings") -> None:
 
 def _use_cluster(config: pytest.Config) -> None:
     from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.extras import require_extras
+    from pytest_autoweb.installation import require_extras
 
     try:
         require_extras("cluster")
@@ -239,8 +239,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Send workers of xdist as many items as they can have in flight."""
     if not _is_on(config) or config.getvalue("dist") != "load":
         return None
+    from pytest_autoweb.session.flights import FlightScheduling
     from pytest_autoweb.session.items import SESSION
-    from pytest_autoweb.session.scheduling import FlightScheduling
 
     workers = len(config.getvalue("tx"))
     most = config.stash[SESSION].concurrency(workers)

@@ -18,13 +18,12 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_autoweb.checks.check_type import CHECKS, Check, refuse_bad_type
-from pytest_autoweb.correction_arms import ARMS, CorrectionArm
 from pytest_autoweb.errors import RegistrationError
-from pytest_autoweb.gates.gate_context import GATES, Gate
+from pytest_autoweb.gates.gate_decision import GATES, Gate
 from pytest_autoweb.page.capture import CAPTURE_MODES, CaptureMode
-from pytest_autoweb.report.panels import PANELS, Panel
+from pytest_autoweb.report.html_report import PANELS, Panel
 from pytest_autoweb.specs import AgentCommand
-from pytest_autoweb.strategies import STRATEGIES, Strategy, outside_agent
+from pytest_autoweb.strategies import ARMS, STRATEGIES, CorrectionArm, Strategy, outside_agent
 from pytest_autoweb.variants import Variant, Variants
 
 GROUP = "pytest_autoweb"

@@ -16,7 +16,7 @@ from pytest_autoweb.options import (
     StepFailurePolicy,
     first_value,
 )
-from pytest_autoweb.results.decision import LocatorAlgorithm
+from pytest_autoweb.results.attempt import LocatorAlgorithm
 from pytest_autoweb.variants import StrategyName, contestants
 
 if TYPE_CHECKING:

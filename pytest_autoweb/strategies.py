@@ -1,6 +1,8 @@
-"""Ways for a model to drive the browser: what a strategy is, the registry, the built-in ones.
+"""Ways for a model to drive the browser, and ways to try a failed attempt again.
 
-A strategy is a list of stages; those live in `attempt`, `codegen`, `act` and `collect`.
+For both: what one is, the registry, the built-in ones. A strategy is a list of stages; those live
+in `attempt`, `codegen`, `act` and `collect`. A correction arm changes the stages of a retry: those
+that write the second try live in `codegen`, the rules for retries in `correct`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -8,24 +10,101 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from pytest_autoweb.act.loop import act_on_page
-from pytest_autoweb.agents.adapters import ADAPTERS
-from pytest_autoweb.agents.agent_identity import Settings as AgentSettings
-from pytest_autoweb.agents.agent_identity import declared_in_case
+from pytest_autoweb.agents.adapters import ADAPTERS, declared_in_case
+from pytest_autoweb.agents.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside_agent import judge_what_is_left, run_outside_agent
 from pytest_autoweb.attempt.execute import run_steps
 from pytest_autoweb.attempt.first_and_last import judge_outcome, open_entry
 from pytest_autoweb.attempt.tools import NamedStage
-from pytest_autoweb.codegen.generate import lint_script, plan_as_task, plan_case, write_script
+from pytest_autoweb.codegen.generate import (
+    capture_pages,
+    lint_script,
+    plan_as_task,
+    plan_case,
+    write_script,
+)
 from pytest_autoweb.codegen.refs_turns import take_turns, write_lines_by_turns
-from pytest_autoweb.codegen.repair import repair_script
+from pytest_autoweb.codegen.repair import reflect, repair_script, write_again, write_constrained
 from pytest_autoweb.codegen.script_turns import write_by_turns
-from pytest_autoweb.codegen.show_pages import capture_pages
 from pytest_autoweb.collect.collect_list import collect_list
-from pytest_autoweb.correction_arms import ARMS, CorrectionArm
+from pytest_autoweb.correct.retry_rules import PROMPTS, Arm
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import Attempt, CorrectionArmName
 from pytest_autoweb.specs import COMMAND
 from pytest_autoweb.variants import AGENT_NAME, StrategyName, Variants
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectionArm(Arm):
+    """A way to try a failed attempt again, with what it changes in the stages of a retry."""
+
+    prompts: tuple[str, ...] = ()
+    """Files in `prompts/` that it uses besides those of the strategy. Runs are not comparable if
+    one of these differs."""
+    first_asks: tuple[NamedStage, ...] = ()
+    """Stages of a retry after the page was opened, before those of the strategy."""
+    writer: NamedStage | None = None
+    """The stage that replaces the strategy's stage `repair`, if it has one."""
+
+    def changed(self, stages: tuple[NamedStage, ...]) -> tuple[NamedStage, ...]:
+        """Return the stages of a retry, given those of the strategy."""
+        if self.writer is not None:
+            stages = tuple(self.writer if each.name == "repair" else each for each in stages)
+        return (*stages[:1], *self.first_asks, *stages[1:])
+
+
+ARMS: Variants[CorrectionArm] = Variants("correction arm", "pytest_autoweb.strategies")
+
+
+OFF = ARMS.add(
+    CorrectionArm(
+        name="off",
+        summary="the ordinary repair",
+        label="ordinary repair",
+        ordinary=True,
+        informed=False,
+        differs="stops when it writes the same script again",
+    )
+)
+
+
+PLAIN = ARMS.add(
+    CorrectionArm(
+        name="plain",
+        summary="told nothing: the control arm",
+        label="plain (control)",
+        informed=False,
+        control=True,
+        differs="runs the same script again if that is what the model writes",
+        writer=NamedStage("repair", write_again),
+    )
+)
+
+
+REFLEXION = ARMS.add(
+    CorrectionArm(
+        name="reflexion",
+        summary="told evidence and a reflection",
+        differs="asks the model once more per retry, and stops when the model gives up, has a "
+        "confidence below 0.3, or writes the same script again",
+        prompts=("reflect", *PROMPTS),
+        advised=True,
+        first_asks=(NamedStage("reflect", reflect),),
+    )
+)
+
+
+CONSTRAINED = ARMS.add(
+    CorrectionArm(
+        name="constrained",
+        summary="may only name elements that were found",
+        differs="refuses a script with other elements before it runs, which uses up the retry, "
+        "and stops when the same script is written again",
+        prompts=("repair_constrained",),
+        bans_failed_calls=True,
+        writer=NamedStage("repair", write_constrained),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

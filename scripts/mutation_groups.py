@@ -28,7 +28,7 @@ GROUPS: dict[str, Group] = {
         (
             "pytest_autoweb.analysis.pairing",
             "pytest_autoweb.analysis.comparison",
-            "pytest_autoweb.analysis.control_verdicts",
+            "pytest_autoweb.analysis.verdict_validity",
         ),
         (
             "tests/unit/report/test_report_comparison.py",
@@ -39,11 +39,8 @@ GROUPS: dict[str, Group] = {
     ),
     "gates": Group(
         (
-            "pytest_autoweb.gates.gate_context",
-            "pytest_autoweb.gates.rules.gate_changes",
             "pytest_autoweb.gates.gate_decision",
-            "pytest_autoweb.gates.gate_policy",
-            "pytest_autoweb.gates.rules.gate_rates",
+            "pytest_autoweb.gates.gate_rules",
         ),
         (
             "tests/unit/report/test_report_gates.py",
@@ -54,7 +51,6 @@ GROUPS: dict[str, Group] = {
     ),
     "matching": Group(
         (
-            "pytest_autoweb.choice.text_folding",
             "pytest_autoweb.choice.expected_text",
             "pytest_autoweb.choice.verify_choice",
         ),
@@ -69,12 +65,10 @@ GROUPS: dict[str, Group] = {
         (
             "pytest_autoweb.checks.answer_checks",
             "pytest_autoweb.judge.judging",
-            "pytest_autoweb.checks.value_matching",
+            "pytest_autoweb.checks.expected_values",
             "pytest_autoweb.checks.page_checks",
-            "pytest_autoweb.checks.python_checks",
-            "pytest_autoweb.checks.answer_checks",
+            "pytest_autoweb.checks.delegated_checks",
             "pytest_autoweb.checks.server_checks",
-            "pytest_autoweb.checks.url_matching",
             "pytest_autoweb.checks.wire_checks",
             "pytest_autoweb.values.compare_values",
         ),
@@ -102,7 +96,7 @@ GROUPS: dict[str, Group] = {
     ),
     "facade": Group(
         (
-            "pytest_autoweb.sandbox.call_arguments",
+            "pytest_autoweb.sandbox.call_rules",
             "pytest_autoweb.sandbox.facade",
         ),
         (
@@ -125,7 +119,7 @@ GROUPS: dict[str, Group] = {
         (
             "pytest_autoweb.session.pytest_outcome",
             "pytest_autoweb.run.corrections",
-            "pytest_autoweb.run.cell_checksums",
+            "pytest_autoweb.run.prepared_cell",
         ),
         (
             "tests/unit/calibrate/test_calibrate_policy.py",

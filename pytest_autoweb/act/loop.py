@@ -13,10 +13,9 @@ from playwright.sync_api import Dialog, Error
 from pytest_autoweb.act.actions import Action, Done, Extract, OnElement, Retry, SwitchTab
 from pytest_autoweb.act.decide import decide, wants_data
 from pytest_autoweb.act.memory import MAX_CIRCLES, MAX_FAILURES_IN_A_ROW, ActMemory
-from pytest_autoweb.act.observe import more_tabs, observe
+from pytest_autoweb.act.observe import Turn, View, more_tabs, observe
 from pytest_autoweb.act.resolve import refuse, resolve
-from pytest_autoweb.act.step_code import Details, code_by_sight, code_of, describe_action
-from pytest_autoweb.act.turn import Turn, View
+from pytest_autoweb.act.translate import Details, code_by_sight, code_of, describe_action
 from pytest_autoweb.attempt.execute import relative, run_block
 from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.choice.feedback import Feedback

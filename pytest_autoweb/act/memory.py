@@ -6,7 +6,7 @@ state of the page, so that pressing `Next` on page after page is not a circle.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Page
 
 from pytest_autoweb.act.actions import Action, FillForm, Steps
-from pytest_autoweb.act.decision_grammar import Banned
 from pytest_autoweb.choice.feedback import Feedback, Problem, often_mistaken
 from pytest_autoweb.marks.marking import Mark
 
@@ -30,6 +29,9 @@ WINDOW = 8
 THRESHOLD = 3
 MAX_SCROLLS = 5
 _TEXT_CHARS = 30
+
+Banned = Collection[tuple[str, int]]
+"""Pairs of an action and a mark that may not be decided on again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,10 @@ from dataclasses import replace
 from playwright.sync_api import Error
 
 from pytest_autoweb.act.actions import Action, ClickAt, Done, Drag, DragAt, OnElement
-from pytest_autoweb.act.computer_use import DRAWN, mark_at
-from pytest_autoweb.act.decide import decide
-from pytest_autoweb.act.decision_grammar import fits
+from pytest_autoweb.act.decide import decide, fits
 from pytest_autoweb.act.memory import ActMemory, Fingerprint
-from pytest_autoweb.act.observe import look_again
-from pytest_autoweb.act.step_code import describe_action, may_be_found_by_sight
-from pytest_autoweb.act.turn import Chosen, Situation, Turn, View
+from pytest_autoweb.act.observe import Chosen, Situation, Turn, View, look_again
+from pytest_autoweb.act.translate import DRAWN, describe_action, mark_at, may_be_found_by_sight
 from pytest_autoweb.choice.disambiguate import (
     NO_TEXT,
     combined,
@@ -22,7 +19,7 @@ from pytest_autoweb.choice.disambiguate import (
 )
 from pytest_autoweb.choice.feedback import Problem, confidence_limit
 from pytest_autoweb.choice.verify_choice import Choice, Resolution
-from pytest_autoweb.page.run_script import run_script
+from pytest_autoweb.page.frames import run_script
 
 _LOOK_MS = 3_000.0
 SIGHT_AFTER = 2

@@ -8,8 +8,7 @@ from itertools import combinations
 from math import ceil
 from typing import Literal
 
-from pytest_autoweb.analysis.cell_numbers import CaseKey
-from pytest_autoweb.analysis.control_verdicts import broken_controls, control_rows, is_control
+from pytest_autoweb.analysis.cell_numbers import CaseKey, CellSummary, RunRows
 from pytest_autoweb.analysis.pairing import (
     GOOD,
     QUESTION,
@@ -27,7 +26,6 @@ from pytest_autoweb.analysis.pairing import (
     side_of,
     times,
 )
-from pytest_autoweb.analysis.run_rows import CellSummary, RunRows
 from pytest_autoweb.analysis.statistics import (
     ALPHA,
     LEAST_DISCORDANT,
@@ -39,6 +37,7 @@ from pytest_autoweb.analysis.statistics import (
     mcnemar,
     sign_flip,
 )
+from pytest_autoweb.analysis.verdict_validity import broken_controls, control_rows, is_control
 from pytest_autoweb.results import Outcome, Record
 
 

@@ -13,8 +13,15 @@ from math import fsum
 from statistics import fmean
 from typing import Literal
 
-from pytest_autoweb.analysis.cell_numbers import CaseKey, Cost, PassRate, Rates, rate_of, rates_of
-from pytest_autoweb.analysis.run_rows import CellSummary
+from pytest_autoweb.analysis.cell_numbers import (
+    CaseKey,
+    CellSummary,
+    Cost,
+    PassRate,
+    Rates,
+    rate_of,
+    rates_of,
+)
 from pytest_autoweb.analysis.statistics import Interval, ratio_interval
 from pytest_autoweb.results import CaptureModeName, Outcome, Record
 

@@ -9,12 +9,18 @@ from datetime import datetime
 
 from pydantic import Field
 
-from pytest_autoweb.analysis.cell_numbers import CaseKey, Cost, Rates, rates_of
+from pytest_autoweb.analysis.cell_numbers import (
+    CaseKey,
+    CellSummary,
+    Cost,
+    Rates,
+    RunRows,
+    rates_of,
+)
 from pytest_autoweb.analysis.comparison import contestants
-from pytest_autoweb.analysis.control_verdicts import is_control
 from pytest_autoweb.analysis.pairing import GOOD, GRADED, cost_of
-from pytest_autoweb.analysis.run_rows import CellSummary, RunRows
 from pytest_autoweb.analysis.statistics import all_failures_late, percentile
+from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.results import CaptureModeName, Record
 
 LONGEST = 10

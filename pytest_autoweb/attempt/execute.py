@@ -11,16 +11,14 @@ from typing import NamedTuple
 
 from playwright.sync_api import Error
 
-from pytest_autoweb.analysis.control_verdicts import must_fail
-from pytest_autoweb.attempt.retry_notes import own_log
-from pytest_autoweb.attempt.tools import Tools, change
+from pytest_autoweb.analysis.verdict_validity import must_fail
+from pytest_autoweb.attempt.tools import Tools, change, own_log
 from pytest_autoweb.correct.failure_types import cause_of
 from pytest_autoweb.correct.page_critic import PageCritic, server_findings, writes_of
 from pytest_autoweb.egress.browser_watch import LOST_S, WATCH
-from pytest_autoweb.evidence.page_state import shot, take_scene
+from pytest_autoweb.evidence.page_evidence import shot, take_scene
 from pytest_autoweb.language import NO_CODE_FOR_STEP, Reason, StepProblem, step_failed
-from pytest_autoweb.llm.plan_syntax import heading_number
-from pytest_autoweb.llm.replies import fold_line
+from pytest_autoweb.llm.replies import fold_line, heading_number
 from pytest_autoweb.page.frames import ContextWrapper, best_context
 from pytest_autoweb.page.opening import page_look
 from pytest_autoweb.results import Attempt, Failure, Finding, Scene, StepResult, ToolCall

@@ -16,8 +16,8 @@ from pytest_autoweb.locate.interview import VisionModel
 from pytest_autoweb.locate.locator import LocatorResult, Memory, Sight
 from pytest_autoweb.marks.find_again import selectors
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
+from pytest_autoweb.page.frames import run_on_elements
 from pytest_autoweb.page.refs import plain_locator
-from pytest_autoweb.page.run_script import run_on_elements
 from pytest_autoweb.results import Attempt, ChosenMark, Location, LocatorStatus
 from pytest_autoweb.sandbox.allowed_members import FINDERS
 from pytest_autoweb.sandbox.engine import StepCallError

@@ -9,11 +9,10 @@ from typing import Any
 from pytest_autoweb.attempt.execute import relative, relative_scene, with_findings
 from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.checks.check_type import Check, Evidence
-from pytest_autoweb.checks.rubric_checks import JudgeCheck
+from pytest_autoweb.checks.delegated_checks import JudgeCheck
 from pytest_autoweb.evidence.dom_copy import copy_page
-from pytest_autoweb.evidence.downloads import downloads_text
-from pytest_autoweb.evidence.har import har_text
-from pytest_autoweb.evidence.page_state import shot, take_scene
+from pytest_autoweb.evidence.page_evidence import downloads_text, shot, take_scene
+from pytest_autoweb.evidence.wire import har_text
 from pytest_autoweb.judge.judging import judge_checks, score
 from pytest_autoweb.language import StepProblem
 from pytest_autoweb.page.opening import open_page, page_look

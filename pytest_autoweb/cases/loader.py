@@ -17,8 +17,7 @@ from pytest_autoweb.cases.case import (
 from pytest_autoweb.cases.file_layout import sources
 from pytest_autoweb.cases.source import MAIN, STAND_IN, CaseSource, names_of, stand_in
 from pytest_autoweb.cases.validation import Document, read_document
-from pytest_autoweb.checks.python_checks import PythonCheck
-from pytest_autoweb.checks.rubric_checks import JudgeCheck
+from pytest_autoweb.checks.delegated_checks import JudgeCheck, PythonCheck
 from pytest_autoweb.errors import CaseError, joined_errors
 from pytest_autoweb.specs import AgentCommand, FieldError, FieldErrors, FieldPath
 from pytest_autoweb.traffic.traffic_rules import TrafficRules

@@ -1,16 +1,301 @@
-"""Reads case files, and turns pydantic's errors into sentences about the user's own fields."""
+"""Reads case files, and turns pydantic's errors into sentences about the user's own fields.
 
+YAML and JSON are read with the line of every field, without their dangerous and surprising parts.
+"""
+
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, NoReturn, TypeVar, get_args
 
+import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from pytest_autoweb.cases.file_formats import MAX_BYTES, Unreadable, read_json, read_yaml
 from pytest_autoweb.errors import CaseError, joined_errors, near_miss
 from pytest_autoweb.specs import FieldError, FieldPath, pattern_sentence
+
+Lines = dict[FieldPath, int]
+"""The 1-based line of every key and list item."""
+
+ReadResult = tuple[Any, Lines]
+
+MAX_BYTES = 256 * 1024
+MAX_DEPTH = 20
+MAX_EVENTS = 20_000
+
+
+class Unreadable(Exception):
+    """Raised by a reader when a text is not the plain YAML or JSON that case files must be."""
+
+    def __init__(self, reason: str, line: int) -> None:
+        self.reason, self.line = reason, line
+        super().__init__(reason)
+
+
+def too_deep(line: int) -> Unreadable:
+    """Return the error for more nesting than a case file needs."""
+    return Unreadable(f"is nested deeper than {MAX_DEPTH} levels", line)
+
+
+def too_long(line: int) -> Unreadable:
+    """Return the error for more content than a case file needs."""
+    return Unreadable(f"holds more than {MAX_EVENTS} keys, values and brackets", line)
+
+
+def duplicate_key(key: str, line: int, first_line: int) -> Unreadable:
+    """Return the error for a key given twice in one mapping, which would lose one value."""
+    return Unreadable(f"duplicate key {key!r}; the first one is on line {first_line}", line)
+
+
+def finite(text: str, line: int) -> float:
+    """Read a decimal number, refusing one that does not fit a float."""
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise Unreadable(f"the number {text[:40]} is too large", line)
+    return number
+
+
+def whole(text: str, line: int, base: int = 10) -> int:
+    """Read a whole number, refusing one of unreasonable length."""
+    if len(text) > 100:
+        raise Unreadable(f"the number {text[:20]}... is too large", line)
+    return int(text, base)
+
+
+def encodable(text: str, line: int) -> str:
+    """Return the text; refuse it if an escape left half a character, which UTF-8 cannot hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise Unreadable("holds half of a surrogate pair", line) from error
+    return text
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
+
+
+def read_json(text: str) -> ReadResult:
+    """Read a JSON text, and return its data with the line of each field.
+
+    Raises:
+        Unreadable: the text is not JSON, or is larger than case files may be.
+    """
+    tokens = _tokens(text)
+    try:
+        # Whole numbers as text, because Python refuses those of thousands of digits without saying
+        # where they are; `whole` does.
+        json.loads(text, parse_constant=_no_constant, parse_int=str)
+    except json.JSONDecodeError as error:
+        raise Unreadable(f"is not valid JSON: {error.msg}", error.lineno) from error
+    except ValueError as error:
+        raise Unreadable(f"is not valid JSON: {error}", 1) from error
+    return _Walk(tokens).document()
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _tokens(text: str) -> list[tuple[str, int]]:
+    tokens: list[tuple[str, int]] = []
+    line, seen, depth = 1, 0, 0
+    for match in _TOKEN.finditer(text):
+        line += text.count("\n", seen, match.start())
+        seen = match.start()
+        token = match.group()
+        depth += (token in "[{") - (token in "]}")
+        if depth > MAX_DEPTH:
+            raise too_deep(line)
+        tokens.append((token, line))
+        # Commas and colons are tokens here but not events of a YAML parser.
+        if len(tokens) > 2 * MAX_EVENTS:
+            raise too_long(line)
+    return tokens
+
+
+class _Walk:
+    """Rebuilds the data from the tokens of a text that is known to be valid."""
+
+    def __init__(self, tokens: list[tuple[str, int]]) -> None:
+        self._tokens = iter(tokens)
+        self._lines: Lines = {}
+
+    def document(self) -> ReadResult:
+        token, line = next(self._tokens)
+        self._lines[()] = line
+        return self._value(token, line, ()), self._lines
+
+    def _value(self, token: str, line: int, at: FieldPath) -> Any:
+        if token == "{":
+            return self._object(at)
+        if token == "[":
+            return self._array(at)
+        if token[0] == '"':
+            return encodable(json.loads(token), line)
+        if token in ("true", "false", "null"):
+            return json.loads(token)
+        return whole(token, line) if token.lstrip("-").isdigit() else finite(token, line)
+
+    def _array(self, at: FieldPath) -> list[Any]:
+        items: list[Any] = []
+        while (step := next(self._tokens))[0] != "]":
+            if step[0] == ",":
+                step = next(self._tokens)
+            here = (*at, len(items))
+            self._lines[here] = step[1]
+            items.append(self._value(*step, here))
+        return items
+
+    def _object(self, at: FieldPath) -> dict[str, Any]:
+        entries: dict[str, Any] = {}
+        while (step := next(self._tokens))[0] != "}":
+            if step[0] == ",":
+                step = next(self._tokens)
+            line = step[1]
+            key = encodable(json.loads(step[0]), line)
+            here = (*at, key)
+            if key in entries:
+                raise duplicate_key(key, line, self._lines[here])
+            self._lines[here] = line
+            next(self._tokens)  # Skips the colon.
+            entries[key] = self._value(*next(self._tokens), here)
+        return entries
+
+
+# As in YAML 1.2. By YAML 1.1, which PyYAML follows, `no` would be false, 12:30:45 the number 45045
+# and 2025-05-06 a date.
+_CONSTANTS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_DECIMAL = re.compile(r"[-+]?[0-9]+")
+_OCTAL = re.compile(r"0o[0-7]+")
+_HEX = re.compile(r"0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+
+
+def read_yaml(text: str) -> ReadResult:
+    """Read one YAML document, and return its data with the line of each field.
+
+    Raises:
+        Unreadable: the text is not YAML, or uses what case files may not use.
+    """
+    if _FAST is not None:
+        # libyaml is ten times as fast, but names mistakes in other words: these are left to PyYAML.
+        with suppress(yaml.YAMLError, ValueError, OverflowError):
+            return _Builder(_checked(text, _FAST)).document()
+    try:
+        return _Builder(_checked(text, yaml.SafeLoader)).document()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        reason = f"is not valid YAML: {error.problem or error.context}"
+        raise Unreadable(reason, mark.line + 1 if mark else 1) from error
+    except yaml.reader.ReaderError as error:
+        line = text[: int(error.position)].count("\n") + 1
+        raise Unreadable("is not valid YAML: it holds a control character", line) from error
+    except (ValueError, OverflowError) as error:
+        # PyYAML lets chr() of an impossible \\U escape through.
+        raise Unreadable(f"is not valid YAML: {error}", 1) from error
+
+
+_FAST: Any = getattr(yaml, "CSafeLoader", None)
+
+
+def _checked(text: str, loader: Any) -> Iterator[yaml.Event]:
+    depth = 0
+    # Checked event by event before anything is built, as a few aliases can stand for gigabytes.
+    for count, event in enumerate(yaml.parse(text, Loader=loader)):
+        line = _line(event)
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            raise Unreadable("anchors and aliases (& and *) are not allowed; use vars", line)
+        if (tag := getattr(event, "tag", None)) is not None:
+            raise Unreadable(f"tags (here {tag!r}) are not allowed", line)
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MAX_DEPTH:
+            raise too_deep(line)
+        if count > MAX_EVENTS:
+            raise too_long(line)
+        yield event
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1
+
+
+class _Builder:
+    """Turns parser events into data, noting lines."""
+
+    def __init__(self, events: Iterator[yaml.Event]) -> None:
+        self._events = events
+        self._lines: Lines = {}
+
+    def document(self) -> ReadResult:
+        for event in self._events:
+            if isinstance(event, yaml.NodeEvent):
+                self._lines[()] = _line(event)
+                data = self._node(event, ())
+                break
+        else:
+            raise Unreadable("is empty", 1)
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                raise Unreadable("holds more than one YAML document", _line(event))
+        return data, self._lines
+
+    def _node(self, event: yaml.Event, at: FieldPath) -> Any:
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._sequence(at)
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(at)
+        assert isinstance(event, yaml.ScalarEvent)
+        text = encodable(event.value, _line(event))
+        # Whatever is quoted is text.
+        return _scalar(text, _line(event)) if event.implicit[0] else text
+
+    def _sequence(self, at: FieldPath) -> list[Any]:
+        items: list[Any] = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            here = (*at, len(items))
+            self._lines[here] = _line(event)
+            items.append(self._node(event, here))
+        return items
+
+    def _mapping(self, at: FieldPath) -> dict[str, Any]:
+        entries: dict[str, Any] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            line = _line(event)
+            if not isinstance(event, yaml.ScalarEvent):
+                raise Unreadable(
+                    'a key must be plain text; write expressions in quotes: "{{ vars.name }}"', line
+                )
+            key = encodable(event.value, line)
+            here = (*at, key)
+            if key in entries:
+                raise duplicate_key(key, line, self._lines[here])
+            self._lines[here] = line
+            entries[key] = self._node(next(self._events), here)
+        return entries
+
+
+def _scalar(text: str, line: int) -> Any:
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if _DECIMAL.fullmatch(text):
+        return whole(text, line)
+    if _OCTAL.fullmatch(text):
+        return whole(text[2:], line, 8)
+    if _HEX.fullmatch(text):
+        return whole(text[2:], line, 16)
+    return finite(text, line) if _FLOAT.fullmatch(text) else text
+
 
 READERS = {".yaml": read_yaml, ".yml": read_yaml, ".json": read_json}
 

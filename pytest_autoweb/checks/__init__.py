@@ -18,8 +18,8 @@ A check type of your own derives from `Check`; `docs/extending.md` shows one.
 """
 
 from pytest_autoweb.checks.check_type import Check, CheckProbe, Evidence, NotEvaluated, Verdict
-from pytest_autoweb.checks.python_checks import CheckContext, CheckVerdict
-from pytest_autoweb.evidence.downloads import Download
+from pytest_autoweb.checks.delegated_checks import CheckContext, CheckVerdict
+from pytest_autoweb.evidence.page_evidence import Download
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.results import ToolCall
 from pytest_autoweb.specs import FieldError, Pattern

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 from playwright.sync_api import Page
 from pydantic import Field
 
-from pytest_autoweb.evidence.downloads import Download
+from pytest_autoweb.evidence.page_evidence import Download
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.results import ToolCall, Usage
 from pytest_autoweb.specs import FieldPath, Spec

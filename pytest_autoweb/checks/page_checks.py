@@ -16,8 +16,8 @@ from pytest_autoweb.checks.check_type import (
     NotEvaluated,
     Verdict,
 )
-from pytest_autoweb.checks.value_matching import beginning_of, longest_literal, shown_near
-from pytest_autoweb.page.run_script import (
+from pytest_autoweb.checks.expected_values import beginning_of, longest_literal, shown_near
+from pytest_autoweb.page.frames import (
     MAX_FRAMES,
     MAX_SILENT,
     call_function,

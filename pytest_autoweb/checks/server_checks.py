@@ -22,7 +22,7 @@ from pytest_autoweb.checks.check_type import (
     NotEvaluated,
     Verdict,
 )
-from pytest_autoweb.checks.value_matching import as_text, difference, equal, is_subset, shown_near
+from pytest_autoweb.checks.expected_values import as_text, difference, equal, is_subset, shown_near
 from pytest_autoweb.specs import HttpUrl, Spec
 
 _REPLY_BYTES = 5_000_000

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 
 from pydantic import Field
 
+from pytest_autoweb.checks.answer_checks import url_fits
 from pytest_autoweb.checks.check_type import (
     CHECKS,
     Check,
@@ -17,9 +18,8 @@ from pytest_autoweb.checks.check_type import (
     NotEvaluated,
     Verdict,
 )
-from pytest_autoweb.checks.url_matching import url_fits
-from pytest_autoweb.checks.value_matching import as_text, difference, is_subset, shown_near
-from pytest_autoweb.evidence.downloads import Download
+from pytest_autoweb.checks.expected_values import as_text, difference, is_subset, shown_near
+from pytest_autoweb.evidence.page_evidence import Download
 from pytest_autoweb.evidence.wire import REDACTED, WireEntry
 from pytest_autoweb.specs import Count, Pattern, Spec, fitting
 from pytest_autoweb.values.url_globs import url_glob

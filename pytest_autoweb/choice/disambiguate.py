@@ -9,9 +9,14 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 
-from pytest_autoweb.choice.expected_text import SHORT, compare, excerpt
-from pytest_autoweb.choice.mark_listing import label_of
-from pytest_autoweb.choice.text_folding import fold, is_border, without_decoration
+from pytest_autoweb.choice.expected_text import (
+    SHORT,
+    compare,
+    excerpt,
+    fold,
+    is_border,
+    without_decoration,
+)
 from pytest_autoweb.choice.verify_choice import (
     CANDIDATES,
     Choice,
@@ -20,7 +25,7 @@ from pytest_autoweb.choice.verify_choice import (
     compare_marks,
     resolve,
 )
-from pytest_autoweb.marks.marking import Mark
+from pytest_autoweb.marks.marking import Mark, label_of
 
 LOW_CONFIDENCE = 0.5
 """Confidence below which a choice is looked at a second time before anything is performed."""

@@ -13,9 +13,12 @@ from pytest_autoweb.choice.expected_text import (
     compare,
     compare_element,
     excerpt,
+    is_field,
+    names_icon,
     of_other_kind,
+    roles_of,
+    types_of,
 )
-from pytest_autoweb.choice.text_folding import is_field, names_icon, roles_of, types_of
 from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import ChosenMark
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_autoweb.cluster.cluster_frames import Frame, FrameStream
+from pytest_autoweb.cluster.node_worker import Frame, FrameStream
 from pytest_autoweb.cluster.ray_process import BridgeConfig
 from pytest_autoweb.cluster.session_side import Home
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.llm.child_process import StartFailed, start_owned, stop_owned
-from pytest_autoweb.llm.provider_keys import without_secrets
+from pytest_autoweb.redaction import without_secrets
 
 _MODULE = "pytest_autoweb.cluster.ray_process"
 _START_S, _END_S = 300.0, 10.0

@@ -15,8 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from pytest_autoweb import __version__
-from pytest_autoweb.cluster.cluster_frames import Frame, FrameStream
-from pytest_autoweb.cluster.node_worker import NodeWorker
+from pytest_autoweb.cluster.node_worker import Frame, FrameStream, NodeWorker
 from pytest_autoweb.llm.child_process import answer_owner, die_with_owner, read_config
 
 SILENT_S = 60.0

@@ -1,6 +1,7 @@
-"""Asking the model for a plan and for a script.
+"""Asking the model for a plan, showing it the planned pages, and asking for a script.
 
-Its questions are answered or refused; its code is brought into normal form, and refused if unsafe.
+The planned pages are shown with one snapshot per URL and entry action. The model's questions are
+answered or refused; its code is brought into normal form, and refused if unsafe.
 """
 
 import re
@@ -10,17 +11,28 @@ from playwright.sync_api import Error
 from pytest_autoweb.attempt.execute import normal_form, split_blocks
 from pytest_autoweb.attempt.finders import with_sight
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
-from pytest_autoweb.choice.mark_listing import listing
-from pytest_autoweb.codegen.show_pages import snapshots_as_text
+from pytest_autoweb.evidence.page_evidence import shot
 from pytest_autoweb.language import NO_CODE, NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message, picture_uri
-from pytest_autoweb.llm.plan_syntax import PLAN_BLOCK, PlanParse, heading_number, parse_plan
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.llm.replies import strip_reasoning
-from pytest_autoweb.marks.marking import mark_page
-from pytest_autoweb.results import Attempt, Failure, PlanStep, StepResult
-from pytest_autoweb.sandbox.engine import scripts_allowed
+from pytest_autoweb.llm.replies import (
+    PLAN_BLOCK,
+    PlanParse,
+    heading_number,
+    parse_plan,
+    strip_reasoning,
+)
+from pytest_autoweb.marks.marking import listing, mark_page
+from pytest_autoweb.page.capture import cache_key, capture_snapshot
+from pytest_autoweb.page.opening import open_page
+from pytest_autoweb.page.outline import estimate_tokens
+from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot, StepResult
+from pytest_autoweb.sandbox.engine import StepCallError, scripts_allowed
 from pytest_autoweb.sandbox.lint import lint_code
+
+CURRENT_PAGE = "CURRENT_PAGE"
+PROMPT_OVERHEAD_TOKENS = 1_800
+"""Estimate of the tokens of rules, examples, task and plan around the snapshots."""
 
 # A reply that was cut off has no closing fence, and a plan that was cut off no end mark.
 _FENCE = re.compile(
@@ -30,6 +42,147 @@ _FENCE = re.compile(
 )
 # Lines written by `prompts.fence`, which models tend to copy.
 _FENCE_MARK = re.compile(r"^<<(?:end )?[\w ]+ [0-9a-f]{8}>>[ \t]*\n?", re.MULTILINE)
+
+
+def capture_pages(attempt: Attempt, tools: Tools) -> Attempt:
+    """Take the snapshots without acting; other pages are opened in tabs of their own.
+
+    The entry page is always among them, and of a page that cannot be shown the model is told why:
+    a plan may name addresses that do not exist.
+    """
+    wanted: dict[tuple[str, str], list[int]] = {}
+    where = (CURRENT_PAGE, "")
+    for step in attempt.plan_steps:
+        # A step on the current page goes on where the step before it was.
+        where = _page_of(step, tools) or where
+        wanted.setdefault(where, []).append(step.index)
+    if (CURRENT_PAGE, "") not in wanted:
+        wanted = {(CURRENT_PAGE, ""): [], **wanted}
+    budget = page_budget(tools, len(wanted))
+    snapshots: list[Snapshot] = []
+    for (url, action), indexes in wanted.items():
+        try:
+            snapshots.append(_capture(url, action, tuple(indexes), budget, tools))
+        except LookupError as error:
+            tools.log.write(f"capture: {error}")
+            snapshots.append(_not_shown(url, action, tuple(indexes), str(error), tools))
+    attempt = change(attempt, snapshots=tuple(snapshots))
+    return describe_picture(attempt, tools)
+
+
+def show_more(tools: Tools, number: int, row: int = 1) -> None:
+    """Let the next listing show a list in full that this one shortens; `page.show_more(…)`.
+
+    Args:
+        tools: the tools of the attempt.
+        number: the number of the list, as the listing gives it.
+        row: where to begin, from 1.
+
+    Raises:
+        StepCallError: the listing has no such list.
+    """
+    if type(number) is not int or type(row) is not int:
+        raise StepCallError("page.show_more takes the number of a list, and a row to begin at")
+    try:
+        tools.folds.ask(number, row)
+    except LookupError as error:
+        raise StepCallError(f"page.show_more: {error.args[0]}") from None
+
+
+def _not_shown(
+    url: str, action: str, indexes: tuple[int, ...], reason: str, tools: Tools
+) -> Snapshot:
+    text = tools.redact(f"NOT SHOWN: {reason}")
+    return Snapshot(
+        step_indexes=indexes,
+        url=url,
+        entry_action=action,
+        mode=tools.mode,
+        cache_key=cache_key(url, action, tools.mode),
+        text=text,
+        tokens=estimate_tokens(text),
+        notes=(text,),
+    )
+
+
+def page_budget(tools: Tools, pages: int) -> int:
+    """Return the number of tokens that each of the pages may take in the prompt."""
+    room = tools.spec.context_tokens - tools.spec.max_tokens - PROMPT_OVERHEAD_TOKENS
+    # Less than this shows nothing useful, so a small context is rather overrun.
+    return max(400, min(room, tools.spec.page_tokens) // max(1, pages))
+
+
+def _page_of(step: PlanStep, tools: Tools) -> tuple[str, str] | None:
+    """Return the URL and entry action of the page that a step names, or None if it names none.
+
+    The entry page needs no URL.
+    """
+    url = step.target_url
+    if not url.startswith(("http://", "https://")):
+        return None
+    return (CURRENT_PAGE, "") if url == tools.case.entry_url else (url, step.entry_action)
+
+
+def _capture(
+    url: str, action: str, indexes: tuple[int, ...], budget: int, tools: Tools
+) -> Snapshot:
+    page = tools.page
+    if url != CURRENT_PAGE:
+        # A plan may name any address, and must not lead the browser off the case's origins.
+        if not tools.policy.allows(url):
+            raise LookupError(f"{url} is outside the case's origins; not captured")
+        page = tools.page.context.new_page()
+    try:
+        if url != CURRENT_PAGE and (failure := open_page(page, url, timeout_ms=15_000)):
+            raise LookupError(f"{url} could not be captured: {failure.message}")
+        snapshot = capture_snapshot(
+            page,
+            tools.mode,
+            url=page.url,
+            entry_action=action,
+            step_indexes=indexes,
+            budget_tokens=budget,
+        )
+        return snapshot.model_copy(update={"text": tools.redact(snapshot.text)})
+    finally:
+        if page is not tools.page:
+            page.close()
+
+
+def describe_picture(attempt: Attempt, tools: Tools) -> Attempt:
+    """Let the model describe a screenshot in words, for `--autoweb-visual-supplement`."""
+    if not (tools.settings.visual_supplement and tools.spec.vision):
+        return attempt
+    path = tools.folder / "visual.jpg"
+    if not shot(tools.page, path, tools.hidden):
+        return attempt
+    picture = picture_uri(path.read_bytes(), "jpeg")
+    messages: tuple[Message, ...] = render(
+        "visual", images=(picture,), task=tools.case.user_task, url=tools.page.url
+    )
+    described, text = ask(attempt, tools, "visual", messages, max_tokens=600, usable=str)
+    if described.failure:
+        # The picture is only a supplement, so the attempt goes on without it.
+        return change(described, failure=None)
+    return change(described, visual_description=tools.redact(text))
+
+
+def snapshots_as_text(attempt: Attempt) -> str:
+    """Return the snapshots for a prompt; a URL that was shown before is only named."""
+    parts: list[str] = []
+    first_with: dict[str, str] = {}
+    for snapshot in attempt.snapshots:
+        steps = ", ".join(map(str, snapshot.step_indexes))
+        where = f"Step {steps}" if steps else "Entry page"
+        entry = f" | Entry: {snapshot.entry_action}" if snapshot.entry_action else ""
+        head = f"[{where}] URL: {snapshot.url}{entry}"
+        if snapshot.url in first_with:
+            parts.append(f"{head}\nDUPLICATE_URL: SAME_AS_{first_with[snapshot.url]}")
+            continue
+        first = f"STEP {snapshot.step_indexes[0]}" if snapshot.step_indexes else "ENTRY PAGE"
+        first_with[snapshot.url] = first
+        parts.append(f"{head}\n{snapshot.text}")
+    return "\n\n".join(parts)
 
 
 def write_script(attempt: Attempt, tools: Tools) -> Attempt:

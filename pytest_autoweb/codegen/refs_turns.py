@@ -11,16 +11,16 @@ from typing import NamedTuple
 from playwright.sync_api import Error
 
 from pytest_autoweb.attempt.execute import finish_turns, run_block
-from pytest_autoweb.attempt.retry_notes import retry_hint
-from pytest_autoweb.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.attempt.tools import Tools, ask, change, fail, retry_hint
 from pytest_autoweb.checks.answer_checks import AnswerCheck
-from pytest_autoweb.codegen.constrained import failed_pairs, normalized
-from pytest_autoweb.codegen.refs_dialect import (
+from pytest_autoweb.codegen.grammars import (
     Action,
     Actions,
-    grammar,
+    failed_pairs,
+    normalized,
     read_actions,
     read_lines,
+    refs_grammar,
 )
 from pytest_autoweb.codegen.script_turns import (
     Became,
@@ -38,9 +38,8 @@ from pytest_autoweb.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines
 from pytest_autoweb.page.frames import RefElement, RefView
-from pytest_autoweb.page.quiet import wait_until_quiet
-from pytest_autoweb.page.ref_listing import LONG
-from pytest_autoweb.page.refs import observe
+from pytest_autoweb.page.opening import wait_until_quiet
+from pytest_autoweb.page.refs import LONG, observe
 from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot, StageName
 from pytest_autoweb.sandbox.lint import lint_code
 
@@ -124,7 +123,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
     rule = None
     may_answer = any(isinstance(check, AnswerCheck) for check in tools.case.expect)
     if tools.spec.constrained == "gbnf":
-        rule = grammar(
+        rule = refs_grammar(
             turn.view.elements,
             banned=turn.banned,
             may_end=turn.number > 1,

@@ -2,23 +2,39 @@
 
 from pytest_autoweb.attempt.execute import split_blocks, unified_diff
 from pytest_autoweb.attempt.finders import with_sight
-from pytest_autoweb.attempt.retry_notes import evidence_text, execution_output, retry_hint
-from pytest_autoweb.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.attempt.tools import (
+    Tools,
+    ask,
+    change,
+    evidence_text,
+    execution_output,
+    fail,
+    retry_hint,
+)
 from pytest_autoweb.checks.answer_checks import AnswerCheck
-from pytest_autoweb.codegen.constrained import (
+from pytest_autoweb.codegen.generate import (
+    describe_picture,
+    page_budget,
+    take_code,
+    with_marks,
+    write_script,
+)
+from pytest_autoweb.codegen.grammars import (
     acted_pairs,
     code_of_calls,
+    constrained_grammar,
     disallowed_calls,
     failed_pairs,
-    grammar,
     offered_calls,
     schema,
 )
-from pytest_autoweb.codegen.generate import take_code, with_marks, write_script
-from pytest_autoweb.codegen.show_pages import describe_picture, page_budget
-from pytest_autoweb.correct.reflection import SCHEMA, past_reflections, read_reflection
-from pytest_autoweb.correct.retry_rules import MIN_CONFIDENCE
-from pytest_autoweb.evidence.page_state import snapshot_text
+from pytest_autoweb.correct.retry_rules import (
+    MIN_CONFIDENCE,
+    SCHEMA,
+    past_reflections,
+    read_reflection,
+)
+from pytest_autoweb.evidence.page_evidence import snapshot_text
 from pytest_autoweb.language import NOT_OFFERED, SAME_AGAIN, Reason, StepProblem
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_object
@@ -100,7 +116,7 @@ def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
         tools,
         "repair",
         messages,
-        grammar=grammar(offered) if tools.spec.constrained == "gbnf" else None,
+        grammar=constrained_grammar(offered) if tools.spec.constrained == "gbnf" else None,
         json_schema=schema(offered) if tools.spec.constrained == "json_schema" else None,
     )
     if attempt.failure:

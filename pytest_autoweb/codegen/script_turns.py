@@ -21,28 +21,29 @@ from pytest_autoweb.attempt.execute import (
     run_block,
 )
 from pytest_autoweb.attempt.finders import with_sight
-from pytest_autoweb.attempt.retry_notes import (
+from pytest_autoweb.attempt.tools import (
+    Tools,
     answer_text,
+    ask,
+    change,
     complaints,
     execution_output,
+    fail,
     own_log,
     retry_hint,
     step_error,
 )
-from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
-from pytest_autoweb.codegen.constrained import repeated_calls
-from pytest_autoweb.codegen.generate import extract_code, find_answer
-from pytest_autoweb.codegen.show_pages import page_budget
+from pytest_autoweb.codegen.generate import extract_code, find_answer, page_budget
+from pytest_autoweb.codegen.grammars import repeated_calls
 from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message
-from pytest_autoweb.llm.plan_syntax import heading_number, parse_plan
 from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.llm.replies import closed_block, strip_reasoning
+from pytest_autoweb.llm.replies import closed_block, heading_number, parse_plan, strip_reasoning
 from pytest_autoweb.page.capture import capture_snapshot
 from pytest_autoweb.page.frames import RefView
+from pytest_autoweb.page.opening import wait_until_quiet
 from pytest_autoweb.page.outline import estimate_tokens
-from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.results import Attempt, Failure, PlanStep, StageName, StepResult
 from pytest_autoweb.sandbox.engine import scripts_allowed
 from pytest_autoweb.sandbox.lint import fields_in, lint_code

@@ -18,13 +18,10 @@ from pytest_autoweb.attempt.execute import LOG_TAIL_LINES, relative
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.cases.case import CollectSpec, Rate
 from pytest_autoweb.choice.feedback import Feedback, section
-from pytest_autoweb.choice.mark_listing import listing, option_lines
 from pytest_autoweb.collect.explore import explore, find_next, pick_entries, set_list
 from pytest_autoweb.collect.guide import Guide, GuideQuestion, forms_text, grammar, schema
-from pytest_autoweb.collect.list_entries import ListEntry
-from pytest_autoweb.collect.list_site import Site, robots_of
-from pytest_autoweb.collect.resume import go_back_to, replay_steps
-from pytest_autoweb.collect.robots import Robots
+from pytest_autoweb.collect.list_page import ListEntry
+from pytest_autoweb.collect.list_site import Robots, Site, robots_of
 from pytest_autoweb.collect.saved_state import (
     Collection,
     CollectProgress,
@@ -35,14 +32,15 @@ from pytest_autoweb.collect.saved_state import (
     save_progress,
     unfinished,
 )
-from pytest_autoweb.collect.walk import Pacer, Ports, Walk, WalkLimits
+from pytest_autoweb.collect.walk import Pacer, Ports, Walk, WalkLimits, go_back_to, replay_steps
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.language import BROWSER_FAILED, NOT_ENOUGH, StepProblem
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.model_spec import is_loopback
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines, whole_object
-from pytest_autoweb.page.run_script import run_script
+from pytest_autoweb.marks.marking import listing, option_lines
+from pytest_autoweb.page.frames import run_script
 from pytest_autoweb.results import Attempt, Decision, Failure, StepResult
 from pytest_autoweb.runs.saving import cell_folder
 from pytest_autoweb.sandbox.engine import StepCallError

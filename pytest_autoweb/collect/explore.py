@@ -6,19 +6,19 @@ from typing import NamedTuple
 from playwright.sync_api import Error
 
 from pytest_autoweb.collect.guide import Guide, GuidedDecision, Picked
-from pytest_autoweb.collect.list_addresses import (
+from pytest_autoweb.collect.list_page import (
     MIN_CONFIDENCE,
     MIN_VISITS,
+    ListEntry,
     common_address,
     common_path,
+    read_links,
 )
-from pytest_autoweb.collect.list_entries import ListEntry, read_links
 from pytest_autoweb.collect.list_site import Site, follow
-from pytest_autoweb.collect.resume import do_step
 from pytest_autoweb.collect.saved_state import Collection, CollectProgress, NavStep, NextPage
-from pytest_autoweb.collect.walk import Pacer
+from pytest_autoweb.collect.walk import Pacer, do_step
 from pytest_autoweb.marks.marking import Mark
-from pytest_autoweb.page.quiet import wait_until_quiet
+from pytest_autoweb.page.opening import wait_until_quiet
 from pytest_autoweb.specs import Pattern
 
 RETRIES = 2

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from playwright.sync_api import Error, Page
 
-from pytest_autoweb.act.decision_grammar import MAX_TEXT, fits
+from pytest_autoweb.act.decide import MAX_TEXT, fits
 from pytest_autoweb.choice.decision_json import (
     ReplyProblem,
     confidence_of,
@@ -25,11 +25,10 @@ from pytest_autoweb.choice.disambiguate import (
 )
 from pytest_autoweb.choice.feedback import Feedback, Problem
 from pytest_autoweb.choice.verify_choice import Choice, Resolution, resolve_all
-from pytest_autoweb.collect.list_addresses import joined
-from pytest_autoweb.collect.list_entries import ListEntry, entries_of
+from pytest_autoweb.collect.list_page import ListEntry, entries_of, joined
 from pytest_autoweb.llm.replies import literal, string_rule
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
-from pytest_autoweb.page.run_script import run_on_elements, run_script
+from pytest_autoweb.page.frames import run_on_elements, run_script
 from pytest_autoweb.results import Decision, DecisionStatus, RefusalCause
 
 Phase = Literal["navigate", "explore", "paginate", "collect"]

@@ -1,5 +1,9 @@
-"""The list under collection: a real page that is opened, scrolled, turned and watched."""
+"""The list under collection: a real page that is opened, scrolled, turned and watched.
 
+What the site's robots.txt asks of programs that collect (RFC 9309) is kept to.
+"""
+
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -7,18 +11,22 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Error, Page, Request, Response
 
 from pytest_autoweb import waiting
 from pytest_autoweb.choice.expected_text import compare
-from pytest_autoweb.collect.list_addresses import joined
-from pytest_autoweb.collect.list_entries import ListEntry, page_controls, read_entries
-from pytest_autoweb.collect.next_page_control import Control
-from pytest_autoweb.collect.robots import LONGEST, Robots
+from pytest_autoweb.collect.list_page import Control, ListEntry, joined, page_controls, read_entries
 from pytest_autoweb.collect.saved_state import Collection
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH
-from pytest_autoweb.page.run_script import run_script
+from pytest_autoweb.page.frames import run_script
+
+AGENT = "pytest-autoweb"
+"""The name under which a site may address this package; otherwise its rules for `*` count."""
+LONGEST = 500_000
+"""The number of characters of a robots.txt that are read, which is what the RFC asks for."""
+_MOST_RULES = 5_000
 
 REFUSALS = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Status codes that mean "later" rather than "no"."""
@@ -26,6 +34,103 @@ LONGEST_WAIT_S = 300.0
 """A server that asks for a longer wait pauses the collection instead."""
 
 _LOADED_BY = ("document", "xhr", "fetch")
+
+
+class RobotRule(NamedTuple):
+    """A line `Allow` or `Disallow`."""
+
+    path: str
+    allows: bool
+
+    def fits(self, path: str) -> bool:
+        """Tell whether the rule is about a path; `*` stands for anything, `$` for the end."""
+        parts = self.path.removesuffix("$").split("*")
+        at = 0
+        for number, part in enumerate(parts):
+            found = path.find(part, at)
+            if found < 0 or (number == 0 and found > 0):
+                return False
+            at = found + len(part)
+        if not self.path.endswith("$"):
+            return True
+        # The last part may come again later, so it is looked for at the end.
+        return at == len(path) or (len(parts) > 1 and path.endswith(parts[-1]))
+
+
+class RobotRules(NamedTuple):
+    """The rules of a robots.txt for this package."""
+
+    rules: tuple[RobotRule, ...] = ()
+    delay: float = 0.0
+    """The seconds between two pages that the site asks for (`Crawl-delay`)."""
+
+    def forbids(self, url: str) -> bool:
+        """Tell whether an address may not be fetched: the longest rule counts, `Allow` in a tie."""
+        parts = urlsplit(url)
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        fitting = [rule for rule in self.rules if rule.fits(path)]
+        best = max(fitting, key=lambda rule: (len(rule.path), rule.allows), default=None)
+        return best is not None and not best.allows
+
+
+def read_robots(text: str) -> RobotRules:
+    """Read the rules for this package from the text of a robots.txt."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    agents: list[str] = []
+    begun = False
+    for line in text[:LONGEST].splitlines()[:_MOST_RULES]:
+        name, colon, value = line.partition("#")[0].partition(":")
+        name, value = name.strip().lower(), value.strip()
+        if not colon:
+            continue
+        if name == "user-agent":
+            # Lines that follow each other name the agents of one group.
+            agents = [*([] if begun else agents), value.lower()]
+            begun = False
+            groups.setdefault(value.lower(), [])
+        elif name in ("allow", "disallow", "crawl-delay"):
+            begun = True
+            for agent in agents:
+                groups[agent].append((name, value))
+    lines = groups.get(AGENT, groups.get("*", []))
+    rules = (RobotRule(value, name == "allow") for name, value in lines if name != "crawl-delay")
+    delays = [value for name, value in lines if name == "crawl-delay"]
+    known = [float(value) for value in delays if re.fullmatch(r"\d{1,4}(\.\d+)?", value)]
+    # An empty `Disallow` forbids nothing.
+    return RobotRules(tuple(rule for rule in rules if rule.path), max(known, default=0.0))
+
+
+@dataclass(slots=True)
+class Robots:
+    """The robots.txt of each origin, fetched once before the first page from there.
+
+    Args:
+        fetch: returns the text at an address, or None if there is none.
+        heeded: tells whether the rules of a site count.
+    """
+
+    fetch: Callable[[str], str | None]
+    heeded: Callable[[str], bool] = lambda url: True
+    _known: dict[str, RobotRules] = field(default_factory=dict)
+
+    def rules(self, url: str) -> RobotRules:
+        """Return the rules of the site that an address is at."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not self.heeded(url):
+            return RobotRules()
+        origin = f"{parts.scheme}://{parts.netloc}"
+        if origin not in self._known:
+            self._known[origin] = read_robots(self.fetch(f"{origin}/robots.txt") or "")
+        return self._known[origin]
+
+    def problem(self, url: str) -> str:
+        """Say that an address may not be fetched; empty if it may."""
+        if not self.rules(url).forbids(url):
+            return ""
+        return (
+            f"robots.txt forbids {url}; if the site is your own, say so in the case: "
+            "collect: {own_site: true}"
+        )
 
 
 class Traffic:

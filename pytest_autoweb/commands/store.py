@@ -1,4 +1,8 @@
-"""`autoweb store`: write runs from their folders into a database, and remove old ones."""
+"""`autoweb store` and `autoweb dashboard`: runs in a database, and its pages in the browser.
+
+`store` writes runs from their folders into a database, and removes old ones. `dashboard` shows
+trends, failures and runs of a store.
+"""
 
 import argparse
 import os
@@ -9,18 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.extras import extra_of_store, require_extras
+from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.options import DEFAULT_STORE
 
-# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+# Late imports: every `autoweb` command loads this module, and only its own run needs the rest.
 
 if TYPE_CHECKING:
     from pytest_autoweb.store.database import Store
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
+
 _REPORT = "autoweb-report"
-_EPILOG = """\
+_STORE_EPILOG = """\
   autoweb store sync                                     the runs here, earlier ones included
   autoweb store sync autoweb-report --store sqlite:///runs.db
   autoweb store prune --older-than 90d
@@ -48,14 +53,29 @@ Removes old runs from the store. Their folders stay, so that `sync` can bring th
 Exit status: 0 done, even if there was none; 4 invalid input, or a store that cannot be written.
 """
 
+PORT = 8017
+_DASHBOARD_EPILOG = """\
+  autoweb dashboard
+  autoweb dashboard --store sqlite:///runs.db --port 0
 
-def add_parser(subparsers: "Subparsers") -> None:
+Prints an address with a token that gives access. Every start makes a new token, unless the
+environment variable AUTOWEB_DASHBOARD_TOKEN holds one. Programs send it as `Authorization: Bearer
+TOKEN`; /docs describes the REST API. The server only reads the store.
+
+Without --host, only this machine can reach the server. With another address everything, including
+the token, crosses the network unencrypted, so put a proxy with TLS in front of it.
+
+Exit status: 4 a flag or the store cannot be used; otherwise it runs until Ctrl-C.
+"""
+
+
+def add_store_parser(subparsers: "Subparsers") -> None:
     """Declare `autoweb store`."""
     store = subparsers.add_parser(
         "store",
         help="write runs into a database, or remove old ones from it",
         description="Keeps runs in SQLite or Postgres, for `autoweb dashboard` and for queries.",
-        epilog=_EPILOG,
+        epilog=_STORE_EPILOG,
     )
     actions = store.add_subparsers(dest="action", required=True, metavar="ACTION")
     sync = actions.add_parser("sync", help="write runs, or write them again", description=_SYNC)
@@ -157,4 +177,42 @@ def run_prune(args: argparse.Namespace) -> int:
     with store:
         gone = prune(store, before=now - timedelta(days=days), now=now)
     print(f"{gone} runs removed from {store.display_url}")
+    return 0
+
+
+def add_dashboard_parser(subparsers: "Subparsers") -> None:
+    """Declare `autoweb dashboard`."""
+    dashboard = subparsers.add_parser(
+        "dashboard",
+        help="show trends, failures and runs of a store in the browser",
+        description="Serves trends of pass rate and cost, failure types, the reliability of tools, "
+        "corrections, runs and cells, as pages and as a REST API.",
+        epilog=_DASHBOARD_EPILOG,
+    )
+    add_store_option(dashboard)
+    dashboard.add_argument(
+        "--port", type=int, default=PORT, help=f"port to listen on; 0 takes a free one ({PORT})"
+    )
+    dashboard.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: this machine only)"
+    )
+    dashboard.set_defaults(run=run_dashboard)
+
+
+def run_dashboard(args: argparse.Namespace) -> int:
+    """Serve the dashboard until it is stopped.
+
+    Raises:
+        SettingsError: a flag is invalid, or a package is missing.
+        StoreError: the store cannot be read.
+    """
+    store = open_store(args.store, extras=("dashboard",))
+    from pytest_autoweb.dashboard.app import serve
+
+    with store:
+        with store.read():
+            print(f"autoweb dashboard of {store.display_url}; stop it with Ctrl-C", flush=True)
+        token = os.environ.get("AUTOWEB_DASHBOARD_TOKEN", "")
+        tell = lambda address: print(address, flush=True)  # noqa: E731
+        serve(store, host=args.host, port=args.port, token=token, tell=tell)
     return 0

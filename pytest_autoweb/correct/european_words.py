@@ -6,7 +6,7 @@ language are tried in order, like those of English and Chinese in `failure_words
 
 import re
 
-from pytest_autoweb.results.correction import FailureType
+from pytest_autoweb.results.record import FailureType
 
 _GERMAN: tuple[tuple[FailureType, str], ...] = (
     # What is said in the same few forms everywhere comes first.

@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_autoweb.correct import failure_words
 from pytest_autoweb.results import Attempt, Failure, FailureKind, ToolCall
-from pytest_autoweb.results.correction import Classification, FailureType, Finding, Trigger, WebKind
+from pytest_autoweb.results.record import Classification, FailureType, Finding, Trigger, WebKind
 
 _Rule = tuple[FailureType, WebKind]
 

@@ -9,9 +9,9 @@ lists were written.
 import re
 from collections.abc import Sequence
 
-from pytest_autoweb.correct import european_words, failure_families, failure_weights
-from pytest_autoweb.correct.failure_weights import WordsFound
-from pytest_autoweb.results.correction import FailureType
+from pytest_autoweb.correct import european_words, failure_families
+from pytest_autoweb.correct.failure_families import WordsFound
+from pytest_autoweb.results.record import FailureType
 
 _SERVICES: tuple[tuple[FailureType, str], ...] = (
     (
@@ -534,7 +534,7 @@ def find(message: str) -> WordsFound | None:
         return told
     tables = (_TABLES[name] for name in dict.fromkeys((own, *_TABLES)))
     listed = next((hit for table in tables if (hit := _first(message, table))), None)
-    return failure_weights.weigh(message, own == "chinese", listed)
+    return failure_families.weigh(message, own == "chinese", listed)
 
 
 def of_mainland(message: str) -> str:

@@ -13,7 +13,7 @@ from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import strip_reasoning
 from pytest_autoweb.redaction import redact_keys
 from pytest_autoweb.results import Attempt
-from pytest_autoweb.results.correction import Classification, FailureType
+from pytest_autoweb.results.record import Classification, FailureType
 
 PROMPT = "classify"
 TYPES: tuple[FailureType, ...] = get_args(FailureType)

@@ -14,11 +14,10 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Error, Frame, Locator, Page
 
 from pytest_autoweb.evidence.wire import WireEntry
-from pytest_autoweb.page.frames import RefElement
+from pytest_autoweb.page.frames import MAX_FRAMES, RefElement, run_on_elements, run_script
 from pytest_autoweb.page.refs import observe
-from pytest_autoweb.page.run_script import MAX_FRAMES, run_on_elements, run_script
 from pytest_autoweb.results import Finding, ToolCall
-from pytest_autoweb.results.correction import FindingCode
+from pytest_autoweb.results.record import FindingCode
 from pytest_autoweb.sandbox.allowed_members import CLASSES, words
 
 _BY_SELECTOR = words(

@@ -1,26 +1,84 @@
-"""Puts the dashboard together, and serves it until it is stopped."""
+"""Puts the dashboard together: its pages for people, who gets in, and the server.
 
+Every text in the pages is escaped, and only signing in needs a script.
+
+Only the holder of the token gets in. A page on another site can make a browser call a local server.
+Four things prevent that: the name in `Host` must be one of ours, because a foreign name can be made
+to resolve to this machine; a request that comes from another site is refused; browsers do not send
+the cookie along from other sites (`SameSite=Strict`); and apart from signing in, no request changes
+anything.
+"""
+
+import datetime as dt
+import hashlib
+import hmac
 import secrets
 import socket
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Awaitable, Callable, Collection, MutableMapping, Sequence
+from http.cookies import CookieError, SimpleCookie
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import uvicorn
-from fastapi import Depends, FastAPI, Request, Security
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
-from starlette.exceptions import HTTPException
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException as AnyHTTPException
 
 from pytest_autoweb import __version__
-from pytest_autoweb.assets import asset_dir
-from pytest_autoweb.dashboard.api_models import ErrorShape, only_known
-from pytest_autoweb.dashboard.guard import Guard
-from pytest_autoweb.dashboard.pages import page, page_routes
-from pytest_autoweb.dashboard.rest_api import calibration_routes, run_routes
+from pytest_autoweb.analysis.attempt_facts import arm_label
+from pytest_autoweb.dashboard import rest_api
+from pytest_autoweb.dashboard.rest_api import (
+    Days,
+    ErrorShape,
+    Id,
+    TrendPointShape,
+    calibration_routes,
+    cell_detail,
+    only_known,
+    overview,
+    run_detail,
+    run_routes,
+    run_shape,
+    since,
+    tool_shape,
+    trend_shape,
+)
 from pytest_autoweb.errors import AutowebError, SettingsError, StoreError
+from pytest_autoweb.installation import asset_dir
+from pytest_autoweb.store import queries
 from pytest_autoweb.store.database import Store
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The pages run and load only files of this server."""
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+OPEN = ("/static/", "/api/session")
+"""Paths that need no token: static files, and the route that exchanges a token for a cookie."""
+
+WIDTH, HEIGHT, MARGIN = 640, 140, 14
+COST_HEIGHT = 36
+_DRAWING = {"width": WIDTH, "height": HEIGHT, "margin": MARGIN, "cost_height": COST_HEIGHT}
+MOST = 30
+"""The most points that are drawn; the table below the chart has all of them."""
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorShape, "description": "The body is not JSON, or is contradictory."},
@@ -28,6 +86,296 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
     422: {"model": ErrorShape, "description": "The request does not fit this description."},
     503: {"model": ErrorShape, "description": "The store cannot be reached."},
 }
+
+
+class Guard:
+    """ASGI middleware that demands the token and adds security headers to every response.
+
+    Args:
+        app: the application to protect.
+        token: a secret of at least 20 characters.
+        hosts: names and addresses under which the server is reached, without a port.
+        sign_in: makes the page for a browser without a valid cookie.
+    """
+
+    def __init__(
+        self, app: App, *, token: str, hosts: Collection[str], sign_in: Callable[[], Response]
+    ) -> None:
+        self._app, self._sign_in = app, sign_in
+        self._hosts = frozenset(hosts)
+        self._key = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one ASGI request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_safely(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        refusal = self._refusal(Request(scope))
+        await (refusal or self._app)(scope, receive, send_safely)
+
+    def _refusal(self, request: Request) -> Response | None:
+        headers = request.headers
+        # An unknown host name may be DNS rebinding: another site's name that resolves to us.
+        if _name(headers.get("host", "")) not in self._hosts:
+            return _error(421, "this server does not answer to that host name")
+        if not _from_here(request):
+            return _error(403, "requests from other sites are refused")
+        path = request.url.path
+        if path == "/api/session":
+            return self._session(request)
+        if path.startswith(OPEN) or self._known(request):
+            return None
+        if path.startswith("/api/") or "text/html" not in headers.get("accept", ""):
+            return _error(401, "the token is missing or wrong", {"www-authenticate": "Bearer"})
+        return self._sign_in()
+
+    def _session(self, request: Request) -> Response:
+        """Exchange the token for a cookie.
+
+        Only the header is accepted, so the token never stands in a URL that a log would keep.
+        """
+        if request.method != "POST":
+            return _error(405, "POST only", {"allow": "POST"})
+        if not self._bears_token(request.headers):
+            return _error(401, "the token is missing or wrong", {"www-authenticate": "Bearer"})
+        answer = Response(status_code=204)
+        answer.set_cookie(
+            _cookie(request), self._pass(), httponly=True, samesite="strict", path="/"
+        )
+        return answer
+
+    def _known(self, request: Request) -> bool:
+        return self._bears_token(request.headers) or self._has_pass(request)
+
+    def _bears_token(self, headers: Headers) -> bool:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and hmac.compare_digest(
+            token.strip().encode("utf-8", "replace"), self._key
+        )
+
+    def _has_pass(self, request: Request) -> bool:
+        try:
+            found = SimpleCookie(request.headers.get("cookie", "")).get(_cookie(request))
+        except CookieError:
+            return False
+        given = found.value if found else ""
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self._pass().encode())
+
+    def _pass(self) -> str:
+        """Return the cookie's value, from which the token cannot be computed."""
+        return hmac.new(self._key, b"cookie", hashlib.sha256).hexdigest()
+
+
+def _name(host: str) -> str:
+    """Return the host without its port."""
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0].lower()
+
+
+def _from_here(request: Request) -> bool:
+    """Tell whether a request comes from our own pages, a program, or a link a person followed."""
+    headers = request.headers
+    # A person may follow a link from another site, because a GET changes nothing here.
+    follows = request.method == "GET" and headers.get("sec-fetch-mode") == "navigate"
+    if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not follows:
+        return False
+    origin = headers.get("origin")
+    return origin is None or origin.partition("://")[2] == headers.get("host")
+
+
+def _cookie(request: Request) -> str:
+    """Return the cookie's name, with the port in it because cookies do not tell ports apart.
+
+    Otherwise two dashboards on one machine would overwrite each other's cookie.
+    """
+    port = request.headers.get("host", "").rpartition(":")[2]
+    return f"autoweb_{port}" if port.isdecimal() else "autoweb"
+
+
+def _error(status: int, reason: str, headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse({"detail": reason}, status, headers)
+
+
+class ChartPoint(NamedTuple):
+    """One run of a model as a point of a chart."""
+
+    x: float
+    y: float | None
+    """The height of the pass rate; None when nothing was rated."""
+    low: float
+    high: float
+    cost: float
+    """The height of the bar for the cost of the run; 0 when the cost is unknown."""
+    point: TrendPointShape
+
+
+class Trend(NamedTuple):
+    """The chart of one model over its runs."""
+
+    model: str
+    marks: tuple[ChartPoint, ...]
+    line: str
+    """The points of the polyline, in SVG syntax."""
+    points: tuple[TrendPointShape, ...]
+    """All points, newest first, for the table below the chart."""
+    dearest: float
+    """The cost of the most expensive run drawn, in US dollars; 0 when no cost is known."""
+
+
+def trends_of(points: Sequence[TrendPointShape]) -> list[Trend]:
+    """Return one chart for each model, in the order of their names.
+
+    Args:
+        points: the points of all models, oldest first.
+    """
+    models = sorted({point.model for point in points})
+    return [_trend(model, [point for point in points if point.model == model]) for model in models]
+
+
+def _trend(model: str, points: list[TrendPointShape]) -> Trend:
+    drawn = points[-MOST:]
+    step = (WIDTH - 2 * MARGIN) / max(len(drawn) - 1, 1)
+    start = MARGIN if len(drawn) > 1 else WIDTH / 2
+    dearest = max((point.cost_usd or 0.0 for point in drawn), default=0.0)
+    marks = tuple(_mark(point, start + n * step, dearest) for n, point in enumerate(drawn))
+    line = " ".join(f"{mark.x:.1f},{mark.y:.1f}" for mark in marks if mark.y is not None)
+    return Trend(model, marks, line, tuple(reversed(points)), dearest)
+
+
+def _mark(point: TrendPointShape, x: float, dearest: float) -> ChartPoint:
+    rate, interval = point.pass_rate, point.pass_interval
+    low, high = (interval.low, interval.high) if interval else (rate or 0.0, rate or 0.0)
+    cost = (point.cost_usd or 0.0) / dearest * COST_HEIGHT if dearest else 0.0
+    height = None if rate is None else _height(rate)
+    return ChartPoint(x, height, _height(low), _height(high), cost, point)
+
+
+def _height(rate: float) -> float:
+    return MARGIN + (1 - rate) * (HEIGHT - 2 * MARGIN)
+
+
+PAGE = 50
+
+
+def page_routes(store: Store) -> APIRouter:
+    """Return the routes of the pages, which read the given store."""
+    routes = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    _add_overviews(routes, store)
+    _add_details(routes, store)
+    return routes
+
+
+def _add_overviews(routes: APIRouter, store: Store) -> None:
+    @routes.get("/")
+    def home(days: Days = 90) -> HTMLResponse:
+        begin = since(days)
+        with store.read() as connection:
+            points = [trend_shape(point) for point in queries.trends(connection, begin)]
+            arms = queries.arms(connection, begin)
+            runs = queries.runs(connection, limit=10)
+        return page(
+            "home.html.j2",
+            "Overview",
+            days=days,
+            numbers=overview(store, begin),
+            trends=trends_of(points),
+            drawing=_DRAWING,
+            arms=arms,
+            runs=[run_shape(run) for run in runs],
+        )
+
+    @routes.get("/runs")
+    def runs(offset: int = 0) -> HTMLResponse:
+        offset = min(max(offset, 0), 1_000_000)
+        with store.read() as connection:
+            # One more than is shown tells whether there is a next page.
+            found = queries.runs(connection, limit=PAGE + 1, offset=offset)
+        shown = [run_shape(run) for run in found[:PAGE]]
+        more = offset + PAGE if len(found) > PAGE else None
+        return page("runs.html.j2", "Runs", runs=shown, more=more)
+
+
+def _add_details(routes: APIRouter, store: Store) -> None:
+    @routes.get("/runs/{run_id}")
+    def run(run_id: Id) -> HTMLResponse:
+        detail = run_detail(store, run_id)
+        return page("run.html.j2", f"Run {detail.run.ts}", run=detail.run, cells=detail.cells)
+
+    @routes.get("/runs/{run_id}/report")
+    def report(run_id: Id) -> FileResponse:
+        with store.read() as connection:
+            found = queries.run(connection, run_id)
+        path = rest_api.report_page(found) if found else None
+        if path is None:
+            raise HTTPException(404, "the report of this run is not on this machine")
+        return FileResponse(path, headers={"content-security-policy": rest_api.POLICY})
+
+    @routes.get("/cells/{cell_id}")
+    def cell(cell_id: Id) -> HTMLResponse:
+        detail = cell_detail(store, cell_id)
+        title = f"{detail.cell.case_id} on {detail.cell.model}"
+        return page("cell.html.j2", title, detail=detail, cell=detail.cell)
+
+    @routes.get("/tools/{name}")
+    def tool(name: str) -> HTMLResponse:
+        with store.read() as connection:
+            found = queries.tool(connection, name)
+        if found is None:
+            raise HTTPException(404, "no record of such a tool")
+        return page("tool.html.j2", name, tool=tool_shape(found))
+
+
+def page(template: str, title: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page rendered from a template in `templates/dashboard`."""
+    environment = Environment(
+        loader=FileSystemLoader(asset_dir("templates") / "dashboard"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "arm_label": arm_label,
+        "percent": percent,
+        "money": money,
+        "duration": duration,
+        "moment": moment,
+        "segment": lambda text: quote(text, safe=""),
+    }
+    return HTMLResponse(environment.get_template(template).render(title=title, **values), status)
+
+
+def percent(value: float | None) -> str:
+    """Return a fraction as a percentage, or a dash for None."""
+    return "–" if value is None else f"{value:.0%}" if value in (0, 1) else f"{value:.1%}"
+
+
+def money(value: float | None, complete: bool = True) -> str:
+    """Return an amount in US dollars, marked when it is unknown or only a lower bound."""
+    if value is None or (value == 0 and not complete):
+        return "unknown"
+    return f"{'' if complete else '≥ '}${value:.4f}"
+
+
+def duration(milliseconds: float | None) -> str:
+    """Return a duration in milliseconds or seconds, or a dash for None."""
+    if milliseconds is None:
+        return "–"
+    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
+
+
+def moment(value: dt.datetime) -> str:
+    """Return a moment in UTC, to the minute."""
+    return f"{value:%Y-%m-%d %H:%M} UTC"
 
 
 def create_app(store: Store, *, token: str, hosts: Collection[str] = ("127.0.0.1",)) -> FastAPI:
@@ -63,7 +411,7 @@ def create_app(store: Store, *, token: str, hosts: Collection[str] = ("127.0.0.1
 
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(StoreError, _no_store)
-    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(AnyHTTPException, _refused)
     app.add_middleware(
         Guard, token=token, hosts=hosts, sign_in=lambda: page("sign_in.html.j2", "Sign in", 401)
     )
@@ -87,7 +435,7 @@ def _no_store(request: Request, error: Exception) -> Response:
 
 
 def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+    assert isinstance(error, AnyHTTPException)
     return _told(request, error.status_code, error.detail, error.headers)
 
 

@@ -1,4 +1,7 @@
-"""Answers REST requests: the calibration's four addresses, runs, cells and trends."""
+"""Answers REST requests: the calibration's four addresses, runs, cells and trends.
+
+docs/dashboard.md lists the shapes of requests and replies, in camelCase as here.
+"""
 
 import datetime as dt
 import difflib
@@ -6,43 +9,284 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Query
+from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi import Path as InPath
+from pydantic import ConfigDict, Field, StringConstraints
+from pydantic.alias_generators import to_camel
 from sqlalchemy import Connection
 
 from pytest_autoweb.analysis.statistics import Interval as Known
 from pytest_autoweb.correct.failure_types import classify
 from pytest_autoweb.correct.retry_rules import UNRECOVERABLE, recover
-from pytest_autoweb.dashboard.api_models import (
-    KNOWN_PARAMETERS,
-    AnalyzeAnswer,
-    AnalyzeRequest,
-    CellDetail,
-    CellShape,
-    ContextInfo,
-    DashboardAnswer,
-    ErrorShape,
-    FailureCauseCount,
-    FailureTypeCount,
-    IntervalShape,
-    Name,
-    RunDetail,
-    RunShape,
-    ToolStats,
-    TrendPointShape,
-    VerifyAnswer,
-    VerifyRequest,
-    since,
-)
-from pytest_autoweb.store import call_queries, run_queries
+from pytest_autoweb.specs import Documented
+from pytest_autoweb.store import queries
 from pytest_autoweb.store.database import Store
-from pytest_autoweb.store.run_queries import RunSummary
+from pytest_autoweb.store.queries import RunSummary
 from pytest_autoweb.store.sync import identify
 from pytest_autoweb.store.table_rows import clean
 
 Days = Annotated[int, Query(ge=1, le=3650, description="How many days to include, counting today.")]
 
 TOP = 10
+
+
+def since(days: int) -> dt.date:
+    """Return the first day (UTC) of a period of `days` days that ends today."""
+    return dt.datetime.now(dt.UTC).date() - dt.timedelta(days=days - 1)
+
+
+def only_known(request: Request) -> None:
+    """Refuse unknown query parameters, because a misspelt one would otherwise go unnoticed.
+
+    Raises:
+        HTTPException: with status 422, if there is an unknown parameter.
+    """
+    known = {field.alias for field in request.scope["route"].dependant.query_params}
+    for name in request.query_params:
+        if name not in known:
+            raise HTTPException(422, f"query.{name}: there is no such parameter")
+
+
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=0)]
+Name = Annotated[str, StringConstraints(max_length=200)]
+Text = Annotated[str, StringConstraints(max_length=20_000)]
+
+
+class Shape(Documented):
+    """The base of all requests and responses: camelCase in JSON, and unknown fields refused."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        extra="forbid",
+        strict=True,
+        # FastAPI wants models that are built.
+        defer_build=False,
+    )
+
+
+class ErrorShape(Shape):
+    """The reason why a request failed."""
+
+    detail: str
+
+
+class IntervalShape(Shape):
+    """A 95% confidence interval."""
+
+    low: Fraction
+    high: Fraction
+
+
+class AnalyzeRequest(Shape):
+    """A failure to classify."""
+
+    error_type: Name = ""
+    """The class name of the exception, or the browser's name for it, such as `TimeoutError`."""
+    error_message: Text
+    tool_name: Name = ""
+    """The name of the tool as in the ranking, such as `locator.click`."""
+
+
+class AnalyzeAnswer(Shape):
+    """The type of a failure, and what may help."""
+
+    failure_type: str
+    recovery_prompt: str
+    suggestions: list[str]
+    web_kind: str
+    """The kind of failure specific to web pages; empty when none is known."""
+    decided_by: str
+    """The rule that decided; `keyword` is the least certain one."""
+    alternatives: list[str]
+    """Up to three other tools for the same purpose."""
+    recoverable: bool
+    requires_user_confirmation: bool
+
+
+class FailureTypeCount(Shape):
+    """How often calls failed in one way."""
+
+    failure_type: str
+    web_kind: str
+    count: Count
+    share: Fraction
+    """The share of these calls among all failed calls."""
+
+
+class FailureCauseCount(Shape):
+    """How many cells failed for one cause."""
+
+    failure_type: str
+    web_kind: str
+    count: Count
+    share: Fraction
+    """The share of these cells among all failed cells."""
+
+
+class ToolStats(Shape):
+    """The reliability of one tool."""
+
+    tool_name: str
+    total_calls: Count
+    success_rate: Fraction | None
+    success_interval: IntervalShape | None
+    avg_execution_time: Annotated[float, Field(ge=0)] | None
+    """The mean duration of a call in milliseconds."""
+    correction_success_rate: Fraction | None
+    corrections: Count
+    """The number of corrections tried, which `correctionSuccessRate` refers to."""
+    last_failure_type: str | None
+
+
+class DashboardAnswer(Shape):
+    """The numbers of tool calls and corrections at a glance."""
+
+    since: dt.date
+    total_tool_calls: Count
+    duplicate_calls: Count
+    failed_calls: Count
+    corrected_calls: Count
+    correction_success: Count
+    duplicate_rate: Fraction | None
+    """The share of duplicate calls among `totalToolCalls`."""
+    failure_rate: Fraction | None
+    """The share of failed calls among `totalToolCalls`."""
+    correction_success_rate: Fraction | None
+    """The share of corrections that helped among `correctedCalls`."""
+    top_failure_types: list[FailureTypeCount]
+    """Symptoms: how tool calls failed, whatever became of their cell."""
+    failed_cells: Count
+    """The number of cells with a cause of failure, broken ones included, without controls."""
+    top_failure_causes: list[FailureCauseCount]
+    """Causes: why cells failed, with corrections according to what page and server said. They are
+    those of `failureTypes` of runs and trends."""
+    tool_reliability_ranking: list[ToolStats]
+    """The ten most reliable tools over all days, by the lower end of their interval."""
+
+
+KNOWN_PARAMETERS = ("target", "arguments")
+"""The parameters of a call that the records have."""
+
+
+class VerifyRequest(Shape):
+    """A call that failed, to be looked up in the records."""
+
+    factory_id: Name = ""
+    """The id of the run to look in; empty means all runs."""
+    tool_name: Name
+    params: Annotated[dict[Name, Any], Field(max_length=100, default_factory=dict)]
+    """Parameters of the call. `target` and `arguments` are compared with the recorded ones; any
+    others are not known to the records and named in `unknown`."""
+    error: Text = ""
+
+
+class ContextInfo(Shape):
+    """What the records say about calls like this one."""
+
+    same_call: Count
+    """The number of calls of this tool with these parameters."""
+    same_call_success_rate: Fraction | None
+    same_tool: Count
+    same_tool_success_rate: Fraction | None
+    last_error: str | None
+    """The latest error of this tool."""
+    failure_type: str | None
+    """The type of the given error."""
+    unknown: list[str]
+    """What the answer does not know, in sentences: a run that the store does not have, or
+    parameters that no record has."""
+    nearest_tools: list[str]
+    """Known tools with a similar name, when the given one is unknown."""
+
+
+class VerifyAnswer(Shape):
+    """Whether such a call ever succeeded, and what may help."""
+
+    has_data: bool
+    """The records hold a successful call of this tool with these parameters; false if one of them
+    cannot be compared."""
+    suggestion: str
+    context_info: ContextInfo
+
+
+class RunShape(Shape):
+    """One run with the counts of its cells."""
+
+    id: str
+    ts: str
+    started_at: dt.datetime
+    duration_s: float
+    commit: str
+    interrupted: bool
+    models: list[str]
+    cells: Count
+    passed: Count
+    failed: Count
+    broken: Count
+    failure_types: dict[str, int]
+    """The causes of its failed cells with their numbers, without controls."""
+    report: str | None
+    """The address of the run's report; null when the report is not on this machine."""
+
+
+class CellShape(Shape):
+    """One cell with its result."""
+
+    id: str
+    case_id: str
+    model: str
+    capture_mode: str
+    repeat: int
+    strategy: str
+    correction: str
+    control: bool
+    outcome: str
+    reason: str
+    failure_type: str | None
+    web_kind: str | None
+    cost_usd: float | None
+    cost_complete: bool
+    duration_ms: int
+
+
+class RunDetail(Shape):
+    """A run with its cells."""
+
+    run: RunShape
+    cells: list[CellShape]
+
+
+class CellDetail(Shape):
+    """A cell with its attempts."""
+
+    cell: CellShape
+    run_id: str
+    report: str | None
+    """The address of the cell in the report of its run."""
+    attempts: list[dict[str, Any]]
+    """The attempts as rows of the store, each with `checks`, `tool_calls` and `correction`."""
+
+
+class TrendPointShape(Shape):
+    """The results of one model in one run, a point of its trend."""
+
+    run_id: str
+    started_at: dt.datetime
+    commit: str
+    model: str
+    cells: Count
+    cases: Count
+    """The number of cases, which are the units of the interval."""
+    pass_rate: Fraction | None
+    """The share of cells that passed at the first attempt, among all cells that were run."""
+    pass_interval: IntervalShape | None
+    after_repair_rate: Fraction | None
+    cost_usd: float | None
+    cost_complete: bool
+    failure_types: dict[str, int]
 
 
 def calibration_routes(store: Store) -> APIRouter:
@@ -63,7 +307,7 @@ def calibration_routes(store: Store) -> APIRouter:
     def tool_stats(name: Name) -> ToolStats:
         """Return the reliability of one tool over all days."""
         with store.read() as connection:
-            found = call_queries.tool(connection, name)
+            found = queries.tool(connection, name)
         if found is None:
             raise HTTPException(404, f"no record of a tool {name!r}")
         return tool_shape(found)
@@ -96,10 +340,10 @@ def analysis_of(asked: AnalyzeRequest) -> AnalyzeAnswer:
 def overview(store: Store, begin: dt.date) -> DashboardAnswer:
     """Return the numbers since a day, and the ranking of tools over all days."""
     with store.read() as connection:
-        total = call_queries.together(call_queries.days(connection, begin))
-        failures = call_queries.failure_counts(connection, begin)
-        tools = call_queries.ranking(connection)
-        causes = run_queries.causes(connection, begin)
+        total = queries.together(queries.days(connection, begin))
+        failures = queries.failure_counts(connection, begin)
+        tools = queries.ranking(connection)
+        causes = queries.causes(connection, begin)
     failed_cells = sum(one.cells for one in causes)
     return DashboardAnswer(
         since=begin,
@@ -134,7 +378,7 @@ def overview(store: Store, begin: dt.date) -> DashboardAnswer:
     )
 
 
-def tool_shape(tool: call_queries.Tool) -> ToolStats:
+def tool_shape(tool: queries.Tool) -> ToolStats:
     """Return a tool in the form of the REST API."""
     return ToolStats(
         tool_name=tool.name,
@@ -162,8 +406,8 @@ def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
     }
     with store.read() as connection:
         unknown = _unknown(connection, asked)
-        seen = call_queries.precedent(connection, asked.tool_name, parameters, asked.factory_id)
-        names = [tool.name for tool in call_queries.ranking(connection)]
+        seen = queries.precedent(connection, asked.tool_name, parameters, asked.factory_id)
+        names = [tool.name for tool in queries.ranking(connection)]
     known = asked.tool_name in names
     near = [] if known else difflib.get_close_matches(asked.tool_name, names, n=3)
     analysis = (
@@ -190,7 +434,7 @@ def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
 def _unknown(connection: Connection, asked: VerifyRequest) -> list[str]:
     """Return in sentences what the records cannot say about a request."""
     told = []
-    if asked.factory_id and run_queries.run(connection, clean(asked.factory_id)) is None:
+    if asked.factory_id and queries.run(connection, clean(asked.factory_id)) is None:
         told.append(
             f"The store has no run {asked.factory_id!r}, so nothing is known about calls in it."
         )
@@ -205,7 +449,7 @@ def _unknown(connection: Connection, asked: VerifyRequest) -> list[str]:
 
 
 def _suggestion(
-    seen: call_queries.Precedent, near: list[str], analysis: AnalyzeAnswer | None, *, sure: bool
+    seen: queries.Precedent, near: list[str], analysis: AnalyzeAnswer | None, *, sure: bool
 ) -> str:
     if near:
         return f"No such tool was ever called; did you mean {near[0]}?"
@@ -267,7 +511,7 @@ def run_routes(store: Store) -> APIRouter:
     ) -> list[RunShape]:
         """Return runs, newest first."""
         with store.read() as connection:
-            found = run_queries.runs(connection, limit=limit, offset=offset, model=clean(model))
+            found = queries.runs(connection, limit=limit, offset=offset, model=clean(model))
         return [run_shape(run) for run in found]
 
     @routes.get("/runs/{run_id}", responses=MISSING)
@@ -284,7 +528,7 @@ def run_routes(store: Store) -> APIRouter:
     def trends(days: Days = 90) -> list[TrendPointShape]:
         """Return the pass rate and cost of every model in every run, oldest first."""
         with store.read() as connection:
-            return [trend_shape(point) for point in run_queries.trends(connection, since(days))]
+            return [trend_shape(point) for point in queries.trends(connection, since(days))]
 
     return routes
 
@@ -296,8 +540,8 @@ def run_detail(store: Store, run_id: str) -> RunDetail:
         HTTPException: with status 404, if there is no such run.
     """
     with store.read() as connection:
-        found = run_queries.run(connection, run_id)
-        cells = run_queries.cells(connection, run_id)
+        found = queries.run(connection, run_id)
+        cells = queries.cells(connection, run_id)
     if found is None:
         raise HTTPException(404, f"no run {run_id}")
     return RunDetail(run=run_shape(found), cells=[cell_shape(row) for row in cells])
@@ -310,8 +554,8 @@ def cell_detail(store: Store, cell_id: str) -> CellDetail:
         HTTPException: with status 404, if there is no such cell.
     """
     with store.read() as connection:
-        row = run_queries.cell(connection, cell_id)
-        run = run_queries.run(connection, row["run_id"]) if row else None
+        row = queries.cell(connection, cell_id)
+        run = queries.run(connection, row["run_id"]) if row else None
     if row is None or run is None:
         raise HTTPException(404, f"no cell {cell_id}")
     report = run_shape(run).report
@@ -323,19 +567,19 @@ def cell_detail(store: Store, cell_id: str) -> CellDetail:
     )
 
 
-def run_shape(run: run_queries.RunSummary) -> RunShape:
+def run_shape(run: queries.RunSummary) -> RunShape:
     """Return a run in the form of the REST API, which leaves out its folder."""
     facts = run.model_dump(exclude={"folder", "models"})
     report = f"/runs/{run.id}/report" if report_page(run) else None
     return RunShape(**facts, models=list(run.models), report=report)
 
 
-def cell_shape(row: run_queries.Row) -> CellShape:
+def cell_shape(row: queries.Row) -> CellShape:
     """Return a cell in the form of the REST API."""
     return CellShape(**{name: row[name] for name in CellShape.model_fields})
 
 
-def trend_shape(point: run_queries.ModelInRun) -> TrendPointShape:
+def trend_shape(point: queries.ModelInRun) -> TrendPointShape:
     """Return a point of a trend in the form of the REST API."""
     rate = point.first_attempt.all_trials
     return TrendPointShape(

@@ -13,9 +13,13 @@ from weakref import WeakKeyDictionary
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Request, Route, WebSocketRoute
 
 from pytest_autoweb.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
-from pytest_autoweb.egress.origin_policy import OriginPolicy, parse_origin
 from pytest_autoweb.egress.proxy import EgressProxy
-from pytest_autoweb.egress.suppression import Suppression, suppress_in_browser
+from pytest_autoweb.egress.request_policy import (
+    OriginPolicy,
+    Suppression,
+    parse_origin,
+    suppress_in_browser,
+)
 from pytest_autoweb.egress.traffic_reader import TrafficReader
 from pytest_autoweb.errors import BrowserError
 

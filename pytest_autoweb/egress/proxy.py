@@ -18,10 +18,14 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from pytest_autoweb import waiting
-from pytest_autoweb.egress.http_messages import REPLIES_BYTES, REPLY_BYTES
-from pytest_autoweb.egress.origin_policy import Origin, OriginPolicy, parse_origin
-from pytest_autoweb.egress.suppression import StandInReply, Suppression
-from pytest_autoweb.egress.traffic_reader import TrafficReader
+from pytest_autoweb.egress.request_policy import (
+    Origin,
+    OriginPolicy,
+    StandInReply,
+    Suppression,
+    parse_origin,
+)
+from pytest_autoweb.egress.traffic_reader import REPLIES_BYTES, REPLY_BYTES, TrafficReader
 from pytest_autoweb.errors import BrowserError
 
 HEAD_BYTES = 65_536

@@ -18,8 +18,8 @@ from playwright.sync_api import Browser, BrowserType, Error, sync_playwright
 
 from pytest_autoweb.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
 from pytest_autoweb.egress.guarded_page import missing_cover
-from pytest_autoweb.egress.origin_policy import OriginPolicy
 from pytest_autoweb.egress.proxy import EgressProxy
+from pytest_autoweb.egress.request_policy import OriginPolicy
 from pytest_autoweb.errors import BrowserError
 
 CONNECT_MS = 15_000.0

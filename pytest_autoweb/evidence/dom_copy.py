@@ -12,7 +12,7 @@ from urllib.parse import urldefrag, urlsplit
 from playwright.sync_api import Browser, Error, Frame, JSHandle, Page, Route
 
 from pytest_autoweb.errors import BrowserError
-from pytest_autoweb.page.run_script import (
+from pytest_autoweb.page.frames import (
     MAX_FRAMES,
     OBSERVE_TIMEOUT_MS,
     run_script,

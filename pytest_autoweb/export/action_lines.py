@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from pytest_autoweb.egress.origin_policy import Origin, parse_origin
+from pytest_autoweb.egress.request_policy import Origin, parse_origin
 from pytest_autoweb.export.plain_code import HANDY, lines_in_texts
 from pytest_autoweb.sandbox.allowed_members import CLASSES, words
 from pytest_autoweb.sandbox.allowed_python import BUILTINS, PYTHON_ATTRIBUTES

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from pytest_autoweb.checks.answer_checks import AnswerCheck
-from pytest_autoweb.checks.answer_spec import AnswerSpec
 from pytest_autoweb.checks.check_type import Check
+from pytest_autoweb.checks.expected_values import AnswerSpec, as_text
 from pytest_autoweb.checks.page_checks import (
     ElementCheck,
     ElementQuery,
@@ -15,7 +15,6 @@ from pytest_autoweb.checks.page_checks import (
     UrlCheck,
 )
 from pytest_autoweb.checks.server_checks import FileCheck, HttpCheck, SqlCheck
-from pytest_autoweb.checks.value_matching import as_text
 from pytest_autoweb.checks.wire_checks import DownloadCheck, RequestCheck, RequestQuery
 from pytest_autoweb.export.plain_code import NotExportable, Stands, literal
 from pytest_autoweb.results import CheckResult

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.cases.case import Case, Reset, ServerHandle, Webserver
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.export.assertions import Assertion, Told, as_script, assertion, described
@@ -28,6 +27,7 @@ from pytest_autoweb.export.plain_code import (
     names_in,
     plain_code,
 )
+from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.results import Attempt, CellResult
 from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, PAGE_FUNCTIONS
 from pytest_autoweb.sandbox.lint import lint_code

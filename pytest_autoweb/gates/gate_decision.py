@@ -1,25 +1,366 @@
-"""Judges a run folder by its gates, beside the baseline and earlier runs, and saves the run.
+"""What a gate is, which gates a run has, and the decision of all of them on a run folder.
 
-A test run does this at its end, and `autoweb gate` does it for a finished or merged run.
+A gate may look at the baseline and at earlier runs, and the run is saved for later ones. A test run
+does this at its end, and `autoweb gate` does it for a finished or merged run.
 """
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
-from pytest_autoweb.analysis.control_verdicts import is_control
-from pytest_autoweb.analysis.past_runs import history_of
-from pytest_autoweb.analysis.run_rows import RunRows, run_rows
-from pytest_autoweb.errors import RunNotFound
-from pytest_autoweb.gates.gate_context import Spending, evaluate_gates, verdict_of
-from pytest_autoweb.gates.gate_policy import GatePolicy
+from pydantic import ConfigDict, Field, ValidationError
+
+from pytest_autoweb.analysis.cell_numbers import CellSummary, RunRows, run_rows
+from pytest_autoweb.analysis.comparison import Comparison, compare_runs
+from pytest_autoweb.analysis.past_runs import History, history_of
+from pytest_autoweb.analysis.verdict_validity import is_control
+from pytest_autoweb.errors import RunNotFound, SettingsError, near_miss
 from pytest_autoweb.report.ci_formats import neutral
-from pytest_autoweb.report.run_argument import load_any
+from pytest_autoweb.report.json_report import load_any
 from pytest_autoweb.report.wording import one_line
-from pytest_autoweb.runs.run_folder import RecordedRun
+from pytest_autoweb.runs.run_folder import (
+    BASELINE_FILE,
+    GATES_FILE,
+    HISTORY_FILE,
+    GateResult,
+    RecordedRun,
+)
+from pytest_autoweb.runs.saved_runs import save_run, saved_rows
 from pytest_autoweb.runs.saving import json_text, write_text_atomic
-from pytest_autoweb.runs.side_files import BASELINE_FILE, GATES_FILE, HISTORY_FILE, GateResult
-from pytest_autoweb.runs.storage import save_run, saved_rows
+from pytest_autoweb.settings import Settings
+from pytest_autoweb.specs import Documented
+from pytest_autoweb.variants import Variants
+
+TABLE = "tool.autoweb.groups"
+
+AFTER_THE_BUILT_IN_ONES = 10_000
+"""The order of a gate that does not ask for a place."""
+
+
+class GroupMember(Protocol):
+    """A cell or its row, as far as groups are concerned."""
+
+    @property
+    def case_id(self) -> str:
+        """Return the case's id."""
+        ...
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Return the case's tags."""
+        ...
+
+
+class CaseGroup(Documented):
+    """One group: the cases that belong to it, and what its gates demand of them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: str
+    tags: list[str] = Field(default_factory=list)
+    """A case with one of these tags belongs to the group."""
+    cases: list[str] = Field(default_factory=list)
+    """A case whose id fits one of these patterns (`*`, `?`, `[ab]`) belongs to it as well."""
+    min_pass_rate: float | None = Field(default=None, ge=0, le=100)
+    """The least pass rate of first attempts, in percent."""
+    must_pass: bool = False
+    """Whether every cell has to pass."""
+    soft: bool = False
+    """Failures are reported but do not fail the run, and other gates leave these cases out."""
+
+    def has(self, member: GroupMember) -> bool:
+        """Tell whether a case belongs to the group."""
+        return bool(set(self.tags) & set(member.tags)) or any(
+            fnmatchcase(member.case_id, pattern) for pattern in self.cases
+        )
+
+
+def read_groups(pyproject: Path) -> tuple[CaseGroup, ...]:
+    """Read the groups in the file's order; a missing file has none.
+
+    Raises:
+        SettingsError: the file is not valid TOML, or a table has an invalid key or value.
+    """
+    try:
+        data: Any = tomllib.loads(pyproject.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise SettingsError(f"{pyproject}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{pyproject}: not valid TOML: {error}") from None
+    for key in TABLE.split("."):
+        data = data.get(key, {}) if isinstance(data, dict) else {}
+    if not isinstance(data, dict):
+        raise SettingsError(f"{pyproject}: [{TABLE}] has to hold one table per group")
+    return tuple(_group(name, table, pyproject) for name, table in data.items())
+
+
+def _group(name: str, table: Any, pyproject: Path) -> CaseGroup:
+    where = f"{pyproject}: [{TABLE}.{name}]"
+    if not isinstance(table, Mapping):
+        raise SettingsError(f"{where}: has to be a table of {_listed_keys()}")
+    for key in table:
+        # Checked here because pydantic's message about an unknown key cannot suggest the nearest
+        # one.
+        if key not in _KEYS:
+            raise SettingsError(f"{where}: unknown key {key!r}{near_miss(key, _KEYS)}")
+    try:
+        group = CaseGroup.model_validate({**table, "name": name})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        raise SettingsError(f"{where}: {field}: {first['msg']}") from None
+    if not (group.tags or group.cases):
+        raise SettingsError(f"{where}: no case can belong to it; give `tags` or `cases`")
+    if group.min_pass_rate is None and not (group.must_pass or group.soft):
+        raise SettingsError(
+            f"{where}: asks for nothing; give `min_pass_rate`, `must_pass` or `soft`"
+        )
+    return group
+
+
+def _listed_keys() -> str:
+    return ", ".join(f"`{key}`" for key in _KEYS)
+
+
+def empty_group_warning(group: CaseGroup, members: Iterable[GroupMember]) -> str:
+    """Return a sentence that says the group is empty and suggests the nearest existing tag."""
+    known = sorted({tag for member in members for tag in member.tags})
+    unknown = [tag for tag in group.tags if tag not in known]
+    guess = near_miss(unknown[0], known) if unknown and known else ""
+    return f"no case of this run belongs to the group{guess}"
+
+
+_KEYS = tuple(field for field in CaseGroup.model_fields if field != "name")
+
+
+Metric = Literal["pass_rate", "cost", "duration"]
+METRICS: tuple[Metric, ...] = get_args(Metric)
+
+
+class Pinnable(GroupMember, Protocol):
+    """A cell or its row."""
+
+    @property
+    def must_pass(self) -> bool:
+        """Tell whether its case is pinned."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GatePolicy:
+    """The demands on a run."""
+
+    min_pass_rate: float | None = None
+    """The least pass rate of first attempts, in percent."""
+    groups: tuple[CaseGroup, ...] = ()
+    limits: Mapping[Metric, float] = field(default_factory=dict)
+    """By how many percent each metric may get worse: percentage points for the pass rate, a
+    relative change for the others."""
+    compare: str = ""
+    """The run to compare with; empty when there is none."""
+    baseline_days: int = 90
+    max_cost: float | None = None
+    allow_unpriced: bool = False
+
+    @property
+    def asks_anything(self) -> bool:
+        """Tell whether a flag or a table demands more than that each cell passes."""
+        return self.min_pass_rate is not None or bool(self.groups or self.limits)
+
+    def groups_of(self, member: GroupMember) -> tuple[CaseGroup, ...]:
+        """Return the groups to which the case belongs."""
+        return tuple(group for group in self.groups if group.has(member))
+
+    def is_pinned(self, member: Pinnable) -> bool:
+        """Tell whether each of the case's cells has to pass."""
+        return member.must_pass or any(
+            group.must_pass and not group.soft for group in self.groups_of(member)
+        )
+
+    def is_soft(self, member: Pinnable) -> bool:
+        """Tell whether the case is only reported, as it belongs to soft groups and nothing else."""
+        groups = self.groups_of(member)
+        return bool(groups) and not member.must_pass and all(group.soft for group in groups)
+
+    def decides_on(self, member: Pinnable) -> bool:
+        """Tell whether a gate, and not the cell alone, decides what a failure means."""
+        if self.is_pinned(member):
+            return False
+        if self.min_pass_rate is not None or "pass_rate" in self.limits:
+            return True
+        groups = self.groups_of(member)
+        return any(group.soft or group.min_pass_rate is not None for group in groups)
+
+
+def read_policy(settings: Settings) -> GatePolicy:
+    """Read the gates of a test run.
+
+    Raises:
+        SettingsError: a flag or a group's table is wrong.
+    """
+    return GatePolicy(
+        min_pass_rate=settings.min_pass_rate,
+        groups=read_groups(settings.rootdir / "pyproject.toml"),
+        limits=read_limits(settings.compare_fail, "--autoweb-compare-fail"),
+        # A limit on changes needs a run to compare with, and without one it would never decide.
+        compare=settings.compare or ("latest" if settings.compare_fail else ""),
+        baseline_days=settings.baseline_days,
+        max_cost=settings.max_cost,
+        allow_unpriced=settings.allow_unpriced,
+    )
+
+
+def read_limits(text: str, flag: str) -> Mapping[Metric, float]:
+    """Read limits such as `pass_rate:5%,cost:20%` as percent per metric.
+
+    Raises:
+        SettingsError: names the part that is wrong and what is allowed.
+    """
+    limits: dict[Metric, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, colon, amount = (piece.strip() for piece in part.partition(":"))
+        if name not in METRICS:
+            raise SettingsError(f"{flag}: {name!r} cannot be compared{near_miss(name, METRICS)}")
+        if name in limits:
+            raise SettingsError(f"{flag}: {name!r} is given twice")
+        limits[name] = _percent(amount, f"{flag}: {part!r}" if colon else f"{flag}: {name!r}")
+    return limits
+
+
+def _percent(text: str, where: str) -> float:
+    try:
+        value = float(text.removesuffix("%")) if text.endswith("%") else -1.0
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e6:
+        raise SettingsError(f"{where}: needs a percentage, as in 'pass_rate:5%,cost:20%'")
+    return value
+
+
+def groups_file(path: Path) -> tuple[CaseGroup, ...]:
+    """Read the groups of a file that was named and therefore has to exist.
+
+    Raises:
+        SettingsError: it does not, or it is wrong.
+    """
+    if not path.is_file():
+        raise SettingsError(f"there is no file {path} to read groups from")
+    return read_groups(path)
+
+
+class Spending(NamedTuple):
+    """What a session's live calls cost."""
+
+    usd: float
+    refused: int
+    """Calls that were not made because of the cap."""
+
+
+@dataclass(frozen=True)
+class GateContext:
+    """Everything a gate may decide on. Nothing in it can be changed."""
+
+    run: RunRows
+    """The whole run, controls included."""
+    policy: GatePolicy
+    """What the flags and the groups demand."""
+    baseline: RunRows | None = None
+    """The run to compare with."""
+    missing: str = ""
+    """Why there is no baseline."""
+    history: History | None = None
+    """What earlier runs of the storage folder show."""
+    spending: Spending | None = None
+    """What the session's live calls cost; None for a run of the past."""
+
+    @cached_property
+    def contestants(self) -> tuple[CellSummary, ...]:
+        """Return the run's rows without those of the controls."""
+        return tuple(row for row in self.run.rows if not is_control(row.model))
+
+    @cached_property
+    def hard(self) -> tuple[CellSummary, ...]:
+        """Return the contestants' rows without the cases that belong to soft groups only."""
+        return tuple(row for row in self.contestants if not self.policy.is_soft(row))
+
+    @cached_property
+    def compared(self) -> RunRows:
+        """Return the run as it is compared with the baseline: without the cases of soft groups."""
+        # The controls stay, because the comparison leaves out cases whose controls are broken.
+        controls = tuple(row for row in self.run.rows if is_control(row.model))
+        return self.run.model_copy(update={"rows": (*self.hard, *controls)})
+
+    @cached_property
+    def pairs(self) -> tuple[Comparison, ...]:
+        """Return each model compared with itself in the baseline; empty without a baseline."""
+        return () if self.baseline is None else tuple(compare_runs(self.baseline, self.compared))
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One rule that a run has to satisfy.
+
+    `evaluate` returns a result for each decision, such as one for each model, and nothing where
+    the rule does not apply.
+    """
+
+    name: str
+    summary: str
+    evaluate: Callable[[GateContext], Iterable[GateResult]]
+    order: int = AFTER_THE_BUILT_IN_ONES
+    """Gates with a lower number come first in the report."""
+
+
+GATES: Variants[Gate] = Variants("gate", "pytest_autoweb.gates.rules")
+
+
+def evaluate_gates(
+    rows: RunRows,
+    policy: GatePolicy,
+    *,
+    baseline: RunRows | None = None,
+    missing: str = "",
+    history: History | None = None,
+    spending: Spending | None = None,
+) -> tuple[GateResult, ...]:
+    """Return the results of every gate, in the order in which a reader wants them.
+
+    Args:
+        rows: the run, its controls included; the built-in gates never judge these.
+        policy: what is asked.
+        baseline: the run to compare with.
+        missing: why there is no baseline.
+        history: what earlier runs say.
+        spending: what the session's live calls cost.
+    """
+    context = GateContext(rows, policy, baseline, missing, history, spending)
+    gates = sorted(GATES.values(), key=lambda gate: gate.order)
+    return tuple(result for gate in gates for result in _results(gate, context))
+
+
+def verdict_of(results: Iterable[GateResult]) -> bool | None:
+    """Return whether the run is good enough, or None where no gate came to a decision."""
+    decided = [result.passed for result in results if result.passed is not None and not result.soft]
+    return all(decided) if decided else None
+
+
+def _results(gate: Gate, context: GateContext) -> tuple[GateResult, ...]:
+    """Return what the gate decided; a gate that raises has failed, and the others still decide."""
+    try:
+        results = tuple(gate.evaluate(context))
+        for result in results:
+            if not isinstance(result, GateResult):
+                raise TypeError(f"it returned {result!r}, which is not a GateResult")
+    except Exception as error:
+        message = f"the gate could not decide: {type(error).__name__}: {error}"
+        return (GateResult(name=gate.name, passed=False, message=message),)
+    return results
 
 
 @dataclass(frozen=True, slots=True)

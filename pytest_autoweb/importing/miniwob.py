@@ -14,9 +14,9 @@ from urllib.parse import unquote, urlsplit
 import yaml
 from playwright.sync_api import Browser, Error, Page, Route
 
-from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.errors import BrowserError, SettingsError, nearest
 from pytest_autoweb.importing.written_cases import FILE_CHARS, named_parts, scalar, tidy
+from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.record.oracle import in_template
 
 Reward = Literal["positive", "full"]

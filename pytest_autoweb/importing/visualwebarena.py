@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pytest_autoweb.checks.python_checks import CheckContext, CheckVerdict
+from pytest_autoweb.checks.delegated_checks import CheckContext, CheckVerdict
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.importing.written_cases import (
     named_parts,

@@ -19,10 +19,9 @@ from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
-from pytest_autoweb.checks.python_checks import CheckContext, CheckVerdict
+from pytest_autoweb.checks.delegated_checks import CheckContext, CheckVerdict
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.evidence.har import har_text, read_har
-from pytest_autoweb.evidence.wire import WireEntry
+from pytest_autoweb.evidence.wire import WireEntry, har_text, read_har
 from pytest_autoweb.importing.written_cases import (
     named_parts,
     parts_within,

@@ -7,8 +7,7 @@ lint, sandbox, execution and judge.
 from pytest_autoweb.cases.case import Case
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Client, Reply, Request
-from pytest_autoweb.llm.plan_syntax import HEADING, heading_number
-from pytest_autoweb.llm.replies import fold_line
+from pytest_autoweb.llm.replies import HEADING, fold_line, heading_number
 
 ORACLE = "builtin/oracle"
 NOOP = "builtin/noop"

@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_autoweb import waiting
 from pytest_autoweb.errors import CassetteMiss, ModelError
-from pytest_autoweb.llm.chat_request import ChatBody
-from pytest_autoweb.llm.computer_tool import ComputerTool
+from pytest_autoweb.llm.agent_requests import ChatBody, ComputerTool
 from pytest_autoweb.results import Exchange, StageName, Usage
 
 

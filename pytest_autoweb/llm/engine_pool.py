@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.extras import missing_extras
+from pytest_autoweb.installation import missing_extras
 from pytest_autoweb.llm.child_process import (
     StartFailed,
     answer_owner,
@@ -27,7 +27,7 @@ from pytest_autoweb.llm.child_process import (
     start_owned,
     stop_owned,
 )
-from pytest_autoweb.llm.local_models import (
+from pytest_autoweb.llm.model_catalogues import (
     LocalModel,
     is_present,
     is_verified,
@@ -35,7 +35,7 @@ from pytest_autoweb.llm.local_models import (
     model_path,
 )
 from pytest_autoweb.llm.model_spec import Endpoint, ModelSpec
-from pytest_autoweb.llm.provider_keys import without_secrets
+from pytest_autoweb.redaction import without_secrets
 
 SLOTS = 2
 """Number of requests that one engine answers at the same time."""

@@ -15,13 +15,19 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ValidationError
 
 from pytest_autoweb.errors import CassetteMiss, ModelError, SettingsError
-from pytest_autoweb.llm.call_limits import CircuitBreaker
+from pytest_autoweb.llm.call_limits import (
+    CircuitBreaker,
+    CostBudget,
+    Ledger,
+    Price,
+    Reservation,
+    token_bound,
+)
 from pytest_autoweb.llm.cassettes import CassetteStore, ReplySource
 from pytest_autoweb.llm.child_process import answer_owner, die_with_owner, read_config
 from pytest_autoweb.llm.client import Reply, Request
-from pytest_autoweb.llm.cost import CostBudget, Ledger, Price, Reservation, token_bound
 from pytest_autoweb.llm.engine_pool import SLOTS, EnginePool, engine_problem, engine_version
-from pytest_autoweb.llm.gateway_messages import (
+from pytest_autoweb.llm.gateway import (
     LARGEST_BODY,
     Acknowledgement,
     CallFailed,
@@ -37,7 +43,7 @@ from pytest_autoweb.llm.gateway_messages import (
     read_specs,
 )
 from pytest_autoweb.llm.litellm_client import LiteLLMClient
-from pytest_autoweb.llm.local_models import local_model
+from pytest_autoweb.llm.model_catalogues import local_model
 from pytest_autoweb.llm.model_spec import (
     DEFAULT_PARALLEL,
     Endpoint,
@@ -45,7 +51,7 @@ from pytest_autoweb.llm.model_spec import (
     base_url,
     resolve_target,
 )
-from pytest_autoweb.llm.provider_keys import KeyMask, drop_empty_secrets
+from pytest_autoweb.redaction import KeyMask, drop_empty_secrets
 from pytest_autoweb.results import Usage
 
 _CONNECT_TIMEOUT_S = 5.0

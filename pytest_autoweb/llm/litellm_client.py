@@ -20,26 +20,27 @@ from typing import Any, cast
 
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm import openai_api
+from pytest_autoweb.llm.agent_requests import completion_of, completion_with
 from pytest_autoweb.llm.call_limits import (
     LONGEST_WAIT_S,
     CallTurn,
+    Price,
     RateGate,
+    Reservation,
     pause_before_next,
+    price_in_spec,
     retry_after,
     within,
 )
-from pytest_autoweb.llm.chat_request import completion_of
 from pytest_autoweb.llm.client import Reply, Request
-from pytest_autoweb.llm.computer_tool import completion_with
-from pytest_autoweb.llm.cost import Price, Reservation, price_in_spec
-from pytest_autoweb.llm.model_registry import installed_litellm, is_listed
+from pytest_autoweb.llm.model_catalogues import installed_litellm, is_listed
 from pytest_autoweb.llm.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec
-from pytest_autoweb.llm.request_arguments import request_arguments
-from pytest_autoweb.llm.service_errors import (
+from pytest_autoweb.llm.service_calls import (
     cause_of,
     describe,
     is_transient,
     may_be_billed,
+    request_arguments,
     status_of,
     words_of,
 )

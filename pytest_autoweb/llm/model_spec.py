@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
-from pytest_autoweb.analysis.control_verdicts import MUTANT
+from pytest_autoweb.analysis.verdict_validity import MUTANT
 from pytest_autoweb.errors import ModelError, SettingsError, near_miss
-from pytest_autoweb.llm import local_models
-from pytest_autoweb.llm.model_registry import EFFORTS, ModelFacts, facts_of
+from pytest_autoweb.llm import model_catalogues
+from pytest_autoweb.llm.model_catalogues import EFFORTS, ModelFacts, facts_of
 from pytest_autoweb.results import ModelDescription, ModelSetting, SettingSource
 from pytest_autoweb.specs import COMMAND, AgentCommand, Documented
 from pytest_autoweb.variants import known_strategies
@@ -509,8 +509,8 @@ def _defaults(behind: str) -> dict[str, Any]:
         if behind not in BUILTINS and not behind.startswith(MUTANT):
             raise SettingsError(f"{behind!r} is not a built-in model{near_miss(behind, BUILTINS)}")
         return {}
-    if behind.startswith(local_models.PREFIX):
-        model = local_models.local_model(behind)
+    if behind.startswith(model_catalogues.PREFIX):
+        model = model_catalogues.local_model(behind)
         return {**_LOCAL_DEFAULTS, "context_tokens": model.context_tokens}
     return dict(_OLLAMA_DEFAULTS) if prefix in ("ollama", "ollama_chat") else {}
 

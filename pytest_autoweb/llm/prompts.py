@@ -9,8 +9,8 @@ from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pytest_autoweb.assets import asset_dir
 from pytest_autoweb.errors import PromptError
+from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.llm.client import Message
 
 # A misspelt variable must be an error instead of an empty text. Prompts are not HTML, so escaping

@@ -1,10 +1,64 @@
-"""What a model's reply may look like, and what it means. Pure text."""
+"""What a model's reply may look like, and what it means. Pure text.
+
+A reply holds code, a decision, or a plan: headings of steps, in English and Chinese, and their
+fields.
+"""
 
 import json
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from pytest_autoweb.results import PlanStep
+
+PLAN_BLOCK = re.compile(r"PLAN_START(.*?)(?:PLAN_END|\Z)", re.DOTALL | re.IGNORECASE)
+
+
+_PREFIX = r"^[\s/#*>•·\-]*"
+
+
+_CHINESE_DIGITS = {c: i for i, c in enumerate("一二三四五六七八九十", start=1)}
+
+
+HEADING = re.compile(
+    _PREFIX
+    + r"(?:(?:step|part|步骤)\s*[:#\-]?\s*(?P<n>\d{1,3})"
+    + r"|步骤\s*(?P<bare>[一二三四五六七八九十])"
+    + r"|第\s*(?P<cn>\d{1,3}|[一二三四五六七八九十])\s*步)"
+    + r"(?!\d)\s*[:.#、)*\-]*\s*(?P<rest>.*)$",
+    re.IGNORECASE,
+)
+"""Pattern of a step's heading on a folded line (see `fold_line`)."""
+
+
+_NUMBERED = re.compile(r"^\s*(?P<n>\d{1,2})\s*[.)、]\s*(?P<rest>\S.*)$")
+
+
+_FIELDS = {
+    "description": r"description|描述|说明",
+    "target_url": r"target\s*url|目标\s*url|目标地址|目标页面",
+    "entry_action": r"entry(?:\s*point)?(?:\s*action)?|入口操作|入口动作|进入方式",
+    "status": r"status|状态",
+}
+
+
+_FIELD = {
+    name: re.compile(_PREFIX + rf"(?:{words})\s*\**\s*:\s*\**\s*(?P<value>.*)$", re.IGNORECASE)
+    for name, words in _FIELDS.items()
+}
+
+
+_QUESTION = re.compile(
+    _PREFIX + r"(?:questions?|提问|问题)\s*\d*\s*\**\s*:\s*\**\s*(?P<value>.*)$", re.IGNORECASE
+)
+
+
+_QUESTION_TITLE = re.compile(r"^[\s#]*(?:questions?|提问|问题)\s*$", re.IGNORECASE)
+
+
+_NO_QUESTION = re.compile(r"^\W*(?:none|no|n/?a|nil|无|没有)\W*$", re.IGNORECASE)
 
 
 def literal(text: str) -> str:
@@ -70,3 +124,103 @@ def objects_in(text: str) -> Iterator[dict[str, Any]]:
 def fold_line(line: str) -> str:
     """Normalise full-width digits, letters and colons in a line, for matching only."""
     return unicodedata.normalize("NFKC", line).replace("：", ":").replace("**", "")
+
+
+class PlanParse(NamedTuple):
+    """A plan read from a reply."""
+
+    text: str
+    """The part of the reply that is the plan."""
+    steps: tuple[PlanStep, ...]
+    confirmed: bool
+    """Whether there are steps, all of them say CONFIRMED, and the reply asks no question."""
+    has_question: bool
+    question: str
+
+
+def heading_number(line: str) -> int | None:
+    """Return the step's number if the line is a heading, else None."""
+    match = HEADING.match(fold_line(line))
+    if not match:
+        return None
+    digits = match["n"] or match["cn"] or match["bare"]
+    return int(digits) if digits.isdecimal() else _CHINESE_DIGITS[digits]
+
+
+def parse_plan(reply: str) -> PlanParse:
+    """Read a plan in any of its tolerated forms; questions are found anywhere in the reply."""
+    text = strip_reasoning(reply)
+    block = PLAN_BLOCK.search(text)
+    # Some models write the plan inside a block comment.
+    plan_text = (block[1] if block else text).strip().removesuffix("*/").strip()
+    steps = _read_steps(plan_text.splitlines())
+    if not steps:
+        steps = _read_numbered(plan_text.splitlines())
+    question = _find_question(text)
+    confirmed = bool(steps) and not question and all(s.status == "CONFIRMED" for s in steps)
+    return PlanParse(plan_text, tuple(steps), confirmed, bool(question), question)
+
+
+def _find_question(text: str) -> str:
+    """Return the first question; it stands behind its word, or on the next line that is written."""
+    lines = [folded for line in text.splitlines() if (folded := fold_line(line)).strip()]
+    for line, below in pairwise([*lines, ""]):
+        match = _QUESTION.match(line)
+        if not match and not _QUESTION_TITLE.match(line):
+            continue
+        asked = match["value"].strip() if match else ""
+        if not asked and HEADING.match(below) is None and "plan_" not in below.casefold():
+            asked = re.sub(r"^[\s>*•\-]+|^\s*\d+[.)]\s*", "", below).strip()
+        if asked and not _NO_QUESTION.match(asked):
+            return asked
+    return ""
+
+
+def _read_steps(lines: list[str]) -> list[PlanStep]:
+    found: dict[int, dict[str, str]] = {}
+    current: dict[str, str] | None = None
+    for line in lines:
+        folded = fold_line(line)
+        heading = HEADING.match(folded)
+        if heading:
+            number = heading_number(line) or 0
+            # A second block with the same number is a repetition, so the first one counts.
+            current = {} if number in found else found.setdefault(number, {})
+            if rest := heading["rest"].strip():
+                current.setdefault("description", rest)
+        elif current is not None:
+            _read_field(folded, current)
+    return [_plan_step(number, found[number]) for number in sorted(found)]
+
+
+def _read_field(line: str, fields: dict[str, str]) -> None:
+    for name, pattern in _FIELD.items():
+        if match := pattern.match(line):
+            value = match["value"].strip().strip("`").strip()
+            # The text of the heading, if there is any, is the better description.
+            if name == "description" and fields.get(name):
+                return
+            fields[name] = value
+            return
+
+
+def _plan_step(number: int, fields: dict[str, str]) -> PlanStep:
+    # A missing or unusual status must not count as a confirmation.
+    status = fields.get("status", "").upper()
+    confirmed = "CONFIRMED" in status and "UNCONFIRMED" not in status and "UNKNOWN" not in status
+    return PlanStep(
+        index=number,
+        description=fields.get("description", ""),
+        target_url=fields.get("target_url", "").strip("<>\"' ") or "CURRENT_PAGE",
+        entry_action=fields.get("entry_action", ""),
+        status="CONFIRMED" if confirmed or "已确认" in status else "UNKNOWN",
+    )
+
+
+def _read_numbered(lines: list[str]) -> list[PlanStep]:
+    """Read a `1. Click …` list, which weak models write instead of headings."""
+    matches = [m for m in map(_NUMBERED.match, map(fold_line, lines)) if m]
+    numbers = [int(m["n"]) for m in matches]
+    if not matches or numbers != list(range(1, len(numbers) + 1)):
+        return []
+    return [PlanStep(index=int(m["n"]), description=m["rest"].strip()) for m in matches]

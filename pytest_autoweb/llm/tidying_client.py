@@ -8,8 +8,7 @@ from typing import Any
 
 import httpx
 
-from pytest_autoweb.llm.openai_api import error_status, tidy_choices
-from pytest_autoweb.llm.streamed_reply import EVENTS, whole_reply
+from pytest_autoweb.llm.openai_api import EVENTS, error_status, tidy_choices, whole_reply
 
 _OF_BODY = frozenset({"content-type", "content-encoding", "content-length", "transfer-encoding"})
 

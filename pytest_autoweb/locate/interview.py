@@ -16,18 +16,19 @@ from pytest_autoweb.llm.client import (
 )
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import objects_in
-from pytest_autoweb.locate.candidates import Candidate, Rect
 from pytest_autoweb.locate.questions import (
+    Candidate,
     Outcome,
     PictureAnswer,
     PictureQuestion,
+    Rect,
     XRelation,
     YRelation,
 )
 from pytest_autoweb.marks.crosshair import ViewportView
 from pytest_autoweb.marks.marking import PageBox
 from pytest_autoweb.results import Exchange
-from pytest_autoweb.results.decision import Probe
+from pytest_autoweb.results.attempt import Probe
 from pytest_autoweb.values.normal_forms import normalise
 
 _MAX_TEXT = 200

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.locate.candidates import Candidate, Element, Rect, Viewport, gather, weigh
 from pytest_autoweb.locate.interview import (
     Asked,
     Questioner,
@@ -18,13 +17,22 @@ from pytest_autoweb.locate.interview import (
     describe_candidate,
     probes_of,
 )
-from pytest_autoweb.locate.questions import Outcome, SearchLimits
+from pytest_autoweb.locate.questions import (
+    Candidate,
+    Element,
+    Outcome,
+    Rect,
+    SearchLimits,
+    Viewport,
+    gather,
+    weigh,
+)
 from pytest_autoweb.locate.region import search_region
 from pytest_autoweb.locate.search import search
 from pytest_autoweb.marks.crosshair import PageScroller, ViewportView, take_view
 from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import Exchange
-from pytest_autoweb.results.decision import Location, LocatorAlgorithm, LocatorStatus, Probe
+from pytest_autoweb.results.attempt import Location, LocatorAlgorithm, LocatorStatus, Probe
 
 
 class RememberedSearch(NamedTuple):

@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from pytest_autoweb.locate.candidates import Rect
 from pytest_autoweb.locate.posterior import OUTCOMES, LineModel, Span, line_model
 from pytest_autoweb.locate.questions import (
     Ask,
     Badge,
     PictureAnswer,
     PictureQuestion,
+    Rect,
     SearchLimits,
     kind_of,
 )
 from pytest_autoweb.locate.search import best_places
-from pytest_autoweb.results.decision import LocatorStatus
+from pytest_autoweb.results.attempt import LocatorStatus
 
 # Every pair of places is one hypothesis, so halving the step quadruples their number.
 STEP = 16

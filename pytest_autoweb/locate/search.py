@@ -7,28 +7,29 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from pytest_autoweb.locate.candidates import Candidate, Viewport
-from pytest_autoweb.locate.elimination import eliminate
 from pytest_autoweb.locate.posterior import (
     NONE_IF_OUTSIDE,
     Belief,
     LineModel,
     Span,
+    eliminate,
     entropy,
     line_model,
 )
 from pytest_autoweb.locate.questions import (
     Ask,
     Badge,
+    Candidate,
     Outcome,
     PictureQuestion,
     SearchLimits,
     SearchTurn,
+    Viewport,
     kind_of,
     nothing_to_ask,
     numbered,
 )
-from pytest_autoweb.results.decision import LocatorAlgorithm, LocatorStatus
+from pytest_autoweb.results.attempt import LocatorAlgorithm, LocatorStatus
 
 USED_WITHIN = 2
 """The distance in pixels within which two lines give practically the same picture."""

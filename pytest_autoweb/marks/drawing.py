@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, Error, Frame, JSHandle, Locator, Page
 
+from pytest_autoweb.page.frames import MAX_FRAMES, run_on_elements, run_script, script
 from pytest_autoweb.page.opening import PRIVATE_FIELDS
-from pytest_autoweb.page.run_script import MAX_FRAMES, run_on_elements, run_script, script
 
 _FIELDS = "input, textarea, [contenteditable]"
 _ALIVE_MS = 2_000.0

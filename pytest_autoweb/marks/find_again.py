@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Error, FrameLocator, JSHandle, Locator, Page
 
-from pytest_autoweb.page.run_script import element_script, run_on_elements
+from pytest_autoweb.page.frames import element_script, run_on_elements
 
 _TEXT_CHARS = 30
 _HREF_CHARS = 5

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 from playwright.sync_api import BrowserContext, Error, Page
 from pydantic import AfterValidator, Field
 
-from pytest_autoweb.egress.origin_policy import parse_origin
+from pytest_autoweb.egress.request_policy import parse_origin
 from pytest_autoweb.errors import CaseError
-from pytest_autoweb.page.run_script import call_function, script
+from pytest_autoweb.page.frames import call_function, script
 from pytest_autoweb.redaction import SECRET
 from pytest_autoweb.results import Failure
 from pytest_autoweb.specs import FieldError, Spec, fitting
-from pytest_autoweb.values.number_words import UnknownLocale, locale_of
+from pytest_autoweb.values.quantities import UnknownLocale, locale_of
 
 _SETUP_MS = 15_000.0
 _MAX_SIDE = 8_192

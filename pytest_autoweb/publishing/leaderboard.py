@@ -9,12 +9,18 @@ from typing import Literal
 
 from pydantic import Field
 
-from pytest_autoweb.analysis.cell_numbers import CaseKey, PassRate, case_key, is_graded
+from pytest_autoweb.analysis.cell_numbers import (
+    CaseKey,
+    PassRate,
+    RunRows,
+    case_key,
+    cell_row,
+    is_graded,
+)
 from pytest_autoweb.analysis.comparison import Comparison, compare_models
-from pytest_autoweb.analysis.control_verdicts import broken_controls, is_control
 from pytest_autoweb.analysis.pairing import QUESTION
-from pytest_autoweb.analysis.run_rows import RunRows, cell_row
 from pytest_autoweb.analysis.statistics import Interval
+from pytest_autoweb.analysis.verdict_validity import broken_controls, is_control
 from pytest_autoweb.report.summary import ModelSummary, Summary, summarise
 from pytest_autoweb.results import CellResult, ModelDescription, Outcome, Record, RunInfo
 from pytest_autoweb.runs.run_folder import RecordedRun

@@ -14,32 +14,30 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from pytest_autoweb.analysis.control_verdicts import control_rows
-from pytest_autoweb.assets import asset_dir
+from pytest_autoweb.analysis.verdict_validity import control_rows
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.errors import SettingsError, WebServerError
+from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.judge.judging import graded
 from pytest_autoweb.publishing.benchmark_files import (
+    MANIFEST_NAME,
     MOST_BYTES,
     MOST_FILES,
-    CollectedFiles,
-    folder_digest,
-)
-from pytest_autoweb.publishing.benchmark_manifest import (
-    MANIFEST_NAME,
     SCHEMA_VERSION,
     BenchmarkManifest,
     BenchmarkNeeds,
+    CollectedFiles,
     PackedCase,
     PackedControl,
     digest_of,
+    folder_digest,
     packed_file,
 )
 from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.runs.run_folder import RecordedRun
 from pytest_autoweb.runs.saving import json_text
-from pytest_autoweb.webservers.launch import static_folder
+from pytest_autoweb.session.webservers import static_folder
 
 INI_FILE = "pytest.ini"
 GUIDE_FILE = "BENCHMARK.md"

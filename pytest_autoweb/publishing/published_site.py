@@ -11,8 +11,7 @@ from typing import Any
 
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.publishing.leaderboard import Leaderboard, NamedRun, leaderboard_of
-from pytest_autoweb.report.details import without_evidence
-from pytest_autoweb.report.html_report import self_contained
+from pytest_autoweb.report.html_report import self_contained, without_evidence
 from pytest_autoweb.report.write import HTML_FILE, write_report
 from pytest_autoweb.runs.run_folder import is_run_folder, read_run, refuse_other_folders
 from pytest_autoweb.runs.saving import CELL_FILE, compact_json, plain, safe_name

@@ -11,12 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Browser
 
-from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE
+from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE
 from pytest_autoweb.evidence.dom_copy import open_copy
-from pytest_autoweb.evidence.downloads import read_downloads
-from pytest_autoweb.evidence.har import read_har
-from pytest_autoweb.evidence.wire import WireEntry
-from pytest_autoweb.page.run_script import run_script
+from pytest_autoweb.evidence.page_evidence import read_downloads
+from pytest_autoweb.evidence.wire import WireEntry, read_har
+from pytest_autoweb.page.frames import run_script
 from pytest_autoweb.record.oracle import in_template
 from pytest_autoweb.results import Attempt, CellResult
 

@@ -1,4 +1,4 @@
-"""A browser in which a person works, and Playwright's recorder that listens.
+"""A browser in which a person works, the recorder that listens, and the terminal beside them.
 
 Playwright offers its recorder to programs only in a private place, `_start_recording` of a context.
 The public way, `playwright codegen`, is a process of its own: nobody could tell there which fields
@@ -8,11 +8,13 @@ module alone, and where it is missing the error names the public way.
 
 import json
 import os
+import queue
 import re
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from textwrap import dedent
@@ -22,9 +24,11 @@ from typing import Any
 from playwright.sync_api import BrowserContext, Dialog, Error, Request, sync_playwright
 
 from pytest_autoweb.egress.chromium import browser_environ, launch_args
-from pytest_autoweb.egress.origin_policy import parse_origin
+from pytest_autoweb.egress.request_policy import parse_origin
 from pytest_autoweb.errors import BrowserError, SettingsError
-from pytest_autoweb.page.run_script import script
+from pytest_autoweb.page.frames import script
+
+_CLOSED = None
 
 _OPEN_MS = 30_000
 _LOOK_MS = 100
@@ -36,6 +40,73 @@ _KEY = re.compile(r"\.press\(\"(?:Enter|Space| )\"\)\s*$")
 _BINDING = "__autowebSecret"
 CODEGEN = "playwright codegen --target python -o recorded.py URL"
 """The public way to record, whose script `--from` reads."""
+
+
+class Questions:
+    """Lines from the keyboard, read by one thread for as long as the command runs.
+
+    One thread, since reading cannot be given up: a recording that ends as its page is closed would
+    otherwise leave a reader behind that takes the first answer.
+
+    Args:
+        silent: ask nothing, even at a terminal.
+    """
+
+    def __init__(self, *, silent: bool) -> None:
+        self.possible = sys.stdin is not None and sys.stdin.isatty()
+        """Whether there is a keyboard at all."""
+        self._silent = silent
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._started = False
+
+    @property
+    def asking(self) -> bool:
+        """Whether questions are asked."""
+        return self.possible and not self._silent
+
+    def start(self) -> None:
+        """Begin to read, where there is a keyboard."""
+        if self.possible and not self._started:
+            self._started = True
+            threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in sys.stdin:
+            self._lines.put(line.rstrip("\n"))
+        self._lines.put(_CLOSED)
+
+    def entered(self) -> bool:
+        """Tell whether Enter was pressed; a keyboard that is gone does not count."""
+        try:
+            return self._lines.get_nowait() is not _CLOSED
+        except queue.Empty:
+            return False
+
+    def ask(self, question: str) -> str:
+        """Return the person's answer; "" if nobody can be asked."""
+        if not self.asking:
+            return ""
+        self.start()
+        print(question, end=" ", flush=True)
+        return (self._lines.get() or "").strip()
+
+
+def chosen_numbers(said: str, suggested: Sequence[int], count: int) -> list[int]:
+    """Return what a choice such as `1,3`, `all`, or "" for the suggestion, means; from 1 up.
+
+    Raises:
+        SettingsError: it is none.
+    """
+    words = [word for word in re.split(r"[,;\s]+", said.strip().lower()) if word]
+    if not words:
+        return list(suggested)
+    if words == ["all"]:
+        return list(range(1, count + 1))
+    if any(not word.isdecimal() or not 1 <= int(word) <= count for word in words):
+        raise SettingsError(
+            f"{said.strip()!r} is no choice: write numbers from 1 to {count} with commas, or `all`"
+        )
+    return sorted({int(word) for word in words})
 
 
 @dataclass(slots=True)

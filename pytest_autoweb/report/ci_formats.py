@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from pytest_autoweb.analysis.control_verdicts import is_control
 from pytest_autoweb.analysis.pairing import GOOD
+from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.report.wording import failed_steps, one_line
 from pytest_autoweb.results import CellResult
-from pytest_autoweb.runs.side_files import GateResult
+from pytest_autoweb.runs.run_folder import GateResult
 
 PREFIX = "autoweb."
 

@@ -1,19 +1,42 @@
-"""`index.html`, the parts of a large one, and the film of one search: pages that open from disk."""
+"""`index.html` and its panels, the details beside a large one, and the film of one search.
+
+What a panel is stands here with the registry and the panels that every report has.
+
+A page opened from disk may not read other files, whatever its policy says. It may show another page
+in a frame, though, and that page may answer. So the details of a large run's cells lie in small
+pages, the parts: each holds the JSON of some cells as inert data, and one script, which hands them
+over to whoever sends the report's key. Other pages do not know the key, so they get nothing out of
+a part.
+"""
 
 import base64
 import hashlib
+import json
+import os
 import re
-from collections.abc import Collection, Mapping
+import secrets
+import shutil
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from pydantic import ValidationError
 
-from pytest_autoweb.assets import asset_dir
-from pytest_autoweb.report.panels import panels_in_order
-from pytest_autoweb.results import Location
+from pytest_autoweb.analysis.comparison import Comparison
+from pytest_autoweb.errors import AutowebError
+from pytest_autoweb.installation import asset_dir
+from pytest_autoweb.report.json_report import MAX_ROWS, PanelContent, Report, ReportedPanel
+from pytest_autoweb.results import Attempt, CellResult, Location
+from pytest_autoweb.runs.run_folder import RecordedRun, collector_paused, read_run, size_of_cells
 from pytest_autoweb.runs.saving import compact_json, plain
+from pytest_autoweb.variants import Variants
+
+AFTER_THE_BUILT_IN_ONES = 10_000
+"""The order of a panel that does not ask for a place."""
 
 _FRAME = (
     *("base.css", "page.css", "charts.css", "panels.css", "detail.css", "locations.css"),
@@ -34,6 +57,216 @@ _JSON_ESCAPES = {
 
 LINKED = "'self' file:"
 """The sources of a policy that stand for files beside the page, from disk or from a server."""
+
+DETAILS_FOLDER = "details"
+IN_ONE_FILE = 8_000_000
+"""The bytes of `cell.json` files up to which `index.html` holds everything itself."""
+PART_CHARS = 1_000_000
+"""The characters from which on a part is full; a browser reads as much in some milliseconds."""
+
+
+LONGEST_REASON = 300
+"""The most characters of a reason in the line of a cell; its details have all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One section of `index.html`.
+
+    A built-in panel names the files of `templates/report` that draw it from the report. A panel of
+    the user's own has a function that computes its content from the finished report instead.
+    """
+
+    name: str
+    title: str
+    summary: str
+    build: Callable[[Report], PanelContent | None] | None = None
+    """Computes the content; None as its result: this report has nothing to show."""
+    files: tuple[str, ...] = ()
+    """Scripts and styles; the script calls `addPanel` with the panel's name."""
+    order: int = AFTER_THE_BUILT_IN_ONES
+    """Panels with a lower number stand above it."""
+
+    def __post_init__(self) -> None:
+        """Refuse a panel that cannot be drawn, or could be in two ways."""
+        if (self.build is None) == (not self.files):
+            raise ValueError(f"the report panel {self.name!r} needs `build` or `files`, not both")
+
+
+PANELS: Variants[Panel] = Variants("report panel", "pytest_autoweb.report.html_report")
+
+
+def panels_in_order() -> list[Panel]:
+    """Return all registered panels, the topmost first."""
+    return sorted(PANELS.values(), key=lambda panel: panel.order)
+
+
+def with_panels(report: Report, earlier: Sequence[ReportedPanel] = ()) -> Report:
+    """Return the report with the content of the user's own panels.
+
+    Their functions see a copy of the report, so that none of them can change it.
+
+    Args:
+        report: the finished report, without such panels.
+        earlier: panels of the same run as they were written before; those that nobody has
+            registered now stay as they are.
+    """
+    own = [panel for panel in panels_in_order() if panel.build is not None]
+    copy = report.model_copy(deep=True) if own else report
+    built = [_built(panel, copy) for panel in own]
+    kept = [panel for panel in earlier if panel.name not in PANELS]
+    shown = [panel for panel in (*built, *kept) if panel is not None]
+    shown.sort(key=lambda panel: panel.order)
+    return report.model_copy(update={"panels": tuple(shown)})
+
+
+def _built(panel: Panel, report: Report) -> ReportedPanel | None:
+    """Return the panel's content; one that fails costs the reader that panel, not the report."""
+    assert panel.build is not None
+    facts = {"name": panel.name, "title": panel.title, "order": panel.order}
+    try:
+        content = panel.build(report)
+        if content is None:
+            return None
+        if not isinstance(content, PanelContent):
+            raise TypeError(f"it returned {content!r}, which is not a PanelContent")
+        return ReportedPanel(
+            **facts,
+            note=content.note,
+            facts=content.facts,
+            columns=content.columns,
+            rows=content.rows[:MAX_ROWS],
+            rows_left_out=max(0, len(content.rows) - MAX_ROWS),
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        problem = f"{where}: {first['msg']}" if where else first["msg"]
+    except Exception as error:
+        # The function is the user's: it may fail in any way.
+        problem = f"{type(error).__name__}: {error}"
+    return ReportedPanel(**facts, error=f"panel {panel.name} failed: {problem}")
+
+
+PANELS.add(
+    Panel(
+        name="gates",
+        title="Gates",
+        summary="what decided the exit status",
+        order=100,
+        files=("gates.js", "gates.css"),
+    )
+)
+PANELS.add(
+    Panel(
+        name="models",
+        title="Models",
+        summary="each model's rates with their intervals, its cost and its time",
+        order=200,
+        files=("models.js", "models.css"),
+    )
+)
+PANELS.add(
+    Panel(
+        name="comparison",
+        title="Compare two",
+        summary="two models, or a model and its baseline, and the cases that differ",
+        order=300,
+        files=("comparison.js", "comparison.css"),
+    )
+)
+PANELS.add(
+    Panel(
+        name="controls",
+        title="Controls",
+        summary="whether each case can be passed, and not by doing nothing",
+        order=400,
+        files=("controls.js", "controls.css"),
+    )
+)
+PANELS.add(
+    Panel(
+        name="cells",
+        title="Cells",
+        summary="every cell, with search, filters and its details",
+        order=500,
+        files=("matrix.js", "matrix.css"),
+    )
+)
+
+
+PANELS.add(
+    Panel(
+        name="costs",
+        title="Cost against success",
+        summary="each model's cost or time of a cell against its pass rate",
+        order=600,
+        files=("costs.js",),
+    )
+)
+PANELS.add(
+    Panel(
+        name="stages",
+        title="Time per stage",
+        summary="where the seconds of a cell go",
+        order=700,
+        files=("stages.js",),
+    )
+)
+PANELS.add(
+    Panel(
+        name="decisions",
+        title="Acting by sight",
+        summary="what verification made of the elements that models chose",
+        order=800,
+        files=("decisions.js", "decisions.css"),
+    )
+)
+PANELS.add(
+    Panel(
+        name="corrections",
+        title="Failures and corrections",
+        summary="how first attempts failed, and what trying again gained",
+        order=900,
+        files=("corrections.js", "corrections.css"),
+    )
+)
+PANELS.add(
+    Panel(
+        name="stability",
+        title="Flaky and slow",
+        summary="cases that change from repeat to repeat or from run to run, and slow cells",
+        order=1000,
+        files=("stability.js", "stability.css"),
+    )
+)
+PANELS.add(
+    Panel(
+        name="trend",
+        title="Over time",
+        summary="each model's rate in every saved run",
+        order=1100,
+        files=("trend.js",),
+    )
+)
+PANELS.add(
+    Panel(
+        name="judges",
+        title="Judging models",
+        summary="how far judging models agree with people",
+        order=1200,
+        files=("judges.js",),
+    )
+)
+PANELS.add(
+    Panel(
+        name="analysis",
+        title="Local analysis",
+        summary="what a local model said about the run",
+        order=1300,
+        files=("analysis.js", "analysis.css"),
+    )
+)
 
 
 def render_html(
@@ -190,3 +423,172 @@ def render_film(location: Location, pictures: Mapping[str, bytes]) -> str:
         },
     }
     return self_contained("film.html.j2", "autoweb locate", _STYLES, _SCRIPTS, data)
+
+
+class DetailParts:
+    """Writes the parts while the cells are read, and keeps of each cell what the numbers need.
+
+    The parts are written into a new folder, which replaces that of an earlier report at the end.
+    """
+
+    def __init__(self, run_folder: Path) -> None:
+        self.key = secrets.token_hex(16)
+        """What a page has to send to a part to get the details."""
+        self.places: dict[str, tuple[int, int]] = {}
+        """By folder of the cell: the number of its part, and its place in it, from 0."""
+        self.chars = 0
+        """The length of all details."""
+        self.digest = hashlib.sha256()
+        """Of all details, in the order of the cells."""
+        self._run_folder = run_folder
+        self._new = run_folder / f".{DETAILS_FOLDER}.{os.getpid()}.tmp"
+        self._head, self._tail = part_frame(self.key)
+        self._part: list[str] = []
+        self._part_chars = 0
+        self._parts = 0
+        shutil.rmtree(self._new, ignore_errors=True)
+        self._new.mkdir(parents=True)
+
+    def take(self, cell: CellResult) -> CellResult:
+        """Write the cell's details, and return the cell without its evidence."""
+        text = cell.model_dump_json()
+        self.digest.update(text.encode())
+        self.chars += len(text)
+        self.places[cell.folder] = (self._parts, len(self._part))
+        self._part.append(text)
+        self._part_chars += len(text)
+        if self._part_chars >= PART_CHARS:
+            self._write_part()
+        return without_evidence(cell)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        """Put the parts in the place of those of an earlier report, if nothing went wrong."""
+        try:
+            if error is None:
+                self._write_part()
+                remove_details(self._run_folder)
+                self._new.rename(self._run_folder / DETAILS_FOLDER)
+        finally:
+            shutil.rmtree(self._new, ignore_errors=True)
+
+    def _write_part(self) -> None:
+        if not self._part:
+            return
+        with (self._new / f"{self._parts}.html").open("w", encoding="utf-8") as file:
+            file.write(self._head)
+            file.writelines(inert_script(text) for text in self._part)
+            file.write(self._tail)
+        self._parts += 1
+        self._part, self._part_chars = [], 0
+
+
+def remove_details(run_folder: Path) -> None:
+    """Remove the details of an earlier report of the same run."""
+    folder = run_folder / DETAILS_FOLDER
+    if (folder / "0.html").is_file() and not folder.is_symlink():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def without_evidence(cell: CellResult) -> CellResult:
+    """Return the cell without prompts, captures, scenes and calls, most of what it holds."""
+    return cell.model_copy(
+        update={
+            "attempts": tuple(map(_light, cell.attempts)),
+            "arms": tuple(
+                arm.model_copy(update={"attempts": tuple(map(_light, arm.attempts))})
+                for arm in cell.arms
+            ),
+        }
+    )
+
+
+def _light(attempt: Attempt) -> Attempt:
+    # The report's numbers count the calls that were not made again.
+    calls = tuple(call for call in attempt.tool_calls if call.duplicate or call.cached)
+    return attempt.model_copy(
+        update={"exchanges": (), "snapshots": (), "tool_calls": calls, "scene": None}
+    )
+
+
+SHOWN = 300
+"""The most cases of a comparison that the page of a large run holds of each kind."""
+
+
+def lines_of(report: Report, places: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+    """Return what the page of a large run holds: of each cell a line, and where its details are.
+
+    Args:
+        report: the report.
+        places: part and place of each cell's details.
+    """
+    comparisons = tuple(map(_briefly, report.comparisons))
+    baseline = report.baseline and report.baseline.model_copy(update={"rows": ()})
+    summary = report.summary and report.summary.model_copy(update={"matrix": ()})
+    update = {"cases": (), "comparisons": comparisons, "baseline": baseline, "summary": summary}
+    page: dict[str, Any] = json.loads(report.model_copy(update=update).model_dump_json())
+    for brief, whole in zip(page["comparisons"], report.comparisons, strict=True):
+        brief["cases_left_out"] = len(whole.left_out)
+    page["cases"] = [
+        {
+            **case.model_dump(exclude={"cells"}),
+            "cells": [_line(cell, *places[cell.folder]) for cell in case.cells],
+        }
+        for case in report.cases
+    ]
+    return page
+
+
+def _briefly(comparison: Comparison) -> Comparison:
+    differing = (case for case in comparison.cases if case.flip != "same")
+    return comparison.model_copy(
+        update={
+            "cases": tuple(islice(differing, SHOWN)),
+            "left_out": comparison.left_out[:SHOWN],
+        }
+    )
+
+
+def _line(cell: CellResult, part: int, place: int) -> dict[str, Any]:
+    line = {
+        "model": cell.model,
+        "outcome": cell.outcome,
+        "capture_mode": cell.capture_mode,
+        "repeat": cell.repeat,
+        "reason": cell.reason[:LONGEST_REASON],
+        "duration_ms": round(cell.duration_ms),
+        "slow": cell.slow,
+        "folder": cell.folder,
+    }
+    # What is empty is left out: a page of fifty thousand lines is large enough without it.
+    return {name: value for name, value in line.items() if value} | {"part": part, "place": place}
+
+
+@dataclass(frozen=True, slots=True)
+class RunReading:
+    """A run as it was read for its report: once, however large it is."""
+
+    run: RecordedRun
+    details: DetailParts | None = None
+    """Where the evidence of a large run's cells went; None: the cells still have it."""
+
+
+def read_for_report(folder: Path) -> RunReading:
+    """Read a run folder; of a large run, write the details of its cells on the way.
+
+    Raises:
+        AutowebError: the details cannot be written.
+    """
+    with collector_paused():
+        if size_of_cells(folder) <= IN_ONE_FILE:
+            return RunReading(read_run(folder))
+        try:
+            with DetailParts(folder) as details:
+                return RunReading(read_run(folder, details.take), details)
+        except OSError as error:
+            raise AutowebError(
+                f"{folder / DETAILS_FOLDER} cannot be written ({error.strerror or error}); the "
+                f"results of all cells are kept in {folder / 'cells'}"
+            ) from error

@@ -1,29 +1,44 @@
-"""`report.json`: the whole run in one document with a published schema."""
+"""`report.json`: the whole run in one document with a published schema.
 
+What users name as a run, to be compared or commented on, may be such a document, a run folder or a
+saved run.
+"""
+
+import json
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, FiniteFloat, model_validator
+from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
-from pytest_autoweb.analysis.cell_numbers import CaseKey, case_key
+from pytest_autoweb.analysis.attempt_facts import (
+    CorrectionFacts,
+    DecisionFacts,
+    corrections_of,
+    decision_facts,
+)
+from pytest_autoweb.analysis.cell_numbers import CaseKey, RunRows, case_key, run_rows
 from pytest_autoweb.analysis.comparison import (
     Comparison,
     compare_models,
     compare_modes,
     compare_runs,
 )
-from pytest_autoweb.analysis.correction_gain import CorrectionFacts, corrections_of
-from pytest_autoweb.analysis.decision_facts import DecisionFacts, decision_facts
-from pytest_autoweb.analysis.judge_agreement import Agreement
 from pytest_autoweb.analysis.past_runs import History
-from pytest_autoweb.analysis.run_rows import RunRows, run_rows
-from pytest_autoweb.assets import asset_dir
-from pytest_autoweb.report.outside_agents import ReportedAgent, agents_of
-from pytest_autoweb.report.summary import Summary, summarise
-from pytest_autoweb.results import CaptureModeName, CellResult, ModelDescription, Record
-from pytest_autoweb.runs.run_folder import RecordedRun
-from pytest_autoweb.runs.side_files import NO_SIDE_FILES, GateResult, Rejudging, SideFiles
+from pytest_autoweb.analysis.verdict_validity import Agreement
+from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.installation import asset_dir
+from pytest_autoweb.report.summary import ReportedAgent, Summary, agents_of, summarise
+from pytest_autoweb.results import CaptureModeName, CellResult, ModelDescription, Record, RunInfo
+from pytest_autoweb.runs.run_folder import (
+    NO_SIDE_FILES,
+    GateResult,
+    RecordedRun,
+    Rejudging,
+    SideFiles,
+)
+from pytest_autoweb.runs.saved_runs import load_saved_rows
 
 SCHEMA_VERSION = 2
 
@@ -271,3 +286,59 @@ def _cases(cells: tuple[CellResult, ...]) -> tuple[CaseReport, ...]:
 def _standing_prompt() -> str:
     path = asset_dir("templates") / "report" / "analysis_prompt.txt"
     return path.read_text(encoding="utf-8").strip()
+
+
+_REPORT_FORMAT = Report.model_fields["format"].default
+
+
+def load_any(
+    spec: str, storage: Path, *, except_ts: str = "", notices: list[str] | None = None
+) -> RunRows:
+    """Return the run that `spec` names, as `load_saved_rows` does, or in a `report.json`.
+
+    Args:
+        spec: what the user wrote.
+        storage: the storage folder.
+        except_ts: the `ts` of a run to ignore, because it must not be compared with itself.
+        notices: receives a sentence for every file that could not be read.
+
+    Raises:
+        RunNotFound: there is no such run.
+        SettingsError: the path exists, but it is not a run.
+    """
+    path = Path(spec)
+    if path.is_file() and _is_report(path):
+        return _rows_of_report(path)
+    return load_saved_rows(spec, storage, except_ts=except_ts, notices=notices)
+
+
+def _is_report(path: Path) -> bool:
+    try:
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and document.get("format") == _REPORT_FORMAT
+
+
+def _rows_of_report(path: Path) -> RunRows:
+    try:
+        report = Report.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise SettingsError(
+            f"{path} is not a report of this version: {where}: {first['msg']}"
+        ) from None
+    if report.shortened in ("cells", "everything"):
+        raise SettingsError(f"{path} was shortened and lacks cells; name its run folder instead")
+    info = RunInfo(
+        ts=report.ts,
+        started=report.started,
+        models=report.models,
+        capture_modes=report.capture_modes,
+        environment=report.environment,
+        workers=report.workers,
+        shard=report.shard,
+        interrupted=report.interrupted,
+    )
+    return run_rows(info, (cell for case in report.cases for cell in case.cells))

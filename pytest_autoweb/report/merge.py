@@ -10,12 +10,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_autoweb.analysis.control_verdicts import is_control
+from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CellResult, PlannedCell, RunInfo
-from pytest_autoweb.runs.blob import files_below, unpack
 from pytest_autoweb.runs.run_folder import (
     CONTROLS_FOLDER,
     MERGE_FILE,
@@ -30,10 +29,12 @@ from pytest_autoweb.runs.run_folder import (
 from pytest_autoweb.runs.saving import (
     RUN_FILE,
     cell_folder,
+    files_below,
     fresh_run_folder,
     json_text,
     save_manifest,
     save_run_info,
+    unpack,
     write_text_atomic,
 )
 from pytest_autoweb.specs import COMMAND

@@ -1,4 +1,7 @@
-"""The run at a glance: a row per model, the controls apart, the matrix, the slow cells; pure."""
+"""The run at a glance: a row per model, the controls apart, the matrix, the slow cells; pure.
+
+Outside agents have their versions here, and what does not hold them.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -17,20 +20,60 @@ from pytest_autoweb.analysis.cell_numbers import (
     rates_of,
 )
 from pytest_autoweb.analysis.comparison import Comparison
-from pytest_autoweb.analysis.control_verdicts import (
+from pytest_autoweb.analysis.statistics import percentile
+from pytest_autoweb.analysis.verdict_validity import (
     ControlRow,
     broken_controls,
     control_rows,
     is_control,
 )
-from pytest_autoweb.analysis.statistics import percentile
-from pytest_autoweb.results import CaptureModeName, CellResult, Outcome, Record
+from pytest_autoweb.results import CaptureModeName, CellResult, Outcome, OutsideAgent, Record
 from pytest_autoweb.runs.run_folder import RecordedRun
+
+NOT_HELD = (
+    "outside the sandbox, as processes of their own that reach files and the network as you do; "
+    "their browsers are confined by the egress proxy, their model calls by the gateway, their time "
+    "by a kill"
+)
+"""What header and report say of agents that run outside the worker."""
 
 LISTED = 20
 """The most cells with a continued step that are listed."""
 LONGEST = 5
 """How many of the longest other cells are listed."""
+
+
+class ReportedAgent(OutsideAgent):
+    """An outside agent with the part that it had in the run."""
+
+    models: tuple[str, ...] = ()
+    """The models that it asked, as the report names them."""
+    cells: int = 0
+    """The number of cells that it drove."""
+    not_held: str = NOT_HELD
+    """What it is not held by, and what holds it all the same."""
+
+
+def agents_of(cells: Iterable[CellResult]) -> tuple[ReportedAgent, ...]:
+    """Return the outside agents that drove cells, those that differ in anything one by one."""
+    found: dict[OutsideAgent, list[CellResult]] = {}
+    for cell in cells:
+        if cell.agent is not None and cell.attempts:
+            found.setdefault(cell.agent, []).append(cell)
+    return tuple(
+        ReportedAgent(
+            **dict(agent),
+            models=tuple(dict.fromkeys(cell.model for cell in driven)),
+            cells=len(driven),
+        )
+        for agent, driven in found.items()
+    )
+
+
+def named_agents(agents: Iterable[OutsideAgent]) -> str:
+    """Return the agents in one line, each with its version where that is known."""
+    words = (f"{one.name} ({one.version})" if one.version else one.name for one in agents)
+    return ", ".join(dict.fromkeys(words))
 
 
 class SlowCell(Record):

@@ -5,11 +5,10 @@ from textwrap import wrap
 
 from pytest_autoweb.analysis.cell_numbers import Cost, Numbers, PassRate
 from pytest_autoweb.analysis.comparison import CasePair, Comparison, p_text, signed
-from pytest_autoweb.analysis.control_verdicts import NOOP, ControlRow, is_control
 from pytest_autoweb.analysis.pairing import Change, LeftOut, Side
+from pytest_autoweb.analysis.verdict_validity import NOOP, ControlRow, is_control
 from pytest_autoweb.report.json_report import Report
-from pytest_autoweb.report.outside_agents import named_agents
-from pytest_autoweb.report.summary import Summary
+from pytest_autoweb.report.summary import Summary, named_agents
 from pytest_autoweb.report.wording import (
     columns,
     count_of,

@@ -9,7 +9,7 @@ from pytest_autoweb.analysis.comparison import Comparison
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.results import BROKEN, Attempt, CellResult, Outcome
-from pytest_autoweb.runs.side_files import GateResult
+from pytest_autoweb.runs.run_folder import GateResult
 
 _LETTERS: dict[Outcome, str] = {
     "passed": "P",

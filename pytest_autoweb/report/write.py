@@ -13,21 +13,20 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from pytest_autoweb.errors import AutowebError
-from pytest_autoweb.report.details import (
+from pytest_autoweb.report.html_report import (
     DetailParts,
     RunReading,
     lines_of,
     read_for_report,
     remove_details,
+    render_html,
+    with_panels,
 )
-from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import Analysis, Report, ReportedPanel, build_report
 from pytest_autoweb.report.markdown import render_markdown
-from pytest_autoweb.report.panels import with_panels
 from pytest_autoweb.results import CellResult, Outcome
-from pytest_autoweb.runs.run_folder import RecordedRun, collector_paused
+from pytest_autoweb.runs.run_folder import RecordedRun, collector_paused, read_side_files
 from pytest_autoweb.runs.saving import compact_json, json_text, plain, write_text_atomic
-from pytest_autoweb.runs.side_files import read_side_files
 
 SMALLEST_TEXT = 120
 """Texts up to this length are never cut, since the marker would be about as long."""

@@ -3,7 +3,28 @@
 They hold data only; `analysis` and `report` compute with them.
 """
 
-from pytest_autoweb.results.attempt import Attempt, AttemptFields, CheckResult, total_usage
+from pytest_autoweb.results.attempt import (
+    Attempt,
+    AttemptFields,
+    CheckResult,
+    ChosenMark,
+    Decision,
+    DecisionStatus,
+    Failure,
+    LintFinding,
+    Location,
+    LocatorAlgorithm,
+    LocatorStatus,
+    PlanStep,
+    Probe,
+    RefusalCause,
+    Scene,
+    Snapshot,
+    StepResult,
+    ToolCall,
+    Verdict,
+    total_usage,
+)
 from pytest_autoweb.results.cell import (
     CELL_FORMAT,
     CELL_VERSION,
@@ -18,38 +39,20 @@ from pytest_autoweb.results.cell import (
     RunInfo,
     SettingSource,
 )
-from pytest_autoweb.results.correction import Classification, Correction, Finding
-from pytest_autoweb.results.decision import (
-    ChosenMark,
-    Decision,
-    DecisionStatus,
-    Location,
-    LocatorAlgorithm,
-    LocatorStatus,
-    Probe,
-    RefusalCause,
-    Verdict,
-)
 from pytest_autoweb.results.record import (
     BROKEN,
     CaptureModeName,
+    Classification,
+    Correction,
     CorrectionArmName,
     Exchange,
     FailureKind,
+    Finding,
     Outcome,
     Record,
     StageName,
     StepStatus,
     Usage,
-)
-from pytest_autoweb.results.steps import (
-    Failure,
-    LintFinding,
-    PlanStep,
-    Scene,
-    Snapshot,
-    StepResult,
-    ToolCall,
 )
 
 __all__ = [

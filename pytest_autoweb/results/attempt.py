@@ -1,24 +1,342 @@
-"""One attempt at a cell, and the results of its checks."""
+"""One attempt at a cell: the steps of its plan, its decisions by sight, what its checks found."""
 
 from datetime import datetime
-from typing import Any, Self, TypedDict
+from typing import Any, Literal, Self, TypedDict
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from pytest_autoweb.errors import FORMER_CAUSES, ModelCause
 from pytest_autoweb.language import StepProblem
-from pytest_autoweb.results.correction import Classification, Correction, Finding
-from pytest_autoweb.results.decision import Decision, Location
-from pytest_autoweb.results.record import Exchange, Record, Usage
-from pytest_autoweb.results.steps import (
-    Failure,
-    LintFinding,
-    PlanStep,
-    Scene,
-    Snapshot,
-    StepResult,
-    ToolCall,
+from pytest_autoweb.results.record import (
+    CaptureModeName,
+    Classification,
+    Correction,
+    Exchange,
+    FailureKind,
+    Finding,
+    Record,
+    StepStatus,
+    Usage,
 )
+
+Verdict = Literal["match", "mismatch", "unverifiable"]
+"""The result of comparing a chosen element's text with the `expected_text` of the choice."""
+
+DecisionStatus = Literal["performed", "refused", "failed", "invalid"]
+"""`refused` by verification, `failed` because the browser could not do it, or `invalid` because the
+reply was no decision."""
+
+
+MatchedText = Literal["", "text", "name"]
+"""Which text of an element is the expected one: `text` is painted on the page, `name` is only its
+accessible name; empty if none is, or if that is not known."""
+
+
+RefusalCause = Literal["", "choice", "circle", "gave_up"]
+"""Why a decision was refused: `choice` because verification stopped it, `circle` because it would
+have closed a circle, `gave_up` because a second look or the vision locator settled on nothing;
+empty if it was not refused, or in records of earlier versions."""
+
+
+class Failure(Record):
+    """Something a page, a model or the infrastructure did wrong."""
+
+    kind: FailureKind
+    """What kind of failure it is."""
+    message: str
+    """What went wrong, as a plain sentence."""
+    cause: ModelCause | None = None
+    """Why the model gave no usable reply, for failures of kind `model`."""
+    rule: str | None = None
+    """The id of the rule by which the lint or the sandbox refused."""
+    step_index: int | None = None
+    """The number of the step that failed."""
+    line: int | None = None
+    """The line in the attempt's code, from 1."""
+    evidence: dict[str, Any] = Field(default_factory=dict)
+    """Further facts about the failure, by name."""
+
+    @field_validator("cause", mode="before")
+    @classmethod
+    def _cause_of_today(cls, cause: Any) -> Any:
+        return FORMER_CAUSES.get(cause, cause) if isinstance(cause, str) else cause
+
+
+class LintFinding(Record):
+    """One reason why code is refused before it runs."""
+
+    line: int
+    """The line in the code, from 1."""
+    col: int
+    """The column, from 1."""
+    code: str
+    """The id of the rule, e.g. `AW102`."""
+    message: str
+    """What is wrong."""
+    hint: str = ""
+    """What to write instead."""
+
+    def __str__(self) -> str:
+        tail = f" ({self.hint})" if self.hint else ""
+        return f"{self.line}:{self.col} {self.code} {self.message}{tail}"
+
+
+class PlanStep(Record):
+    """One step of a plan."""
+
+    index: int
+    """The number of the step, from 1."""
+    description: str = ""
+    """What the step is to do, in the model's words."""
+    target_url: str = "CURRENT_PAGE"
+    """The page on which the step works: a URL or `CURRENT_PAGE`."""
+    entry_action: str = ""
+    """How the model says the page is reached, e.g. `Direct URL`."""
+    status: Literal["CONFIRMED", "UNKNOWN"] = "UNKNOWN"
+    """Whether the model confirmed the step."""
+
+
+class Snapshot(Record):
+    """The page as shown to the model."""
+
+    step_indexes: tuple[int, ...]
+    """The plan's steps that share this snapshot."""
+    url: str
+    """The page's URL."""
+    entry_action: str
+    """How the model says the page is reached."""
+    mode: CaptureModeName
+    """How the page was shown."""
+    cache_key: str
+    """The SHA-256 of the URL with its query, the entry action and the mode."""
+    text: str
+    """The page, as the model was shown it."""
+    tokens: int
+    """The estimated number of tokens, at four characters a token and one for CJK."""
+    truncated: bool = False
+    """Whether the text was cut to fit the model's context."""
+    notes: tuple[str, ...] = ()
+    """Notes about what the capture left out or could not read."""
+
+
+class ToolCall(Record):
+    """One call of generated code across the sandbox's border."""
+
+    step_index: int
+    """The number of the step that made the call."""
+    seq: int
+    """The position of the call within its step, from 0."""
+    target: str
+    """The object that was called, e.g. `page.get_by_role('button', name='Save')`."""
+    method: str
+    """The method that was called."""
+    arguments: str
+    """The arguments as text, shortened and redacted."""
+    acting: bool
+    """Whether the call may change the page (click, fill, goto, evaluate …)."""
+    ok: bool
+    """Whether the call succeeded."""
+    error: str | None = None
+    """The error in which the call ended."""
+    result: str = ""
+    """What a call that reads gave back, as JSON, shortened and redacted; empty for other calls."""
+    located: str = ""
+    """Playwright's own locator for the element that a call by mark or by sight found; empty for
+    other calls, and `?` where there is none."""
+    duration_ms: float
+    """The duration of the call, in milliseconds."""
+    line: int | None = None
+    """The line in the step's block of code, from 1."""
+    duplicate: bool = False
+    """Whether the same call was made before in the same state of the page."""
+    cached: bool = False
+    """Whether the call was answered from the cache, because the page was the same."""
+    replayed: bool = False
+    """Whether the call was answered from the record, and not performed again, while a retried step
+    caught up."""
+
+
+class StepResult(Record):
+    """What became of one step."""
+
+    step_index: int
+    """The number of the step."""
+    ok: bool
+    """Whether the step ended well."""
+    status: StepStatus
+    """How the step ended."""
+    duration_ms: float = 0.0
+    """The duration of the step, in milliseconds."""
+    error: str | None = None
+    """The error in which the step ended."""
+    log_tail: str = ""
+    """The last lines of the attempt's log when the step ended."""
+    logged: str = ""
+    """What the step's code passed to `log(...)`, redacted and shortened."""
+    retried: bool = False
+    """Whether the step ran out of time once and was continued with a larger limit."""
+    context: str = "page"
+    """The page or frame that `page` meant in this step."""
+    failure: Failure | None = None
+    """What went wrong, if anything did."""
+    screenshot: str | None = None
+    """The path of the screenshot, below the cell's folder."""
+
+
+class Scene(Record):
+    """The page as it was at the failing step, taken before anything moved."""
+
+    step_index: int
+    """The number of the failing step."""
+    url: str
+    """The page's URL, redacted."""
+    title: str = ""
+    """The page's title."""
+    snapshot: str = ""
+    """The page in the cell's capture mode."""
+    screenshot: str | None = None
+    """The path of the screenshot, below the cell's folder."""
+    console: tuple[str, ...] = ()
+    """The last messages of the browser's console."""
+    failed_requests: tuple[str, ...] = ()
+    """Requests that failed or were answered with an error."""
+
+
+class ChosenMark(Record):
+    """One element that a decision picked, with what was found there."""
+
+    mark: int | None
+    """The number that the model gave."""
+    taken: int | None = None
+    """The mark that was acted on, if a unique text overrode the number."""
+    expected_text: str = ""
+    """The text that the model expected on the element."""
+    actual_text: str = ""
+    """The text that the element really has."""
+    verdict: Verdict
+    """The result of comparing the two texts."""
+    reason: str
+    """A plain sentence that explains the verdict."""
+    matched: MatchedText = ""
+    """Whether what fits is painted on the page or only the element's accessible name."""
+    kind: str = ""
+    """The role of the element, or else its tag, so that mistakes can be counted by it."""
+    box: tuple[float, float, float, float] | None = None
+    """x, y, width, height in the picture, in viewport CSS pixels, of the element that was taken,
+    or else of the one that the number names."""
+
+
+class Decision(Record):
+    """One turn: what the model saw, what it chose, what became of it."""
+
+    index: int
+    """The number of the decision within the attempt, from 1."""
+    phase: str = "act"
+    """`act`, or a phase of the collector: `navigate`, `explore`, `paginate`, `collect`."""
+    url: str = ""
+    """The page's URL when the picture was taken."""
+    picture: str | None = None
+    """The path of the marked screenshot, below the cell's folder."""
+    viewport: tuple[int, int] | None = None
+    """The width and height that the picture shows, in CSS pixels."""
+    marks: int = 0
+    """The number of marks drawn."""
+    failed_marks: tuple[int, ...] = ()
+    """Marks that were refused one decision earlier, and are therefore drawn differently."""
+    feedback: tuple[str, ...] = ()
+    """The lines of the prompt about what was wrong with the last choice."""
+    action: dict[str, Any] | None = None
+    """The action as the model gave it, validated and redacted; None if no decision could be
+    read."""
+    thinking: str = ""
+    """The reasoning that the reply gave along with the action."""
+    confidence: float | None = None
+    """How sure the model says it is, from 0 to 1."""
+    chosen: tuple[ChosenMark, ...] = ()
+    """The elements that the decision picked."""
+    second_look: bool = False
+    """Whether the model was asked again with only the elements marked that may be meant, because
+    several fit or because it was not sure."""
+    second_picture: str | None = None
+    """The path of the marked screenshot of the second look, below the cell's folder."""
+    status: DecisionStatus
+    """What became of the decision."""
+    refused_for: RefusalCause = ""
+    """Why the decision was refused, if it was."""
+    error: str = ""
+    """Why the decision was not performed."""
+    location: int | None = None
+    """Index into the attempt's `locations`, when the vision locator found the element."""
+    calls: int = 1
+    """The number of model calls that the decision took."""
+    duration_ms: float = 0.0
+    """The duration of the decision, in milliseconds."""
+
+
+LocatorStatus = Literal["found", "ambiguous", "not_found", "inconsistent", "budget"]
+
+LocatorAlgorithm = Literal["seed", "bayes"]
+
+
+class Probe(Record):
+    """One question on one picture."""
+
+    index: int
+    """The number of the question, from 1."""
+    kind: str
+    """What was asked: `vertical`, `horizontal`, `both`, `pick` or `confirm`."""
+    picture: str | None = None
+    """The path of the picture, below the cell's folder."""
+    lines: tuple[tuple[str, float], ...] = ()
+    """The lines drawn: the axis (`x` or `y`) and the viewport coordinate in CSS pixels."""
+    answer: str = ""
+    """The answer that was read from the reply; empty if it was invalid and so tells nothing."""
+    reply: str = ""
+    """The model's reply."""
+    surviving: int = 0
+    """The number of candidates that still hold a relevant part of the probability."""
+    leader: str = ""
+    """The most probable candidate after the answer."""
+    leader_probability: float = 0.0
+    """The probability of that candidate."""
+
+
+class Location(Record):
+    """One search for an element by its description."""
+
+    description: str
+    """The description of the element that was looked for."""
+    algorithm: LocatorAlgorithm
+    """The algorithm that searched."""
+    status: LocatorStatus
+    """How the search ended."""
+    element: str = ""
+    """The element that was found, as a person reads it."""
+    expected_text: str = ""
+    """The text that the element has to have; empty if none is known."""
+    actual_text: str = ""
+    """The text of the element that was found."""
+    verdict: Verdict | None = None
+    """The result of comparing both texts; None if no text was expected or nothing was found."""
+    compared: str = ""
+    """A plain sentence that explains the verdict."""
+    box: tuple[float, float, float, float] | None = None
+    """x, y, width, height in viewport CSS pixels."""
+    viewport: tuple[float, float] | None = None
+    """Width and height of the last picture in CSS pixels."""
+    confidence: float = 0.0
+    """The probability that the right element was found."""
+    candidates: int = 0
+    """The number of elements among which the search began."""
+    probes: tuple[Probe, ...] = ()
+    """The questions that were asked, in order."""
+    calls: int = 0
+    """The number of model calls, including those whose answers could not be read."""
+    cached: bool = False
+    """Whether the same question had been answered before on the same state of the page."""
+    reason: str = ""
+    """Why the search ended without an element."""
 
 
 class CheckResult(Record):

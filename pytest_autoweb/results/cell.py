@@ -5,9 +5,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from pytest_autoweb.results.attempt import Attempt
+from pytest_autoweb.results.attempt import Attempt, Failure
 from pytest_autoweb.results.record import CaptureModeName, CorrectionArmName, Outcome, Record, Usage
-from pytest_autoweb.results.steps import Failure
 
 SettingSource = Literal["settings", "registry", "default"]
 """Where a setting of a model comes from: a person, litellm's registry, or this package."""

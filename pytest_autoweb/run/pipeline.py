@@ -14,7 +14,6 @@ from pytest_autoweb import waiting
 from pytest_autoweb.attempt.execute import with_cause
 from pytest_autoweb.attempt.finders import MarkFinder, SightFinder, noted
 from pytest_autoweb.attempt.first_and_last import keep_records
-from pytest_autoweb.attempt.retry_notes import at_new_address, guidance_at
 from pytest_autoweb.attempt.tools import (
     LOG_LINES,
     STOPPING,
@@ -22,20 +21,20 @@ from pytest_autoweb.attempt.tools import (
     RunLog,
     StepBudget,
     Tools,
+    at_new_address,
     change,
+    guidance_at,
 )
 from pytest_autoweb.cases.case import Case, ServerHandle, resolve_secrets
-from pytest_autoweb.codegen.show_pages import show_more
+from pytest_autoweb.codegen.generate import show_more
 from pytest_autoweb.collect.collect_list import collect_urls
 from pytest_autoweb.correct.call_cache import MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.correct.failure_types import cause_of
 from pytest_autoweb.correct.naming_model import AskedCell
 from pytest_autoweb.correct.retry_rules import Guidance, Rules, was_refused
-from pytest_autoweb.correction_arms import ARMS, CorrectionArm
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.egress.guarded_page import guarded_page
-from pytest_autoweb.egress.origin_policy import OriginPolicy
-from pytest_autoweb.egress.suppression import SUPPRESSED, Suppression
+from pytest_autoweb.egress.request_policy import SUPPRESSED, OriginPolicy, Suppression
 from pytest_autoweb.egress.traffic_reader import TrafficReader
 from pytest_autoweb.errors import (
     AutowebError,
@@ -44,8 +43,7 @@ from pytest_autoweb.errors import (
     TrafficError,
     WebServerError,
 )
-from pytest_autoweb.evidence.downloads import DownloadRecord
-from pytest_autoweb.evidence.page_state import Watch
+from pytest_autoweb.evidence.page_evidence import DownloadRecord, Watch
 from pytest_autoweb.evidence.wire import BODY_CHARS, WireEntry, WireRecord
 from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import TimedClient
@@ -68,11 +66,23 @@ from pytest_autoweb.results import (
     PlannedCell,
     total_usage,
 )
-from pytest_autoweb.run.cell_checksums import agent_of, checksums_of
-from pytest_autoweb.run.corrections import ArmAttempts, arm_run, correct, repairable, settle
-from pytest_autoweb.run.lent_traffic import told_traffic, traffic_of
-from pytest_autoweb.run.lost_browser import made_again_if_lost, with_loss
-from pytest_autoweb.run.prepared_cell import Cell, CellResources
+from pytest_autoweb.run.corrections import (
+    ArmAttempts,
+    arm_run,
+    correct,
+    made_again_if_lost,
+    repairable,
+    settle,
+    with_loss,
+)
+from pytest_autoweb.run.prepared_cell import (
+    Cell,
+    CellResources,
+    agent_of,
+    checksums_of,
+    told_traffic,
+    traffic_of,
+)
 from pytest_autoweb.runs.saving import json_text, mark_started, save_cell, write_text_atomic
 from pytest_autoweb.sandbox.engine import (
     Finder,
@@ -81,7 +91,7 @@ from pytest_autoweb.sandbox.engine import (
     SentRequest,
     scripts_allowed,
 )
-from pytest_autoweb.strategies import stages_for, strategy_of
+from pytest_autoweb.strategies import ARMS, CorrectionArm, stages_for, strategy_of
 from pytest_autoweb.traffic.cell_traffic import CellTraffic
 
 

@@ -64,7 +64,7 @@ REFUSED_NODES: dict[type[ast.AST], tuple[str, str, str]] = {
 }
 """Rule, message and hint for refused syntax that models actually write."""
 
-# `type` and `print` are replaced by harmless functions of these names (in namespace.py).
+# `type` and `print` are replaced by harmless functions of these names (in stand_ins.py).
 # `BaseException` is missing because `Refused` is one, and code must not swallow it.
 BUILTINS = words(
     "abs all any ascii bin bool bytes callable chr complex dict divmod enumerate "

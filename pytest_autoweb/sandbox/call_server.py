@@ -8,19 +8,17 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Error, TimeoutError
 
 from pytest_autoweb.sandbox.allowed_members import MANAGER_EXIT
-from pytest_autoweb.sandbox.call_record import (
+from pytest_autoweb.sandbox.call_frames import Bound
+from pytest_autoweb.sandbox.crossing_values import (
+    MAX_TARGET,
     CallTimer,
     DivergedError,
+    Handles,
     OverdueCall,
+    Refusal,
     Reply,
     StepRecord,
     key_of,
-)
-from pytest_autoweb.sandbox.call_translation import Bound
-from pytest_autoweb.sandbox.crossing_values import (
-    MAX_TARGET,
-    Handles,
-    Refusal,
     outgoing,
     redacted,
     shortened,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Error, TimeoutError
 
 from pytest_autoweb.egress.browser_watch import WATCH
-from pytest_autoweb.sandbox import call_arguments
+from pytest_autoweb.sandbox import call_rules
 from pytest_autoweb.sandbox.allowed_members import (
     EVENTS,
     MANAGER_EXIT,
@@ -19,17 +19,17 @@ from pytest_autoweb.sandbox.allowed_members import (
     SECRET_METHODS,
     URL_MATCHERS,
 )
-from pytest_autoweb.sandbox.call_translation import Binder, Bound, Callback
-from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, kind_of, plain_headers
-from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
-from pytest_autoweb.sandbox.engine import SandboxBorder, SentRequest
-from pytest_autoweb.sandbox.page_results import (
+from pytest_autoweb.sandbox.call_frames import Binder, Bound, Callback
+from pytest_autoweb.sandbox.call_rules import (
     REPLY_LIMITS,
     bounded_result,
     measure,
     reads,
     whole_reply,
 )
+from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, kind_of, plain_headers
+from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
+from pytest_autoweb.sandbox.engine import SandboxBorder, SentRequest
 
 # Beyond its limit a call gets this long to end by itself before the browser is ended.
 _LATE_S = 4.0
@@ -130,9 +130,9 @@ class Facade:
         if method == MANAGER_EXIT:
             return lambda: self._leave(bound, budget, failed=bool(args and args[0]))
         if method == READ_FILE:
-            return lambda: call_arguments.read_saved(args[0] if args else None, self._border)
+            return lambda: call_rules.read_saved(args[0] if args else None, self._border)
         if method == "path":
-            return lambda: call_arguments.kept_download(item, self._border)
+            return lambda: call_rules.kept_download(item, self._border)
         if method == "wait_for_timeout":
             wanted = args[0] if args else kwargs.get("timeout")
             return _pause(item, budget.grant_ms(wanted, DEFAULT_MS), cut=budget.cut)
@@ -155,9 +155,7 @@ class Facade:
         if receiver.kind == "APIRequestContext":
             return lambda: self._send(bound, function, kwargs)
         if method == "save_as":
-            return lambda: call_arguments.keep_saved(
-                function(**kwargs), kwargs["path"], self._border
-            )
+            return lambda: call_rules.keep_saved(function(**kwargs), kwargs["path"], self._border)
         if method in _RESULTS:
             return lambda: bounded_result(receiver.kind, method, item, args, kwargs)
         if reads(receiver.kind, method):
@@ -171,7 +169,7 @@ class Facade:
             raise Refusal("AW510", f"{method}() runs a script in the page, which `strict` refuses")
         if method not in _TAKES_ANY_NUMBER:
             # A timeout may be infinite, because `grant_ms` limits it.
-            call_arguments.check_finite(
+            call_rules.check_finite(
                 [*args, *(v for k, v in bound.kwargs.items() if k != "timeout")]
             )
         if method == "close" and bound.receiver.object is self._border.page:
@@ -182,7 +180,7 @@ class Facade:
         if method == "new_page" and len(bound.receiver.object.pages) >= MAX_PAGES:
             raise Refusal("AW505", f"the attempt has {MAX_PAGES} pages open; close some")
         if method == "set_viewport_size":
-            call_arguments.check_viewport(args[0] if args else bound.kwargs.get("viewport_size"))
+            call_rules.check_viewport(args[0] if args else bound.kwargs.get("viewport_size"))
         if (kind, method) in URL_MATCHERS:
             for value in [*args[:1], bound.kwargs.get(URL_MATCHERS[kind, method])]:
                 if hasattr(value, "search"):
@@ -193,27 +191,27 @@ class Facade:
         kind, method = bound.receiver.kind, bound.method
         args, kwargs = self._with_predicates(bound)
         if (parameter := URL_MATCHERS.get((kind, method))) is not None:
-            args[:1] = [call_arguments.url_matcher(value, bound.page.url) for value in args[:1]]
+            args[:1] = [call_rules.url_matcher(value, bound.page.url) for value in args[:1]]
             if parameter in kwargs:
-                kwargs[parameter] = call_arguments.url_matcher(kwargs[parameter], bound.page.url)
+                kwargs[parameter] = call_rules.url_matcher(kwargs[parameter], bound.page.url)
         elif kind == "APIRequestContext":
-            args, kwargs = [], call_arguments.own_request(bound, args, kwargs, self._border)
+            args, kwargs = [], call_rules.own_request(bound, args, kwargs, self._border)
         elif method == "goto":
             url, args, kwargs = _without_argument(args, kwargs, 0, "url")
-            kwargs["url"] = call_arguments.allowed_url(url, bound.page.url, self._border)
+            kwargs["url"] = call_rules.allowed_url(url, bound.page.url, self._border)
         elif method == "screenshot":
             # A screenshot may reach a model or a report, so fields that hold secrets are masked.
             covered = [bound.page.locator(_PASSWORDS), *self._border.covers(bound.page)]
             kwargs["mask"] = [*(kwargs.get("mask") or []), *covered]
             if kwargs.get("path") is not None:
-                kwargs["path"] = call_arguments.artifact_path(kwargs["path"], self._border)
+                kwargs["path"] = call_rules.artifact_path(kwargs["path"], self._border)
         elif method == "save_as":
             name, args, kwargs = _without_argument(args, kwargs, 0, "path")
-            kwargs["path"] = call_arguments.artifact_path(name, self._border)
+            kwargs["path"] = call_rules.artifact_path(name, self._border)
         elif method in {"set_input_files", "set_files"}:
             place = 0 if kind in {"Locator", "FileChooser"} else 1
             files, args, kwargs = _without_argument(args, kwargs, place, "files")
-            kwargs["files"] = call_arguments.allowed_uploads(files, self._border)
+            kwargs["files"] = call_rules.allowed_uploads(files, self._border)
         elif method in SECRET_METHODS:
             args = [self._typed(bound, budget, i, value) for i, value in enumerate(args)]
             kwargs = {k: self._typed(bound, budget, k, value) for k, value in kwargs.items()}
@@ -235,7 +233,7 @@ class Facade:
         """Return the text to type, with its secrets put in if they may be typed here."""
         by_selector = bound.receiver.kind in {"Page", "Frame"}
         selector = where == "selector" or (where == 0 and by_selector)
-        if selector or not call_arguments.holds_secret(value):
+        if selector or not call_rules.holds_secret(value):
             return value
         urls = [bound.page.url]
         if bound.receiver.kind == "Keyboard":
@@ -243,7 +241,7 @@ class Facade:
             urls += [frame.url for frame in bound.page.frames if frame.url != "about:blank"]
         else:
             urls.append(self._owner_url(bound, budget))
-        return call_arguments.with_secrets(value, urls, self._border)
+        return call_rules.with_secrets(value, urls, self._border)
 
     def _owner_url(self, bound: Bound, budget: Budget) -> str:
         """Return the address of the frame that holds the element, however the element was found."""
@@ -315,7 +313,7 @@ class Facade:
         """Send a request of the code's own through the attempt's proxy, and tell of it."""
         # `fetch` without a method is a GET.
         method = str(kwargs.get("method", bound.method)).upper().replace("FETCH", "GET")
-        url, body = call_arguments.as_sent(kwargs)
+        url, body = call_rules.as_sent(kwargs)
         sent = partial(SentRequest, method, url, body)
         try:
             response = function(**kwargs)

@@ -10,9 +10,17 @@ from playwright.sync_api import Frame, Page
 
 from pytest_autoweb.results import Failure, ToolCall
 from pytest_autoweb.sandbox.allowed_members import FUNCTIONS
-from pytest_autoweb.sandbox.call_record import AnsweredCall, OverdueCall, StepRecord
 from pytest_autoweb.sandbox.call_server import CallServer, Listeners
-from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, kind_of, redacted, shortened
+from pytest_autoweb.sandbox.crossing_values import (
+    AnsweredCall,
+    Handles,
+    OverdueCall,
+    Refusal,
+    StepRecord,
+    kind_of,
+    redacted,
+    shortened,
+)
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget
 from pytest_autoweb.sandbox.engine import (
     JsonValue,
@@ -24,8 +32,13 @@ from pytest_autoweb.sandbox.engine import (
 )
 from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.frame_codec import WireError
-from pytest_autoweb.sandbox.worker_pool import Workers, workers_of
-from pytest_autoweb.sandbox.worker_process import DeadlineError, WorkerGoneError, WorkerProcess
+from pytest_autoweb.sandbox.worker_process import (
+    DeadlineError,
+    WorkerGoneError,
+    WorkerProcess,
+    Workers,
+    workers_of,
+)
 
 # Time beyond a step's limit after which a timer thread kills a worker with a stuck pipe.
 _LAST_RESORT_S = 15.0

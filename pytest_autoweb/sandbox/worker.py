@@ -14,14 +14,7 @@ import types
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from pytest_autoweb.sandbox import (
-    allowed_members,
-    allowed_python,
-    confine,
-    frame_codec,
-    namespace,
-    proxies,
-)
+from pytest_autoweb.sandbox import allowed_members, allowed_python, confine, frame_codec, stand_ins
 
 _MODULE = "step"
 # Others would be loaded from disk at their first use.
@@ -97,21 +90,21 @@ class Worker:
         self._last_call = 0
         self._callbacks: dict[int, Callable[..., Any]] = {}
         self._file = ""
-        self.page = proxies.make_proxy("Page", self, "")
+        self.page = stand_ins.make_proxy("Page", self, "")
         self._offered: dict[str, Callable[..., Any]] = {}
-        self.records = namespace.Records(_MODULE)
+        self.records = stand_ins.Records(_MODULE)
         self.names = self._given(real)
         self._builtins = dict(self.names["__builtins__"])
         self._at_start = dict(self.names)
 
     def _given(self, real: dict[str, types.ModuleType]) -> dict[str, Any]:
-        expect, helpers = proxies.make_expect(self), _helpers(self)
+        expect, helpers = stand_ins.make_expect(self), _helpers(self)
         records = self.records
         errors = {"Error": Error, "TimeoutError": PlaywrightTimeout}
-        modules = namespace.stand_ins(
+        modules = stand_ins.stand_ins(
             real,
             {
-                "playwright.sync_api": {**proxies.TYPES, **errors, "expect": expect},
+                "playwright.sync_api": {**stand_ins.TYPES, **errors, "expect": expect},
                 "time": {"sleep": helpers["sleep"]},
                 "dataclasses": {"dataclass": records.dataclass},
             },
@@ -121,7 +114,7 @@ class Worker:
             "open": helpers["open"],
             "property": property,
         }
-        builtins = namespace.restricted_builtins(
+        builtins = stand_ins.restricted_builtins(
             modules, {**errors, **own, "print": helpers["log"]}
         )
         handy = {name: modules[name] for name in ("re", "json", "math", "datetime")}
@@ -156,7 +149,7 @@ class Worker:
         else:
             self._at_start = _copied(self.names)
         root, kind = frame["root"]
-        page = self.names["page"] = self.page = proxies.make_proxy(kind, self, root)
+        page = self.names["page"] = self.page = stand_ins.make_proxy(kind, self, root)
         self._offered = {name: self._function(page, name) for name in frame.get("functions", ())}
         # Code may have deleted `__builtins__`, and then `exec` would provide the real ones.
         self.names.update(self._offered, __builtins__=dict(self._builtins))
@@ -166,12 +159,12 @@ class Worker:
         done = {"op": "done", "ok": error is None, "error": error, "names": names}
         self.pipe.send({**done, "vars": None if error else self._snapshot(names)})
 
-    def _function(self, page: proxies.Proxy, name: str) -> Callable[..., Any]:
+    def _function(self, page: stand_ins.Proxy, name: str) -> Callable[..., Any]:
         """Return a global function that the host performs."""
 
         def function(*args: Any, **kwargs: Any) -> Any:
             return self.call(
-                proxies.receiver_of(page), name, *proxies.encode_arguments(self, args, kwargs)
+                stand_ins.receiver_of(page), name, *stand_ins.encode_arguments(self, args, kwargs)
             )
 
         return function
@@ -293,13 +286,13 @@ class Worker:
         return tagged
 
     def _without_callbacks(self, value: Any) -> dict[str, Any] | None:
-        if isinstance(value, proxies.Proxy):
-            return {"$p": {**proxies.receiver_of(value), "kind": value.kind}}
+        if isinstance(value, stand_ins.Proxy):
+            return {"$p": {**stand_ins.receiver_of(value), "kind": value.kind}}
         return None
 
     def _unspecial(self, tag: str, data: Any) -> Any:
         if tag == "$p" and data["kind"] in allowed_members.CLASSES:
-            return proxies.make_proxy(data["kind"], self, data["root"], tuple(data["chain"]))
+            return stand_ins.make_proxy(data["kind"], self, data["root"], tuple(data["chain"]))
         if tag == "$error":
             return _ERRORS.get(data[0], Error)(data[1])
         raise frame_codec.WireError(f"unexpected {tag}")
@@ -353,8 +346,8 @@ def _helpers(worker: Worker) -> dict[str, Callable[..., Any]]:
             raise ValueError("files can only be read here; data is returned with answer(data)")
         if (encoding or "utf-8").lower() not in _ENCODINGS or errors not in _ON_ERRORS:
             raise ValueError(f"the encodings of files are {', '.join(sorted(_ENCODINGS))}")
-        page = proxies.receiver_of(worker.page)
-        args, kwargs = proxies.encode_arguments(worker, [file], {})
+        page = stand_ins.receiver_of(worker.page)
+        args, kwargs = stand_ins.encode_arguments(worker, [file], {})
         data: bytes = worker.call(page, allowed_members.READ_FILE, args, kwargs)
         if mode == "rb":
             return io.BytesIO(data)
@@ -431,7 +424,7 @@ def fork_workers(orders: BinaryIO, start: Callable[[BinaryIO], None]) -> None:
             asks how one ended.
         start: makes the new process a worker.
     """
-    namespace.preload()
+    stand_ins.preload()
     gc.collect()
     # What is never looked at again is never copied for a fork.
     gc.freeze()
@@ -484,7 +477,7 @@ def main(limits: dict[str, Any]) -> None:
         os.dup2(nothing, fd)
     os.close(nothing)
     pipe = Pipe(in_fd, out_fd)
-    real = namespace.preload()
+    real = stand_ins.preload()
     worker = Worker(pipe, real)
     walls = confine.confine(limits, out_fd)
     pipe.send({"op": "ready", **walls})

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page
 
-from pytest_autoweb.agents.agent_process import open_agent_page
+from pytest_autoweb.agents.outside_agent import open_agent_page
 from pytest_autoweb.egress.browser_watch import (
     KEEP_MB,
     LOST_S,

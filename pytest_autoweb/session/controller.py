@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
-from pytest_autoweb.extras import extra_of_store, require_extras
+from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import RunInfo
@@ -27,7 +27,6 @@ from pytest_autoweb.runs.saving import (
     save_run_info,
 )
 from pytest_autoweb.sandbox.host import worker_engine
-from pytest_autoweb.session.cell_protocol import reruns_notice
 from pytest_autoweb.session.environment import Environment
 from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
 from pytest_autoweb.session.items import (
@@ -38,8 +37,8 @@ from pytest_autoweb.session.items import (
     open_cache,
     planned,
 )
-from pytest_autoweb.session.pause import refuse_with_others
-from pytest_autoweb.session.progress import Display, LastingStream
+from pytest_autoweb.session.other_plugins import reruns_notice
+from pytest_autoweb.session.progress import Display, LastingStream, refuse_with_others
 from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_of
 from pytest_autoweb.session.resuming import (
     EarlierRun,
@@ -57,9 +56,8 @@ if TYPE_CHECKING:
     from filelock import FileLock
 
     from pytest_autoweb.cluster.ray_cluster import RayCluster
-    from pytest_autoweb.gates.gate_context import Spending
-    from pytest_autoweb.gates.gate_decision import GateDecision, GateInputs
-    from pytest_autoweb.report.details import RunReading
+    from pytest_autoweb.gates.gate_decision import GateDecision, GateInputs, Spending
+    from pytest_autoweb.report.html_report import RunReading
     from pytest_autoweb.report.json_report import Report
     from pytest_autoweb.runs.run_folder import RecordedRun
 
@@ -270,9 +268,9 @@ class RunController:
         return pytest.ExitCode.OK if whole else pytest.ExitCode.NO_TESTS_COLLECTED
 
     def _finish(self, run: RunSession, session: pytest.Session) -> None:
-        from pytest_autoweb.report.details import read_for_report
+        from pytest_autoweb.report.html_report import read_for_report
         from pytest_autoweb.report.write import write_report
-        from pytest_autoweb.runs.blob import pack
+        from pytest_autoweb.runs.saving import pack
 
         save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
         # Read once for all that follows: ten thousand cells take seconds.
@@ -308,7 +306,7 @@ class RunController:
 
     def _report_agreement(self, run: RunSession) -> None:
         """Print how far the judges of `--autoweb-judge-labels` agree with people."""
-        from pytest_autoweb.analysis.judge_agreement import agreement_line, save_agreements
+        from pytest_autoweb.analysis.verdict_validity import agreement_line, save_agreements
 
         if run.agreements:
             save_agreements(run.run_folder, run.agreements)
@@ -476,7 +474,7 @@ def _joined(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _spending(run: RunSession) -> "Spending | None":
-    from pytest_autoweb.gates.gate_context import Spending
+    from pytest_autoweb.gates.gate_decision import Spending
 
     if run.settings.max_cost is None:
         return None

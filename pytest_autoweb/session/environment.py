@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.egress.browser_sandbox import (
+from pytest_autoweb.egress.chromium import (
     ASKED_FOR,
     ELSEWHERE,
     found_sandbox,
@@ -22,9 +22,9 @@ from pytest_autoweb.egress.guarded_page import describe_egress
 from pytest_autoweb.egress.remote_browsers import HOLDS, LOST, described
 from pytest_autoweb.errors import SandboxError
 from pytest_autoweb.options import SandboxLevel
-from pytest_autoweb.report.outside_agents import NOT_HELD, named_agents
-from pytest_autoweb.run.lent_traffic import describe_traffic
-from pytest_autoweb.sandbox.worker_pool import workers_of
+from pytest_autoweb.report.summary import NOT_HELD, named_agents
+from pytest_autoweb.run.prepared_cell import describe_traffic
+from pytest_autoweb.sandbox.worker_process import workers_of
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.settings import Settings
 

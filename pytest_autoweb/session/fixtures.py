@@ -105,13 +105,13 @@ class BaseUrl:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Let cells be run by a protocol of their own, in sessions that have some."""
     if any(map(_needs_browser, items)):
-        from pytest_autoweb.session.cell_protocol import CellProtocol
+        from pytest_autoweb.session.other_plugins import CellProtocol
 
         config.pluginmanager.register(CellProtocol(_needs_browser, _shares_browser))
         from pytest_autoweb.session.items import recorded
 
         if recorded(config):
-            from pytest_autoweb.session.recordings import Recordings
+            from pytest_autoweb.session.other_plugins import Recordings
 
             config.pluginmanager.register(Recordings())
 

@@ -1,9 +1,8 @@
 """Many cells in flight in one process, while pytest runs its items strictly one after another.
 
-Only the work of cells is done at the same time. When the turn of an item comes, its cell was begun
-long ago or is begun now, and the item waits for it; reports, fixtures and hooks keep their order.
-A cell that needs what pytest does only in its turn runs alone. Each cell in flight is a greenlet on
-the loop of Playwright's sync API, see `waiting`.
+Which items come next in this process is known only as far as a worker of xdist was sent them. It
+keeps them in a queue that has no public name, and xdist's controller must give workers enough of
+them. All use of both is here.
 """
 
 import asyncio
@@ -18,6 +17,7 @@ from typing import Any
 import greenlet  # type: ignore[import-untyped]
 import pytest
 from playwright.sync_api import Browser, Error, Page
+from xdist.scheduler import LoadScheduling  # type: ignore[import-untyped]
 
 from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import EACH_MB, LOST_S, WATCH, is_lost
@@ -25,7 +25,6 @@ from pytest_autoweb.errors import BrowserError
 from pytest_autoweb.llm.model_spec import DEFAULT_PARALLEL, ModelSpec
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.session.browser_life import dead_part, new_page, put_aside, too_large
-from pytest_autoweb.session.scheduling import ItemOrder
 from pytest_autoweb.session.shared_run import STEALS_KEY
 from pytest_autoweb.waiting import (
     DRIVER_ENDED,
@@ -89,6 +88,73 @@ _WINDOW = 4
 """How many times more cells may have ended ahead of their turn than may be in flight."""
 
 OpenPage = Callable[[dict[str, Any]], Page]
+
+
+class ItemOrder:
+    """The order in which this process will run its items, as far as it is known."""
+
+    def __init__(self, session: pytest.Session) -> None:
+        self._items = session.items
+        self._places = {id(item): place for place, item in enumerate(session.items)}
+        plugins = session.config.pluginmanager.get_plugins()
+        self._queue = next((p for p in plugins if hasattr(p, "torun")), None)
+
+    def after(self, item: pytest.Item) -> Iterator[pytest.Item]:
+        """Yield the items that come after this one, which is the one that runs now."""
+        if self._queue is None:
+            for place in range(self._places[id(item)] + 1, len(self._items)):
+                yield self._items[place]
+            return
+        for index in (self._queue.nextitem_index, *_queued(self._queue.torun)):
+            # What is no number says that nothing more will come.
+            if not isinstance(index, int):
+                return
+            yield self._items[index]
+
+
+def _queued(torun: Any) -> list[Any]:
+    """Return what stands in a worker's queue, without taking it out."""
+    if hasattr(torun, "lock"):
+        with torun.lock() as items:
+            return list(items)
+    # A `queue.Queue` before xdist 3.7.
+    with torun.mutex:
+        return list(torun.queue)
+
+
+class FlightScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's types are its own affair
+    """xdist's scheduling, with as many items sent to each worker as it can have in flight.
+
+    Args:
+        config: the controller's.
+        log: xdist's.
+        most: cells in flight in each worker.
+    """
+
+    def __init__(self, config: pytest.Config, log: Any, most: int) -> None:
+        super().__init__(config, log)
+        self._most = most
+
+    def schedule(self) -> None:
+        """Distribute the first items."""
+        super().schedule()
+        for node in self.nodes:
+            self._fill(node)
+
+    def check_schedule(self, node: Any, duration: float = 0) -> None:
+        """Send a worker more items when it has ended one."""
+        super().check_schedule(node, duration)
+        self._fill(node)
+
+    def _fill(self, node: Any) -> None:
+        if node.shutting_down or not self.pending:
+            return
+        # Not more than its share of what is left, so that all end at about the same time.
+        left = len(self.pending) + sum(map(len, self.node2pending.values()))
+        share = -(-left // len(self.node2pending))
+        missing = min(self._most + 1, share) - len(self.node2pending[node])
+        if missing > 0:
+            self._send_tests(node, missing)
 
 
 def session_bound(config: pytest.Config) -> str:

@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_autoweb import waiting
-from pytest_autoweb.agents.agent_identity import settings_of
-from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE, is_control
+from pytest_autoweb.agents.adapters import settings_of
+from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE, is_control
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
-from pytest_autoweb.correction_arms import ARMS
 from pytest_autoweb.egress.browser_watch import WATCH
 from pytest_autoweb.errors import CaseError, joined_errors
-from pytest_autoweb.extras import extra_of_store, require_extras
+from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
-from pytest_autoweb.run.mutants import Mutant
 from pytest_autoweb.run.pipeline import broken_cell, planned_cell, run_cell, skipped_cell
-from pytest_autoweb.run.prepared_cell import Cell, CellResources
+from pytest_autoweb.run.prepared_cell import Cell, CellResources, Mutant
 from pytest_autoweb.runs.saving import cell_folder, mark_started, unmark_started
 from pytest_autoweb.session.browser_life import (
     close_contexts,
@@ -33,13 +31,13 @@ from pytest_autoweb.session.browser_life import (
     open_living,
 )
 from pytest_autoweb.session.flights import FLIGHTS, Flights, OpenPage, processes_of
-from pytest_autoweb.session.pause import pause_of
+from pytest_autoweb.session.progress import pause_of
 from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
 from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import RunSession
-from pytest_autoweb.session.spare_page import SparePage
+from pytest_autoweb.session.spare_page import spare_page_of
 from pytest_autoweb.settings import Settings
-from pytest_autoweb.strategies import CODEGEN, strategy_of
+from pytest_autoweb.strategies import ARMS, CODEGEN, strategy_of
 from pytest_autoweb.variants import StrategyName
 
 # Late imports: a store or a cache is an extra, which few sessions have.
@@ -60,7 +58,6 @@ _FIRST_PATH: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 _CACHE: pytest.StashKey["Cache"] = pytest.StashKey()
 _RESUMED: pytest.StashKey[ResumedCells] = pytest.StashKey()
 _MARKS: pytest.StashKey[dict[tuple[str, ...], list[pytest.MarkDecorator]]] = pytest.StashKey()
-_SPARE: pytest.StashKey[SparePage] = pytest.StashKey()
 CONTROL_RUNS = 3
 """How many times `--autoweb-controls` runs each control of a case, each time from a fresh start."""
 RECORDINGS = ("tracing", "video", "screenshot")
@@ -333,7 +330,7 @@ def run_with_fixtures(
     opened: list[BrowserContext] = []
     pool, connected = session.browsers, bool(request.getfixturevalue("connect_options"))
     remote = connected or (pool is not None and not pool.reaches_proxy)
-    spare = None if outside or connected or pool is not None else _spare_page(request)
+    spare = None if outside or connected or pool is not None else spare_page_of(request)
     resources = replace(
         _resources(cell, session, request.config, open_page, remote=remote), ready_page=ready_page
     )
@@ -416,25 +413,6 @@ def _flights(request: pytest.FixtureRequest) -> Flights | None:
     return stash[FLIGHTS]
 
 
-def _spare_page(request: pytest.FixtureRequest) -> SparePage | None:
-    """Return what opens pages in advance; None for tests that are no cells, and with many at once.
-
-    Cells in flight open theirs while others wait.
-    """
-    stash = request.config.stash
-    if not isinstance(request.node, CellItem) or stash.get(FLIGHTS, None) is not None:
-        return None
-    if _SPARE not in stash:
-        stash[_SPARE] = SparePage(request.session)
-    return stash[_SPARE]
-
-
-def close_spare_page(config: pytest.Config) -> None:
-    """Close the page that was opened in advance, if there is one."""
-    if (spare := config.stash.get(_SPARE, None)) is not None:
-        spare.close()
-
-
 def _unfinished(item: pytest.Item, why: str) -> None:
     """Keep on disk why a cell in flight was not finished; without a reason it never began."""
     assert isinstance(item, CellItem)
@@ -497,7 +475,7 @@ def open_cache(url: str, rootdir: Path) -> "Cache":
     if url.startswith(SCHEMES):
         return open_redis_cache(url)
     require_extras(extra_of_store(url))
-    from pytest_autoweb.store.caches import open_store_cache
+    from pytest_autoweb.store.session_hooks import open_store_cache
 
     return open_store_cache(url, base=rootdir)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from pytest_autoweb.analysis.cell_numbers import is_graded
-from pytest_autoweb.analysis.control_verdicts import NOOP, is_control, must_fail
-from pytest_autoweb.gates.gate_policy import GatePolicy, read_policy
+from pytest_autoweb.analysis.verdict_validity import NOOP, is_control, must_fail
+from pytest_autoweb.gates.gate_decision import GatePolicy, read_policy
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import clean_lines, count_of, one_line
 from pytest_autoweb.results import Attempt, CellResult

@@ -9,11 +9,10 @@ from typing import NamedTuple
 import pytest
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.llm.cost import read_ledger
+from pytest_autoweb.llm.call_limits import read_ledger
 from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results import CellResult, PlannedCell, Resumption, RunInfo
-from pytest_autoweb.run.cell_checksums import checksums_of
-from pytest_autoweb.run.prepared_cell import Cell
+from pytest_autoweb.run.prepared_cell import Cell, checksums_of
 from pytest_autoweb.runs.run_folder import (
     MERGE_FILE,
     read_manifest,

@@ -12,13 +12,12 @@ from playwright.sync_api import Browser
 from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import is_lost
 from pytest_autoweb.egress.guarded_page import ReadyPage
-from pytest_autoweb.egress.origin_policy import OriginPolicy
 from pytest_autoweb.egress.proxy import EgressProxy
-from pytest_autoweb.page.quiet import watch
+from pytest_autoweb.egress.request_policy import OriginPolicy
+from pytest_autoweb.page.opening import watch
 from pytest_autoweb.page.setup import PLAIN_CONTEXT, limit_talk
 from pytest_autoweb.session.browser_life import close_contexts, new_page
-from pytest_autoweb.session.flights import item_bound, session_bound
-from pytest_autoweb.session.scheduling import ItemOrder
+from pytest_autoweb.session.flights import FLIGHTS, ItemOrder, item_bound, session_bound
 
 # The page of the running cell loads first, and is not to be late because of this one.
 _LATER_S = 0.1
@@ -81,3 +80,26 @@ class SparePage:
         finally:
             if self._opening is browser:
                 self._opening = None
+
+
+_SPARE: pytest.StashKey[SparePage] = pytest.StashKey()
+
+
+def spare_page_of(request: pytest.FixtureRequest) -> SparePage | None:
+    """Return what opens pages in advance in this process.
+
+    None for a test that is no cell, and with many cells in flight, which open their pages while
+    others wait.
+    """
+    stash = request.config.stash
+    if not hasattr(request.node, "cell") or stash.get(FLIGHTS, None) is not None:
+        return None
+    if _SPARE not in stash:
+        stash[_SPARE] = SparePage(request.session)
+    return stash[_SPARE]
+
+
+def close_spare_page(config: pytest.Config) -> None:
+    """Close the page that was opened in advance, if there is one."""
+    if (spare := config.stash.get(_SPARE, None)) is not None:
+        spare.close()

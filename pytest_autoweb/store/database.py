@@ -15,7 +15,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from pytest_autoweb.errors import SettingsError, StoreError
-from pytest_autoweb.extras import require_extras
+from pytest_autoweb.installation import require_extras
 from pytest_autoweb.values.normal_forms import without_password
 
 _DRIVERS = {

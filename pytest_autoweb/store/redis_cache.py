@@ -3,7 +3,7 @@
 import logging
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.extras import require_extras
+from pytest_autoweb.installation import require_extras
 from pytest_autoweb.values.normal_forms import without_password
 
 SCHEMES = ("redis://", "rediss://", "unix://")

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from pytest_autoweb.analysis.control_verdicts import is_control
-from pytest_autoweb.analysis.decision_facts import is_wrong
-from pytest_autoweb.analysis.run_rows import cell_row
+from pytest_autoweb.analysis.attempt_facts import is_wrong
+from pytest_autoweb.analysis.cell_numbers import cell_row
+from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.correct.failure_types import classify_call, classify_failure
 from pytest_autoweb.redaction import redact_keys
 from pytest_autoweb.results import (

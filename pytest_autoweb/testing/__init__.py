@@ -3,8 +3,15 @@
 Nothing of the package itself uses them.
 """
 
-from pytest_autoweb.testing.faults import Faults, FaultyClient, Right, Slip
-from pytest_autoweb.testing.scripted import Answer, ScriptedClient, scripted_plan
+from pytest_autoweb.testing.scripted import (
+    Answer,
+    Faults,
+    FaultyClient,
+    Right,
+    ScriptedClient,
+    Slip,
+    scripted_plan,
+)
 
 __all__ = [
     "Answer",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.extras import missing_extras
+from pytest_autoweb.installation import missing_extras
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.marks.crosshair import MARGIN
 from pytest_autoweb.results import Usage

@@ -14,17 +14,23 @@ from typing import NamedTuple, get_args
 from urllib.parse import urlsplit
 
 from pytest_autoweb import waiting
-from pytest_autoweb.egress.http_messages import HttpAnswer, HttpRequest, is_event_stream
-from pytest_autoweb.egress.traffic_reader import Fetch, refusal
+from pytest_autoweb.egress.traffic_reader import (
+    Fetch,
+    HttpAnswer,
+    HttpRequest,
+    is_event_stream,
+    refusal,
+)
 from pytest_autoweb.errors import TrafficError
-from pytest_autoweb.extras import missing_extras
-from pytest_autoweb.traffic.masks import TrafficMasks, is_text
+from pytest_autoweb.installation import missing_extras
 from pytest_autoweb.traffic.traffic_file import (
     PARTS,
     RecordedExchange,
     Take,
+    TrafficMasks,
     TrafficRecording,
     add_take,
+    is_text,
     read_traffic,
     without_body,
 )

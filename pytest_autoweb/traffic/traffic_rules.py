@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from pytest_autoweb.egress.http_messages import HttpAnswer, HttpRequest
+from pytest_autoweb.egress.traffic_reader import HttpAnswer, HttpRequest
 from pytest_autoweb.specs import Spec
 from pytest_autoweb.values.url_globs import UrlGlob, url_glob
 

@@ -10,10 +10,16 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from pytest_autoweb.values.dates import date_readings, datetime_readings, same_moment
-from pytest_autoweb.values.durations import Duration, duration_readings
-from pytest_autoweb.values.money import Money, money_readings
 from pytest_autoweb.values.normal_forms import normal_url, normalise
-from pytest_autoweb.values.number_words import format_number, locale_of, number_readings
+from pytest_autoweb.values.quantities import (
+    Duration,
+    Money,
+    duration_readings,
+    format_number,
+    locale_of,
+    money_readings,
+    number_readings,
+)
 
 Meanings = frozenset[Any]
 

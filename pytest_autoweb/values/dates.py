@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from pytest_autoweb.values.normal_forms import canonical_text, without_marks
-from pytest_autoweb.values.number_words import locale_of, word_sources
+from pytest_autoweb.values.quantities import locale_of, word_sources
 
 _LETTERS = r"[^\W\d_]"
 _BETWEEN = frozenset(

@@ -17,9 +17,9 @@ import yaml
 from playwright.sync_api import Error, Page
 
 from pytest_autoweb.cases.case import ID_PATTERN
-from pytest_autoweb.cases.file_formats import Unreadable, read_yaml
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.egress.origin_policy import parse_origin
+from pytest_autoweb.cases.validation import Unreadable, read_yaml
+from pytest_autoweb.egress.request_policy import parse_origin
 from pytest_autoweb.errors import BrowserError, CaseError, ModelError
 from pytest_autoweb.llm.client import Client, Request, ask_once
 from pytest_autoweb.llm.model_spec import ModelSpec

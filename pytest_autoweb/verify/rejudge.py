@@ -13,9 +13,8 @@ from pytest_autoweb.attempt.tools import change
 from pytest_autoweb.checks.check_type import Check, Evidence, RubricJudge
 from pytest_autoweb.errors import BrowserError
 from pytest_autoweb.evidence.dom_copy import OpenCopy, open_copy
-from pytest_autoweb.evidence.downloads import Download, read_downloads
-from pytest_autoweb.evidence.har import read_har
-from pytest_autoweb.evidence.wire import WireEntry
+from pytest_autoweb.evidence.page_evidence import Download, read_downloads
+from pytest_autoweb.evidence.wire import WireEntry, read_har
 from pytest_autoweb.judge.judging import judge_checks, score
 from pytest_autoweb.results import Attempt, CheckResult, Failure, Usage
 

@@ -30,9 +30,8 @@ from attacks.ground import CANARIES, SECRET, GroundOf
 
 from pytest_autoweb.redaction import Redactor
 from pytest_autoweb.results import Failure
-from pytest_autoweb.sandbox.engine import WALLS, Level, StepOutcome, scripts_allowed
+from pytest_autoweb.sandbox.engine import RULES, WALLS, Level, StepOutcome, scripts_allowed
 from pytest_autoweb.sandbox.lint import lint_code
-from pytest_autoweb.sandbox.rule_ids import RULES
 
 pytest_plugins = ["attacks.ground"]
 

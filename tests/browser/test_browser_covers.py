@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from pytest_autoweb.evidence.page_state import shot
+from pytest_autoweb.evidence.page_evidence import shot
 from pytest_autoweb.redaction import Redactor
 
 SECRET = "hunter2-hunter2"

@@ -20,7 +20,7 @@ from pytest_autoweb.checks.check_type import Evidence
 from pytest_autoweb.evidence import dom_copy
 from pytest_autoweb.evidence.dom_copy import copy_page, open_copy
 from pytest_autoweb.judge.judging import judge_checks
-from pytest_autoweb.page.run_script import run_on_elements, run_script
+from pytest_autoweb.page.frames import run_on_elements, run_script
 from pytest_autoweb.redaction import Redactor
 from pytest_autoweb.results import Attempt, CheckResult
 from pytest_autoweb.verify.rejudge import CurrentCheck, RejudgeTools, Stored, rejudge

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Error, Page, Playwright
 from trap import Trap
 
 from pytest_autoweb.egress.guarded_page import NOT_LAUNCHED, guarded_page, missing_cover
-from pytest_autoweb.egress.origin_policy import OriginPolicy
+from pytest_autoweb.egress.request_policy import OriginPolicy
 from pytest_autoweb.page.opening import open_page
 
 Opener = Callable[..., AbstractContextManager[Page]]

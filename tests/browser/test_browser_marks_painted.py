@@ -6,10 +6,9 @@ import pytest
 from playwright.sync_api import Page
 
 from pytest_autoweb.choice.disambiguate import resolve_apart
-from pytest_autoweb.choice.mark_listing import line_of
 from pytest_autoweb.choice.verify_choice import Choice, compare_mark
-from pytest_autoweb.marks.marking import mark_page
-from pytest_autoweb.page.run_script import run_script
+from pytest_autoweb.marks.marking import line_of, mark_page
+from pytest_autoweb.page.frames import run_script
 
 Show = Callable[[str], Page]
 

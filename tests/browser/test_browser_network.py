@@ -2,7 +2,7 @@ from local_site import Site
 from playwright.sync_api import BrowserContext, Error
 
 from pytest_autoweb.egress.guarded_page import route_requests
-from pytest_autoweb.egress.origin_policy import OriginPolicy
+from pytest_autoweb.egress.request_policy import OriginPolicy
 
 
 def test_requests_to_other_origins_are_aborted_and_reported(

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Playwright
 
-from pytest_autoweb.egress import browser_sandbox, chromium
-from pytest_autoweb.egress.browser_sandbox import (
+from pytest_autoweb.egress import chromium
+from pytest_autoweb.egress.chromium import (
     AS_ROOT,
     NO_NAMESPACES,
     found_sandbox,
+    launch_args,
     layers_of,
     obstacle,
     own_sandbox,
     planned_sandbox,
 )
-from pytest_autoweb.egress.chromium import launch_args
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc")
 IS_ROOT = sys.platform == "linux" and os.geteuid() == 0
@@ -76,13 +76,13 @@ def test_the_sandbox_is_asked_for_unless_something_stands_in_its_way(
     monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
     monkeypatch.setattr(chromium, "obstacle", lambda executable: why)
-    monkeypatch.setattr(browser_sandbox, "obstacle", lambda executable="": why)
+    monkeypatch.setattr(chromium, "obstacle", lambda executable="": why)
     args = launch_args({"executable_path": "/x"}, playwright_executable="/none")
 
     assert args.get("chromium_sandbox", False) == (not why)
     assert ("--no-sandbox" in args.get("args", ())) == bool(why)
     planned = planned_sandbox(["chromium"], "auto")
-    assert planned == (f"OFF, because {why}" if why else browser_sandbox.ASKED_FOR)
+    assert planned == (f"OFF, because {why}" if why else chromium.ASKED_FOR)
     assert planned_sandbox(["firefox"], "auto") == ""
     assert planned_sandbox(["chromium"], "off").startswith("OFF, because --autoweb-browser-s")
 
@@ -100,9 +100,9 @@ def test_what_the_user_decided_is_kept(own: dict[str, object]) -> None:
     ("seen", "planned", "told"),
     [
         ("", "OFF, because pytest runs as root", "OFF, because pytest runs as root"),
-        ("", browser_sandbox.ASKED_FOR, "unknown: no browser was started"),
-        (browser_sandbox.OFF_BY_FLAG, "OFF, because x", "OFF, because x"),
-        (browser_sandbox.OFF_BY_FLAG, browser_sandbox.ASKED_FOR, browser_sandbox.OFF_BY_FLAG),
+        ("", chromium.ASKED_FOR, "unknown: no browser was started"),
+        (chromium.OFF_BY_FLAG, "OFF, because x", "OFF, because x"),
+        (chromium.OFF_BY_FLAG, chromium.ASKED_FOR, chromium.OFF_BY_FLAG),
         ("on", "OFF, because x", "on"),
         ("", "", ""),
     ],
@@ -128,7 +128,7 @@ def test_a_helper_with_special_rights_stands_in_for_namespaces(
     if helper.stat().st_uid != owner:
         pytest.skip("only root can make such a helper")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(browser_sandbox, "_may_unshare", lambda: False)
+    monkeypatch.setattr(chromium, "_may_unshare", lambda: False)
     monkeypatch.delenv("CHROME_DEVEL_SANDBOX", raising=False)
 
     assert obstacle(str(tmp_path / "chrome")) == ("" if helps else NO_NAMESPACES)

@@ -9,8 +9,8 @@ from local_site import Site
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.checks.check_type import Evidence
+from pytest_autoweb.checks.delegated_checks import PythonCheck
 from pytest_autoweb.checks.page_checks import ElementCheck, JsCheck, TextCheck, UrlCheck
-from pytest_autoweb.checks.python_checks import PythonCheck
 from pytest_autoweb.judge.judging import judge_checks
 from pytest_autoweb.results import CheckResult
 

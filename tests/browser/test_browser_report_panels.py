@@ -8,8 +8,8 @@ from made_up_run import CellKey, cell, save_run
 from playwright.sync_api import Browser, Page, expect
 
 from pytest_autoweb.registration import Registry
+from pytest_autoweb.report.html_report import Panel
 from pytest_autoweb.report.json_report import PanelContent, Report
-from pytest_autoweb.report.panels import Panel
 from pytest_autoweb.report.write import write_report
 
 MARKUP = "<img src=x onerror=\"document.title='owned'\"></script><script>document.title='owned'"

@@ -14,9 +14,14 @@ from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import build_report
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CellResult, CheckResult, OutsideAgent, Usage
-from pytest_autoweb.runs.run_folder import RecordedRun
+from pytest_autoweb.runs.run_folder import (
+    GateResult,
+    RecordedRun,
+    RejudgedCell,
+    Rejudging,
+    SideFiles,
+)
 from pytest_autoweb.runs.saving import plain
-from pytest_autoweb.runs.side_files import GateResult, RejudgedCell, Rejudging, SideFiles
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\">{{7*7}}</script>\x1b[31m\u202egpj"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from local_site import Site
 from playwright.sync_api import Page
 
-from pytest_autoweb.evidence.page_state import Watch, shot, take_scene
+from pytest_autoweb.evidence.page_evidence import Watch, shot, take_scene
 
 
 def redact(text: str) -> str:

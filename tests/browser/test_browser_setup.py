@@ -7,7 +7,7 @@ from local_site import Site
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from pytest_autoweb.egress.guarded_page import guarded_page
-from pytest_autoweb.egress.origin_policy import OriginPolicy
+from pytest_autoweb.egress.request_policy import OriginPolicy
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.page.setup import (
     Cookie,

@@ -7,8 +7,7 @@ from local_site import Site
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.egress.guarded_page import guarded_page
-from pytest_autoweb.egress.origin_policy import OriginPolicy
-from pytest_autoweb.egress.suppression import SuppressedRequest, Suppression
+from pytest_autoweb.egress.request_policy import OriginPolicy, SuppressedRequest, Suppression
 from pytest_autoweb.evidence.wire import WireRecord
 
 POST = """async (body) => {

@@ -12,7 +12,7 @@ import pytest
 from local_site import Site
 from playwright.sync_api import BrowserContext, Error, Page
 
-from pytest_autoweb.evidence.downloads import (
+from pytest_autoweb.evidence.page_evidence import (
     NOT_FINISHED,
     DownloadRecord,
     downloads_text,

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.judge.human_labels import JudgeVerdict, Label, write_labels
-from pytest_autoweb.judge.model_judge import judge_id
+from pytest_autoweb.judge.model_judge import JudgeVerdict, Label, judge_id, write_labels
 from pytest_autoweb.llm.model_spec import ModelSpec
 
 CASES = """

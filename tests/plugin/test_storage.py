@@ -9,7 +9,7 @@ from made_up_run import CellKey, cell, save_run
 
 from pytest_autoweb.cli import main
 from pytest_autoweb.results import CellResult
-from pytest_autoweb.runs.storage import list_runs, load_run
+from pytest_autoweb.runs.saved_runs import list_runs, load_saved_rows
 
 LOGS_IN = (
     '```python\n# Step 1\npage.get_by_label("Name").fill("ana")\n'
@@ -53,9 +53,9 @@ def test_the_first_run_has_nothing_to_compare_with_and_the_next_one_has_the_firs
     folder = project.path / "autoweb-report"
     baseline = json.loads((folder / "baseline.json").read_text(encoding="utf-8"))
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    assert baseline["ts"] == load_run("1", storage).ts
+    assert baseline["ts"] == load_saved_rows("1", storage).ts
     assert report["history"]["runs"] == 1
-    assert load_run("main", storage).gates is True
+    assert load_saved_rows("main", storage).gates is True
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_part_of_a_run_is_kept_only_under_a_name(
     assert "not saved, because it is not run to its end" in capsys.readouterr().out
 
     assert main(["gate", str(part), "--save", "half"]) == 0
-    assert load_run("half", Path(".autoweb")).interrupted
+    assert load_saved_rows("half", Path(".autoweb")).interrupted
 
 
 def test_a_run_is_judged_by_a_run_folder_a_file_or_a_name_and_never_by_itself(

@@ -13,8 +13,7 @@ from spied_worker import with_module
 
 from pytest_autoweb.sandbox.allowed_members import CLASSES, MANAGER_EXIT, SECRET_METHODS
 from pytest_autoweb.sandbox.engine import Limits, SandboxBorder
-from pytest_autoweb.sandbox.worker_pool import Workers
-from pytest_autoweb.sandbox.worker_process import WorkerProcess
+from pytest_autoweb.sandbox.worker_process import WorkerProcess, Workers
 
 SECRET = "hunter2-hunter2"
 ALLOWED = "http://shop.test"

@@ -28,7 +28,7 @@ WORDS = {
     "driver": "run-driver",
     "frozen": "run-driver",
     "gpu": "--type=gpu-process",
-    "server": "supervisor.py",
+    "server": "webserver_process.py",
     "xdist": "exec(eval(sys.stdin.readline()))",
 }
 """What the command line of each kind of process holds."""

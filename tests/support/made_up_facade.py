@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pytest_autoweb.sandbox.allowed_members import ApiMember, member_of
-from pytest_autoweb.sandbox.call_translation import Bound, Receiver
+from pytest_autoweb.sandbox.call_frames import Bound, Receiver
 from pytest_autoweb.sandbox.crossing_values import Handles
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget
 from pytest_autoweb.sandbox.engine import SandboxBorder

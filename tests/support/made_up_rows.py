@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pytest_autoweb.analysis.run_rows import CellSummary, RunRows
+from pytest_autoweb.analysis.cell_numbers import CellSummary, RunRows
 from pytest_autoweb.results import Outcome
 
 BEGAN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)

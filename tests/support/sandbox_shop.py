@@ -16,7 +16,7 @@ from pytest_autoweb.redaction import Redactor
 from pytest_autoweb.sandbox.engine import Level, Limits, SandboxBorder, StepOutcome, scripts_allowed
 from pytest_autoweb.sandbox.host import WorkerEngine
 from pytest_autoweb.sandbox.lint import lint_code
-from pytest_autoweb.sandbox.worker_pool import workers_of
+from pytest_autoweb.sandbox.worker_process import workers_of
 
 LIMITS = Limits(step_s=15)
 SECRET = "hunter2-hunter2"

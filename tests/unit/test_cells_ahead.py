@@ -11,8 +11,7 @@ import pytest
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.options import in_flight
 from pytest_autoweb.session import flights
-from pytest_autoweb.session.flights import how_many
-from pytest_autoweb.session.scheduling import FlightScheduling, ItemOrder
+from pytest_autoweb.session.flights import FlightScheduling, ItemOrder, how_many
 
 
 def spec(name: str, **more: Any) -> ModelSpec:

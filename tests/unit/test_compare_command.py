@@ -6,12 +6,12 @@ from made_up_rows import cases, cells, run
 from made_up_run import CellKey, cell, realistic_cells
 from made_up_run import save_run as save_run_folder
 
+from pytest_autoweb.analysis.cell_numbers import RunRows
 from pytest_autoweb.analysis.comparison import Comparison, compare_runs
-from pytest_autoweb.analysis.run_rows import RunRows
 from pytest_autoweb.cli import main
 from pytest_autoweb.report.wording import width
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.runs.storage import load_run, save_run
+from pytest_autoweb.runs.saved_runs import load_saved_rows, save_run
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_numbers_files_folders_and_reports_name_the_same_run(
 ) -> None:
     folder = save_run_folder(Path("autoweb-report"), realistic_cells())
     write_report(folder, max_chars=8_000_000)
-    saved = save_run(load_run("autoweb-report", storage), storage)
+    saved = save_run(load_saved_rows("autoweb-report", storage), storage)
 
     texts = {
         compared(capsys, spec, "--models", "openai/gpt-5-mini,ollama_chat/qwen3:8b")

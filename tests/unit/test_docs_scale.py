@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.analysis import scale
-from pytest_autoweb.analysis.scale import Capacity, Demand, need_lines, needs_of
+from pytest_autoweb.session import preview
+from pytest_autoweb.session.preview import Capacity, Demand, need_lines, needs_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCRIPT = DOCS / "recompute_scale.py"
@@ -34,7 +34,7 @@ def test_the_page_says_what_its_figures_amount_to_and_the_preview_counts_with_th
         [sys.executable, "-c", PARTS, str(DOCS)], capture_output=True, text=True, check=True
     )
     figures, parts = json.loads(told.stdout)
-    constants = {name: getattr(scale, name.upper()) for name in figures if _is_used(name)}
+    constants = {name: getattr(preview, name.upper()) for name in figures if _is_used(name)}
     assert constants == {name: figures[name] for name in constants}
     assert len(constants) == 8
     for (_, _, processes, flight, calls), cells, (work, wait) in parts:
@@ -46,7 +46,7 @@ def test_the_page_says_what_its_figures_amount_to_and_the_preview_counts_with_th
 
 
 def _is_used(name: str) -> bool:
-    return hasattr(scale, name.upper())
+    return hasattr(preview, name.upper())
 
 
 @pytest.mark.parametrize(

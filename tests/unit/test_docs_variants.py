@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.correction_arms import ARMS
 from pytest_autoweb.page.capture import CAPTURE_MODES
-from pytest_autoweb.strategies import STRATEGIES
+from pytest_autoweb.strategies import ARMS, STRATEGIES
 from pytest_autoweb.variants import Variants
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from pytest_autoweb.cases.case import ServerHandle
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cli import main
-from pytest_autoweb.evidence.har import har_text
-from pytest_autoweb.evidence.wire import WireEntry
+from pytest_autoweb.evidence.wire import WireEntry, har_text
 from pytest_autoweb.importing import miniwob, task_lists, visualwebarena, webarena_verified
 from pytest_autoweb.importing.miniwob import case_files, solutions
 from pytest_autoweb.importing.task_lists import FieldMap, read_tasks

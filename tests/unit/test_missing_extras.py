@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb import extras
+from pytest_autoweb import installation
 from pytest_autoweb.errors import SettingsError
 
 ROOT = Path(__file__).parents[2]
@@ -27,8 +27,8 @@ def packages_of(extra: str) -> set[str]:
 
 def test_each_extra_is_asked_for_the_packages_that_it_declares() -> None:
     asked = {
-        extra: {extras._PACKAGES.get(module, module) for module in modules}
-        for extra, modules in extras._MODULES.items()
+        extra: {installation._PACKAGES.get(module, module) for module in modules}
+        for extra, modules in installation._MODULES.items()
     }
 
     assert asked == {extra: packages_of(extra) for extra in asked}
@@ -59,7 +59,7 @@ def test_one_sentence_names_what_is_missing_and_what_brings_it(
         monkeypatch.setitem(sys.modules, name, None)
 
     with pytest.raises(SettingsError) as caught:
-        extras.require_extras(*wanted)
+        installation.require_extras(*wanted)
 
     assert re.fullmatch(re.escape(says).replace(r"\*", ".*"), str(caught.value))
 
@@ -72,9 +72,9 @@ def test_the_page_lists_all_packages_but_litellm_and_every_extra() -> None:
 
     assert listed is not None
     assert set(listed[1].replace("\\", "").split()) == needed - {"litellm"}
-    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(extras._MODULES)
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(installation._MODULES)
 
 
 def test_nothing_is_said_of_what_is_there() -> None:
     # Ray is as large as everything else together, so only the tests of clusters have it.
-    assert extras.missing_extras(extras._MODULES.keys() - {"cluster"}) is None
+    assert installation.missing_extras(installation._MODULES.keys() - {"cluster"}) is None

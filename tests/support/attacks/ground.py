@@ -15,14 +15,14 @@ from local_site import Site
 from playwright.sync_api import Browser, Error, Page
 from trap import Trap
 
-from pytest_autoweb.egress.http_messages import REPLY_BYTES
-from pytest_autoweb.egress.origin_policy import OriginPolicy
 from pytest_autoweb.egress.proxy import EgressProxy
+from pytest_autoweb.egress.request_policy import OriginPolicy
+from pytest_autoweb.egress.traffic_reader import REPLY_BYTES
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.redaction import Redactor
 from pytest_autoweb.sandbox.engine import Level, Limits, SandboxBorder, StepOutcome, scripts_allowed
 from pytest_autoweb.sandbox.host import WorkerEngine
-from pytest_autoweb.sandbox.worker_pool import workers_of
+from pytest_autoweb.sandbox.worker_process import workers_of
 
 SECRET = "hunter2/hunter2&more"
 CANARIES = ("CANARY-IN-A-FILE", "CANARY-IN-THE-ENVIRONMENT", "CANARY-IN-A-COOKIE")

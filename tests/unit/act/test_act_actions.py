@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.act.actions import Steps, decision_schema, forms_text, validate_action
-from pytest_autoweb.act.step_code import Details, code_of, describe_action
+from pytest_autoweb.act.translate import Details, code_of, describe_action
 from pytest_autoweb.choice.decision_json import (
     ReplyProblem,
     confidence_of,

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.choice.expected_text import compare, compare_element, excerpt
-from pytest_autoweb.choice.text_folding import (
+from pytest_autoweb.choice.expected_text import (
+    compare,
+    compare_element,
     directions,
+    excerpt,
     fold,
     is_border,
     is_wide,

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_autoweb.choice.expected_text import compare, compare_element
-from pytest_autoweb.choice.text_folding import fold
+from pytest_autoweb.choice.expected_text import compare, compare_element, fold
 
 # Expected, actual, verdict; the first eleven are the table of row 1.8 of the seed's specification.
 PAIRS = [

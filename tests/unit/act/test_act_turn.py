@@ -7,8 +7,8 @@ from typing import Any, cast
 from pytest_autoweb.act.actions import Action, validate_action
 from pytest_autoweb.act.loop import perform
 from pytest_autoweb.act.memory import ActMemory
+from pytest_autoweb.act.observe import Situation, Turn, View
 from pytest_autoweb.act.resolve import resolve
-from pytest_autoweb.act.turn import Situation, Turn, View
 from pytest_autoweb.attempt.tools import RunLog, Tools
 from pytest_autoweb.choice.feedback import Feedback
 from pytest_autoweb.llm.model_spec import ModelSpec

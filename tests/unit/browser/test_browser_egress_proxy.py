@@ -11,9 +11,9 @@ import pytest
 from local_site import Site
 from trap import Trap
 
-from pytest_autoweb.egress.http_messages import REPLY_BYTES
-from pytest_autoweb.egress.origin_policy import Origin, OriginPolicy
 from pytest_autoweb.egress.proxy import EgressProxy
+from pytest_autoweb.egress.request_policy import Origin, OriginPolicy
+from pytest_autoweb.egress.traffic_reader import REPLY_BYTES
 
 
 @pytest.fixture(scope="module")

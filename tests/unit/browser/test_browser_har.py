@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb import __version__
-from pytest_autoweb.evidence.har import har_text, read_har
-from pytest_autoweb.evidence.wire import WireEntry
+from pytest_autoweb.evidence.wire import WireEntry, har_text, read_har
 from pytest_autoweb.redaction import Redactor, redact_keys
 
 ORDER = WireEntry(

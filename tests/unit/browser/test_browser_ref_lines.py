@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.page.outline import estimate_tokens
-from pytest_autoweb.page.ref_listing import LONG, ListedItem, ref_view
-from pytest_autoweb.page.refs import Call, Expression
+from pytest_autoweb.page.refs import LONG, Call, Expression, ListedItem, ref_view
 
 
 def text(words: str) -> ListedItem:

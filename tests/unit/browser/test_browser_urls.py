@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.egress.origin_policy import OriginPolicy, parse_origin
+from pytest_autoweb.egress.request_policy import OriginPolicy, parse_origin
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.page.opening import normalise_url, same_page
 

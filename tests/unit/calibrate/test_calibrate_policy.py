@@ -6,21 +6,15 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.correct.failure_types import cause_of
-from pytest_autoweb.correct.reflection import past_reflections, read_reflection
 from pytest_autoweb.correct.retry_rules import (
     RetryDecision,
     Rules,
     alternatives,
     decide_retry,
     guidance_for,
+    past_reflections,
+    read_reflection,
     recover,
-)
-from pytest_autoweb.correction_arms import (
-    CONSTRAINED,
-    OFF,
-    PLAIN,
-    REFLEXION,
-    CorrectionArm,
 )
 from pytest_autoweb.results import (
     Attempt,
@@ -32,6 +26,13 @@ from pytest_autoweb.results import (
     ToolCall,
 )
 from pytest_autoweb.run.corrections import correct
+from pytest_autoweb.strategies import (
+    CONSTRAINED,
+    OFF,
+    PLAIN,
+    REFLEXION,
+    CorrectionArm,
+)
 
 RULES = Rules(max_retries=3, resettable=True)
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from pytest_autoweb.cases.case import Webserver
 from pytest_autoweb.cases.file_layout import ALIASES, CASE_KEYS
 from pytest_autoweb.cases.validation import keys
-from pytest_autoweb.checks.answer_spec import AnswerSpec, Condition, RecordsSpec, UrlsSpec
 from pytest_autoweb.checks.check_type import CHECKS, JudgeQuery
+from pytest_autoweb.checks.expected_values import AnswerSpec, Condition, RecordsSpec, UrlsSpec
 from pytest_autoweb.checks.page_checks import ElementQuery
 from pytest_autoweb.checks.server_checks import FileQuery, HttpQuery, SqlQuery
 from pytest_autoweb.checks.wire_checks import DownloadQuery, ReplyQuery, RequestQuery

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.cases.case import ServerHandle
-from pytest_autoweb.cases.file_formats import Unreadable, read_yaml
 from pytest_autoweb.cases.file_layout import CASE_KEYS
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
+from pytest_autoweb.cases.validation import Unreadable, read_yaml
 from pytest_autoweb.checks.check_type import CHECKS
 from pytest_autoweb.errors import CaseError
 

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_autoweb.cases.case import Reset, ServerHandle, Webserver
 from pytest_autoweb.errors import WebServerError
-from pytest_autoweb.webservers.launch import ServerPool, stop_all
+from pytest_autoweb.session.webservers import ServerPool, stop_all
 
 APP = Path(__file__).parents[2] / "support" / "shop_app.py"
 COMMAND = f"{{python}} {APP} {{port}} {{data}}"
@@ -76,7 +76,7 @@ def test_two_processes_of_a_session_share_one_server(session: Path) -> None:
     script = (
         "import sys, urllib.request, pathlib\n"
         "from pytest_autoweb.cases.case import Webserver\n"
-        "from pytest_autoweb.webservers.launch import ServerPool\n"
+        "from pytest_autoweb.session.webservers import ServerPool\n"
         f"pool = ServerPool(pathlib.Path({str(session)!r}), {os.getpid()})\n"
         f"with pool.serving(Webserver(command={COMMAND!r}), None) as handle:\n"
         "    print(handle.url, urllib.request.urlopen(handle.url).read().split()[0])\n"
@@ -140,7 +140,7 @@ def test_a_private_server_ends_when_its_test_process_is_killed(session: Path) ->
     script = (
         "import sys, time, urllib.request, pathlib\n"
         "from pytest_autoweb.cases.case import Webserver\n"
-        "from pytest_autoweb.webservers.launch import ServerPool\n"
+        "from pytest_autoweb.session.webservers import ServerPool\n"
         f"pool = ServerPool(pathlib.Path({str(session)!r}), {os.getpid()})\n"
         f"server = Webserver(command={COMMAND!r}, reset='restart')\n"
         "with pool.serving(server, None) as handle:\n"

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from pytest_autoweb.cases.case import ServerHandle, Webserver
-from pytest_autoweb.webservers.launch import ServerPool, stop_all
+from pytest_autoweb.session.webservers import ServerPool, stop_all
 
 
 @pytest.fixture(scope="module")

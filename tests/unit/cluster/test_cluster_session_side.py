@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.cluster.cluster_frames import Frame, pack_cell
+from pytest_autoweb.cluster.node_worker import Frame, pack_cell
 from pytest_autoweb.cluster.session_side import Home
 from pytest_autoweb.llm.gateway import GatewayAddress, SharedGateway
 from pytest_autoweb.runs.saving import Manifest

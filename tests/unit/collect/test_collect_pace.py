@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.cases.case import CollectSpec, PageParameter, Rate
-from pytest_autoweb.collect.resume import next_by_parameter, predicted
 from pytest_autoweb.collect.saved_state import (
     Collection,
     CollectProgress,
@@ -20,7 +19,7 @@ from pytest_autoweb.collect.saved_state import (
     save_progress,
     unfinished,
 )
-from pytest_autoweb.collect.walk import MAX_LEVEL, Pacer
+from pytest_autoweb.collect.walk import MAX_LEVEL, Pacer, next_by_parameter, predicted
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.specs import Pattern
 

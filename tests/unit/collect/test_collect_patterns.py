@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_autoweb.collect.list_addresses import (
+from pytest_autoweb.collect.list_page import (
     Place,
     common_address,
     common_path,

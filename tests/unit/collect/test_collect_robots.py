@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from pytest_autoweb.cases.case import Rate
-from pytest_autoweb.collect.list_site import asked_wait
-from pytest_autoweb.collect.robots import Robots, read_robots
+from pytest_autoweb.collect.list_site import Robots, asked_wait, read_robots
 from pytest_autoweb.collect.walk import Pacer
 
 TEXT = """

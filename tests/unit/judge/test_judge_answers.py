@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.checks.answer_checks import AnswerCheck
-from pytest_autoweb.checks.answer_spec import AnswerSpec
 from pytest_autoweb.checks.check_type import Evidence
-from pytest_autoweb.checks.value_matching import compare, equal
+from pytest_autoweb.checks.expected_values import AnswerSpec, compare, equal
 from pytest_autoweb.judge.judging import judge_checks
 from pytest_autoweb.results import CheckResult
 from pytest_autoweb.specs import FieldError

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.checks.value_matching import as_text, contains, equal, is_subset
+from pytest_autoweb.checks.expected_values import as_text, contains, equal, is_subset
 from pytest_autoweb.values.normal_forms import normalise
 
 values = st.recursive(

@@ -10,8 +10,8 @@ from made_up_page import Page, one
 
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.checks.check_type import CHECKS, Check, Evidence
+from pytest_autoweb.checks.expected_values import difference, is_subset, shown_near
 from pytest_autoweb.checks.page_checks import TextCheck
-from pytest_autoweb.checks.value_matching import difference, is_subset, shown_near
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.judge.judging import judge_checks
 from pytest_autoweb.results import CheckResult

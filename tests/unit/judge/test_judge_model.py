@@ -8,10 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.analysis.judge_agreement import agreement, agreement_line
+from pytest_autoweb.analysis.verdict_validity import agreement, agreement_line
 from pytest_autoweb.errors import CaseError, SettingsError
-from pytest_autoweb.judge.human_labels import JudgeVerdict, Label, read_labels, write_labels
-from pytest_autoweb.judge.model_judge import JudgeSelection, Opinion, judge_id, quoted, read_opinion
+from pytest_autoweb.judge.model_judge import (
+    JudgeSelection,
+    JudgeVerdict,
+    Label,
+    Opinion,
+    judge_id,
+    quoted,
+    read_labels,
+    read_opinion,
+    write_labels,
+)
 from pytest_autoweb.llm.model_spec import load_specs
 from pytest_autoweb.testing import ScriptedClient
 

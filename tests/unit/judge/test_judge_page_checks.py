@@ -14,9 +14,8 @@ from made_up_page import ASKED, URL, Frame, Page, judge, one, summed
 
 from pytest_autoweb.checks import CheckVerdict
 from pytest_autoweb.checks.check_type import Evidence, NotEvaluated, RubricFinding
+from pytest_autoweb.checks.delegated_checks import JudgeCheck, PythonCheck
 from pytest_autoweb.checks.page_checks import ElementCheck, JsCheck, TextCheck, UrlCheck
-from pytest_autoweb.checks.python_checks import PythonCheck
-from pytest_autoweb.checks.rubric_checks import JudgeCheck
 from pytest_autoweb.checks.server_checks import FileCheck
 from pytest_autoweb.results import CheckResult, Usage
 

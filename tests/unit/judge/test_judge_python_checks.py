@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_autoweb.checks.check_type import Evidence
-from pytest_autoweb.checks.python_checks import FunctionProblem, PythonCheck, find_function
+from pytest_autoweb.checks.delegated_checks import FunctionProblem, PythonCheck, find_function
 from pytest_autoweb.judge.judging import judge_checks
 from pytest_autoweb.specs import FieldError
 

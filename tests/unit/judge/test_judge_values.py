@@ -5,11 +5,16 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_autoweb.checks.answer_checks import AnswerCheck
-from pytest_autoweb.checks.answer_spec import AnswerSpec
+from pytest_autoweb.checks.answer_checks import AnswerCheck, url_fits
 from pytest_autoweb.checks.check_type import Evidence
-from pytest_autoweb.checks.url_matching import url_fits
-from pytest_autoweb.checks.value_matching import Answer, all_of, any_of, compare, holds_part
+from pytest_autoweb.checks.expected_values import (
+    Answer,
+    AnswerSpec,
+    all_of,
+    any_of,
+    compare,
+    holds_part,
+)
 from pytest_autoweb.judge.judging import judge_checks
 from pytest_autoweb.results import CheckResult
 from pytest_autoweb.specs import Pattern

@@ -3,10 +3,10 @@ from typing import Any, cast
 
 import pytest
 
+from pytest_autoweb.checks.answer_checks import url_fits
 from pytest_autoweb.checks.check_type import Evidence
-from pytest_autoweb.checks.url_matching import url_fits
 from pytest_autoweb.checks.wire_checks import DownloadCheck, RequestCheck
-from pytest_autoweb.evidence.downloads import Download
+from pytest_autoweb.evidence.page_evidence import Download
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.judge.judging import judge_checks
 from pytest_autoweb.results import CheckResult

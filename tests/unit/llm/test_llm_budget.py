@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.llm.client import Message, Request
-from pytest_autoweb.llm.cost import (
+from pytest_autoweb.llm.call_limits import (
     LEDGER_FILE,
     CostBudget,
     Ledger,
@@ -19,6 +18,7 @@ from pytest_autoweb.llm.cost import (
     price_in_spec,
     token_bound,
 )
+from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.model_spec import ModelSpec
 
 DOLLAR = Price(input_usd=1.0, output_usd=1.0)

@@ -12,7 +12,7 @@ from pytest_autoweb.llm import model_spec
 from pytest_autoweb.llm.cassettes import CassetteStore, RecordMode, ReplySource, cassette_path
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.model_spec import ModelSpec, load_specs
-from pytest_autoweb.llm.provider_keys import MASK, KeyMask
+from pytest_autoweb.redaction import MASK, KeyMask
 from pytest_autoweb.results import Usage
 
 SPEC = ModelSpec(name="openai/m")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from pytest_autoweb.errors import ModelError
+from pytest_autoweb.llm.agent_requests import ComputerTool
+from pytest_autoweb.llm.call_limits import CostBudget, Ledger, Reservation
 from pytest_autoweb.llm.client import Message, Reply, Request
-from pytest_autoweb.llm.computer_tool import ComputerTool
-from pytest_autoweb.llm.cost import CostBudget, Ledger, Reservation
 from pytest_autoweb.llm.litellm_client import LiteLLMClient
 from pytest_autoweb.llm.model_spec import ModelSpec, resolve_target
 

@@ -15,7 +15,7 @@ from openai_server import OpenAIServer
 from scripted_models import SCRIPTS, SECRET, SETTINGS, TOOL
 
 from pytest_autoweb.errors import CassetteMiss, ModelError
-from pytest_autoweb.llm.chat_request import ChatBody, as_message
+from pytest_autoweb.llm.agent_requests import ChatBody, as_message
 from pytest_autoweb.llm.client import Message, Request, ask_once
 from pytest_autoweb.llm.gateway import GatewayAddress, GatewayClient, start_gateway, stop_gateway
 from pytest_autoweb.llm.model_spec import ModelSpec

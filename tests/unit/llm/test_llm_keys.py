@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.llm.litellm_client import LiteLLMClient
 from pytest_autoweb.llm.model_spec import Endpoint, ModelSpec, load_specs, resolve_target
-from pytest_autoweb.llm.provider_keys import MASK, KeyMask, drop_empty_secrets, without_secrets
 from pytest_autoweb.options import OPTIONS
+from pytest_autoweb.redaction import MASK, KeyMask, drop_empty_secrets, without_secrets
 
 
 @pytest.mark.parametrize(

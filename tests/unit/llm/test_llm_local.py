@@ -23,7 +23,7 @@ from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.engine_pool import EnginePool, engine_problem
 from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
-from pytest_autoweb.llm.local_models import is_present, local_model
+from pytest_autoweb.llm.model_catalogues import is_present, local_model
 from pytest_autoweb.llm.model_spec import Endpoint, ModelSpec, load_specs
 
 SMALL = "local/smollm2-135m"

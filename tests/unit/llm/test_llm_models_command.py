@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pytest_autoweb.commands import models
-from pytest_autoweb.commands.models import ProgressLine, add_parser, run
-from pytest_autoweb.llm import model_registry
-from pytest_autoweb.llm.local_models import CATALOGUE
+from pytest_autoweb.commands.models import ProgressLine, add_models_parser, run_models
+from pytest_autoweb.llm import model_catalogues
+from pytest_autoweb.llm.model_catalogues import CATALOGUE
 
 
 @pytest.fixture(autouse=True)
@@ -21,8 +21,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def autoweb(*arguments: str) -> int:
     parser = argparse.ArgumentParser(prog="autoweb")
-    add_parser(parser.add_subparsers())
-    return run(parser.parse_args(["models", *arguments]))
+    add_models_parser(parser.add_subparsers())
+    return run_models(parser.parse_args(["models", *arguments]))
 
 
 def test_list_names_every_model_and_how_to_get_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,7 +78,7 @@ def test_check_shows_what_each_model_is_and_who_says_so(
 def test_check_says_that_nothing_is_known_of_models_without_litellm(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for module in (models, model_registry):
+    for module in (models, model_catalogues):
         monkeypatch.setattr(module, "installed_litellm", lambda: None)
 
     autoweb("check", "openai/gpt-5-mini")

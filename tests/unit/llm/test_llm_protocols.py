@@ -14,7 +14,7 @@ import pytest
 from provider_server import REFUSALS, SHAPES, TEXT, TOKEN_PATH, ProviderServer
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.llm.chat_request import ChatBody, as_message
+from pytest_autoweb.llm.agent_requests import ChatBody, as_message
 from pytest_autoweb.llm.client import Message, Request, ask_once
 from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
 from pytest_autoweb.llm.model_spec import load_specs

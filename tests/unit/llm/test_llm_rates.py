@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from pytest_autoweb.errors import ModelError
+from pytest_autoweb.llm.call_limits import CostBudget, Ledger, TokenBound
 from pytest_autoweb.llm.client import Message, Reply, Request
-from pytest_autoweb.llm.cost import CostBudget, Ledger, TokenBound
 from pytest_autoweb.llm.litellm_client import LiteLLMClient
 from pytest_autoweb.llm.model_spec import Endpoint, ModelSpec
 

@@ -15,8 +15,8 @@ import pytest
 from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.errors import ModelError
+from pytest_autoweb.llm.call_limits import LEDGER_FILE, Price
 from pytest_autoweb.llm.client import Message, Request
-from pytest_autoweb.llm.cost import LEDGER_FILE, Price
 from pytest_autoweb.llm.gateway import (
     ADDRESS_FILE,
     GatewayAddress,

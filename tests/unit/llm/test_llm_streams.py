@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.errors import ModelError
-from pytest_autoweb.llm.chat_request import ChatBody, as_message
+from pytest_autoweb.llm.agent_requests import ChatBody, as_message
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.gateway import GatewayAddress, GatewayClient, start_gateway, stop_gateway
 from pytest_autoweb.llm.model_spec import ModelSpec
-from pytest_autoweb.llm.streamed_reply import whole_reply
+from pytest_autoweb.llm.openai_api import whole_reply
 
 TEXT = "Step 1\npage.get_by_text('注册 ✓').click()\n"
 CALL = {"id": "a", "type": "function", "function": {"name": "click", "arguments": '{"x": 1}'}}

@@ -5,8 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.codegen.generate import extract_code
-from pytest_autoweb.llm.plan_syntax import heading_number, parse_plan
-from pytest_autoweb.llm.replies import closed_block, strip_reasoning, whole_lines, whole_object
+from pytest_autoweb.llm.replies import (
+    closed_block,
+    heading_number,
+    parse_plan,
+    strip_reasoning,
+    whole_lines,
+    whole_object,
+)
 
 PLAN = """Here is my plan.
 /*

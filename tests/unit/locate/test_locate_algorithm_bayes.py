@@ -8,9 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.simulated_vision import ModelNoise, Oracle
-from pytest_autoweb.locate.candidates import Candidate, Element, Rect, Viewport, gather, weigh
 from pytest_autoweb.locate.posterior import Belief, line_model
-from pytest_autoweb.locate.questions import PictureAnswer, PictureQuestion, SearchLimits, numbered
+from pytest_autoweb.locate.questions import (
+    Candidate,
+    Element,
+    PictureAnswer,
+    PictureQuestion,
+    Rect,
+    SearchLimits,
+    Viewport,
+    gather,
+    numbered,
+    weigh,
+)
 from pytest_autoweb.locate.search import search
 
 VIEWPORT = Viewport(1280, 720)

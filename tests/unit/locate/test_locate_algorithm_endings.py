@@ -5,10 +5,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.simulated_vision import ModelNoise, Oracle
-from pytest_autoweb.locate.candidates import Candidate, Rect, Viewport
-from pytest_autoweb.locate.questions import PictureAnswer, PictureQuestion, SearchLimits
+from pytest_autoweb.locate.questions import (
+    Candidate,
+    PictureAnswer,
+    PictureQuestion,
+    Rect,
+    SearchLimits,
+    Viewport,
+)
 from pytest_autoweb.locate.search import search
-from pytest_autoweb.results.decision import LocatorAlgorithm
+from pytest_autoweb.results.attempt import LocatorAlgorithm
 
 VIEWPORT = Viewport(1280, 720)
 BOTH: list[LocatorAlgorithm] = ["bayes", "seed"]

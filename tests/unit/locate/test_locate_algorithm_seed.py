@@ -3,10 +3,14 @@
 import pytest
 
 from benchmarks.simulated_vision import ModelNoise, Oracle
-from pytest_autoweb.locate.candidates import Candidate, Rect, Viewport
-from pytest_autoweb.locate.elimination import Extent
-from pytest_autoweb.locate.posterior import CROSSED, HIGH, LOW
-from pytest_autoweb.locate.questions import PictureAnswer, PictureQuestion
+from pytest_autoweb.locate.posterior import CROSSED, HIGH, LOW, Extent
+from pytest_autoweb.locate.questions import (
+    Candidate,
+    PictureAnswer,
+    PictureQuestion,
+    Rect,
+    Viewport,
+)
 from pytest_autoweb.locate.search import search
 
 VIEWPORT = Viewport(1280, 720)

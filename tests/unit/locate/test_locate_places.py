@@ -3,8 +3,7 @@
 import random
 
 from benchmarks.simulated_vision import ModelNoise, Oracle
-from pytest_autoweb.locate.candidates import Candidate, Rect
-from pytest_autoweb.locate.questions import PictureAnswer, SearchLimits
+from pytest_autoweb.locate.questions import Candidate, PictureAnswer, Rect, SearchLimits
 from pytest_autoweb.locate.region import RegionResult, search_region
 
 ROOM = Rect(200, 100, 640, 480)

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.locate.candidates import Rect
 from pytest_autoweb.locate.interview import form_of, read_reply
-from pytest_autoweb.locate.questions import Badge, PictureAnswer, PictureQuestion
+from pytest_autoweb.locate.questions import Badge, PictureAnswer, PictureQuestion, Rect
 
 BOX = Rect(10, 10, 50, 20)
 BADGES = (Badge(1, BOX, 0), Badge(2, BOX, 1))

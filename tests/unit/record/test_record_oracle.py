@@ -14,10 +14,9 @@ from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cli import main
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.evidence.wire import WireEntry
-from pytest_autoweb.record.keyboard import chosen_numbers
 from pytest_autoweb.record.oracle import in_template, make_oracle, read_acts, refuse_oracle
 from pytest_autoweb.record.recorded_case import RecordedCase, Seen, propose
-from pytest_autoweb.record.recorder import RecordedWork
+from pytest_autoweb.record.recorder import RecordedWork, chosen_numbers
 
 CODEGEN = r"""
 import re

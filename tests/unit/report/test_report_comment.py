@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from made_up_rows import cells, run
 from made_up_run import CellKey, cell
 
-from pytest_autoweb.gates.gate_context import evaluate_gates
-from pytest_autoweb.gates.gate_policy import GatePolicy, read_limits
+from pytest_autoweb.gates.gate_decision import GatePolicy, evaluate_gates, read_limits
 from pytest_autoweb.report.ci_formats import (
     SHOWN,
     SUMMARY_BYTES,
@@ -18,8 +17,8 @@ from pytest_autoweb.report.ci_formats import (
     neutral,
     path_prefix,
 )
-from pytest_autoweb.report.pr_comment import LIMIT, comment_body, marker
-from pytest_autoweb.runs.side_files import GateResult
+from pytest_autoweb.report.markdown import LIMIT, comment_body, marker
+from pytest_autoweb.runs.run_folder import GateResult
 
 NAMES = [f"case{n:02}" for n in range(12)]
 BEFORE = run(cells(dict.fromkeys(NAMES, "P")), commit="abc1234")

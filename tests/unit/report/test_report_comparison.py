@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_rows import SUMS, cases, cells, row, run
 
+from pytest_autoweb.analysis.cell_numbers import CellSummary, RunRows
 from pytest_autoweb.analysis.comparison import Comparison, compare_models, compare_runs
-from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE
-from pytest_autoweb.analysis.run_rows import CellSummary, RunRows
 from pytest_autoweb.analysis.statistics import (
     detectable_by_mcnemar,
     difference_interval,
@@ -17,6 +16,7 @@ from pytest_autoweb.analysis.statistics import (
     mcnemar,
     sign_flip,
 )
+from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE
 
 
 def before_and_after(a: list[CellSummary], b: list[CellSummary], **kind: Any) -> Comparison:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from made_up_run import CellKey, cell, save_run
 
-from pytest_autoweb.analysis.control_verdicts import (
+from pytest_autoweb.analysis.cell_numbers import cell_row
+from pytest_autoweb.analysis.verdict_validity import (
     OTHER_VERSION,
     ControlRow,
     broken_controls,
@@ -16,7 +17,6 @@ from pytest_autoweb.analysis.control_verdicts import (
     must_fail,
     with_later_controls,
 )
-from pytest_autoweb.analysis.run_rows import cell_row
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import Attempt, CellResult, Outcome
 from pytest_autoweb.runs.run_folder import read_run

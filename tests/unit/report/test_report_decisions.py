@@ -10,7 +10,7 @@ from made_up_decisions import DECISIONS, sight_cell
 from made_up_run import CellKey, cell, save_run
 
 from benchmarks.verifier_facts import ChoiceTrial, gain, verifier_facts
-from pytest_autoweb.analysis.decision_facts import chose_right, decision_facts, reliability
+from pytest_autoweb.analysis.attempt_facts import chose_right, decision_facts, reliability
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import Attempt
 

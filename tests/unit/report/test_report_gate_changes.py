@@ -9,12 +9,17 @@ import pytest
 import yaml
 from made_up_rows import SUMS, cells, run
 
+from pytest_autoweb.analysis.cell_numbers import RunRows
 from pytest_autoweb.analysis.past_runs import history_of
-from pytest_autoweb.analysis.run_rows import RunRows
 from pytest_autoweb.analysis.statistics import ALPHA, all_failures_late
-from pytest_autoweb.gates.gate_context import evaluate_gates, verdict_of
-from pytest_autoweb.gates.gate_policy import CaseGroup, GatePolicy, read_limits
-from pytest_autoweb.runs.side_files import GateResult
+from pytest_autoweb.gates.gate_decision import (
+    CaseGroup,
+    GatePolicy,
+    evaluate_gates,
+    read_limits,
+    verdict_of,
+)
+from pytest_autoweb.runs.run_folder import GateResult
 
 NAMES = [f"case{i}" for i in range(12)]
 GOOD = dict.fromkeys(NAMES, "P")

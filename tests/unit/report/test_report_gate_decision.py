@@ -8,21 +8,23 @@ import pytest
 from made_up_rows import cells, run
 from made_up_run import CellKey, cell, run_info
 
-from pytest_autoweb.gates.gate_context import GATES, Gate, GateContext, Spending
 from pytest_autoweb.gates.gate_decision import (
+    GATES,
+    Gate,
+    GateContext,
     GateDecision,
     GateInputs,
+    GatePolicy,
+    Spending,
     decide,
     gate_lines,
     keep,
     read_gate_inputs,
     rows_of,
 )
-from pytest_autoweb.gates.gate_policy import GatePolicy
 from pytest_autoweb.results import CellResult, Outcome
-from pytest_autoweb.runs.run_folder import RecordedRun
-from pytest_autoweb.runs.side_files import GateResult
-from pytest_autoweb.runs.storage import save_run
+from pytest_autoweb.runs.run_folder import GateResult, RecordedRun
+from pytest_autoweb.runs.saved_runs import save_run
 
 STRICT = GatePolicy(min_pass_rate=100)
 

@@ -6,19 +6,21 @@ from typing import Any
 import pytest
 from made_up_rows import SUMS, cells, run
 
+from pytest_autoweb.analysis.cell_numbers import RunRows, by_model
 from pytest_autoweb.analysis.pairing import first_attempt_rate
 from pytest_autoweb.analysis.past_runs import history_of
-from pytest_autoweb.analysis.run_rows import RunRows, by_model
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.gates.gate_context import Spending, evaluate_gates, verdict_of
-from pytest_autoweb.gates.gate_policy import (
+from pytest_autoweb.gates.gate_decision import (
     CaseGroup,
     GatePolicy,
+    Spending,
+    evaluate_gates,
     groups_file,
     read_limits,
     read_policy,
+    verdict_of,
 )
-from pytest_autoweb.runs.side_files import GateResult
+from pytest_autoweb.runs.run_folder import GateResult
 
 NAMES = [f"case{i:02}" for i in range(12)]
 GOOD = dict.fromkeys(NAMES, "P")

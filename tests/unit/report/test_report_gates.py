@@ -9,19 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_rows import cells, run
 
-from pytest_autoweb.analysis.control_verdicts import NOOP, ORACLE
-from pytest_autoweb.analysis.run_rows import CellSummary, RunRows
+from pytest_autoweb.analysis.cell_numbers import CellSummary, RunRows
+from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.gates.gate_context import (
+from pytest_autoweb.gates.gate_decision import (
     GATES,
+    CaseGroup,
     Gate,
     GateContext,
+    GatePolicy,
     Spending,
     evaluate_gates,
+    read_groups,
+    read_limits,
     verdict_of,
 )
-from pytest_autoweb.gates.gate_policy import CaseGroup, GatePolicy, read_groups, read_limits
-from pytest_autoweb.runs.side_files import GateResult
+from pytest_autoweb.runs.run_folder import GateResult
 
 MODEL = "m"
 

@@ -19,8 +19,7 @@ from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.report.merge import Merged, merge_reports
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CellResult, Outcome
-from pytest_autoweb.runs.blob import pack
-from pytest_autoweb.runs.saving import save_cell, save_manifest, save_run_info
+from pytest_autoweb.runs.saving import pack, save_cell, save_manifest, save_run_info
 
 TIMES = ("ts", "started", "duration_s")
 """What a merged report says of its own: the first shard's beginning, the longest duration."""

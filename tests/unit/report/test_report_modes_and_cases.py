@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from made_up_run import CellKey, cell, run_info, save_run
 
+from pytest_autoweb.analysis.cell_numbers import run_rows
 from pytest_autoweb.analysis.comparison import compare_models, compare_modes
-from pytest_autoweb.analysis.run_rows import run_rows
 from pytest_autoweb.report.json_report import Report, build_report
 from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.terminal import terminal_lines

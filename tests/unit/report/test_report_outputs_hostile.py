@@ -16,18 +16,15 @@ from hypothesis import strategies as st
 from made_up_run import CellKey, cell, run_info, save_run
 
 from pytest_autoweb.analysis.comparison import compare_runs
-from pytest_autoweb.gates.gate_decision import gate_lines, rows_of
-from pytest_autoweb.gates.gate_policy import GatePolicy
+from pytest_autoweb.gates.gate_decision import GatePolicy, gate_lines, rows_of
 from pytest_autoweb.report.ci_formats import annotations, junit_properties, neutral
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import Report, build_report
-from pytest_autoweb.report.markdown import render_markdown
-from pytest_autoweb.report.pr_comment import comment_body
+from pytest_autoweb.report.markdown import comment_body, render_markdown
 from pytest_autoweb.report.terminal import comparison_text, terminal_lines
 from pytest_autoweb.results import Attempt, CellResult, CheckResult, Failure
-from pytest_autoweb.runs.run_folder import RecordedRun, read_run
+from pytest_autoweb.runs.run_folder import GateResult, RecordedRun, SideFiles, read_run
 from pytest_autoweb.runs.saving import json_text, plain
-from pytest_autoweb.runs.side_files import GateResult, SideFiles
 from pytest_autoweb.session.progress import Display, Progress
 from pytest_autoweb.session.pytest_outcome import conclude, describe
 

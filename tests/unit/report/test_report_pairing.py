@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 from made_up_rows import SUMS, cells
 
+from pytest_autoweb.analysis.cell_numbers import CellSummary
 from pytest_autoweb.analysis.comparison import Comparison, p_text, points, signed, verdict_on
 from pytest_autoweb.analysis.pairing import (
     LeftOut,
@@ -16,7 +17,6 @@ from pytest_autoweb.analysis.pairing import (
     mean_over_modes,
     pair_cases,
 )
-from pytest_autoweb.analysis.run_rows import CellSummary
 from pytest_autoweb.analysis.statistics import Interval
 
 ARIA: dict[str, Any] = {"capture_mode": "ARIA"}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from made_up_run import CellKey, cell, save_run
 
-from pytest_autoweb.gates.gate_context import GATES
+from pytest_autoweb.gates.gate_decision import GATES
 from pytest_autoweb.registration import Registry
+from pytest_autoweb.report.html_report import PANELS, Panel
 from pytest_autoweb.report.json_report import PanelContent, Report
-from pytest_autoweb.report.panels import PANELS, Panel
 from pytest_autoweb.report.write import write_report
 
 DOCS = Path(__file__).parents[3] / "docs"

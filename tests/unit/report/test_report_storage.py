@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from made_up_rows import cells, run
 from made_up_run import CellKey, cell, save_run
 
-from pytest_autoweb.analysis.run_rows import RunRows
+from pytest_autoweb.analysis.cell_numbers import RunRows
 from pytest_autoweb.errors import RunNotFound, SettingsError
-from pytest_autoweb.runs import storage
+from pytest_autoweb.runs import saved_runs
 
 
 def saved(folder: Path, day: int = 0, name: str = "", **changes: object) -> Path:
     rows = run(cells({"login": "P"}), day=day).model_copy(update={"name": name, **changes})
-    return storage.save_run(rows, folder)
+    return saved_runs.save_run(rows, folder)
 
 
 SAVE_MANY = """
@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from made_up_rows import cells, run
-from pytest_autoweb.runs.storage import save_run
+from pytest_autoweb.runs.saved_runs import save_run
 for _ in range(8):
     save_run(run(cells({"login": "P"})), Path(sys.argv[1]))
 """
@@ -37,10 +37,10 @@ SUPPORT = str(Path(made_up_rows.__file__).parent)
 def test_a_saved_run_is_read_back_as_it_was(tmp_path: Path) -> None:
     rows = run(cells({"login": "PPF", "pay": "B"}, cost_usd=None), commit="abc1234")
 
-    path = storage.save_run(rows, tmp_path)
+    path = saved_runs.save_run(rows, tmp_path)
 
     assert path.name == "0001_abc1234_20261121_093000_000.json"
-    assert storage.load_run("latest", tmp_path) == rows
+    assert saved_runs.load_saved_rows("latest", tmp_path) == rows
 
 
 def test_runs_are_found_by_number_name_file_run_folder_and_storage_folder(tmp_path: Path) -> None:
@@ -49,12 +49,12 @@ def test_runs_are_found_by_number_name_file_run_folder_and_storage_folder(tmp_pa
     third = saved(store, 3, "main")
 
     def day(spec: str) -> int:
-        return storage.load_run(spec, store).started.day - 21
+        return saved_runs.load_saved_rows(spec, store).started.day - 21
 
-    assert [each.path for each in storage.list_runs(store)] == [first, second, third]
+    assert [each.path for each in saved_runs.list_runs(store)] == [first, second, third]
     assert [day(spec) for spec in ("1", "0002", "3", "main", "feature/x y")] == [1, 2, 3, 3, 2]
     assert [day(spec) for spec in ("latest", str(first), str(store))] == [3, 1, 3]
-    assert storage.load_run(str(folder), store).models == ("a/b",)
+    assert saved_runs.load_saved_rows(str(folder), store).models == ("a/b",)
 
 
 def test_latest_is_the_newest_whole_run_that_held_its_gates_or_was_accepted_by_name(
@@ -65,23 +65,23 @@ def test_latest_is_the_newest_whole_run_that_held_its_gates_or_was_accepted_by_n
     saved(tmp_path, 3, "part", shard=(1, 2))
     saved(tmp_path, 4, "half", interrupted=True)
 
-    assert storage.load_run("latest", tmp_path).started.day == 22
+    assert saved_runs.load_saved_rows("latest", tmp_path).started.day == 22
 
     saved(tmp_path, 5, "new-level", gates=False)
 
-    assert storage.load_run("latest", tmp_path).started.day == 26
+    assert saved_runs.load_saved_rows("latest", tmp_path).started.day == 26
 
 
 def test_a_run_is_not_compared_with_its_own_saved_copy(tmp_path: Path) -> None:
     saved(tmp_path, 1, "main")
     saved(tmp_path, 2, "main")
-    newest = storage.load_run("main", tmp_path)
+    newest = saved_runs.load_saved_rows("main", tmp_path)
 
-    before = storage.load_run("main", tmp_path, except_ts=newest.ts)
+    before = saved_runs.load_saved_rows("main", tmp_path, except_ts=newest.ts)
 
     assert before.started.day == 22
-    assert storage.load_run("latest", tmp_path, except_ts=newest.ts) == before
-    assert storage.saved_rows(tmp_path, except_ts=newest.ts) == (before,)
+    assert saved_runs.load_saved_rows("latest", tmp_path, except_ts=newest.ts) == before
+    assert saved_runs.saved_rows(tmp_path, except_ts=newest.ts) == (before,)
 
 
 def test_files_that_cannot_be_read_are_skipped_with_a_notice(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_files_that_cannot_be_read_are_skipped_with_a_notice(tmp_path: Path) -> 
     (tmp_path / "notes.txt").write_text("mine")
     notices: list[str] = []
 
-    rows = storage.load_run("latest", tmp_path, notices=notices)
+    rows = saved_runs.load_saved_rows("latest", tmp_path, notices=notices)
 
     assert rows.started.day == 22
     assert [name in notice for name, notice in zip(("0003", "0002"), notices, strict=True)] == [
@@ -105,18 +105,18 @@ def test_files_that_cannot_be_read_are_skipped_with_a_notice(tmp_path: Path) -> 
 
 def test_nothing_to_compare_with_is_told_apart_from_a_file_that_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(RunNotFound, match="holds no whole run to compare with yet"):
-        storage.load_run("latest", tmp_path / "never")
+        saved_runs.load_saved_rows("latest", tmp_path / "never")
     saved(tmp_path, 1, "main")
     with pytest.raises(RunNotFound, match=r"'mian'; did you mean 'main'\?"):
-        storage.load_run("mian", tmp_path)
+        saved_runs.load_saved_rows("mian", tmp_path)
     other = tmp_path / "other.json"
     other.write_text("{}")
     with pytest.raises(SettingsError, match=r"other\.json is not a saved run"):
-        storage.load_run(str(other), tmp_path)
+        saved_runs.load_saved_rows(str(other), tmp_path)
     empty = tmp_path / "empty"
     empty.mkdir()
     with pytest.raises(SettingsError, match="neither a run folder nor a folder of saved runs"):
-        storage.load_run(str(empty), tmp_path)
+        saved_runs.load_saved_rows(str(empty), tmp_path)
 
 
 def test_sessions_that_end_together_get_numbers_of_their_own(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_sessions_that_end_together_get_numbers_of_their_own(tmp_path: Path) -> 
     sessions = [subprocess.Popen(command) for _ in range(2)]
     assert [session.wait(timeout=60) for session in sessions] == [0, 0]
 
-    assert [each.number for each in storage.list_runs(tmp_path)] == list(range(1, 17))
+    assert [each.number for each in saved_runs.list_runs(tmp_path)] == list(range(1, 17))
 
 
 @settings(max_examples=40, deadline=None)
@@ -135,10 +135,10 @@ def test_any_name_and_commit_make_a_file_in_the_folder_that_is_found_again(
     folder = tmp_path_factory.mktemp("store")
     rows = run(cells({"login": "P"}), commit=commit).model_copy(update={"name": name})
 
-    path = storage.save_run(rows, folder)
+    path = saved_runs.save_run(rows, folder)
 
     assert path.parent == folder
     assert len(os.fsencode(path.name)) < 200
-    number, _, when, _, found = storage.list_runs(folder)[0]
+    number, _, when, _, found = saved_runs.list_runs(folder)[0]
     assert (number, when, found) == (1, rows.ts, path)
-    assert isinstance(storage.load_run("latest", folder), RunRows)
+    assert isinstance(saved_runs.load_saved_rows("latest", folder), RunRows)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import ValidationError
 
-from pytest_autoweb.analysis.correction_gain import corrections_of
+from pytest_autoweb.analysis.attempt_facts import corrections_of
 from pytest_autoweb.results import ArmRun, Attempt, CellResult, Failure
 
 

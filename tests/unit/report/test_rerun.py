@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from made_up_run import CellKey, cell, run_info
 
-from pytest_autoweb.commands.rerun import find_cell, pytest_flags
+from pytest_autoweb.commands.saved_run import find_cell, pytest_flags
 from pytest_autoweb.errors import SettingsError
 
 CELLS = tuple(

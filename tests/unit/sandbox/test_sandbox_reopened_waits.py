@@ -14,7 +14,7 @@ from made_up_facade import Ground, Locator, Made
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from pytest_autoweb.egress.browser_watch import WATCH
-from pytest_autoweb.sandbox.call_translation import Callback
+from pytest_autoweb.sandbox.call_frames import Callback
 from pytest_autoweb.sandbox.crossing_values import Refusal
 from pytest_autoweb.sandbox.facade import MAX_PAGES
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_autoweb.sandbox.call_frames import read_frame
 from pytest_autoweb.sandbox.frame_codec import (
     MAX_PATTERN_CHARS,
     WireError,
@@ -21,7 +22,6 @@ from pytest_autoweb.sandbox.frame_codec import (
     nothing_special,
     to_line,
 )
-from pytest_autoweb.sandbox.frame_rules import read_frame
 
 PATIENT = settings(deadline=None)  # the machine may be busy
 LEAVES = st.one_of(

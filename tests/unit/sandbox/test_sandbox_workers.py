@@ -14,8 +14,7 @@ import pytest
 from pytest_autoweb.errors import SandboxError
 from pytest_autoweb.sandbox.engine import Limits, SandboxBorder
 from pytest_autoweb.sandbox.host import WorkerEngine
-from pytest_autoweb.sandbox.worker_pool import Workers
-from pytest_autoweb.sandbox.worker_process import WorkerProcess
+from pytest_autoweb.sandbox.worker_process import WorkerProcess, Workers
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -62,7 +61,7 @@ TELL = """
 from pytest_autoweb.errors import SandboxError
 from pytest_autoweb.sandbox.engine import SandboxBorder, Limits
 from pytest_autoweb.sandbox.host import WorkerEngine
-from pytest_autoweb.sandbox.worker_pool import Workers
+from pytest_autoweb.sandbox.worker_process import Workers
 
 HAS = "print('_CData' in [t.__name__ for t in ().__class__.__base__.__subclasses__()])"
 for level in ("auto", "strict"):
@@ -228,7 +227,7 @@ BUSY = """
 import os, sys, threading
 from pytest_autoweb.sandbox.engine import SandboxBorder, Limits
 from pytest_autoweb.sandbox.host import WorkerEngine
-from pytest_autoweb.sandbox.worker_pool import Workers
+from pytest_autoweb.sandbox.worker_process import Workers
 
 workers = Workers()
 engine = WorkerEngine(SandboxBorder(page=object(), artifacts=None, on_log=lambda line: print(
@@ -259,7 +258,7 @@ def test_no_worker_outlives_a_killed_test_process(refused: str) -> None:
 @ON_LINUX
 def test_a_process_that_ends_takes_its_spare_worker_along() -> None:
     code = (
-        "from pytest_autoweb.sandbox.worker_pool import workers_of\n"
+        "from pytest_autoweb.sandbox.worker_process import workers_of\n"
         "workers = workers_of('auto')\nworkers.layers()\nprint(workers._spare.pid)"
     )
     done = subprocess.run(

@@ -6,8 +6,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_autoweb.llm.model_spec import ModelSpec
-from pytest_autoweb.run.cell_checksums import checksums_of
-from pytest_autoweb.run.prepared_cell import Cell
+from pytest_autoweb.run.prepared_cell import Cell, checksums_of
 from pytest_autoweb.settings import Settings
 from pytest_autoweb.traffic.traffic_rules import TrafficRules
 

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.codegen.constrained import (
+from pytest_autoweb.codegen.grammars import (
     code_of_calls,
+    constrained_grammar,
     disallowed_calls,
-    grammar,
     offered_calls,
     schema,
 )
@@ -66,7 +66,7 @@ def test_what_was_found_before_a_refused_retry_is_still_offered() -> None:
 
 def test_grammar_and_schema_hold_the_same_elements() -> None:
     offered = offered_calls(HERE, [FAILED], may_answer=True)
-    rules = grammar(offered)
+    rules = constrained_grammar(offered)
     assert rules is not None
     assert "Save changes" in rules
     assert "name='Save')" not in rules
@@ -78,7 +78,7 @@ def test_grammar_and_schema_hold_the_same_elements() -> None:
     assert code_of_calls(reply.replace("'", '"').replace(NAME, NAME.replace('"', '\\"'))) == (
         f'{NAME}.fill("ana")'
     )
-    assert grammar(offered_calls([], [Attempt()])) is None
+    assert constrained_grammar(offered_calls([], [Attempt()])) is None
 
 
 @given(st.text())

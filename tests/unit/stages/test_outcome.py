@@ -9,8 +9,7 @@ import pytest
 
 from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.correct.retry_rules import Guidance, Rules
-from pytest_autoweb.correction_arms import OFF, PLAIN, CorrectionArm
-from pytest_autoweb.gates.gate_policy import CaseGroup, GatePolicy
+from pytest_autoweb.gates.gate_decision import CaseGroup, GatePolicy
 from pytest_autoweb.results import (
     Attempt,
     CellResult,
@@ -21,7 +20,7 @@ from pytest_autoweb.results import (
     Outcome,
     Usage,
 )
-from pytest_autoweb.results.steps import StepResult
+from pytest_autoweb.results.attempt import StepResult
 from pytest_autoweb.run.corrections import ArmAttempts, arm_run, correct, repairable, settle
 from pytest_autoweb.session.pytest_outcome import (
     CellFailed,
@@ -33,6 +32,7 @@ from pytest_autoweb.session.pytest_outcome import (
     policy_of,
 )
 from pytest_autoweb.settings import Settings
+from pytest_autoweb.strategies import OFF, PLAIN, CorrectionArm
 
 INFRASTRUCTURE = {"model", "navigation", "browser", "webserver", "internal", "killed", "agent"}
 INFRASTRUCTURE |= {"recording"}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.codegen.refs_dialect import grammar, read_actions, read_lines
+from pytest_autoweb.codegen.grammars import read_actions, read_lines, refs_grammar
 from pytest_autoweb.page.frames import RefElement
 
 BOX = RefElement("e1", "textbox", "User", "", 'page.get_by_label("User")', ("fill", "press"))
@@ -54,7 +54,7 @@ def test_fences_and_done_are_understood() -> None:
 
 
 def test_the_grammar_offers_only_fitting_actions_and_leaves_out_banned_ones() -> None:
-    rule = grammar(ALL, banned={(BUTTON.locator, "click")}, may_end=True, may_answer=False)
+    rule = refs_grammar(ALL, banned={(BUTTON.locator, "click")}, may_end=True, may_answer=False)
 
     assert rule is not None
     assert '"e1.fill(" str ")"' in rule
@@ -65,7 +65,7 @@ def test_the_grammar_offers_only_fitting_actions_and_leaves_out_banned_ones() ->
 
 
 def test_nothing_to_do_gives_no_grammar() -> None:
-    assert grammar((), may_end=True, may_answer=False) is None
+    assert refs_grammar((), may_end=True, may_answer=False) is None
 
 
 @given(st.text(max_size=120))

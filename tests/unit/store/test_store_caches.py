@@ -10,8 +10,8 @@ import pytest
 from pytest_autoweb.correct.call_cache import Cache
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.session.items import open_cache
-from pytest_autoweb.store.caches import StoreCache
 from pytest_autoweb.store.database import Store, read_address
+from pytest_autoweb.store.session_hooks import StoreCache
 
 KEY = "0" * 64
 

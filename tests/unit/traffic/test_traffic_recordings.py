@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from local_site import Site
 
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.egress.http_messages import HttpAnswer, HttpRequest
-from pytest_autoweb.egress.origin_policy import OriginPolicy
 from pytest_autoweb.egress.proxy import EgressProxy
-from pytest_autoweb.egress.traffic_reader import TrafficReader
+from pytest_autoweb.egress.request_policy import OriginPolicy
+from pytest_autoweb.egress.traffic_reader import HttpAnswer, HttpRequest, TrafficReader
 from pytest_autoweb.errors import CaseError, TrafficError
 from pytest_autoweb.traffic import cell_traffic
 from pytest_autoweb.traffic.cell_traffic import (
@@ -30,10 +29,10 @@ from pytest_autoweb.traffic.cell_traffic import (
     TrafficFile,
     traffic_path,
 )
-from pytest_autoweb.traffic.masks import TrafficMasks
 from pytest_autoweb.traffic.traffic_file import (
     RecordedExchange,
     Take,
+    TrafficMasks,
     TrafficRecording,
     add_take,
     read_traffic,

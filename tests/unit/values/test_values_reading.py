@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.values.compare_values import ValueFormat, at_least, describe_meanings, same
-from pytest_autoweb.values.durations import Duration
 from pytest_autoweb.values.normal_forms import normalise
-from pytest_autoweb.values.number_words import LANGUAGES, UnknownLocale
+from pytest_autoweb.values.quantities import LANGUAGES, Duration, UnknownLocale
 
 NUMBERS: list[tuple[Any, str | None, str]] = [
     (1234.5, None, "1234.5"),

@@ -1,0 +1,196 @@
+"""Cells beside other plugins: no second tries, named timeouts, no loop left, recordings kept.
+
+pytest-playwright writes traces, videos and pictures into a folder of its own when a test is torn
+down, after the cell was saved, and empties that folder when the next session begins. So they are
+copied into the folder of their cell.
+"""
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import greenlet  # type: ignore[import-untyped]
+import pytest
+
+from pytest_autoweb import waiting
+from pytest_autoweb.results import CellResult, Recording
+from pytest_autoweb.runs.saving import CELL_FILE, mark_started, save_cell
+from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
+from pytest_autoweb.session.items import (
+    INTERRUPTED,
+    RECORDED_IN,
+    SESSION,
+    CellItem,
+)
+from pytest_autoweb.session.spare_page import close_spare_page
+
+RERUNS = (
+    "--reruns is not applied to cells, because a failed first attempt would be lost: each is run "
+    "once; use --autoweb-repeat=N, which counts every try"
+)
+TIMED_OUT = "timed out by pytest-timeout"
+# The part of its limit after which a cell is sure to be ended by pytest-timeout.
+_NEARLY = 0.97
+
+FOLDER = "recordings"
+KINDS = ("trace*.zip", "video*.webm", "test-*.png")
+MOST_BYTES = 64_000_000
+"""The largest file that is copied; of a large one, the run folder only knows where it is."""
+
+
+def reruns_notice(config: pytest.Config) -> str:
+    """Return a sentence for the header if pytest-rerunfailures was asked for, else ""."""
+    asked = config.getoption("reruns", None) or config.getoption("force_reruns", None)
+    if not asked and config.pluginmanager.has_plugin("rerunfailures"):
+        asked = str(config.getini("reruns") or "0").strip() not in ("", "0", "None")
+    return RERUNS if asked else ""
+
+
+class CellProtocol:
+    """The plugin that runs cells, and tests that use the `autoweb` fixture.
+
+    Args:
+        runs_cells: tells such items from the others.
+        uses_browser: tells whether an item shares the browser of the cells.
+    """
+
+    def __init__(
+        self, runs_cells: Callable[[pytest.Item], bool], uses_browser: Callable[[pytest.Item], bool]
+    ) -> None:
+        self._runs_cells, self._uses_browser = runs_cells, uses_browser
+        self._hidden = HiddenLoop()
+        self._alarm: threading.Timer | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Any:
+        """Run cells by pytest's own protocol, before a plugin can run them several times."""
+        if not self._runs_cells(item):
+            if self._uses_browser(item):
+                self._hidden.show()
+            return None
+        self._hidden.show()
+        runner = item.config.pluginmanager.get_plugin("runner")
+        assert runner is not None, "pytest always has it"
+        ran = runner.pytest_runtest_protocol(item, nextitem)
+        if not waiting.is_shared():
+            self._hidden.hide()
+        return ran
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """End the cells in flight whose turn does not come any more, and close what is spare."""
+        close_spare_page(session.config)
+        if flights := session.config.stash.get(FLIGHTS, None):
+            interrupted = exitstatus == pytest.ExitCode.INTERRUPTED
+            flights.cancel(INTERRUPTED if interrupted else "")
+            if (output := getattr(session.config, "workeroutput", None)) is not None:
+                output[ALONE_KEY] = dict(flights.alone)
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_timeout_set_timer(self, item: pytest.Item, settings: Any) -> None:
+        """Note in time that pytest-timeout will end this process, which leaves no time for it."""
+        if settings.method != "thread" or not isinstance(item, CellItem) or not settings.timeout:
+            return
+        session, folder = item.config.stash[SESSION], item.cell.folder
+        why = f"{TIMED_OUT} after {settings.timeout:g} s, which ended the test process"
+        self._alarm = threading.Timer(
+            settings.timeout * _NEARLY, mark_started, (session.run_folder, folder, why)
+        )
+        self._alarm.daemon = True
+        self._alarm.start()
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_timeout_cancel_timer(self) -> None:
+        """Forget the note when the cell ended in time."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+
+class HiddenLoop:
+    """Playwright's event loop while it stands still, hidden from tests with loops of their own.
+
+    Playwright's sync API keeps its loop in a greenlet and leaves it marked as running between its
+    calls, so that no other loop can run in this thread. The mark is taken away after a cell, and
+    set again as soon as Playwright's greenlet is entered.
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._trace: Any = None
+
+    def hide(self) -> None:
+        """Take the mark away, if there is one."""
+        loop = asyncio._get_running_loop()
+        if loop is None or self._loop is not None:
+            return
+        home = greenlet.getcurrent()
+
+        def entered(event: str, ends: tuple[greenlet.greenlet, greenlet.greenlet]) -> None:
+            if ends[1] is not home:
+                self.show()
+
+        self._loop, self._trace = loop, greenlet.settrace(entered)
+        asyncio._set_running_loop(None)
+
+    def show(self) -> None:
+        """Set the mark again, if it was taken away."""
+        if self._loop is None:
+            return
+        loop, self._loop = self._loop, None
+        greenlet.settrace(self._trace)
+        if not loop.is_closed():
+            asyncio._set_running_loop(loop)
+
+
+class Recordings:
+    """The plugin that copies them, in sessions with `--tracing`, `--video` or `--screenshot`."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Copy the files of a cell once pytest-playwright, whose wrapper is inside, is done."""
+        report = yield
+        folder = item.stash.get(RECORDED_IN, None)
+        if report.when == "teardown" and isinstance(item, CellItem) and folder is not None:
+            _keep(item, folder)
+        return report
+
+
+def _keep(item: CellItem, source: Path) -> None:
+    session = item.config.stash[SESSION]
+    folder = session.run_folder / item.cell.folder
+    try:
+        saved = CellResult.model_validate_json((folder / CELL_FILE).read_bytes())
+        kept = tuple(_recordings(item, source, folder))
+    except (OSError, ValueError) as error:
+        # The verdict must not depend on a full disk or a file of somebody else.
+        item.add_report_section("teardown", "autoweb", f"no recordings were copied: {error}")
+        return
+    if kept:
+        save_cell(session.run_folder, saved.model_copy(update={"recordings": kept}))
+        session.deliver(item.cell.folder, keep=False)
+
+
+def _recordings(item: CellItem, source: Path, folder: Path) -> Iterator[Recording]:
+    """Copy what may be copied, and say of the rest why it was left where it is."""
+    root = item.config.rootpath
+    for file in (file for kind in KINDS for file in sorted(source.glob(kind), key=_in_order)):
+        where = file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name
+        if item.cell.case.has_secrets:
+            yield Recording(file=file.name, note=f"left at {where}: it shows the case's secrets")
+        elif (size := file.stat().st_size) > MOST_BYTES:
+            yield Recording(file=file.name, note=f"left at {where}: it has {size // 10**6:,} MB")
+        else:
+            (folder / FOLDER).mkdir(exist_ok=True)
+            shutil.copyfile(file, folder / FOLDER / file.name)
+            yield Recording(file=file.name, path=f"{FOLDER}/{file.name}")
+
+
+def _in_order(file: Path) -> tuple[int, str]:
+    """Return a key by which trace-2 comes before trace-10."""
+    return len(file.name), file.name

@@ -6,6 +6,7 @@ cannot, requests are also routed inside the browser, and the run reports that eg
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -37,6 +38,13 @@ class ReadyPage(NamedTuple):
 
     page: Page
     proxy: EgressProxy
+
+    def admitted(
+        self, policy: OriginPolicy, on_blocked: Callable[[str], None], note: Callable[[str], None]
+    ) -> EgressProxy:
+        """Return the proxy once it lets through what the policy allows."""
+        self.proxy.admit(policy, on_blocked, note)
+        return self.proxy
 
 
 @contextmanager
@@ -73,21 +81,17 @@ def guarded_page(
     def blocked(origin: str) -> None:
         note(f"blocked: {origin} (allowed_origins)")
 
-    led: set[str] = set()
-
+    @cache
     def passed(origin: str) -> None:
         # With a proxy in front, the redirect has been refused there.
-        if remote and origin not in led:
-            led.add(origin)
+        if remote:
             note(
                 f"not blocked: a redirect led to {origin}, which routes in the browser cannot hold"
             )
 
     at_proxy = None if in_browser else suppression
-    if ready is not None:
-        ready.proxy.admit(policy, blocked, note)
-    proxy = ready.proxy if ready else EgressProxy(policy, blocked, note, at_proxy, traffic)
-    with proxy:
+    make_proxy = partial(EgressProxy, policy, blocked, note, at_proxy, traffic)
+    with ready.admitted(policy, blocked, note) if ready else make_proxy() as proxy:
         settings: dict[str, Any] = {} if remote else {"proxy": proxy.settings}
         if traffic is not None:
             # The proxy ends TLS by a certificate of its own, and verifies those of servers.

@@ -6,7 +6,7 @@ cannot, requests are also routed inside the browser, and the run reports that eg
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -30,6 +30,7 @@ NOT_LAUNCHED = (
     "the browser was not started with this plugin's flags (an own `browser` fixture, or a browser "
     "elsewhere)"
 )
+NOT_HELD = "which routes in the browser cannot hold"
 SHARED = "other tests share the browser, so it looks up the names of WebRTC servers itself"
 
 
@@ -85,13 +86,14 @@ def guarded_page(
     def passed(origin: str) -> None:
         # With a proxy in front, the redirect has been refused there.
         if remote:
-            note(
-                f"not blocked: a redirect led to {origin}, which routes in the browser cannot hold"
-            )
+            note(f"not blocked: a redirect led to {origin}, {NOT_HELD}")
 
-    at_proxy = None if in_browser else suppression
-    make_proxy = partial(EgressProxy, policy, blocked, note, at_proxy, traffic)
-    with ready.admitted(policy, blocked, note) if ready else make_proxy() as proxy:
+    if ready is not None:
+        proxy = ready.admitted(policy, blocked, note)
+    else:
+        at_proxy = None if in_browser else suppression
+        proxy = EgressProxy(policy, blocked, note, at_proxy, traffic)
+    with proxy:
         settings: dict[str, Any] = {} if remote else {"proxy": proxy.settings}
         if traffic is not None:
             # The proxy ends TLS by a certificate of its own, and verifies those of servers.

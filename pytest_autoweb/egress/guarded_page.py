@@ -40,13 +40,6 @@ class ReadyPage(NamedTuple):
     page: Page
     proxy: EgressProxy
 
-    def admitted(
-        self, policy: OriginPolicy, on_blocked: Callable[[str], None], note: Callable[[str], None]
-    ) -> EgressProxy:
-        """Return the proxy once it lets through what the policy allows."""
-        self.proxy.admit(policy, on_blocked, note)
-        return self.proxy
-
 
 @contextmanager
 def guarded_page(
@@ -88,11 +81,9 @@ def guarded_page(
         if remote:
             note(f"not blocked: a redirect led to {origin}, {NOT_HELD}")
 
-    if ready is not None:
-        proxy = ready.admitted(policy, blocked, note)
-    else:
-        at_proxy = None if in_browser else suppression
-        proxy = EgressProxy(policy, blocked, note, at_proxy, traffic)
+    at_proxy = None if in_browser else suppression
+    proxy = ready.proxy if ready else EgressProxy(policy, blocked, note, at_proxy, traffic)
+    proxy.admit(policy, blocked, note)
     with proxy:
         settings: dict[str, Any] = {} if remote else {"proxy": proxy.settings}
         if traffic is not None:

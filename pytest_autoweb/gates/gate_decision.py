@@ -317,7 +317,7 @@ class Gate:
     """Gates with a lower number come first in the report."""
 
 
-GATES: Variants[Gate] = Variants("gate", "pytest_autoweb.gates.rules")
+GATES: Variants[Gate] = Variants("gate", "pytest_autoweb.gates.gate_rules")
 
 
 def evaluate_gates(

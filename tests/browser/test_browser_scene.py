@@ -1,10 +1,14 @@
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from local_site import Site
-from playwright.sync_api import Page
+from PIL import Image
+from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.evidence.page_evidence import Watch, shot, take_scene
+from pytest_autoweb.page.opening import page_look
 
 
 def redact(text: str) -> str:
@@ -78,3 +82,64 @@ def test_a_hanging_page_gives_a_scene_in_bounded_time(page: Page, tmp_path: Path
 
     assert scene.url == "about:blank"
     assert time.monotonic() - started < 30
+
+
+def pixels(path: Path) -> bytes:
+    """The picture's pixels, rounded, because each JPEG has its own noise."""
+    with Image.open(path) as picture:
+        return picture.convert("L").resize((64, 36)).quantize(8).tobytes()
+
+
+def test_a_page_that_needs_no_preparation_is_pictured_at_its_next_frame(
+    show: Callable[[str], Page], tmp_path: Path
+) -> None:
+    page = show("<h1 style='font-size: 300px'>Tea</h1><button>Buy</button>")
+    look = page_look(page)
+    assert look is not None
+    assert look.bare
+
+    assert shot(page, tmp_path / "next.jpg", look=look)
+    assert shot(page, tmp_path / "prepared.jpg")
+
+    assert (tmp_path / "next.jpg").read_bytes().startswith(b"\xff\xd8")
+    assert pixels(tmp_path / "next.jpg") == pixels(tmp_path / "prepared.jpg")
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<input type=password value=secret>",
+        "<input autocomplete=cc-number>",
+        "<style>@keyframes k {to {opacity: 0}} p {animation: k 9s}</style><p>Tea",
+    ],
+)
+def test_a_page_with_what_is_to_be_covered_or_moves_is_prepared(
+    show: Callable[[str], Page], html: str
+) -> None:
+    look = page_look(show(html))
+
+    assert look is not None
+    assert not look.bare
+
+
+def test_a_picture_is_as_large_as_the_page_on_screens_with_small_pixels(
+    browser: Browser, tmp_path: Path
+) -> None:
+    context = browser.new_context(device_scale_factor=2, viewport={"width": 400, "height": 300})
+    page = context.new_page()
+    look = page_look(page)
+    assert look is not None
+    assert not look.bare
+    assert shot(page, tmp_path / "a.jpg", look=look)
+    context.close()
+
+    with Image.open(tmp_path / "a.jpg") as picture:
+        assert picture.size == (400, 300)
+
+
+def test_a_page_that_is_painted_may_look_different_with_the_same_digest(
+    show: Callable[[str], Page],
+) -> None:
+    looks = [page_look(show(html)) for html in ("<p>Tea", "<p>Tea<canvas></canvas>")]
+
+    assert [look.painted for look in looks if look] == [False, True]

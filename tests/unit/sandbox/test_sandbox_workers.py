@@ -149,6 +149,18 @@ def test_a_spare_worker_is_ready_before_it_is_asked_for(workers: Workers) -> Non
         worker.close()
 
 
+def test_an_attempt_takes_a_worker_only_when_it_has_code_to_run(
+    workers: Workers, tmp_path: Path
+) -> None:
+    border = SandboxBorder(page=NO_PAGE, artifacts=tmp_path)
+    with WorkerEngine(border, workers=workers), WorkerEngine(border, workers=workers) as second:
+        spare = spare_of(workers)
+        second.run_step(1, "kept = 1", root=NO_PAGE, limits=LIMITS)
+
+        assert second._worker is spare
+        assert spare_of(workers) is not spare
+
+
 def test_no_worker_serves_two_attempts(workers: Workers, tmp_path: Path) -> None:
     pids = []
     for _ in range(3):

@@ -1,0 +1,102 @@
+"""The page of the next cell is opened while a cell runs, and behaves like any other."""
+
+import json
+
+import pytest
+from shop_project import SharedProject
+
+CONFTEST = """
+from pathlib import Path
+
+from pytest_autoweb.session.spare_page import SparePage
+
+take = SparePage.take
+
+
+def taken(self, request):
+    ready = take(self, request)
+    with Path("taken").open("a") as file:
+        file.write(f"{request.node.cell.case.id} {ready is not None}\\n")
+    return ready
+
+
+SparePage.take = taken
+"""
+PAGE = """<!doctype html><title>Shop</title>
+<p id="seen"></p><p id="told"></p><button>Stay</button>
+<script>
+  document.getElementById('seen').textContent = `seen ${localStorage.length} ${document.cookie}`;
+  localStorage.setItem('me', '1');
+  document.cookie = 'me=1';
+  fetch('http://127.0.0.1:1/leak').catch(() => {
+    document.getElementById('told').textContent = 'kept in';
+  });
+</script>"""
+FIXTURE = """
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def own():
+    yield
+"""
+IDS = ("first", "second", "german", "third", "fourth")
+
+
+def cases() -> str:
+    lines = ["version: 1", "webserver: {static: ../site}", "cases:"]
+    for name in IDS:
+        lines += [
+            f"  - id: {name}",
+            '    entry_url: "{{ webserver.url }}stay.html"',
+            "    user_task: Stay here.",
+            *(["    setup: {locale: de-DE}"] if name == "german" else []),
+            "    expect:",
+            "      - text: kept in",
+            "      - js: document.getElementById('seen').textContent.trim() === 'seen 0'",
+            *(["      - js: navigator.language === 'de-DE'"] if name == "german" else []),
+            "    oracle: |",
+            "      # Step 1: stay",
+            '      page.get_by_role("button").click()',
+        ]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def shop(project: pytest.Pytester) -> SharedProject:
+    shop = SharedProject.at(project.path)
+    (shop.path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+    (shop.path / "site/stay.html").write_text(PAGE, encoding="utf-8")
+    (shop.path / "cases/shop.yaml").write_text(cases(), encoding="utf-8")
+    return shop
+
+
+def outcomes(shop: SharedProject) -> dict[str, str]:
+    report = json.loads((shop.path / "autoweb-report/report.json").read_text(encoding="utf-8"))
+    return {case["id"]: case["cells"][0]["outcome"] for case in report["cases"]}
+
+
+def test_cells_find_a_fresh_page_that_was_opened_before_and_reaches_no_more_than_others(
+    shop: SharedProject,
+) -> None:
+    ran = shop.run("cases", "--autoweb-models=builtin/oracle")
+
+    assert ran.ret == 0, ran.stdout.str()
+    assert outcomes(shop) == dict.fromkeys(IDS, "passed")
+    # A case that sets something gets a page of its own, and leaves the other to the next.
+    taken = (shop.path / "taken").read_text(encoding="utf-8").split("\n")
+    assert taken[:4] == ["first False", "second True", "third True", "fourth True"]
+    logs = list((shop.path / "autoweb-report/cells").rglob("run.log"))
+    assert len(logs) == len(IDS)
+    assert all("blocked: http://127.0.0.1:1 " in log.read_text(encoding="utf-8") for log in logs)
+
+
+def test_nothing_is_opened_before_where_pytest_does_something_for_each_cell(
+    shop: SharedProject,
+) -> None:
+    (shop.path / "cases/conftest.py").write_text(FIXTURE, encoding="utf-8")
+
+    ran = shop.run("cases", "--autoweb-models=builtin/oracle", "-k", "first or second")
+
+    assert ran.ret == 0, ran.stdout.str()
+    assert (shop.path / "taken").read_text(encoding="utf-8") == "first False\nsecond False\n"

@@ -1,0 +1,159 @@
+"""Cells in flight share a few lanes, on a loop that runs in a greenlet as Playwright's does."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import SimpleNamespace
+
+import greenlet  # type: ignore[import-untyped]
+import pytest
+
+from pytest_autoweb import waiting
+from pytest_autoweb.waiting import CancelledFlight, Flight, Hub
+
+LANES = 2
+
+
+class Airport:
+    """A hub with two lanes, and what its flights did, in order."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.hub = Hub(lambda: None, LANES)
+        fiber = greenlet.greenlet(self.loop.run_forever)
+        self.hub.open(SimpleNamespace(_loop=self.loop, _dispatcher_fiber=fiber))
+        self.launched: list[Flight] = []
+        self.did: list[str] = []
+        self.most = 0
+        self._inside = 0
+
+    def close(self) -> None:
+        self.loop.call_soon(self.loop.stop)
+        self.hub.fiber.switch()
+        self.hub.close()
+        asyncio._set_running_loop(None)
+        self.loop.close()
+
+    def fly(self, cells: int, run: Callable[[int], None]) -> None:
+        """Let so many cells fly until all are over."""
+        over = self.loop.create_future()
+        flying = set(range(cells))
+
+        def flight(number: int) -> None:
+            try:
+                run(number)
+            except CancelledFlight:
+                self.did.append(f"{number} cancelled")
+            finally:
+                flying.discard(number)
+                if not flying:
+                    over.set_result(None)
+
+        self.launched = [self.hub.launch(partial(flight, number)) for number in range(cells)]
+        self.hub.wait(over)
+
+    def work(self, number: int, seconds: float = 0.02) -> None:
+        """Note who is at work, for a while in which others could begin."""
+        self._inside += 1
+        self.most = max(self.most, self._inside)
+        self.did.append(str(number))
+        waiting.sleep(seconds)
+        self._inside -= 1
+
+
+@pytest.fixture
+def airport() -> Iterator[Airport]:
+    airport = Airport()
+    yield airport
+    airport.close()
+
+
+def test_no_more_cells_work_at_once_than_there_are_lanes_and_the_first_comes_first(
+    airport: Airport,
+) -> None:
+    def cell(number: int) -> None:
+        with waiting.working():
+            airport.work(number)
+
+    airport.fly(7, cell)
+
+    assert airport.most == LANES
+    assert airport.did == list("0123456")
+
+
+def test_a_cell_that_asks_its_model_lets_another_one_work(airport: Airport) -> None:
+    def cell(number: int) -> None:
+        with waiting.working():
+            airport.did.append(f"{number} asks")
+            waiting.asking(lambda: time.sleep(0.2))
+            airport.work(number)
+
+    began = time.monotonic()
+    airport.fly(6, cell)
+
+    # All ask at the same time, although only two may work.
+    assert airport.did[:6] == [f"{number} asks" for number in range(6)]
+    assert time.monotonic() - began < 6 / LANES * 0.2
+    assert airport.most == LANES
+
+
+def test_a_cell_that_waits_long_for_its_page_loses_its_lane(
+    airport: Airport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "LENT_S", 0.05)
+
+    def cell(number: int) -> None:
+        with waiting.working():
+            airport.work(number, 1.0 if number < LANES else 0.01)
+
+    began = time.monotonic()
+    airport.fly(4, cell)
+
+    assert airport.did == list("0123")
+    assert time.monotonic() - began < 1.5
+
+
+def test_waiting_for_a_lane_is_not_the_cells_own_time(airport: Airport) -> None:
+    own: dict[int, float] = {}
+
+    def cell(number: int) -> None:
+        clock = waiting.own_clock()
+        began = clock()
+        with waiting.working():
+            own[number] = clock() - began
+            airport.work(number, 0.1)
+
+    began = time.monotonic()
+    airport.fly(6, cell)
+
+    assert time.monotonic() - began > 0.25
+    assert max(own.values()) < 0.09
+
+
+def test_a_cell_that_is_cancelled_while_it_queues_keeps_nobody_waiting(airport: Airport) -> None:
+    def cell(number: int) -> None:
+        if number == 0:
+            airport.loop.call_later(
+                0.05, lambda: airport.launched[3].fiber.throw(CancelledFlight())
+            )
+        with waiting.working():
+            airport.work(number, 0.1)
+
+    airport.fly(6, cell)
+
+    assert airport.did == ["0", "1", "3 cancelled", "2", "4", "5"]
+
+
+def test_a_lane_that_was_passed_to_a_cancelled_cell_goes_to_the_next(airport: Airport) -> None:
+    def cell(number: int) -> None:
+        with waiting.working():
+            airport.work(number)
+            if number == 0:
+                # It is cancelled after its lane was given, and before it could begin.
+                airport.loop.call_soon(airport.launched[2].fiber.throw, CancelledFlight())
+                airport.hub.lanes.give_back(airport.launched[0])
+
+    airport.fly(5, cell)
+
+    assert sorted(airport.did) == ["0", "1", "2 cancelled", "3", "4"]

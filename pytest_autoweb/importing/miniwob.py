@@ -1,4 +1,4 @@
-"""MiniWoB++: its tasks by seed, with the goals that its pages word and the rewards they give."""
+"""MiniWoB++: its tasks by seed, with the goals and rewards that its pages generate."""
 
 import mimetypes
 import re
@@ -27,7 +27,7 @@ PACKAGE_FOLDER = "miniwob/html"
 NOT_IN_BROWSERGYM = frozenset(
     {"button-delay", "chase-circle", "hover-shape", "moving-items", "simon-says"}
 )
-"""Pages that are there, but not among the 125 tasks that others report."""
+"""Pages that exist but are not among the 125 tasks that others report."""
 MOST_CASES = 1000
 
 _HOST = "http://miniwob.test"
@@ -69,20 +69,20 @@ _CASE = """\
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What differs between files of MiniWoB cases, besides their tasks."""
+    """The differences between files of MiniWoB cases, besides their tasks."""
 
     about: str
     """The comment at the top, without its marks."""
     how: str
-    """Fields that all cases have, as the file writes them below `cases`."""
+    """Fields common to all cases, as written below `cases`."""
     name: str = "miniwob"
-    """How ids begin."""
+    """The prefix of ids."""
     static: str = PACKAGE_FOLDER
     reward: Reward = "positive"
 
 
 def pages_folder(named: Path | None) -> Path:
-    """Return the folder `html` of MiniWoB++: the one that was named, else the installed package's.
+    """Return the folder `html` of MiniWoB++: the named one, else the installed package's.
 
     Raises:
         SettingsError: there is none, or it holds no tasks.
@@ -105,7 +105,7 @@ def pages_folder(named: Path | None) -> Path:
 
 
 def chosen_tasks(folder: Path, wanted: Sequence[str]) -> list[str]:
-    """Return the tasks to import: those wanted, or the 125 that BrowserGym has.
+    """Return the tasks to import: those requested, or the 125 that BrowserGym has.
 
     Raises:
         SettingsError: a task does not exist.
@@ -136,7 +136,7 @@ def episode_script(seed: int | str) -> str:
 
 @contextmanager
 def episode(browser: Browser, folder: Path, task: str, seed: int) -> Iterator[Page]:
-    """Yield a page with the episode started, as the set-up of its case starts it.
+    """Yield a page with the episode started, just as its case's set-up does.
 
     Raises:
         BrowserError: the episode cannot be started.
@@ -154,7 +154,7 @@ def episode(browser: Browser, folder: Path, task: str, seed: int) -> Iterator[Pa
 
 
 def _serve(folder: Path, route: Route) -> None:
-    """Answer with a file of the folder; nothing else is there, the network least of all."""
+    """Serve a file from the folder; everything else, including the network, is out of reach."""
     url = urlsplit(route.request.url)
     file = (folder / unquote(url.path).lstrip("/")).resolve()
     if f"{url.scheme}://{url.netloc}" != _HOST or not file.is_relative_to(folder):
@@ -163,7 +163,7 @@ def _serve(folder: Path, route: Route) -> None:
         route.fulfill(status=404)
     else:
         kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-        # The pages do not say so themselves.
+        # The pages do not declare this themselves.
         kind += "; charset=utf-8" if kind.startswith("text/") else ""
         route.fulfill(body=file.read_bytes(), content_type=kind)
 
@@ -184,7 +184,7 @@ def read_goals(
     for number, task in enumerate(tasks, start=1):
         for seed in seeds:
             with episode(browser, folder, task, seed) as page:
-                # Some tasks give the fields of their goal beside its text.
+                # Some tasks give the fields of their goal along with its text.
                 said = page.evaluate(
                     "() => { const it = core.getUtterance(); return String(it.utterance ?? it); }"
                 )
@@ -240,7 +240,7 @@ def _cases(tasks: Sequence[str], seeds: Sequence[int], wording: Wording, *, solv
 def case_files(
     folder: Path, goals: Goals, seeds: Sequence[int], reward: Reward, *, packaged: bool
 ) -> dict[str, str]:
-    """Return the case files of an import, by name: as many as their length asks for."""
+    """Return the case files of an import by name, as many as the length limit requires."""
     wording = Wording(
         about=(
             "MiniWoB++, imported by `autoweb import miniwob`\n\n"
@@ -275,5 +275,5 @@ def _parts(goals: Goals, seeds: int) -> list[Goals]:
 
 
 def task_names(text: str) -> list[str]:
-    """Return the names of a list with commas or spaces."""
+    """Return the names in a list separated by commas or spaces."""
     return [name for name in re.split(r"[,\s]+", text) if name]

@@ -25,7 +25,7 @@ KNOWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "tags": (),
     "possible": ("possible",),
 }
-"""Under which names the parts of a task are looked for if `--map` does not say it."""
+"""The names under which the parts of a task are looked up unless `--map` gives others."""
 
 _FILE_BYTES = 64_000_000
 _MOST_TASKS = 20_000
@@ -41,15 +41,15 @@ class ListedTask(NamedTuple):
     url: str
     task: str
     answer: str = ""
-    """What its authors give as the answer, if they do."""
+    """The answer that its authors give, if any."""
     tags: tuple[str, ...] = ()
     possible: bool = True
-    """Whether it can be done; its authors may say that the right reply is to say that it cannot."""
+    """Whether it can be done; for some tasks the correct reply is that it cannot."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """Under which names the parts of a task stand; dots lead into objects."""
+    """The names of a task's parts; dots lead into nested objects."""
 
     paths: Mapping[str, tuple[str, ...]]
 
@@ -58,7 +58,7 @@ class FieldMap:
         """Read `task=ques,url=website.url`; parts that are not named keep their known names.
 
         Raises:
-            SettingsError: a pair is none, or there is no such part.
+            SettingsError: a pair is malformed, or names an unknown part.
         """
         paths = dict(KNOWN_NAMES)
         for pair in (pair for text in texts for pair in text.split(",") if pair.strip()):
@@ -74,7 +74,7 @@ class FieldMap:
     def find(self, entry: Mapping[str, Any], part: str) -> Any:
         """Return the value of a part, or None."""
         for path in self.paths[part]:
-            # A name may hold dots itself.
+            # A name may itself contain dots.
             if path in entry:
                 return entry[path]
             value: Any = entry
@@ -86,10 +86,10 @@ class FieldMap:
 
 
 def read_tasks(path: Path, fields: FieldMap) -> list[ListedTask]:
-    """Read JSON lines, one JSON list or object, or a folder of files with one of these each.
+    """Read JSON lines, one JSON list or object, or a folder of such files.
 
     Raises:
-        SettingsError: it cannot be read, or tasks of it cannot be used; the first ones are named.
+        SettingsError: it cannot be read, or some tasks cannot be used; the message names the first.
     """
     tasks: dict[str, tuple[str, ListedTask]] = {}
     mistakes: list[str] = []
@@ -132,14 +132,14 @@ def _entries(path: Path) -> Iterator[tuple[str, Any]]:
             yield f"{path}, entry {number}", entry
         return
     try:
-        # Lists with a file for each task write it over several lines.
+        # Lists with one file per task spread the JSON over several lines.
         alone = json.loads(text)
     except (ValueError, RecursionError):
         pass
     else:
         yield f"{path}, line 1", alone
         return
-    # JSON leaves other ends of lines, such as U+2028, inside its texts.
+    # JSON strings may contain other line separators, such as U+2028.
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
         if line.strip():
             yield (place := f"{path}, line {number}"), _parsed(line, place)
@@ -190,18 +190,18 @@ def _has_host(url: str) -> bool:
 
 
 def _tag(value: Any) -> str:
-    """Return a word that pytest may have as a mark."""
+    """Return a word that pytest accepts as a mark."""
     word = re.sub(r"[^a-z0-9_.-]+", "-", tidy(str(value)).lower()).strip("-._")[:40]
     return f"{word}-" if word in ("and", "or", "not") else word
 
 
 def case_files(tasks: Sequence[ListedTask], stem: str, judge_model: str) -> dict[str, str]:
-    """Return the case files for these tasks, by name: as many as their length asks for.
+    """Return the case files for these tasks by name, as many as the length limit requires.
 
     Args:
-        tasks: what was read.
-        stem: how the files' names begin.
-        judge_model: the model that judges, if the cases are to name it.
+        tasks: the tasks, from `read_tasks`.
+        stem: the start of the file names.
+        judge_model: the judge model that the cases name, if any.
     """
     cases = (_case(task, judge_model) for task in tasks)
     return named_parts(stem, [_HEAD + part for part in parts_within(cases, most=_PER_FILE)])

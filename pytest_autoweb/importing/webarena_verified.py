@@ -1,8 +1,8 @@
 """WebArena-Verified: its 812 tasks as cases, and its own evaluators as their check.
 
-The package `webarena-verified` holds the data set and the evaluators. They judge what the code
-answered and what went over the wire, which here is the evidence that every cell keeps. How far our
-check agrees with their own verdicts is measured on the logs of their tests (`--parity`).
+The package `webarena-verified` holds the data set and the evaluators. They judge the code's answer
+and its network traffic, both of which every cell keeps as evidence. `--parity` measures, on the
+logs of their tests, how far our check agrees with their verdicts.
 """
 
 import importlib
@@ -38,7 +38,7 @@ SITES: Mapping[str, str] = {
     "shopping_admin": "http://localhost:7780/admin",
     "wikipedia": "http://localhost:8888",
 }
-"""Where the benchmark's own images serve the sites."""
+"""The addresses at which the benchmark's own images serve the sites."""
 
 INSTALL = "pip install webarena-verified"
 
@@ -46,7 +46,7 @@ _DATA = "assets/dataset/webarena-verified.json"
 _HARD = "assets/dataset/subsets/webarena-verified-hard.json"
 _CHECK = f"{__name__}:solved"
 _INIT_S = 300
-"""Seconds for a site to be put back; the large ones take minutes."""
+"""Seconds allowed for resetting a site; the large ones take minutes."""
 _FILE_BYTES = 20_000_000
 _REPLY = (
     "At the end return the result with answer(...): an object with task_type (RETRIEVE, NAVIGATE "
@@ -69,8 +69,8 @@ def read_data(named: Path | None, *, hard: bool) -> list[Mapping[str, Any]]:
     """Return the tasks of a file, or those of the installed package.
 
     Args:
-        named: a file in the form of the package's data set; None stands for the package's own.
-        hard: only those of the package's subset of hard tasks.
+        named: a file in the format of the package's data set; None means the package's own.
+        hard: only tasks in the package's hard subset.
 
     Raises:
         SettingsError: the data cannot be found or read.
@@ -113,12 +113,12 @@ def case_files(
     sites: Mapping[str, str],
     controls: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """Return the case files by name: those of each site, and of each pair of sites, by themselves.
+    """Return the case files by name, separately for each site and each pair of sites.
 
     Args:
         tasks: the data set.
         sites: the address of each site.
-        controls: where a site is put back by `POST /init`, for those that have that.
+        controls: for sites that have one, the address where `POST /init` resets them.
     """
     groups: dict[str, list[str]] = {}
     for task in tasks:
@@ -152,7 +152,7 @@ def _head(sites: Mapping[str, str], controls: Mapping[str, str]) -> str:
 
 
 def _put_back(site: str) -> str:
-    """Return the server of a site that runs anyway, and is put back before each attempt."""
+    """Return the server of a site that is already running and is reset before each attempt."""
     return (
         f'  {site}: {{running: true, url: "{{{{ vars.sites.{site} }}}}", timeout: {_INIT_S}, '
         f'reset: {{method: POST, url: "{{{{ vars.controls.{site} }}}}/init"}}}}'
@@ -169,7 +169,8 @@ def _case(task: Mapping[str, Any]) -> str:
         f'    entry_url: "{_address(first)}"',
         f'    user_task: "{words}"',
         f"    tags: {json.dumps(_tags(task))}",
-        # How to say so, and whether it was said, is the business of its own form and evaluators.
+        # The wording of such an answer, and its verdict, belong to the benchmark's form and
+        # evaluators.
         *(["    infeasible: own_checks"] if "infeasible" in _tags(task) else []),
         *([f"    allowed_origins: {json.dumps(further)}"] if further else []),
         "    expect:",
@@ -254,8 +255,8 @@ def _words(result: Any) -> str:
 def wire_of(context: CheckContext) -> list[dict[str, Any]]:
     """Return the requests of an attempt as entries of a HAR file, which the evaluators read.
 
-    Playwright does not tell which kinds of reply a page asks for, by which the evaluators know a
-    navigation; that a request was for a document says the same.
+    The evaluators recognise a navigation by the Accept header, which Playwright does not report. A
+    request for a document is equivalent.
     """
     entries: list[dict[str, Any]] = json.loads(har_text(context.requests, str))["log"]["entries"]
     for entry in entries:
@@ -267,7 +268,7 @@ def wire_of(context: CheckContext) -> list[dict[str, Any]]:
 
 
 class _Log(NamedTuple):
-    """An answer to a task, and its traffic."""
+    """The answer to a task, with its traffic."""
 
     name: str
     task_id: int
@@ -288,13 +289,13 @@ def _logs(repository: Path) -> Iterator[_Log]:
             for name, data in variations[kind].items():
                 answer = {"task_type": "RETRIEVE", "status": "SUCCESS", "retrieved_data": data}
                 yield _Log(f"{kind} {name}", int(task_id), answer, har[:20])
-        # What no task is solved by.
+        # An answer that solves no task.
         wrong = {"task_type": "RETRIEVE", "status": "UNKNOWN_ERROR", "retrieved_data": None}
         yield _Log("gave up", int(task_id), wrong, har[:20])
 
 
 def _kept(har: list[dict[str, Any]]) -> tuple[WireEntry, ...]:
-    """Return requests as our record holds them."""
+    """Return requests in the form of our record."""
     for entry in har:
         fetched = [h["value"] for h in entry["request"]["headers"] if h["name"] == "Sec-Fetch-Dest"]
         kind = "document" if "document" in fetched else entry.get("_resourceType", "other")
@@ -315,10 +316,10 @@ def _told(headers: Any) -> dict[str, str]:
 
 
 class LogVerdicts(NamedTuple):
-    """How the verdicts of both sides agree over all logs."""
+    """Agreement between both sides' verdicts over all logs."""
 
     counts: Counter[tuple[str, str, str]]
-    """How often, by the kind of the log, the package's verdict and ours."""
+    """Counts by kind of log, the package's verdict and ours."""
     differing: tuple[str, ...]
     """The logs on which they differ."""
 
@@ -334,7 +335,7 @@ def parity(repository: Path) -> LogVerdicts:
     """Judge every log of the package's repository twice.
 
     Raises:
-        SettingsError: the package is missing, or the folder is not its repository.
+        SettingsError: the package is missing, or the folder is not a clone of its repository.
     """
     if find_spec("webarena_verified") is None:
         raise SettingsError(

@@ -1,4 +1,4 @@
-"""The case files that an import writes, from texts that others wrote."""
+"""Writes the case files of an import from text that others wrote."""
 
 import hashlib
 import json
@@ -14,9 +14,9 @@ from pytest_autoweb.errors import CaseError, SettingsError
 from pytest_autoweb.record.oracle import in_template
 
 TEXT_CHARS = 20_000
-"""Limit on the characters of one text that is taken over."""
+"""Limit on the characters of one imported text."""
 FILE_CHARS = 150_000
-"""How long one file may get before the next one is begun; a case file may have 256 KB."""
+"""Length at which the next file is begun; a case file may have 256 KB."""
 
 _ID_CHARS = 80
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
@@ -32,7 +32,7 @@ def tidy(text: str) -> str:
 
 
 def read_json(path: Path, most_bytes: int) -> Any:
-    """Return what a file of JSON holds.
+    """Return the content of a JSON file.
 
     Raises:
         SettingsError: it is too large, or cannot be read as JSON.
@@ -56,13 +56,13 @@ def quoted(text: str) -> str:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    # JSON writes an emoji as two halves, each of which YAML takes for a character, and a wrong one.
+    # JSON writes an emoji as two surrogates, and YAML reads each as a character of its own.
     code = ord(found.group())
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def usable_id(name: str) -> str:
-    """Return a name as a case may have it; names that would look the same stay different."""
+    """Return a valid case id for a name; names that would become equal stay distinct."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")[:_ID_CHARS]
     if plain == name:
         return plain
@@ -71,11 +71,11 @@ def usable_id(name: str) -> str:
 
 
 def parts_within(cases: Iterable[str], *, most: int | None = None) -> list[str]:
-    """Return the texts of cases, joined into as many parts as the length of a file asks for.
+    """Return the texts of cases, joined into as many parts as the length limit requires.
 
     Args:
         cases: the text of each case.
-        most: how many cases one part may have at most.
+        most: the maximum number of cases in one part.
     """
     parts: list[list[str]] = [[]]
     room = FILE_CHARS
@@ -96,16 +96,16 @@ def named_parts(stem: str, texts: Sequence[str]) -> dict[str, str]:
 
 
 def write_case_files(folder: Path, files: Mapping[str, str], *, overwrite: bool = False) -> int:
-    """Write case files after they were read as pytest will read them; return how many cases.
+    """Parse case files as pytest would, then write them; return the number of cases.
 
     Args:
-        folder: where to; it is made if it does not exist.
-        files: the text of each file, by its name.
-        overwrite: whether files of these names are replaced.
+        folder: the target, created if it does not exist.
+        files: the text of each file, by name.
+        overwrite: whether to replace files of these names.
 
     Raises:
-        SettingsError: a file is there already, or the folder cannot be written.
-        CaseError: a text is no case file.
+        SettingsError: a file already exists, or the folder is not writable.
+        CaseError: a text is not a valid case file.
     """
     taken = [name for name in files if (folder / name).exists()]
     if taken and not overwrite:
@@ -115,7 +115,7 @@ def write_case_files(folder: Path, files: Mapping[str, str], *, overwrite: bool 
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Beside the target, because a case file names other files relative to itself.
+        # Next to the target, because a case file names other files relative to itself.
         with TemporaryDirectory(dir=folder, prefix=".import-") as draft:
             count = 0
             for name, text in files.items():

@@ -1,4 +1,4 @@
-"""Judges an attempt by its case's checks, on live page and server, and sums them up."""
+"""Judges an attempt by its case's checks, on the live page and server, and sums them up."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from pytest_autoweb.checks.check_type import Check, CheckProbe, Evidence, NotEva
 from pytest_autoweb.results import CheckResult
 
 GRADER_VERSION = 1
-"""The version of what checks mean; it rises when the same check may judge the same attempt
+"""The version of the checks' semantics, raised whenever the same check may judge the same attempt
 differently."""
 
 
@@ -22,13 +22,13 @@ def graded(checks_checksum: str) -> str:
 
 
 def score(results: Sequence[CheckResult]) -> tuple[bool | None, float | None]:
-    """Tell whether the checks hold, and what credit they earn by weight.
+    """Return whether the checks hold, and the weighted credit they earn.
 
-    One check that does not hold decides. A check that could not be evaluated leaves the verdict
-    open, because it might not have held. Advisory checks have no part in either.
+    One failed check decides. A check that could not be evaluated leaves the verdict open, because
+    it might have failed. Advisory checks count towards neither.
 
     Returns:
-        `(None, None)` when there is nothing to go by.
+        `(None, None)` if no check counts.
     """
     counted = [result for result in results if not result.advisory]
     evaluated = [result for result in counted if result.passed is not None]
@@ -42,7 +42,7 @@ def score(results: Sequence[CheckResult]) -> tuple[bool | None, float | None]:
 
 
 def credit_of(result: CheckResult) -> float:
-    """Return how much of its weight the check earns."""
+    """Return the share of its weight that the check earns."""
     if result.credit is None:
         return 1.0 if result.passed else 0.0
     return result.credit
@@ -65,7 +65,7 @@ class _PendingCheck:
     verdict: Verdict | None = None
     problem: str = ""
     not_asked: bool = False
-    """Whether there was no model to ask, in which case its opinion is not missed."""
+    """Whether there was no model to ask, in which case no opinion is expected."""
     ended: float = 0.0
 
     @property
@@ -75,13 +75,13 @@ class _PendingCheck:
 
     @property
     def open(self) -> bool:
-        """Tell whether another look may change the verdict."""
+        """Tell whether evaluating again may change the verdict."""
         if self.probe is None or (self.verdict is not None and self.verdict.passed):
             return False
         return self.probe.retry or (self.verdict is None and not self.problem)
 
     def look(self, seconds: float) -> None:
-        """Look once; what goes wrong leaves the check without a verdict."""
+        """Evaluate once; an error leaves the check without a verdict."""
         if self.probe is None:
             return
         try:
@@ -93,7 +93,7 @@ class _PendingCheck:
         self.ended = waiting.now()
 
     def give_up(self, error: Exception) -> None:
-        """Record that there is no verdict, and why."""
+        """Record why there is no verdict."""
         self.verdict, self.problem = None, _reason(error)
         self.not_asked = self.asks_model and isinstance(error, NotEvaluated)
 
@@ -105,17 +105,17 @@ def judge_checks(
     timeout_s: float,
     checksums: Sequence[str] = (),
 ) -> tuple[CheckResult, ...]:
-    """Evaluate every check, in turns until each holds or `timeout_s` is over.
+    """Evaluate all checks in turn until each holds or `timeout_s` has passed.
 
-    All wait together, so the whole lasts about `timeout_s` at most, however many fail; a page
-    that hangs adds a second for each check that asks it. A model's opinion is asked for last, on
-    the page for which the others have waited. A check that could not be evaluated has `passed`
-    None and says why.
+    All share one wait, so the total is about `timeout_s` at most, however many fail; a page that
+    hangs adds a second for each check that reads it. A model's opinion is requested last, once the
+    other checks have waited for the page to settle. A check that could not be evaluated has
+    `passed` None and gives the reason.
 
     Args:
-        checks: with their secrets in place.
+        checks: the checks, with secrets filled in.
         evidence: the end of the attempt.
-        timeout_s: how long checks that do not hold are looked at again.
+        timeout_s: how long to keep retrying checks that do not hold.
         checksums: the checksums of the checks as written, in the same order; see
             `LoadedCase.check_checksums`.
     """
@@ -132,8 +132,9 @@ def _look(pending: Sequence[_PendingCheck], evidence: Evidence, timeout_s: float
     while unsettled := [entry for entry in pending if entry.open]:
         for position, entry in enumerate(unsettled):
             left = max(0.0, deadline - waiting.now())
-            # Each check may use its share of what is left, so that a slow one leaves time for the
-            # others, and at least a second, so that the last look can still see what holds by then.
+            # Each check gets its share of the remaining time, which leaves some for the others if
+            # it is slow, but at least a second, so that the last evaluation still sees the final
+            # state.
             entry.look(max(_LEAST_LOOK_S, left / (len(unsettled) - position)))
         if waiting.now() >= deadline or not any(entry.open for entry in pending):
             break
@@ -146,13 +147,13 @@ def _prepared(index: int, check: Check, evidence: Evidence) -> _PendingCheck:
     try:
         entry.probe = check.probe(evidence)
     except Exception as error:
-        # A check that cannot be made ready says so in its result; the others are still judged.
+        # A check that cannot be prepared reports this in its result; the others are still judged.
         entry.give_up(error)
     return entry
 
 
 def _pause(evidence: Evidence) -> None:
-    """Wait in the browser's own loop, so that routed requests of the page go on meanwhile."""
+    """Wait in the browser's own loop, so that the page's routed requests continue meanwhile."""
     try:
         evidence.page.wait_for_timeout(_POLL_S * 1000)
     except Error:
@@ -167,7 +168,7 @@ def _reason(error: Exception) -> str:
 
 
 def _as_written(check: Check) -> str:
-    """Return a check that could not be made ready as its case file has it."""
+    """Return a check that could not be prepared as written in its case file."""
     written = check.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return json.dumps(written.get(check.name), ensure_ascii=False)
 

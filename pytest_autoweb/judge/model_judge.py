@@ -1,8 +1,8 @@
-"""Asks a model that is not compared whether the evidence of an attempt satisfies a rubric.
+"""Asks a model outside the comparison whether an attempt's evidence satisfies a rubric.
 
 The evidence is what the page and the network show, written down for a model to read. The labels
-file holds the verdicts of people on saved cells beside those of judges on the same evidence. People
-fill in `human`; `autoweb judge-labels` writes everything else.
+file pairs people's verdicts on saved cells with those of judges on the same evidence. People fill
+in `human`; `autoweb judge-labels` writes everything else.
 """
 
 import base64
@@ -45,7 +45,7 @@ VERDICTS: tuple[Word, ...] = get_args(Word)
 
 MAX_QUOTES = 3
 MAX_CHARS = 400
-"""The longest reason or quote that is kept, in characters."""
+"""The maximum length of a stored reason or quote, in characters."""
 # A single character is found in almost any evidence.
 _LEAST_QUOTE = 2
 
@@ -83,7 +83,7 @@ _HEAD = """\
 
 
 class JudgeEvidence(NamedTuple):
-    """Everything on which one question to a judge rests, redacted."""
+    """All evidence behind one question to a judge, redacted."""
 
     page: str
     actions: str
@@ -95,11 +95,11 @@ class JudgeEvidence(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return all of the evidence that can be quoted."""
+        """Return all evidence that can be quoted."""
         return "\n".join((self.page, self.actions, self.wire, self.downloads, self.answer))
 
     def fenced(self) -> dict[str, str]:
-        """Return the variables of the prompt, each marked as data."""
+        """Return the prompt's variables, each fenced as data."""
         parts = {
             "page": fence(self.page, "page"),
             "actions": fence(self.actions or _NOTHING, "actions"),
@@ -143,7 +143,7 @@ def collect_evidence(
 
 
 def _lines(lines: Iterable[str]) -> str:
-    """Return the last lines, each cut to length, because what happened at the end decides."""
+    """Return the last lines, each cut to length; the end of an attempt matters most."""
     shown = [" ".join(line.split())[:_LINE_CHARS] for line in lines]
     left_out = [f"({len(shown) - _LINES} earlier ones)"] if len(shown) > _LINES else []
     return "\n".join((*left_out, *shown[-_LINES:]))
@@ -197,7 +197,7 @@ def read_opinion(reply: str) -> Opinion | None:
 
 
 def quoted(opinion: Opinion, evidence: str) -> tuple[str, ...]:
-    """Return the quotes whose words really occur in the evidence, in that order."""
+    """Return the quotes whose words occur, in that order, in the evidence."""
     # The spaces around both texts let a quote match whole words only.
     stock = _plain(evidence)
     return tuple(
@@ -258,7 +258,7 @@ def _meaning(value: Any) -> Word | None:
 
 
 def _plain(text: str) -> str:
-    """Reduce a text to its words, as models drop the marks of a page listing when they quote it."""
+    """Reduce a text to its words, because models drop a page listing's marks when they quote it."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return re.sub(r"[\W_]+", " ", folded).strip()
 
@@ -272,17 +272,16 @@ class SelectedJudge(NamedTuple):
     spec: ModelSpec
     client: Client
     advisory: bool = True
-    """Whether its verdict does not count, because its agreement with people is unknown or too
-    low."""
+    """Whether its verdict is excluded because its agreement with people is unknown or too low."""
 
     @property
     def id(self) -> str:
-        """Return what a calibration applies to: the model and its prompt."""
+        """Return the key of a calibration: the model and its prompt."""
         return judge_id(self.spec)
 
 
 class JudgeSelection:
-    """Selects the judge that a check, or else the run, names."""
+    """Selects the judge named by a check, or else by the run."""
 
     def __init__(
         self,
@@ -293,11 +292,11 @@ class JudgeSelection:
         compared: Sequence[str] = (),
         calibrated: Container[str] = (),
     ) -> None:
-        """Set the rules.
+        """Store the selection rules.
 
         Args:
-            spec_of: settings of a model; raises SettingsError for unknown names.
-            client_of: who answers for it.
+            spec_of: returns a model's settings; raises SettingsError for unknown names.
+            client_of: returns the client that calls it.
             default: the model of checks that name none.
             compared: models that must not judge.
             calibrated: judges (`judge_id`) whose agreement with people was measured.
@@ -309,7 +308,7 @@ class JudgeSelection:
         """Return the judge of that name, or the run's own.
 
         Raises:
-            SettingsError: there is none, or it must not judge.
+            SettingsError: there is no such judge, or it must not judge.
         """
         name = name or self._default
         if not name:
@@ -333,7 +332,7 @@ class JudgeSelection:
         """Return the judge of that name, or the run's own, ready to be asked.
 
         Raises:
-            SettingsError: as `named`.
+            SettingsError: see `named`.
         """
         spec = self.named(name)
         return SelectedJudge(
@@ -351,7 +350,7 @@ UNFOUNDED = "unfounded"
 
 _REPLY_TOKENS = 500
 _PAGE_SHARE = 2
-"""The page may take one part in this many of the judge's context."""
+"""The page may fill one part in this many of the judge's context."""
 _MOST_PAGE_TOKENS = 16_000
 
 # In this order a model quotes and reasons before it decides.
@@ -377,7 +376,7 @@ char ::= [^"\\\\\\x00-\\x1F] | "\\\\" ["\\\\/nt]
 
 
 class JudgedAttempt(NamedTuple):
-    """The attempt that is judged."""
+    """The attempt being judged."""
 
     case_id: str
     user_task: str
@@ -385,7 +384,7 @@ class JudgedAttempt(NamedTuple):
     repeat: int
     attempt: int
     model: ModelSpec
-    """The model whose work is judged."""
+    """The model whose work is being judged."""
 
 
 @dataclass(slots=True)
@@ -401,7 +400,7 @@ class ModelJudge:
         """Ask once.
 
         Raises:
-            NotEvaluated: no model is named, or it is one of those compared.
+            NotEvaluated: no judge model is named, or it is one of those compared.
         """
         try:
             selected = self.judges(query.model)
@@ -461,7 +460,7 @@ def _finding(asked: Answered, shown: JudgeEvidence, judge: str) -> RubricFinding
         return RubricFinding(NO_VERDICT, reason, judge, usage=usage)
     founded = quoted(opinion, shown.text)
     verdict: str = opinion.verdict
-    # What a picture shows cannot be quoted, so quotes are demanded only of evidence in words.
+    # A picture cannot be quoted, so quotes are required only for textual evidence.
     if verdict == "pass" and not founded and shown.picture is None:
         verdict = UNFOUNDED
     return RubricFinding(verdict, opinion.reason, judge, founded, usage=usage)
@@ -502,7 +501,7 @@ class Label(_Entry):
 
     @property
     def key(self) -> tuple[str, str, int, int, str]:
-        """Return what identifies the thing that is labelled."""
+        """Return the key of the labelled item."""
         return self.run, self.cell, self.attempt, self.check, self.rubric_checksum
 
 
@@ -552,6 +551,6 @@ def write_labels(path: Path, labels: Iterable[Label]) -> None:
     )
     draft = path.with_name(f".{path.name}.new")
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Written beside the file and moved, because an interruption must not cost people's verdicts.
+    # Written to a temporary file and moved, so that an interruption never loses people's verdicts.
     draft.write_text(_HEAD + text, encoding="utf-8")
     draft.replace(path)

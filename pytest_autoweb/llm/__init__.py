@@ -1,5 +1,5 @@
 """Models.
 
-How they are named, called through the gateway, recorded to cassettes, priced, and what their
-replies mean. What a stage asks a model is decided in the stage, in `prompts/`.
+How they are named, called through the gateway, recorded to cassettes and priced, and how their
+replies are read. Each stage owns its prompts, in `prompts/`.
 """

@@ -1,12 +1,12 @@
 """Calls in which a model acts as an agent: chats of outside agents, and a provider's computer tool.
 
-A chat is passed on as it is. The reply's text is what the model said; if it calls tools, the text
-is `{"assistant": {"content": …, "tool_calls": […]}}`. So cassettes, records and fakes hold it like
-any other reply.
+A chat is passed on as it is. The reply's text is the model's text; if it calls tools, the text is
+`{"assistant": {"content": …, "tool_calls": […]}}`. Cassettes, records and fakes therefore hold it
+like any other reply.
 
 Anthropic's computer tool is called through litellm. OpenAI's is part of its responses API, which
-litellm reaches only with further packages, so that API is called directly. Replies of both read
-like those of any other call.
+litellm reaches only with further packages, so that API is called directly. Both give replies like
+those of any other call.
 """
 
 import json
@@ -37,7 +37,7 @@ class ChatBody(BaseModel):
     response_format: dict[str, Any] | None = None
 
     def beside_messages(self) -> dict[str, Any]:
-        """Return what is set besides the messages, as arguments of a call."""
+        """Return the settings besides the messages, as arguments of a call."""
         given = self.model_dump(mode="json", exclude={"messages"}, exclude_none=True)
         return {name: value for name, value in given.items() if value != []}
 
@@ -59,10 +59,10 @@ def is_picture(part: Any) -> bool:
 
 
 def completion_of(chat: ChatBody | None, litellm: ModuleType | None) -> Callable[..., Any]:
-    """Return what makes a call; for a chat, the reply's text also holds its calls of tools.
+    """Return the function that makes a call; for a chat, the reply's text includes its tool calls.
 
     Args:
-        chat: what an outside agent sends; None for every other call.
+        chat: an outside agent's chat; None for every other call.
         litellm: the module, or None where calls are made without it.
     """
     completion: Callable[..., Any] = (
@@ -71,7 +71,7 @@ def completion_of(chat: ChatBody | None, litellm: ModuleType | None) -> Callable
     if chat is None:
         return completion
     if litellm is not None:
-        # The tools are not ones that litellm would look for on MCP servers.
+        # Keeps litellm from looking for the tools on MCP servers.
         completion = partial(completion, _skip_mcp_handler=True)
 
     def complete(**arguments: Any) -> Any:
@@ -86,7 +86,7 @@ def completion_of(chat: ChatBody | None, litellm: ModuleType | None) -> Callable
 
 
 def _plain(value: Any) -> Any:
-    """Return JSON for what litellm, or `openai_api` without it, reads a reply into."""
+    """Return JSON for a reply object of litellm or `openai_api`."""
     if isinstance(value, SimpleNamespace):
         return _plain(vars(value))
     if isinstance(value, BaseModel):
@@ -102,7 +102,7 @@ def as_text(message: Mapping[str, Any]) -> str:
 
 
 def as_message(text: str) -> dict[str, Any]:
-    """Return the reply of that text as a message in OpenAI's form."""
+    """Return a reply with that text as a message in OpenAI's form."""
     try:
         found = json.loads(text) if text.startswith("{") else None
     except ValueError:
@@ -131,13 +131,13 @@ class ComputerTool(BaseModel):
 
 
 def completion_with(tool: ComputerTool, litellm: ModuleType | None) -> Callable[..., Any]:
-    """Return what takes the place of `completion`: the reply's text is an action of the tool.
+    """Return a replacement for `completion` whose reply text is an action of the tool.
 
     The text is `{"thinking": "…", "computer": {…}}` with the action as the provider writes it, or
     the model's words if it did not use the tool.
 
     Args:
-        tool: what is offered.
+        tool: the tool on offer.
         litellm: the module, without which only OpenAI can be called.
     """
     if tool.kind == OPENAI_TOOL:
@@ -150,7 +150,7 @@ def completion_with(tool: ComputerTool, litellm: ModuleType | None) -> Callable[
 def _complete(tool: ComputerTool, litellm: ModuleType, **arguments: Any) -> Any:
     size = {"display_width_px": tool.width, "display_height_px": tool.height}
     offered = {"type": tool.kind, "function": {"name": "computer", "parameters": size}}
-    # The tool is not one that litellm would look for on MCP servers, for which it needs a package.
+    # Keeps litellm from looking for the tool on MCP servers, for which it needs a package.
     response = litellm.completion(**arguments, tools=[offered], _skip_mcp_handler=True)
     message = response.choices[0].message
     if calls := getattr(message, "tool_calls", None):

@@ -1,6 +1,6 @@
-"""Limits on model calls: what a run may spend, the time of a call, a service's rates.
+"""Limits on model calls: a run's spending, a call's duration, a service's rates.
 
-Calls that are hopeless are not made again.
+Calls that cannot succeed are not repeated.
 """
 
 import ctypes
@@ -43,12 +43,12 @@ class Price(BaseModel):
     """Price of a token of the prompt that is read from the service's cache, if it differs."""
 
     def of(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
-        """Return the price of that many tokens of prompt and reply.
+        """Return the price of a prompt and a reply of these lengths.
 
         Args:
             input_tokens: tokens of the prompt.
             output_tokens: tokens of the reply.
-            cached_tokens: those of the prompt that were read from the service's cache.
+            cached_tokens: tokens of the prompt that were read from the service's cache.
         """
         cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
         fresh = input_tokens - cached_tokens
@@ -102,15 +102,15 @@ LEDGER_FILE = "spent.json"
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The file from which a gateway that is started again for the same run reads what was spent."""
+    """The file from which a gateway restarted for the same run reads the money spent so far."""
 
     folder: Path
     run: str = ""
-    """The id of the run, whose file alone is read; without one any is."""
+    """The id of the run; a file of another run is ignored. Empty accepts any file."""
     session: str = ""
-    """The name of the session, in which calls that were refused are counted."""
+    """The name of the session, whose refused calls are counted."""
     spent: float = 0.0
-    """US dollars that were spent before, if the file does not know of them."""
+    """US dollars spent earlier and not recorded in the file."""
 
 
 class Reservation:
@@ -127,11 +127,11 @@ class Reservation:
 class CostBudget:
     """The cost of all live calls of a run, counted over all its processes.
 
-    With a cap, a call that might exceed it is refused. The sums are kept in a file; money that was
-    reserved when a gateway died counts as spent, because the call may have been billed.
+    With a cap, a call that might exceed it is refused. The sums are kept in a file. Money reserved
+    when a gateway died counts as spent, because the call may have been billed.
 
     Args:
-        cap: the most US dollars; None if there is no limit.
+        cap: limit in US dollars; None for no limit.
         allow_unpriced: let models without a known price run, uncounted.
         ledger: where the sums are kept.
     """
@@ -155,9 +155,9 @@ class CostBudget:
             return self._spent, self._reserved, self._refused
 
     def reserve(self, model: str, price: Price | None, most: TokenBound) -> Reservation:
-        """Reserve what a call may cost at most.
+        """Reserve the maximum cost of a call.
 
-        Waits while calls under way may still turn out cheap enough to leave room for this one.
+        Waits as long as calls under way may turn out cheap enough to leave room for this one.
 
         Raises:
             ModelError: cause `budget`; the call might exceed the cap, or has no price.
@@ -230,11 +230,11 @@ def price_advice(name: str) -> str:
 
 
 def read_ledger(folder: Path, run: str = "") -> float | None:
-    """Return the US dollars that were spent, or that may have been; None if nobody knows.
+    """Return the US dollars that were, or may have been, spent; None if unknown.
 
     Args:
         folder: the folder of the file.
-        run: the id of the run, whose file alone is read; without one any is.
+        run: the id of the run; a file of another run is ignored. Empty accepts any file.
     """
     saved = _read(folder, run)
     return _sum(saved) if saved else None
@@ -253,21 +253,21 @@ def _sum(saved: dict[str, Any]) -> float:
 
 
 class CallOverdue(Exception):
-    """Raised when a call was given up because its time was over."""
+    """Raised when a call was given up at its time limit."""
 
 
 class _Abandoned(BaseException):
-    """Raised inside a call that was given up; no library takes it for an error of its own."""
+    """Raised inside an abandoned call; no library mistakes it for an error of its own."""
 
 
 def within(seconds: float, call: Callable[[], Outcome]) -> Outcome:
-    """Return what a call returns, or give it up after that many seconds, whatever it is doing.
+    """Return a call's result, or abandon it after that many seconds, whatever it is doing.
 
-    The time limits of HTTP libraries are for single reads, so that a server that sends a byte now
-    and then could hold a call for ever.
+    HTTP libraries limit the time of single reads, so a server that sends an occasional byte could
+    hold a call for ever.
 
     Raises:
-        CallOverdue: the time was over.
+        CallOverdue: the time limit was reached.
     """
     results: list[Outcome] = []
     errors: list[Exception] = []
@@ -294,7 +294,7 @@ def within(seconds: float, call: Callable[[], Outcome]) -> Outcome:
 def _abandon(thread: threading.Thread) -> None:
     """Make a thread end at its next instruction, which closes its connection.
 
-    A thread that waits for a byte gets there with the next byte, or when that one read times out.
+    A thread blocked in a read ends at the next byte, or when that read times out.
     """
     if thread.ident is not None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
@@ -311,7 +311,7 @@ def retry_after(error: Exception, now: datetime) -> float | None:
 
     Args:
         error: the failure of a call.
-        now: the time, from which a date counts.
+        now: the current time, to which a date is relative.
     """
     for holder in (error, getattr(error, "response", None), error.__cause__):
         for name in ("litellm_response_headers", "headers"):
@@ -321,7 +321,7 @@ def retry_after(error: Exception, now: datetime) -> float | None:
             for header, seconds in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
                 with suppress(TypeError, ValueError):
                     return max(0.0, float(headers.get(header)) * seconds)
-            # The header may also be a date, which has a time zone of its own.
+            # The header may also be a date with its own time zone.
             with suppress(TypeError, ValueError):
                 until = parsedate_to_datetime(str(headers.get("retry-after")))
                 until = until if until.tzinfo else until.replace(tzinfo=UTC)
@@ -339,20 +339,20 @@ _SPENT = {
     "input-tokens": "prompt_tokens",
     "output-tokens": "completion_tokens",
 }
-"""What a service counts, and the field of a call's usage that says how much of it a call takes."""
+"""What a service counts, and the usage field with a call's share of it."""
 
 
 def pause_before_next(response: Any, now: datetime) -> float:
-    """Return the seconds until a service that has nothing left to give takes calls again, or 0.
+    """Return the seconds until a service with an exhausted quota takes calls again, or 0.
 
-    Services say in headers how many requests and tokens are left of a minute's: those with OpenAI's
-    API as `x-ratelimit-remaining-KIND`, Anthropic as `anthropic-ratelimit-KIND-remaining`, which
-    litellm hands on with a prefix. Calls wait for the tokens of one like this, and for a minute at
-    most.
+    Services state in headers how many requests and tokens remain of the minute's quota: those with
+    OpenAI's API as `x-ratelimit-remaining-KIND`, Anthropic as `anthropic-ratelimit-KIND-remaining`,
+    which litellm passes on with a prefix. Calls wait until there are tokens for one like this, and
+    for a minute at most.
 
     Args:
         response: the reply of litellm, or of a server with OpenAI's API.
-        now: the time, from which Anthropic's dates count.
+        now: the current time, to which Anthropic's dates are relative.
     """
     hidden = getattr(response, "_hidden_params", None) or {}
     headers: Any = getattr(response, "headers", None) or hidden.get("additional_headers")
@@ -373,7 +373,7 @@ def pause_before_next(response: Any, now: datetime) -> float:
 
 
 def _seconds_until(reset: str, now: datetime) -> float:
-    """Read a duration such as `6m0s`, or a date as of RFC 3339; 0 if it is neither."""
+    """Read a duration such as `6m0s` or an RFC 3339 date; 0 if it is neither."""
     with suppress(ValueError, TypeError):
         return (datetime.fromisoformat(reset) - now).total_seconds()
     parts = _RESET_PART.findall(reset)
@@ -385,7 +385,7 @@ class CallTurn(NamedTuple):
 
     service: str
     round: int
-    """Rises with each refusal of a call that was not yet under way at the one before."""
+    """Incremented by each refusal of a call that started after the previous refusal."""
     waited_s: float
 
 
@@ -398,14 +398,14 @@ class _Line:
     out: int = 0
     """Calls of this round that are under way."""
     width: int | None = None
-    """How many of them there may be; None while no call was refused."""
+    """How many may be under way at once; None while no call was refused."""
 
 
 class RateGate:
     """Holds back the calls of a service that refused one because of its rate.
 
-    After a refusal nobody calls until the time is over for which the service asked. Then one call
-    goes out, and each reply lets one more be under way, until there is no reason to count any more.
+    After a refusal, all calls wait for as long as the service asked. Then one call goes out, and
+    each reply allows one more at a time, until the limit is high enough to drop.
 
     Args:
         clock: tells the time in seconds.
@@ -419,7 +419,7 @@ class RateGate:
     def enter(self, service: str, most_s: float) -> CallTurn | None:
         """Wait until a call may be sent; None if that takes longer than `most_s` seconds.
 
-        Each turn that is given has to be ended.
+        Each turn that is granted has to be ended.
         """
         began = self._clock()
         with self._changed:
@@ -433,18 +433,18 @@ class RateGate:
             return CallTurn(service, line.round, self._clock() - began)
 
     def end(self, turn: CallTurn) -> None:
-        """Note that a call is over, whatever became of it."""
+        """Note that a call is over, whatever its outcome."""
         with self._changed:
             line = self._lines[turn.service]
             line.out -= turn.round == line.round
             self._changed.notify_all()
 
     def refused(self, turn: CallTurn, seconds: float) -> bool:
-        """Let nobody call for a time, and then one call alone.
+        """Block all calls for a time, then allow one at a time.
 
         Returns:
-            Whether this is a refusal of its own, and not one that the service gave to all calls
-            that were under way when it refused the first.
+            Whether this is a new refusal, not one of those that hit all calls under way at the
+            first refusal.
         """
         with self._changed:
             line = self._lines[turn.service]
@@ -456,7 +456,7 @@ class RateGate:
             return own
 
     def replied(self, turn: CallTurn, pause_s: float) -> None:
-        """Let one more call be under way; with a pause, none begins before that is over."""
+        """Allow one more call at a time; after a pause, if there is one."""
         with self._changed:
             line = self._lines[turn.service]
             if turn.round == line.round and line.width is not None:
@@ -470,7 +470,7 @@ class RateGate:
 
 
 _WIDE = 64
-"""Calls at once that were all replied to, after which they are not counted any more."""
+"""Concurrent successful calls above which the limit is dropped."""
 _FAILURES_IN_A_ROW = 3
 _PAUSE_S = 60.0
 # Failures of a service that is down; rate limits are answered by waiting instead.
@@ -485,11 +485,11 @@ class _Failures:
 
 
 class CircuitBreaker:
-    """Refuses calls of a model that would fail as its last ones did, without sending them.
+    """Refuses, without sending them, calls of a model that would fail like its last ones.
 
     A refused key stays refused, so one refusal is enough for the whole session. A service that is
-    down may come back, so after three failures in a row its model is left alone for a minute, and
-    then a call is tried again.
+    down may recover, so after three failures in a row its model is not called for a minute; then
+    one call is tried.
 
     Args:
         clock: tells the time in seconds.
@@ -501,10 +501,10 @@ class CircuitBreaker:
         self._failed: dict[str, _Failures] = {}
 
     def check(self, model: str) -> None:
-        """Let a call pass, or refuse it.
+        """Allow a call, or refuse it.
 
         Raises:
-            ModelError: the call would fail; its cause is that of the calls before.
+            ModelError: the call would fail; the cause is that of the earlier calls.
         """
         with self._lock:
             failed = self._failed.get(model)
@@ -524,7 +524,7 @@ class CircuitBreaker:
         raise ModelError(failed.cause, model, detail)
 
     def note(self, model: str, cause: ModelCause | None) -> None:
-        """Remember how a call ended; None means that there was a reply."""
+        """Record how a call ended; None means success."""
         with self._lock:
             before = self._failed.pop(model, None)
             if cause == "auth" or cause in _DOWN:

@@ -42,8 +42,8 @@ _ADVICE = (
 class RequestPlaceholders:
     """The volatile pieces of one request, each with the placeholder that is stored instead.
 
-    Volatile are local ports, which differ in each run, and the digests in fence lines, which
-    follow from text that holds such ports.
+    Volatile pieces are local ports, which differ in each run, and the digests in fence lines, which
+    depend on text that contains such ports.
     """
 
     def __init__(self) -> None:
@@ -57,13 +57,13 @@ class RequestPlaceholders:
         """Replace only the pieces that `learn` has already seen."""
         if not self._names:
             return text
-        # A port may be the beginning of a longer one, which must be replaced first.
+        # A port may be a prefix of a longer one, which must be replaced first.
         longest_first = sorted(self._names, key=len, reverse=True)
         known = "|".join(re.escape(literal) for literal in longest_first)
         return re.sub(rf"(?<!\w)(?:{known})(?!\w)", lambda m: self._names[m[0]], text)
 
     def restore(self, text: str) -> str:
-        """Replace each placeholder by the value that this run has for it."""
+        """Replace each placeholder with this run's value."""
         literals = {name: literal for literal, name in self._names.items()}
         return _PLACEHOLDER.sub(lambda m: literals.get(m[0], m[0]), text)
 
@@ -111,7 +111,7 @@ def recorded_request(
         digests = (hashlib.sha256(uri.encode()).hexdigest() for uri in entry.images)
         return RecordedMessage(role=entry.role, content=clean(entry.content), images=tuple(digests))
 
-    # A recording has to fit whichever version of litellm is installed, and without it.
+    # A recording must match with any version of litellm, and without it.
     made = spec.as_set()
     schema = None if spec.sources.get("constrained") == "registry" else request.json_schema
     recorded = RecordedRequest(
@@ -126,7 +126,7 @@ def recorded_request(
             "seed": made.seed,
             "constrained": made.constrained,
             "extra_body": json.loads(clean(json.dumps(made.extra_body))),
-            # Only there if it is set, so that older recordings keep their keys.
+            # Present only if set, so that older recordings keep their keys.
             **({"reasoning_effort": effort} if (effort := made.reasoning_effort) else {}),
             **({"computer": request.computer.model_dump()} if request.computer else {}),
             **({"chat": request.chat.beside_messages()} if request.chat else {}),
@@ -181,12 +181,12 @@ class RecordedCall(BaseModel):
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """Return a sort key that puts the calls into the order in which a run makes them."""
+        """Return a sort key for the order in which a run makes the calls."""
         stage = _STAGES.index(self.stage)
         return (self.capture_mode, self.repeat, self.attempt, stage, self.turn)
 
     def is_at(self, request: Request) -> bool:
-        """Tell whether the request belongs to the same place in a run as this recording."""
+        """Tell whether the request has the same place in a run as this recording."""
         return all(
             getattr(self, name) == getattr(request, name)
             for name in ("stage", "capture_mode", "repeat", "attempt", "turn")
@@ -314,7 +314,7 @@ def _difference(old: RecordedRequest, new: RecordedRequest) -> str:
         return f"the grammar {_line_difference(old.grammar or '', new.grammar or '')}"
     before_settings = old.model_dump(exclude={"messages", "grammar"})
     after_settings = new.model_dump(exclude={"messages", "grammar"})
-    # Compared one by one, so that the message can name the setting that changed.
+    # Compared one by one, to name the setting that changed.
     before_settings |= before_settings.pop("sampling")
     after_settings |= after_settings.pop("sampling")
     changed = [
@@ -362,9 +362,9 @@ def _short(text: str) -> str:
 
 
 RecordMode = Literal["off", "none", "once", "new_episodes", "all"]
-"""`off` neither reads nor writes; `none` replays only; `once` replays a cassette that existed
-when the session began and records one that did not; `new_episodes` adds what is missing; `all`
-records everything anew."""
+"""`off` neither reads nor writes; `none` replays only; `once` replays a cassette that existed when
+the session began and records one that did not; `new_episodes` adds what is missing; `all` records
+everything again."""
 
 _RECORDED_CAUSES = get_args(RecordedCause)
 

@@ -89,7 +89,7 @@ def read_config() -> dict[str, Any]:
 
 
 def answer_owner(message: Mapping[str, Any]) -> None:
-    """Tell the owner, in the child, that everything is ready.
+    """Report to the owner, from the child, that everything is ready.
 
     Standard output becomes standard error afterwards, so that a stray print reaches the log.
     """

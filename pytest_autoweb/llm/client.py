@@ -1,4 +1,4 @@
-"""The one signature by which the rest of the package calls a model, and the record of each call."""
+"""The interface through which the rest of the package calls a model, and each call's record."""
 
 import base64
 import time
@@ -104,7 +104,7 @@ class TimedClient:
 
     def complete(self, request: Request) -> Reply:
         """Answer one request; see `Client`."""
-        # Kept during the call, so that `waited` can be asked while it is under way.
+        # Kept during the call, so that `waited` also works while it is under way.
         self._since = self._now()
         try:
             return self._client.complete(request)
@@ -118,10 +118,10 @@ class TimedClient:
 
 
 class Answered(NamedTuple):
-    """What came of one call."""
+    """The outcome of one call."""
 
     outcome: Reply | ModelError
-    """The reply as it came, or why there is none."""
+    """The unmodified reply, or the error."""
     exchange: Exchange
     """The call for the record, without secrets; failed calls have one too."""
 
@@ -136,17 +136,17 @@ def ask_once(
 ) -> Answered:
     """Ask a model and return its reply, or the error, with the exchange to keep.
 
-    A failed call counts as a call, with the time that was waited for it, even when the client
-    cannot say what it used up. A reply that was cut off is asked for once more with more room, if
-    the model has any; what both calls used is counted.
+    A failed call counts as a call, with its waiting time, even when the client cannot report its
+    usage. A reply that was cut off is requested once more with more room, if the model has any; the
+    usage of both calls counts.
 
     Args:
         client: answers the request.
-        request: what is sent, as it is.
+        request: the request, sent unchanged.
         redact: removes secrets from what is kept.
         now: a clock in seconds.
-        usable: returns the part of a text that can be used although its end was cut off by the
-            limit of tokens; without such a part the call has failed, and not the model.
+        usable: returns the usable part of a text that the token limit cut off; without one, the
+            call counts as failed rather than the model.
     """
     started = datetime.now(UTC)
     call = _call(client, request, usable, now)
@@ -170,7 +170,7 @@ def ask_once(
 
 
 class _Call(NamedTuple):
-    """One call and what came of it."""
+    """One call and its outcome."""
 
     outcome: Reply | ModelError
     text: str
@@ -188,7 +188,7 @@ def _call(
 ) -> _Call:
     began = now()
     try:
-        # The client of a cell in flight is called by a thread.
+        # A thread calls the client of a cell in flight.
         reply = waiting.asking(lambda: client.complete(request))
     except ModelError as error:
         waited = Usage(calls=1, unpriced_calls=1, latency_s=now() - began)
@@ -202,9 +202,9 @@ def _roomier(request: Request) -> Request:
 
 
 def _again(first: _Call, second: _Call) -> _Call:
-    """Return what came of a call that was repeated because its reply was cut off."""
+    """Return the outcome of a call that was repeated because its reply was cut off."""
     if isinstance(second.outcome, CassetteMiss):
-        # Recorded by a version that did not ask again.
+        # Recorded by a version that did not repeat such calls.
         return first
     usage = first.usage + second.usage
     outcome = second.outcome
@@ -217,7 +217,7 @@ def _again(first: _Call, second: _Call) -> _Call:
 
 
 def _unless_cut(reply: Reply, request: Request, usable: Callable[[str], str]) -> Reply | ModelError:
-    """Return a reply that is whole, or of which enough is left, else an error."""
+    """Return a reply that is complete or still usable, else an error."""
     if reply.finish_reason != "length":
         return reply
     if left := usable(reply.text):
@@ -238,7 +238,7 @@ def _unless_cut(reply: Reply, request: Request, usable: Callable[[str], str]) ->
 def redacted_messages(
     messages: tuple[Message, ...], redact: Callable[[str], str]
 ) -> tuple[Message, ...]:
-    """Return the messages with `redact` applied to all but the system's, which are ours alone."""
+    """Return the messages with `redact` applied to all but the system's, which are our own text."""
     return tuple(
         message
         if message.role == "system"

@@ -87,7 +87,7 @@ def _serve(path: str, config: EngineConfig) -> Any:
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.api_keys = [config.api_key]
-    # No page may call the server, not even from this machine's browser.
+    # No web page may call the server, not even from this machine's browser.
     params.cors_origins = ""
     params.offline = True
     params.ui = False
@@ -186,7 +186,7 @@ class EnginePool:
 
 
 def engine_problem(model: LocalModel) -> str | None:
-    """Say why a model cannot run on this machine and what to do about it, or return None."""
+    """Return why a model cannot run on this machine and what to do about it, or None."""
     if problem := missing_extras(["local"]):
         return f"the embedded engine: {problem}"
     if not is_present(model):

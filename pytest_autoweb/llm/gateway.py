@@ -201,7 +201,7 @@ def start_gateway(
 
     Args:
         specs: the models of the session, by name.
-        record_mode: what cassettes are used for.
+        record_mode: how cassettes are used.
         cassettes: folder of the cassettes.
         run_dir: folder for the logs of the gateway and the embedded engines.
         owner_pid: the process it must not outlive, besides the one that started it.
@@ -210,7 +210,7 @@ def start_gateway(
         lasting: let it outlive the process that starts it, though not its owner.
         max_cost: limit in US dollars on what its live calls may cost together.
         allow_unpriced: with `max_cost`, let models without a known price run, uncounted.
-        ledger: where it is kept what was spent; by default in `run_dir`.
+        ledger: where the money spent is recorded; by default in `run_dir`.
 
     Raises:
         ModelError: the process did not start.
@@ -291,7 +291,7 @@ class GatewayClient:
         return self._ask("/check", asked, CheckReply).checks
 
     def stats(self) -> Stats:
-        """Return what all test processes together have used so far."""
+        """Return the usage of all test processes together so far."""
         return self._ask("/stats", CheckRequest(models=()), Stats)
 
     def register(self, specs: Mapping[str, ModelSpec]) -> None:
@@ -307,7 +307,7 @@ class GatewayClient:
         return self._ask("/prices", CheckRequest(models=tuple(names)), Prices).prices
 
     def forward(self, path: str, body: bytes) -> tuple[int, bytes]:
-        """Pass on what a process on another machine asks, and return status and answer.
+        """Forward a request from a process on another machine; return status and answer.
 
         Raises:
             ModelError: the gateway is gone.
@@ -414,9 +414,9 @@ class SharedGateway:
         return self._call(lambda client: client.complete(request))
 
     def forward(self, path: str, body: bytes) -> tuple[int, bytes]:
-        """Pass on what a process on another machine asks of the gateway.
+        """Forward a request from a process on another machine to the gateway.
 
-        Models that it makes known are remembered, for a gateway that has to be started again.
+        Models that it registers are remembered in case the gateway has to be restarted.
         """
         if path == "/models":
             self.add(*NewModels.model_validate_json(body).models().values())
@@ -431,7 +431,7 @@ class SharedGateway:
         return self._call(lambda client: client.prices(names))
 
     def stats(self) -> Stats:
-        """Return what the whole session has used so far."""
+        """Return the whole session's usage so far."""
         return self._call(lambda client: client.stats()) if self.is_started else Stats()
 
     def _call(self, ask: Callable[[GatewayClient], _SharedGatewayAnswer]) -> _SharedGatewayAnswer:
@@ -498,7 +498,7 @@ def temporary_gateway(max_cost: float | None = None) -> Iterator[SharedGateway]:
 
 
 def write_address(folder: Path, address: GatewayAddress) -> None:
-    """Leave the address of the session's gateway where all its processes on this machine look."""
+    """Write the session's gateway address where all its processes on this machine look for it."""
     _write_private(folder / ADDRESS_FILE, json.dumps({"address": str(address)}))
 
 

@@ -130,7 +130,7 @@ class GatewayService:
         self._engines.stop()
 
     def _with_room(self, request: Request, reply: Reply) -> Reply:
-        """Return a reply that says, if it was cut off, whether the model could say more."""
+        """Return the reply; if it was cut off, note whether the model could write more."""
         if reply.finish_reason != "length" or request.more_room:
             return reply
         spec, own = self._spec(request.model), request.max_tokens
@@ -159,7 +159,8 @@ class GatewayService:
         target = self._target(spec)
         # The client reserves money for every single try, because each of them may be billed.
         with self._slots[spec.name]:
-            # Asked only now, because calls that waited for a slot know what became of the others.
+            # Checked only now, because earlier calls may have failed while this one waited for a
+            # slot.
             self._breaker.check(spec.name)
             reserve = partial(self._reserve, spec, request)
             try:
@@ -259,7 +260,7 @@ def _source(spec: ModelSpec) -> ReplySource:
 
 
 def _connection_problem(url: str) -> str | None:
-    """Say why no connection to the URL can be made, or return None."""
+    """Return why no connection to the URL can be made, or None."""
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -283,7 +284,7 @@ _EXIT_DELAY_S = 0.1
 
 class _Gateway(ThreadingHTTPServer):
     daemon_threads = True
-    # As many may call at the same moment; a connection beyond that would be tried again after 1 s.
+    # This many may connect at the same moment; a connection beyond that is retried after 1 s.
     request_queue_size = 1024
 
     def __init__(self, service: GatewayService, token: str) -> None:
@@ -308,7 +309,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "autoweb"
     sys_version = ""
     timeout = _BODY_TIMEOUT_S
-    # Head and body leave one after the other; the body must not wait until the head was noted.
+    # Head and body are sent separately; the body must not wait for the head's acknowledgement.
     disable_nagle_algorithm = True
 
     def do_POST(self) -> None:

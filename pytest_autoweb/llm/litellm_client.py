@@ -1,7 +1,7 @@
-"""Live calls of models, in the gateway process; the only file that imports litellm.
+"""Live model calls in the gateway process; the only file that imports litellm.
 
-Importing it takes seconds, so a server of the user's own that speaks OpenAI's API is called by
-`openai_api`. Where litellm is not installed, OpenAI itself is called so as well.
+Importing it takes seconds, so `openai_api` calls the user's own servers that speak OpenAI's API,
+and OpenAI itself where litellm is not installed.
 """
 
 import logging
@@ -46,11 +46,11 @@ from pytest_autoweb.llm.service_calls import (
 )
 from pytest_autoweb.results import Usage
 
-# Late imports: litellm takes seconds to load, and servers of one's own are called without it.
+# Late imports: litellm takes seconds to load, and the user's own servers are called without it.
 
 # Prompt tokens above which litellm's table may list higher prices.
 _LONG_PROMPT = 100_000
-# The part of its time limit after which a call is taken to have reached it.
+# A call that took this share of its time limit counts as timed out.
 _NEARLY = 0.95
 
 
@@ -119,7 +119,7 @@ class LiteLLMClient:
                 reservation.settle(None if may_be_billed(error) else 0.0)
                 used += Usage(calls=int(_was_sent(error)), latency_s=seconds)
                 if (refused := _refused_argument(error, spec, arguments)) is not None:
-                    # Remembered for later calls. One schema may be refused and another one taken.
+                    # Remembered for later calls. One schema may be refused and another accepted.
                     whose = _kind(request) if refused == "response_format" else spec.name
                     self._refused[whose].add(refused)
                     del arguments[refused]
@@ -138,8 +138,8 @@ class LiteLLMClient:
                 self._gate.end(turn)
 
     def _turn(self, spec: ModelSpec, target: Endpoint, most_s: float, used: Usage) -> CallTurn:
-        """Wait until the service may be called again, after it refused other calls."""
-        # Names that differ in settings alone, as by their effort, share what the service allows.
+        """Wait until the service, having refused other calls, may be called again."""
+        # Names that differ only in settings, such as effort, share the service's quota.
         turn = self._gate.enter(f"{target.model} {target.api_base}", max(0.0, most_s))
         if turn is None:
             detail = (
@@ -158,11 +158,10 @@ class LiteLLMClient:
         seconds: float,
         turn: CallTurn,
     ) -> bool:
-        """Wait before the next try, or raise when there is none.
+        """Wait before the next try, or raise if there is none.
 
         Returns:
-            Whether the try does not count, since a service that is asked for too much refuses all
-            calls that are under way.
+            Whether the try is not counted, since an overloaded service refuses all calls under way.
         """
         asked = retry_after(error, datetime.now(UTC))
         cause = cause_of(error)
@@ -177,7 +176,7 @@ class LiteLLMClient:
                 if cause != "rate_limit":
                     time.sleep(pause)
                 return False
-        # The HTTP library may notice first that the time is over.
+        # The HTTP library may be the first to notice the timeout.
         limit_s = spec.timeout if seconds > spec.timeout * _NEARLY else None
         detail = describe(error, cause, number, limit_s=limit_s)
         if asked is not None and asked > LONGEST_WAIT_S:
@@ -188,7 +187,7 @@ class LiteLLMClient:
         raise ModelError(cause, spec.name, detail, usage=used) from None
 
     def provider_problem(self, spec: ModelSpec, target: Endpoint) -> str | None:
-        """Say why this model cannot be called (unknown provider, no key), or return None."""
+        """Return why this model cannot be called (unknown provider, no key), or None."""
         litellm = self._litellm(spec)
         if litellm is None:
             return openai_api.provider_problem(spec.litellm_model, target)
@@ -210,7 +209,7 @@ class LiteLLMClient:
         missing = litellm.validate_environment(spec.litellm_model)["missing_keys"]
         if provider in _AWS:
             return _aws_problem(provider) if missing else None
-        # Of the variables of one provider litellm wants any one, of those of all others each.
+        # For one provider, litellm needs any one of the variables; for all others, each of them.
         either = provider == "gemini"
         lacking = missing if either else [name for name in missing if not os.environ.get(name)]
         if provider == _AZURE:
@@ -231,8 +230,8 @@ class LiteLLMClient:
         Args:
             spec: the model.
             input_tokens: the length of the prompt.
-            dearest: the most that any token may cost: one that is written to the service's cache,
-                or one that is a thought.
+            dearest: return the highest price of any token, such as one written to the service's
+                cache or a reasoning token.
         """
         if (price := price_in_spec(spec)) is not None:
             return price
@@ -271,7 +270,7 @@ class LiteLLMClient:
         if (price := price_in_spec(spec)) is not None:
             return price.of(input_tokens, output_tokens, cached_tokens)
         if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
-            return None  # litellm would ask the server about the model, once a call
+            return None  # litellm would query the server about the model at each call
         litellm = self._litellm(spec)
         if litellm is None:
             return None
@@ -280,15 +279,15 @@ class LiteLLMClient:
             cost = litellm.completion_cost(completion_response=response, model=spec.litellm_model)
         except Exception:  # the service may charge for something other than tokens
             cost = None
-        # OpenRouter says itself what a call cost, also of models that litellm does not know.
+        # OpenRouter itself reports a call's cost, even for models that litellm does not know.
         cost = cost or getattr(getattr(response, "usage", None), "cost", None)
         return float(cost) if isinstance(cost, int | float) and cost else None
 
     def _litellm(self, spec: ModelSpec) -> ModuleType | None:
-        """Return litellm, which the first call imports, or None if the model does without it."""
+        """Return litellm, imported at the first call, or None if the model does not need it."""
         with self._lock:
             if (lean := self._lean.get(spec.name)) is None:
-                # Found out once for a model: the table of a thousand models is searched for it.
+                # Determined once per model, because it searches a table of a thousand models.
                 lean = installed_litellm() is None or _does_without_litellm(spec)
                 self._lean[spec.name] = lean
             if lean:
@@ -299,7 +298,7 @@ class LiteLLMClient:
 
 
 def _does_without_litellm(spec: ModelSpec) -> bool:
-    """Tell whether a server of the user's own answers, and litellm knows nothing of its model."""
+    """Tell whether the user's own server answers for a model that litellm does not know."""
     if spec.provider == "local":
         return True
     provider, _, model = spec.litellm_model.partition("/")
@@ -338,7 +337,7 @@ _AZURE_LOGINS = ("AZURE_OPENAI_API_KEY", "AZURE_AD_TOKEN", "AZURE_CLIENT_ID")
 
 
 def _lacking_in_azure(lacking: list[str], target: Endpoint) -> list[str]:
-    """Leave out of litellm's three variables what Azure does without; an address is no key."""
+    """Drop the ones of litellm's three variables that Azure does not need; an address is no key."""
     if any(map(os.environ.get, _AZURE_LOGINS)):
         lacking = [name for name in lacking if name != _AZURE_KEY]
     return [name for name in lacking if not target.api_base or name == _AZURE_KEY]
@@ -351,7 +350,7 @@ _GOOGLE = "vertex_ai"
 
 
 def _lacks(module: str) -> bool:
-    """Tell whether a package is missing that litellm imports at the first call."""
+    """Tell whether a package that litellm imports at the first call is missing."""
     try:
         return find_spec(module) is None
     except ModuleNotFoundError:  # the package around it
@@ -359,9 +358,9 @@ def _lacks(module: str) -> bool:
 
 
 def _aws_problem(provider: str) -> str | None:
-    """Say that AWS gives no credentials, in variables, files or by a role, or return None.
+    """Return that AWS offers no credentials (variables, files or a role), or None.
 
-    litellm asks boto3, which looks in more places than there are variables.
+    litellm asks boto3, which looks in more places than the environment.
     """
     if os.environ.get(_AWS_TOKEN):
         return None
@@ -371,7 +370,7 @@ def _aws_problem(provider: str) -> str | None:
         found = BaseAWSLLM().get_credentials()
     except ImportError:
         return _NO_BOTO.format(provider)
-    except Exception as error:  # boto3 has many, for unknown profiles and refused roles
+    except Exception as error:  # boto3 raises many, such as for unknown profiles and refused roles
         return f"provider {provider} gets no credentials: {type(error).__name__}: {error}"
     if found is not None:
         return None
@@ -385,8 +384,8 @@ def _kind(request: Request) -> str:
     return f"{request.model}\n{request.stage}"
 
 
-# Arguments that a model may refuse and can be called without, with the setting behind each and the
-# words by which a refusal is known.
+# Optional arguments that a model may refuse, each with the setting behind it and the words that
+# identify the refusal.
 _DISPENSABLE: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("temperature", "temperature", re.compile("temperature", re.IGNORECASE)),
     (
@@ -404,12 +403,12 @@ _DISPENSABLE: tuple[tuple[str, str, re.Pattern[str]], ...] = (
 def _refused_argument(
     error: Exception, spec: ModelSpec, arguments: Mapping[str, Any]
 ) -> str | None:
-    """Return the argument that a model refuses and that nobody asked for, or None.
+    """Return the argument that a model refuses and no user asked for, or None.
 
     Args:
         error: the refusal, of litellm or of the model's server.
         spec: the settings, where a user may have asked for this argument.
-        arguments: what the call was made with.
+        arguments: the arguments of the call.
     """
     if _was_sent(error) and status_of(error) not in (400, 422):
         return None
@@ -430,7 +429,7 @@ def _reply(response: Any, spec: ModelSpec, used: Usage) -> Reply:
     text = getattr(message, "content", None) or ""
     reason = str(getattr(choice, "finish_reason", "") or "")
     # Some services put a refusal into a field of its own instead of the text; litellm passes it on
-    # as an attribute since 1.110, before as one of the provider's own fields.
+    # as an attribute since 1.110; earlier versions used a provider-specific field.
     fields = getattr(message, "provider_specific_fields", None) or {}
     refusal = str(getattr(message, "refusal", None) or fields.get("refusal") or "")
     if reason == "content_filter" or (refusal and not text):
@@ -440,14 +439,14 @@ def _reply(response: Any, spec: ModelSpec, used: Usage) -> Reply:
         spent = f"{used.output_tokens} tokens, finish reason {reason or 'unknown'}"
         detail = f"the reply holds no text ({spent}){_instead_of_text(message, fields)}"
         raise ModelError("empty", spec.name, detail, usage=used)
-    # For some providers litellm puts the provider's name before the one that the server gave.
+    # For some providers, litellm prefixes the server's model name with the provider's name.
     provider = spec.litellm_model.partition("/")[0]
     served = str(getattr(response, "model", "") or "").removeprefix(f"{provider}/")
     return Reply(text=text, usage=used, model_served=served, finish_reason=reason)
 
 
 def _instead_of_text(message: Any, fields: Mapping[str, Any]) -> str:
-    """Say what a reply without text holds: reasoning, calls of tools, or nothing."""
+    """Describe the content of a reply without text: reasoning, tool calls, or nothing."""
     thoughts = getattr(message, "reasoning_content", None) or fields.get("reasoning") or ""
     calls = getattr(message, "tool_calls", None) or []
     if (single := getattr(message, "function_call", None)) is not None:
@@ -469,7 +468,7 @@ def _reserved(reserve: Callable[[], Reservation], used: Usage) -> Reservation:
 
 
 def _detail(usage: Any, group: str, name: str) -> int:
-    """Return a number of tokens that a service may give apart, or 0."""
+    """Return a number of tokens that a service may report separately, or 0."""
     return int(getattr(getattr(usage, group, None), name, 0) or 0)
 
 
@@ -481,7 +480,7 @@ def _table_price(litellm: ModuleType, model: str, input_tokens: int, dearest: bo
     """Return the price in litellm's table, where long prompts may cost more."""
     try:
         info = litellm.get_model_info(model)
-    except Exception:  # a model that is not in the table raises errors of several classes
+    except Exception:  # models missing from the table raise errors of several classes
         return None
 
     def most(*kinds: str) -> float:

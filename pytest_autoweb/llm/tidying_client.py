@@ -1,4 +1,4 @@
-"""The HTTP clients with which litellm asks services.
+"""The HTTP clients through which litellm calls services.
 
 httpx comes with litellm, so this module is imported together with it, in the gateway process.
 """
@@ -25,14 +25,14 @@ def correct_status(response: httpx.Response) -> None:
 
 
 def correct_statuses(handler: Any) -> None:
-    """Have each client that a class of handlers makes correct the status of its answers.
+    """Make each client created by a handler class correct the status of its answers.
 
-    litellm asks all providers but OpenAI's through clients of its own, which cannot be replaced
-    without losing their settings. Unlike `TidyingClient`, they pass on bodies as they came, because
-    each provider has its own form.
+    Except for OpenAI, litellm calls providers through its own clients, which cannot be replaced
+    without losing their settings. Unlike `TidyingClient`, they pass on bodies unchanged, because
+    each provider has its own format.
 
     Args:
-        handler: litellm's `HTTPHandler`, which makes its client when it is made itself.
+        handler: litellm's `HTTPHandler`, whose constructor creates its client.
     """
     made = handler.__init__
 
@@ -44,11 +44,11 @@ def correct_statuses(handler: Any) -> None:
 
 
 class TidyingClient(httpx.Client):
-    """An HTTP client whose answers keep the promises of OpenAI's API, for litellm to read.
+    """An HTTP client for litellm whose answers conform to OpenAI's API.
 
-    Some servers report an error with status 200, and some send the text of a reply in parts or as
-    a number; litellm loses the words of the first and cannot read the others. A reply that comes
-    in pieces is handed on whole.
+    Some servers report an error with status 200, and some send the text of a reply in parts or as a
+    number; litellm loses the message of the former and cannot read the latter. A streamed reply is
+    passed on whole.
     """
 
     def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
@@ -64,7 +64,7 @@ class TidyingClient(httpx.Client):
         status = error_status(found)
         if status is None and not tidy_choices(found) and not streamed:
             return response
-        # The body is another one, so headers about its kind, coding and length no longer hold.
+        # The body was replaced, so its type, encoding and length headers no longer apply.
         headers = [
             (name, value)
             for name, value in response.headers.multi_items()

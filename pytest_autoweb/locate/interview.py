@@ -1,4 +1,4 @@
-"""Puts the questions of one search to a vision model, on pictures, and reads its answers."""
+"""Asks a vision model the questions of one search, each on a picture, and reads its answers."""
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -138,7 +138,7 @@ def _key(name: str) -> str:
 def _relation(
     words: Mapping[str, str], key: str, sides: tuple[str, str], *, asked: bool
 ) -> tuple[str | None, str]:
-    """Return the side that a value names or `absent`, and what is wrong with the value."""
+    """Return the side that a value names, or `absent`, and any problem with the value."""
     value = words.get(key, "")
     if not asked:
         return None, ""
@@ -175,7 +175,7 @@ def _mark(words: Mapping[str, str], question: PictureQuestion) -> tuple[int | No
 def _visible(
     words: Mapping[str, str], axes: tuple[str | None, ...], mark: int | None, *, asked: bool
 ) -> tuple[bool | None, str]:
-    """Tell whether the reply sees the target in the picture, and what contradicts that."""
+    """Return whether the reply sees the target in the picture, and any contradiction."""
     value = words.get("found", "")
     said = True if value in _YES else None
     if value in _NO or _ABSENT.search(value):
@@ -256,7 +256,7 @@ class Questioner:
     save: Callable[[bytes], str | None]
     known: dict[tuple[Hashable, ...], Asked] = field(default_factory=dict)
     """Earlier questions about the target, by picture. No picture is shown twice: searches of one
-    view for several kinds of elements may come to the same one."""
+    view for several kinds of elements may produce the same one."""
     asked: list[Asked] = field(default_factory=list)
 
     def __call__(self, question: PictureQuestion) -> PictureAnswer | None:
@@ -307,9 +307,10 @@ class Questioner:
         )
 
     def _role(self, candidate: int | None) -> str:
-        """Return how the prompt calls a candidate: by its role, without its name.
+        """Return the prompt's name for a candidate: its role, without its own name.
 
-        With the name in the prompt, the text that the model reads would be no independent evidence.
+        If the prompt gave the name, the text that the model reads would not be independent
+        evidence.
         """
         return UNNAMED if candidate is None else self.candidates[candidate].role or UNNAMED
 

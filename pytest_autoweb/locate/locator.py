@@ -66,13 +66,13 @@ class Memory:
 
 
 def key_of(digest: str, *question: object) -> str:
-    """Return the key of a search, made from the picture without lines and what is searched."""
+    """Return the key of a search, made from the picture without lines and the target."""
     text = json.dumps([digest, *question], default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 MOST_VIEWS = 6
-"""The most viewports that are searched while scrolling down a page."""
+"""Limit on viewports searched while scrolling down a page."""
 SEARCHES = 3
 """The budget for all views together, as a multiple of the calls for one view."""
 NOT_IN_A_BOX = "The model sees the target, but in none of the numbered boxes."
@@ -123,7 +123,7 @@ class _Search:
     several_views: bool = False
     """The page has more to show than what is in view."""
     cached: bool = True
-    """No model was asked so far: all answers came from the memory."""
+    """No model has been asked so far: all answers came from memory."""
     asked: dict[tuple[Hashable, ...], Asked] = field(default_factory=dict)
     """All questions so far, by picture."""
 
@@ -224,7 +224,7 @@ class Sight:
         return self._limits.calls if self._algorithm == "bayes" else self._limits.seed_calls
 
     def _anywhere(self, wanted: _Search) -> tuple[_End, Locator | None]:
-        """Return the end of the first view that ends otherwise than with `not_found`."""
+        """Return the end of the first view that ends with anything but `not_found`."""
         scroll = PageScroller(self._page)
         wanted.several_views = wanted.within is None and scroll.can_move()
         views = 0
@@ -246,7 +246,7 @@ class Sight:
     def _in_view(self, wanted: _Search) -> tuple[ViewportView, _End]:
         """Search what can be acted on, then what only shows something, then what is drawn.
 
-        A model that surely does not see the target was shown the whole view, so it is not asked
+        A model that clearly does not see the target was shown the whole view, so it is not asked
         again about other kinds of elements.
         """
         view = take_view(self._page, hide=self._hide)
@@ -337,7 +337,7 @@ class Sight:
         limits = _limited(self._limits, wanted.calls_left)
         before = len(self._eyes.exchanges)
         try:
-            # What was said about lines when elements were searched holds for the place too.
+            # Answers about lines from the search for elements apply to the place too.
             told = [
                 (one.question, one.answer)
                 for (digest, *_), one in wanted.asked.items()

@@ -1,7 +1,7 @@
-"""What the answers say about the target: as beliefs, and by elimination.
+"""Inference about the target from answers: as beliefs, and by elimination.
 
 A belief says how likely an answer is under it. The elimination method is a baseline: it bisects the
-intervals of the edges, then chooses what fits.
+edges' intervals, then picks a match.
 """
 
 import difflib
@@ -37,8 +37,8 @@ LOW, CROSSED, HIGH = 0, 1, 2
 """The target lies left of (above) the line, is crossed by it, or lies right of (below) it."""
 OUTCOMES = {"left": LOW, "above": LOW, "crossed": CROSSED, "right": HIGH, "below": HIGH}
 
-# Like the numbers of `SearchLimits`, these are assumptions that were tried in simulation; no real
-# model was asked.
+# Like the numbers of `SearchLimits`, these are assumptions tested in simulation, not with a real
+# model.
 NONE_IF_OUTSIDE = 0.7
 """Probability of *none of these* when the target is not among the numbered boxes."""
 ECHO_SAME, ECHO_OTHER = 0.85, 0.10
@@ -52,10 +52,10 @@ ROUNDING = 1
 """How many pixels an edge may lie outside its interval, as pages use fractions of pixels."""
 FRACTIONS = (0.5, 0.375, 0.625, 0.25, 0.75)
 """Positions in an interval where a line may be drawn: the middle, or the others if it was used."""
-# One wrong answer must not end a search, and a model that goes on contradicting itself must not use
+# One wrong answer must not end a search, and a model that keeps contradicting itself must not use
 # up the budget.
 CONTRADICTIONS = 2
-"""How many answers that fit no candidate are discarded and asked again, beside the old line."""
+"""How many answers that fit no candidate are discarded and asked again, next to the old line."""
 # One *not there* may be due to the lines, so the second picture has none.
 UNSEEN = 2
 """How many answers of *not there* end a search."""
@@ -163,7 +163,7 @@ class Belief:
     A model that does not see the target either says so or mistakes a candidate for it, and then the
     same one in every call. So the answers about that candidate look the same whether or not it is
     the target, and only how often the model says *not there* reveals a missing target. That is why
-    there is one list of `weights`, which says which candidate the answers are about.
+    a single list of `weights` covers the candidate that the answers are about.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class Belief:
     def _factors(
         self, question: PictureQuestion, answer: PictureAnswer
     ) -> tuple[list[list[float]], float]:
-        """Return the likelihoods of each part of the answer, and the one if answers are erratic."""
+        """Return the likelihoods of each part of the answer, and that of an erratic answer."""
         factors: list[list[float]] = []
         erratic = 1.0
         lines = (
@@ -317,7 +317,7 @@ class Extent:
         return starts and self.end_min - ROUNDING <= high <= self.end_max + ROUNDING
 
     def next_line(self, precision: float, used: Sequence[float | None]) -> float | None:
-        """Return the middle of the wider interval, or a place beside it if that line was used.
+        """Return the middle of the wider interval, or a place next to it if that line was used.
 
         The result is None when both edges are known within `precision`, or no new line is left.
         """
@@ -392,7 +392,7 @@ def eliminate(
 
 @dataclass(slots=True)
 class _Elimination:
-    """One search: what is known so far, and the questions asked."""
+    """One search: the knowledge so far, and the questions asked."""
 
     candidates: tuple[Candidate, ...]
     ask: Ask
@@ -425,8 +425,8 @@ class _Elimination:
 
     def choose(self) -> LocatorStatus:
         """Let the model choose among the remaining candidates and return the status."""
-        # With several boxes the second picture has other numbers; with one it would be the same
-        # picture, and the same answer no new evidence.
+        # With several boxes, the second picture has other numbers. With one box it would be the
+        # same picture, and the same answer would be no new evidence.
         single = len(self.surviving) == 1
         for attempt in range(1 if single else 2):
             if self.calls >= self.limits.seed_calls:
@@ -449,7 +449,7 @@ class _Elimination:
     def outcome(self, status: LocatorStatus) -> Outcome:
         """Return the outcome, in which all remaining candidates get the same share."""
         guess = self.surviving[0] if self.surviving else None
-        # This method knows no probabilities, so it claims what it says without reserve.
+        # This method has no probabilities, so it claims full confidence.
         none_fits = status in ("not_found", "inconsistent")
         share = 0.0 if none_fits or not self.surviving else 1 / len(self.surviving)
         posterior = [0.0] * len(self.candidates)
@@ -487,7 +487,7 @@ class _Elimination:
         return answer
 
     def _not_there(self, answer: PictureAnswer | None) -> LocatorStatus | None:
-        """Return `not_found` once the target was missed often enough.
+        """Return `not_found` once the target was reported missing often enough.
 
         After the first miss the model is asked on a picture without lines whether the target is
         there at all.

@@ -1,4 +1,4 @@
-"""What a vision model may choose among, what it is asked and answers, and when a search ends.
+"""A vision model's candidates, questions and answers, and the end of a search.
 
 The candidates are the clickable elements of a page, merged and weighed.
 """
@@ -199,7 +199,7 @@ class SearchLimits:
     drawn: float = 0.2
     """The prior probability, in a view with a canvas, that the target is none of the elements."""
     drawn_after: float = 0.4
-    """The same among texts and pictures, once it is none of what can be acted on."""
+    """The same among texts and pictures, once no actionable element is the target."""
     combined_marks: int = 40
     """The most numbered boxes that are drawn together with lines; 0 never combines them."""
     pick_marks: int = 20
@@ -304,9 +304,9 @@ def kind_of(x: float | None, y: float | None, badges: Sequence[Badge]) -> Questi
 class PictureAnswer:
     """The content of a reply, where None stands for no information.
 
-    A contradictory reply (one axis `not found` and the other answered; a number that is not in the
-    picture) is asked again by the code that parses replies. Fields that remain contradictory are
-    None.
+    The code that parses replies repeats the question after a contradictory reply (one axis `not
+    found` and the other answered; a number that is not in the picture). Fields that remain
+    contradictory are None.
     """
 
     visible: bool | None = None
@@ -352,7 +352,7 @@ def _reading_order(candidate: Candidate) -> tuple[int, float]:
 
 @dataclass(frozen=True, slots=True)
 class SearchTurn:
-    """One question, its answer, and what was known afterwards."""
+    """One question, its answer, and the state of knowledge afterwards."""
 
     question: PictureQuestion
     answer: PictureAnswer | None

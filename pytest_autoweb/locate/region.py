@@ -23,7 +23,7 @@ STEP = 16
 FEWEST_STEPS = 4
 """The least number of such distances; in a small room the places are closer together."""
 DOUBT = 0.05
-"""The probability that either edge lies inside of what counts as surely covered."""
+"""The probability that either edge lies inside the part that counts as surely covered."""
 
 
 class Stretch:
@@ -81,7 +81,7 @@ class Stretch:
     def settled(self, within: float) -> bool:
         """Tell whether both edges are known within this error, or a point to click is.
 
-        For a click, exact edges do not matter: on made-up places this saves two calls of eight
+        Exact edges do not matter for a click: on synthetic places this saves two calls of eight
         (`tests/unit/locate/test_locate_places.py`).
         """
         if self.off <= within:
@@ -154,7 +154,7 @@ def search_region(
         ask: Answers a question, see `types.Ask`.
         limits: The limits, of which `place_calls` is the budget.
         scale: Pixels of the picture per CSS pixel.
-        told: What was answered before about lines in the same view.
+        told: Earlier answers about lines in the same view.
     """
     limits = limits or SearchLimits()
     model = line_model(limits, scale)
@@ -214,7 +214,7 @@ class _Bracketing:
             self.learn(x, y, self._put(x, y, spare=1))
 
     def learn(self, x: float | None, y: float | None, answer: PictureAnswer | None) -> None:
-        """Take in what was answered about a vertical and a horizontal line."""
+        """Update with the answers about a vertical and a horizontal line."""
         for line, relation, axis in (
             (x, answer and answer.x, self.across),
             (y, answer and answer.y, self.down),

@@ -259,7 +259,7 @@ class Planner:
         lines = self._lines(belief)
         drawn = lines.gain >= LEAST_GAIN
         together = relevant[: self._limits.combined_marks]
-        # Lines and numbers in one picture tell most for one call.
+        # Lines and numbers in one picture give the most information per call.
         if drawn and together:
             yield lines.x, lines.y, self._badges(together)
         picked = relevant[: self._limits.pick_marks]
@@ -304,7 +304,8 @@ def _pick_gain(weights: Sequence[float], limits: SearchLimits) -> float:
 
 
 AMBIGUOUS_AMONG = 3
-"""A search whose budget is spent is `ambiguous` if surely one of this many candidates is meant."""
+"""A search that used up its budget is `ambiguous` if one of this many candidates is surely meant.
+"""
 
 
 def narrow(
@@ -319,7 +320,7 @@ def narrow(
     turns: list[SearchTurn] = []
     calls = 0
     told = False
-    # Nothing is found before one answer could be read, so even a single candidate is confirmed.
+    # A search needs at least one readable answer, so even a single candidate is confirmed.
     while calls < limits.calls and not (told and _sure(belief, limits)):
         question = planner.next(belief, len(turns) + 1, limits.calls - calls)
         if question is None:

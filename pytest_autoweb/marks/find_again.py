@@ -1,4 +1,4 @@
-"""Finding a marked element again when it is to be acted on, whatever has happened to its page."""
+"""Finds a marked element again when it is acted on, however its page has changed."""
 
 import json
 import re

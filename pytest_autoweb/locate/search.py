@@ -304,8 +304,7 @@ def _pick_gain(weights: Sequence[float], limits: SearchLimits) -> float:
 
 
 AMBIGUOUS_AMONG = 3
-"""A search that used up its budget is `ambiguous` if one of this many candidates is surely meant.
-"""
+"""A search out of budget is `ambiguous` if one of this many candidates is surely meant."""
 
 
 def narrow(

@@ -33,14 +33,14 @@ class PageScroller:
         self._wrapped = False
 
     def can_move(self) -> bool:
-        """Tell whether the page has more to show than what is in view."""
+        """Tell whether the page has more to show than the current view."""
         return any(_scroll(part) is not None for part in self._parts)
 
     def next_view(self, share: float) -> bool:
         """Show the next view, or return False if all views were shown.
 
         Args:
-            share: the distance to scroll, as a share of what is visible at once.
+            share: the distance to scroll, as a share of the visible height.
         """
         while self._parts:
             if self._move(self._parts[0], share):
@@ -56,8 +56,8 @@ class PageScroller:
     def _shows_more(self) -> bool:
         """Note the elements in view; return True if one of them was not in view before.
 
-        An element of which another part is visible counts as another one, because what it is
-        known by may be in that part. A view with too many elements to list always shows more.
+        An element of which another part is visible counts as a new one, because its identifying
+        text may be in that part. A view with too many elements to list always shows more.
         """
         handle, seen, marks = find_marks(self._page, limit=LIMIT, texts=True)
         handle.dispose()
@@ -104,7 +104,7 @@ def _scroll(part: Frame, *, by: float = 0.0, to: float | None = None) -> tuple[f
 LONGEST_SIDE = 1568
 """Limit in pixels; services would shrink larger pictures after the lines were drawn."""
 MARGIN = 24
-"""Width in pixels of the margin around the page, in which the tags of the lines stand."""
+"""Width in pixels of the margin around the page, which holds the lines' tags."""
 LIMIT = 300
 """Limit on the candidates in one view."""
 _QUIET_LIMIT_MS = 1_000.0
@@ -113,7 +113,7 @@ _SHOT_MS = 5_000.0
 
 @dataclass(frozen=True, slots=True)
 class ViewportView:
-    """What the viewport showed at one moment, with locators for its elements."""
+    """A snapshot of the viewport, with locators for its elements."""
 
     marks: tuple[Mark, ...]
     """The elements; their boxes are in CSS pixels of the viewport."""
@@ -147,7 +147,7 @@ class ViewportView:
         Args:
             x: position of a vertical magenta line, tagged V at both ends.
             y: position of a horizontal green line, tagged H.
-            boxes: numbers with the boxes beside which they are drawn.
+            boxes: numbers, each with the box next to which it is drawn.
         """
         shapes = [
             {"number": number, "box": (left, top, left + width, top + height)}

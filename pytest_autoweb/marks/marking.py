@@ -1,6 +1,6 @@
-"""Pictures of pages with a numbered box around everything that can be acted on.
+"""Pictures of pages with a numbered box around every actionable element.
 
-Models without vision get a marked page as a list, which also says what no picture shows.
+Models without vision get a marked page as a list, which also has details that no picture shows.
 """
 
 import json
@@ -59,8 +59,8 @@ def texts_near(
         texts: all texts of each element.
         icons: the kind of each element that shows no text; empty for one that does.
         clean: removes secrets from text.
-        together: indexes of elements to distinguish, whatever their texts are.
-        nameless: indexes of fields that only the text beside them names.
+        together: indexes of elements to distinguish, whatever their texts.
+        nameless: indexes of fields that are named only by the text next to them.
     """
     groups = [list(together)] if together else groups_by_text(texts, icons)
     if nameless and not together:
@@ -143,11 +143,11 @@ class Mark:
     css: str = ""
     """For an element in a shadow root, a Playwright CSS path that leads to it."""
     texts: tuple[str, ...] = ()
-    """Those of painted text, `aria-label`, `placeholder`, `title` and value that it has."""
+    """Its painted text, `aria-label`, `placeholder`, `title` and value, as far as present."""
     painted: tuple[str, ...] | None = None
-    """The texts that the page paints of it, a field's label included; None if that is unknown."""
+    """The texts that the page paints for it, including a field's label; None if unknown."""
     attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Those of the attributes `type placeholder title aria-label alt name href` that it has."""
+    """Its attributes among `type placeholder title aria-label alt name href`."""
     url: str = ""
     """Absolute address to which a link leads."""
     failed: bool = False
@@ -155,11 +155,11 @@ class Mark:
     secret: bool = False
     """Whether it is a field whose value must never be read."""
     states: tuple[str, ...] = ()
-    """Those of the states `disabled checked selected pressed expanded` that apply."""
+    """Its states among `disabled checked selected pressed expanded`."""
     unseen: bool = False
     """Whether it shows no text and has only a name, such as the `alt` of a picture in it."""
     hidden: bool = False
-    """Whether it also has text that nobody sees, which is part of its name."""
+    """Whether its name also includes invisible text."""
     near: tuple[str, ...] = ()
     """Surrounding texts, nearest first, of an element that shares a text with others and of a
     field without a name."""
@@ -171,7 +171,7 @@ class Mark:
 
     @property
     def is_nameless_field(self) -> bool:
-        """Tell whether it is a field without a label, which the text beside it can name."""
+        """Tell whether it is a field without a label, which the text next to it can name."""
         hints = {"", self.attributes.get("placeholder", ""), self.attributes.get("title", "")}
         return self.tag in ("input", "textarea", "select") and self.name in hints
 
@@ -454,7 +454,7 @@ def listing(
         text: the page's visible text, one line per block; lines that repeat a mark are dropped.
         max_chars: limit on the characters of the text.
         before: the text at the previous look at the same page. New lines come last, because they
-            are the page's answer to what was done.
+            are the page's response to the last action.
         near: texts that tell apart marks with the same text, see `disambiguate.ambiguous`.
     """
     known_near = near or {}
@@ -465,7 +465,7 @@ def listing(
     kept = [line for line in _lines(text) if line not in known]
     old = kept if before is None else [line for line in kept if line in _lines(before)]
     new = [line for line in kept if line not in old]
-    # New text has priority: it says whether the last action had an effect.
+    # New text has priority: it shows whether the last action had an effect.
     room = max_chars - sum(min(len(line), _LINE_CHARS) for line in new)
     for line in old:
         room -= min(len(line), _LINE_CHARS)
@@ -481,7 +481,7 @@ _OPTION_CHARS = 60
 
 
 def option_lines(marked: MarkedPage, marks: Sequence[Mark]) -> list[str]:
-    """Return what each select box offers, one line for each: `[4] options: Red, Blue`.
+    """Return the options of each select box, one line per box: `[4] options: Red, Blue`.
 
     Args:
         marked: the page with its marks.
@@ -515,7 +515,8 @@ def line_of(mark: Mark, near: str = "") -> str:
     holds = mark.texts[-1] if mark.tag in _HOLDS and mark.texts else ""
     name = _first_of(mark)
     parts = [f"[{mark.number}]", mark.role or mark.tag, f'"{_short(name, _NAME_CHARS)}"']
-    # What is only read aloud may tell apart what reads alike: `Read more` about which article.
+    # Text for screen readers may distinguish equal labels, such as which article `Read more` is
+    # about.
     if mark.name != name and (label_of(mark) == mark.name or mark.hidden):
         parts.append(f"({_short(mark.name, _NAME_CHARS)})")
     if shape := _FORMATS.get(mark.attributes.get("type", "")):
@@ -528,7 +529,7 @@ def line_of(mark: Mark, near: str = "") -> str:
 
 
 def label_of(mark: Mark) -> str:
-    """Return what names a mark in its line: its text, or its name if the text is only a sign."""
+    """Return a mark's label in its line: its text, or its name if the text is only a symbol."""
     name = _first_of(mark)
     return name if any(map(str.isalnum, name)) else mark.name or name
 

@@ -1,4 +1,4 @@
-"""What leaves this machine for others: benchmarks in one archive, and runs as static pages.
+"""Output for other people: benchmarks in one archive, and runs as static pages.
 
-What is written here says where each of its parts comes from, and can be checked by whoever gets it.
+Everything written here records the origin of each part, so its recipients can check it.
 """

@@ -1,6 +1,6 @@
-"""What a packed benchmark consists of: `benchmark.json`, and the files on which its cases rest.
+"""The content of a packed benchmark: `benchmark.json`, and the files its cases depend on.
 
-Those include the cases' Python sources. Some files nobody else may get.
+Those include the cases' Python sources. Some files must not be passed on.
 """
 
 import ast
@@ -31,8 +31,8 @@ MANIFEST_NAME = "benchmark.json"
 SCHEMA_VERSION = 1
 
 Role = Literal["cases", "pages", "check", "hooks", "upload", "program", "settings", "guide"]
-"""What a file is there for: `pages` are those of a static web server, `check` is Python that
-decides a case, `hooks` is a conftest, `program` what `--include` named."""
+"""The purpose of a file: `pages` belong to a static web server, `check` is Python that decides a
+case, `hooks` is a conftest, `program` was named by `--include`."""
 
 MOST_FILES = 20_000
 MOST_BYTES = 300_000_000
@@ -160,7 +160,7 @@ def packed_file(path: str, content: bytes, role: Role) -> PackedFile:
 
 
 def digest_of(files: Iterable[PackedFile]) -> str:
-    """Return one checksum over the paths and checksums of files, in whatever order they come."""
+    """Return one checksum over the paths and checksums of files, regardless of their order."""
     listed = sorted((file.path, file.sha256) for file in files)
     return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
@@ -173,20 +173,20 @@ def module_file(name: str) -> Path | None:
 
 @cache
 def installed_as(module: str) -> tuple[str, str]:
-    """Return name and version of the installed package that a module belongs to.
+    """Return the name and version of the installed package that a module belongs to.
 
-    The version is empty, and the name that of the module, if it belongs to none.
+    If there is none, the name is that of the module, and the version is empty.
     """
     names = metadata.packages_distributions().get(module, [])
     return (names[0], metadata.version(names[0])) if names else (module, "")
 
 
 def own_sources(file: Path, root: Path) -> tuple[Path, ...]:
-    """Return a Python file, and all that it and they import from the same project.
+    """Return a Python file and everything it imports from the same project, directly or not.
 
     Imported modules are looked for in the file's own folder and in those above it, up to the root,
-    as checks and conftests find them. What is imported under a name that is only known when the
-    code runs is not found.
+    as checks and conftests find them. Imports under a name that is computed at run time are not
+    found.
     """
     root = root.resolve()
     found: dict[Path, None] = {}
@@ -235,27 +235,27 @@ def _found(name: str, folders: list[Path]) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class PackingRules:
-    """What the author of a benchmark says about its files."""
+    """The author's rules for the benchmark's files."""
 
     root: Path
     """The folder to which all paths are relative: the rootdir of its runs."""
     include: tuple[Path, ...] = ()
     """Further files and folders, such as the program behind a web server."""
     leave_out: tuple[Path, ...] = ()
-    """Files that whoever runs the benchmark has to bring along."""
+    """Files that users of the benchmark have to supply."""
     not_secret: tuple[Path, ...] = ()
-    """Files whose content looks like a key and is none."""
+    """Files whose content only looks like a key."""
     words: tuple[str, ...] = ()
-    """What else is needed."""
+    """Descriptions of other requirements."""
 
 
 @dataclass(slots=True)
 class CollectedFiles:
-    """What a benchmark consists of, before it is written."""
+    """The content of a benchmark, before it is written."""
 
     rules: PackingRules
     content: dict[str, tuple[bytes, Role]] = field(default_factory=dict)
-    """Content and role of each file, by its path."""
+    """The content and role of each file, by path."""
     packages: dict[tuple[str, str], PackageNeeded] = field(default_factory=dict)
     """The installed packages it needs, by name and folder."""
     environment: set[str] = field(default_factory=set)
@@ -263,14 +263,14 @@ class CollectedFiles:
     left_out: set[str] = field(default_factory=set)
     """Files that were left out on purpose."""
     sites: set[str] = field(default_factory=set)
-    """Origins that no web server of its own serves."""
+    """Origins that none of its own web servers serves."""
     hidden: set[Path] = field(default_factory=set)
-    """Hidden files of served folders, which are not in it."""
+    """Hidden files of served folders, which are not included."""
     problems: list[str] = field(default_factory=list)
     """Why it cannot be packed."""
 
     def add(self, path: Path, role: Role, why: str) -> None:
-        """Take a file, unless it is left out, lies elsewhere or holds a secret."""
+        """Add a file, unless it is left out, lies elsewhere or holds a secret."""
         place = self._place(path, why)
         if place is None or place in self.content:
             return
@@ -290,7 +290,7 @@ class CollectedFiles:
             )
 
     def add_folder(self, folder: Path, role: Role, why: str) -> None:
-        """Take all files of a folder but hidden ones, which are counted."""
+        """Add all files of a folder except hidden ones, which are recorded."""
         for file in _files_below(folder):
             if _NEVER.intersection(file.parts):
                 continue
@@ -303,7 +303,7 @@ class CollectedFiles:
         return sum(len(content) for content, _ in self.content.values())
 
     def _place(self, path: Path, why: str) -> str | None:
-        """Return the path in the benchmark; what lies elsewhere is a problem."""
+        """Return the path in the benchmark; a file outside the root is a problem."""
         root = self.rules.root.resolve()
         try:
             # Both: the file must be there under its own name, and no link may lead out.
@@ -318,14 +318,14 @@ class CollectedFiles:
 
 
 def collect_files(cases: Sequence[LoadedCase], rules: PackingRules) -> CollectedFiles:
-    """Find all files that cases rest on.
+    """Find all files that cases depend on.
 
     Args:
         cases: the cases of all files.
-        rules: what the author says.
+        rules: the author's rules.
 
     Raises:
-        SettingsError: something cannot be packed; all of it is told at once.
+        SettingsError: something cannot be packed; all problems are reported together.
     """
     found = CollectedFiles(rules)
     for path in dict.fromkeys(case.path for case in cases if case.path):
@@ -443,7 +443,7 @@ def _ask_for_program(what: str, command: str, found: CollectedFiles, why: str) -
 
 
 def _refuse_secrets(found: CollectedFiles, cases: Iterable[LoadedCase]) -> None:
-    """Refuse files with values of the cases' secrets, or with what looks like a key."""
+    """Refuse files that contain values of the cases' secrets, or text that looks like a key."""
     values = {
         value
         for case in cases
@@ -467,7 +467,7 @@ def _refuse_secrets(found: CollectedFiles, cases: Iterable[LoadedCase]) -> None:
 
 
 def folder_digest(folder: Path) -> str:
-    """Return one checksum over paths and contents of all files of a folder but hidden ones."""
+    """Return one checksum over the paths and contents of a folder's files, except hidden ones."""
     listed = [
         f"{sha256(file.read_bytes()).hexdigest()} {file.relative_to(folder).as_posix()}"
         for file in _files_below(folder)

@@ -1,4 +1,4 @@
-"""A leaderboard over several runs, in which every number names the cells it rests on. Pure."""
+"""A leaderboard over several runs, in which every number names its cells. Pure."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -196,12 +196,12 @@ class NamedRun:
 def leaderboard_of(runs: Sequence[NamedRun], title: str, made_with: str) -> Leaderboard:
     """Put several runs side by side.
 
-    A model of two runs has two entries. Cases count as the same only if their file, id, task and
-    checks are: a case that changed between the runs is two cases.
+    A model in two runs has two entries. Cases count as the same only if file, id, task and checks
+    are equal: a case that changed between the runs counts as two.
 
     Args:
         runs: the runs; of their cells, no evidence is needed.
-        title: what is compared.
+        title: the subject of the comparison.
         made_with: the version of this package.
     """
     entries = _entry_names(runs)
@@ -243,7 +243,7 @@ def _cases(cells: Sequence[CellResult]) -> Iterator[PublishedCase]:
 
 
 def _entry_names(runs: Sequence[NamedRun]) -> dict[tuple[str, str], str]:
-    """Return the entry of each run and model: the model, with its run if others have it as well."""
+    """Return the entry name of each run and model: the model, plus the run if several have it."""
     models = [
         (named.name, model)
         for named in runs
@@ -277,7 +277,7 @@ def _moved(
     entries: dict[tuple[str, str], str],
     versions: dict[CaseKey, list[tuple[str, ...]]],
 ) -> CellResult:
-    """Return a cell as one of the leaderboard: of its entry, its version and its new folder."""
+    """Return a cell as a leaderboard cell, with its entry, version and new folder."""
     own, case_id = versions[case_key(cell)], cell.case_id
     if len(own) > 1:
         question = _question(cell) if cell.checksums else own[0]
@@ -306,7 +306,7 @@ def _comparisons(
     originals: Sequence[tuple[NamedRun, CellResult]],
     moved: Sequence[CellResult],
 ) -> tuple[Comparison, ...]:
-    """Compare all pairs of entries, under the cases' own ids so that changed ones are named so."""
+    """Compare all pairs of entries by the cases' own ids, so that changes are reported as such."""
     info = _common_info(runs, moved)
     doubtful: set[CaseKey] = set()
     for named in runs:
@@ -409,7 +409,7 @@ def _common_cases(cells: Sequence[CellResult], models: Sequence[str]) -> Collect
         model: {case_key(c) for c in cells if c.model == model and c.outcome != "skipped"}
         for model in models
     }
-    # An entry that was not run at all has no rate that could be compared, as in the summary.
+    # An entry that was not run at all has no rate to compare, as in the summary.
     own = [keys for keys in ran.values() if keys]
     return set.intersection(*own) if own else set()
 

@@ -1,4 +1,4 @@
-"""A benchmark packed into one archive or folder, and checked by whoever gets it."""
+"""Packs a benchmark into one archive or folder, and checks one that was received."""
 
 import configparser
 import json
@@ -47,8 +47,8 @@ SETTINGS = (
     *("max_decisions", "feedback", "locator", "correction", "questions", "on_step_failure"),
     *("step_timeout", "check_timeout", "judge_model", "files"),
 )
-"""The project's settings that travel along: those that may change how a cell ends, but for the
-sandbox, which nobody may weaken on another machine."""
+"""The project's settings that are included: those that may change a cell's outcome, except for the
+sandbox, which a benchmark must not weaken on another machine."""
 
 _MANIFEST_BYTES = 50_000_000
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
@@ -56,10 +56,10 @@ _MADE_BY_RUNS = {"autoweb-report", "__pycache__", "node_modules"}
 
 
 class Difference(NamedTuple):
-    """One way in which something is not what the manifest says."""
+    """One deviation from the manifest."""
 
     what: str
-    """`changed`, `missing`, `added`, or what else is the matter."""
+    """`changed`, `missing`, `added`, or another problem."""
     where: str
 
 
@@ -74,14 +74,14 @@ def benchmark_of(
 
     Args:
         cases: its cases.
-        found: the files they rest on.
-        name: how it is called.
+        found: the files they depend on.
+        name: its name.
         release: its version.
-        run: a run with controls of these cases.
+        run: a run that includes controls of these cases.
     """
     settings = project_settings(found.rules.root)
     content = dict(found.content)
-    # These two are written anew: a project's own would ask for more than the benchmark has.
+    # These two are generated: a project's own would require more than the benchmark contains.
     content[INI_FILE] = _ini(settings).encode(), "settings"
     packed = tuple(_case(case, found.rules.root) for case in cases)
     bare = BenchmarkManifest(
@@ -113,7 +113,7 @@ def benchmark_of(
 
 
 def project_settings(root: Path) -> dict[str, str]:
-    """Return the settings in a project's ini file that may change how a cell ends."""
+    """Return the settings in a project's ini file that may change a cell's outcome."""
     values: Mapping[str, object] = {}
     parser = configparser.RawConfigParser()
     try:
@@ -155,7 +155,7 @@ def _case(case: LoadedCase, root: Path) -> PackedCase:
 def _controls(
     cases: Sequence[PackedCase], cells: Sequence[CellResult]
 ) -> tuple[PackedControl, ...]:
-    """Return what the controls say of these very cases."""
+    """Return the controls' results for exactly these cases."""
     sums = {(case.path, case.id): (case.case, case.checks) for case in cases}
     own = [
         cell
@@ -177,7 +177,7 @@ def _controls(
 
 
 def _guide(manifest: BenchmarkManifest) -> str:
-    """Return what a person reads first."""
+    """Return the benchmark's README."""
     needs = manifest.needs
     listed = [
         *(f"the environment variable `{name}`, a secret" for name in needs.environment),
@@ -206,7 +206,7 @@ def write_benchmark(
 ) -> None:
     """Write a benchmark: as an archive if the target ends in `.zip`, else into a new folder.
 
-    The same files give the same bytes, whenever they are packed.
+    The same files always give the same bytes.
 
     Raises:
         SettingsError: the target cannot be written.
@@ -231,7 +231,7 @@ def write_benchmark(
 
 @contextmanager
 def _opened(place: Path) -> Iterator[tuple[dict[str, int], Callable[[str], bytes]]]:
-    """Yield the sizes of all files of a benchmark, and what reads one of them."""
+    """Yield the sizes of all files of a benchmark, and a function that reads one."""
     if place.is_dir():
         sizes = {
             file.relative_to(place).as_posix(): file.stat().st_size
@@ -273,10 +273,10 @@ def _is_plain(name: str) -> bool:
 
 
 def read_manifest(place: Path) -> BenchmarkManifest:
-    """Read what a benchmark says of itself.
+    """Read a benchmark's manifest.
 
     Raises:
-        SettingsError: it is none, or one of a newer version.
+        SettingsError: it is not a benchmark, or is of a newer version.
     """
     with _opened(place) as (sizes, read):
         return _manifest(place, sizes, read)
@@ -303,13 +303,13 @@ def _manifest(
 
 
 def differences(place: Path) -> tuple[BenchmarkManifest, list[Difference], list[str]]:
-    """Compare a benchmark with its own manifest, without running anything of it.
+    """Compare a benchmark with its own manifest, without running any of it.
 
     Args:
         place: an archive, or the folder into which one was unpacked.
 
     Returns:
-        The manifest, all differences, and sentences about what else is not as it was.
+        The manifest, all differences, and notes on other deviations.
 
     Raises:
         SettingsError: it cannot be read.
@@ -341,7 +341,7 @@ def _package_differences(manifest: BenchmarkManifest) -> Iterator[Difference]:
         try:
             if not _is_plain(one.folder):
                 raise WebServerError("only a folder inside a package may be meant")
-            # A place where nothing can be, so that only an installed package is looked at.
+            # A folder that cannot exist, so that only an installed package is found.
             now = folder_digest(static_folder(one.folder, Path(MANIFEST_NAME) / "nowhere"))
         except WebServerError:
             yield Difference("missing", f"the package {one.name}=={one.version}, not installed")
@@ -364,7 +364,7 @@ def _other_versions(manifest: BenchmarkManifest) -> Iterator[str]:
 
 
 def run_differences(manifest: BenchmarkManifest, cells: Sequence[CellResult]) -> list[Difference]:
-    """Tell where a run is not a run of exactly this benchmark.
+    """Return where a run deviates from a run of exactly this benchmark.
 
     Args:
         manifest: the benchmark.

@@ -1,4 +1,4 @@
-"""Runs as static pages: a leaderboard, and beside it every run with its own report."""
+"""Runs as static pages: a leaderboard, and every run with its own report."""
 
 import shutil
 from collections import Counter
@@ -21,7 +21,7 @@ LEADERBOARD_FILE = "leaderboard.json"
 _RUNS_FOLDER = "runs"
 _REPORT_CHARS = 8_000_000
 _LEFT_HERE = {"recordings", "replaced", "__pycache__"}
-"""Folders of a run that are not published: recordings hold what was typed and sent in clear."""
+"""Folders of a run that are not published: recordings hold typed and sent text in clear."""
 
 _STYLES = (
     *("base.css", "page.css", "charts.css", "panels.css", "detail.css"),
@@ -35,7 +35,7 @@ _PANELS = ("models", "sources", "comparison", "cells", "excluded", "controls", "
 
 
 def run_folders(named: Sequence[Path]) -> list[Path]:
-    """Return the run folders that were named, and those in folders that are none themselves.
+    """Return the named run folders, and those inside named folders that are not runs.
 
     Raises:
         SettingsError: a folder neither is nor holds a run.
@@ -68,7 +68,7 @@ def read_named(folders: Sequence[Path]) -> list[NamedRun]:
     for folder, run, name in zip(folders, runs, names, strict=True):
         if not run.cells:
             raise SettingsError(f"{folder} has no cells, so there is nothing to publish of it")
-        # The usual name says nothing about a run.
+        # The default folder name does not identify a run.
         plain_name = name if often[name] == 1 and name != "autoweb-report" else run.info.ts
         key = safe_name(plain_name)
         if key in found:
@@ -78,7 +78,7 @@ def read_named(folders: Sequence[Path]) -> list[NamedRun]:
 
 
 def _results_sum(folder: Path) -> str:
-    """Return a checksum over the saved results of all cells, as whoever has them can recompute."""
+    """Return a checksum over the saved results of all cells, which readers can recompute."""
     digest = sha256()
     for file in sorted(folder.glob(f"**/{CELL_FILE}"), key=lambda f: f.as_posix()):
         place = file.relative_to(folder).as_posix()
@@ -94,9 +94,9 @@ def publish(
 
     Args:
         folders: the run folders; they are only read.
-        target: where to; an earlier publication there is replaced.
-        title: what is compared.
-        recordings: whether traces and videos are published as well.
+        target: the output folder; an earlier publication there is replaced.
+        title: the subject of the comparison.
+        recordings: whether to publish traces and videos as well.
 
     Raises:
         SettingsError: a run cannot be published, or the target holds something else.
@@ -153,7 +153,7 @@ def _copy_run(folder: Path, to: Path, *, recordings: bool) -> None:
 def render_leaderboard(board: Leaderboard) -> str:
     """Return the page of a leaderboard, which loads nothing from elsewhere."""
     document: dict[str, Any] = plain(board)
-    # The page draws the cells; the summary's own list of them would be the same again.
+    # The page draws the cells, so the summary's own list would only repeat them.
     document["summary"]["matrix"] = []
     return self_contained(
         "leaderboard.html.j2",

@@ -1,8 +1,8 @@
 """Open the registries of variants to users: by entry points, and by a hook in a conftest.
 
 Every process of a session loads the same ones before it reads its settings, so that flags and case
-files may name them. They are forgotten when the session ends, because a process may hold several
-sessions one after another, as the tests of plugins do.
+files may name them. They are removed when the session ends, because one process may run several
+sessions, as tests of plugins do.
 """
 
 import io
@@ -44,7 +44,7 @@ V = TypeVar("V", bound=Variant)
 
 
 class Registry:
-    """What users add their own variants to; one of these is made for each session."""
+    """The object through which users add variants; each session has its own."""
 
     def __init__(self) -> None:
         self._added: list[tuple[Variants[Any], str]] = []
@@ -69,14 +69,14 @@ class Registry:
         """Add an outside agent, a program of its own, for `--autoweb-agents` and case files.
 
         Args:
-            name: what it is called; letters, digits, `_`, and `-` between them.
+            name: its name; letters, digits, `_`, and `-` between them.
             command: the program with its arguments, started in the rootdir; `{python}` is the
                 interpreter that runs pytest.
             summary: one sentence for help texts.
             settings: `timeout`, `max_calls`, `secrets` and `env`, as in a case file.
 
         Raises:
-            ValueError: its name is taken, or is no name, or a setting is wrong.
+            ValueError: its name is taken or invalid, or a setting is invalid.
         """
         try:
             found = AgentCommand.model_validate({**settings, "command": tuple(command)})
@@ -94,7 +94,7 @@ class Registry:
 
     def _add(self, variants: Variants[V], variant: V) -> V:
         """Add one variant to a kind and remember it, so that `undo` can forget it again."""
-        # The built-in ones come first, so that whoever takes one of their names is told.
+        # The built-in ones come first, so that reusing one of their names is an error.
         len(variants)
         variants.add(variant)
         self._added.append((variants, variant.name))
@@ -157,7 +157,7 @@ def _declared_agents(path: Path) -> dict[str, dict[str, Any]]:
     """Return the agents that a project declares, by name.
 
     Raises:
-        ValueError: a table is none, or has no command.
+        ValueError: an entry is not a table, or has no command.
     """
     if not path.is_file():
         return {}
@@ -178,11 +178,11 @@ def _first_problem(error: ValidationError) -> str:
 
 @contextmanager
 def _naming_the_source(source: str) -> Iterator[None]:
-    """Name whoever registered when registering fails."""
+    """Name the source in the error when a registration fails."""
     try:
         yield
     except (Exception, SystemExit) as error:
-        # The code is the user's: it may fail in any way.
+        # This is the user's code, which may fail in any way.
         kind = "" if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: "
         raise RegistrationError(f"{source}{_place(error)}: {kind}{error}") from error
 
@@ -202,7 +202,7 @@ def _is_of_library(file: Path) -> bool:
 
 
 def fill_help(config: pytest.Config) -> None:
-    """Replace placeholders such as `{check_types}` in help texts with what is registered."""
+    """Replace placeholders such as `{check_types}` in help texts with the registered variants."""
     lists = {f"{{{name}}}": f"\n{kind.summaries()}" for name, kind in HELP_LISTS.items()}
 
     def filled(text: str) -> str:
@@ -214,7 +214,7 @@ def fill_help(config: pytest.Config) -> None:
     parser: Any = config._parser
     for action in parser.optparser._actions:
         if isinstance(action.help, str) and "{" in action.help:
-            # argparse takes a percent sign for a placeholder.
+            # argparse reads a percent sign as a placeholder.
             action.help = filled(action.help.replace("%%", "%")).replace("%", "%%")
     for name, (help_text, *rest) in parser._inidict.items():
         if isinstance(help_text, str) and "{" in help_text:
@@ -223,16 +223,16 @@ def fill_help(config: pytest.Config) -> None:
 
 @contextmanager
 def project_variants(folder: Path | None = None) -> Iterator[None]:
-    """Make known, to a command outside of pytest, what the project's own test run would know.
+    """Load the project's variants for a command outside pytest, as its own test run would.
 
-    pytest reads the project's settings and conftests as it does for a run, and is stopped before
-    it collects anything.
+    pytest reads the project's settings and conftests as for a run, and is stopped before it
+    collects anything.
 
     Args:
         folder: the project; by default the working folder.
 
     Raises:
-        RegistrationError: a conftest cannot be imported, or what it adds was refused.
+        RegistrationError: a conftest cannot be imported, or one of its variants was refused.
     """
     reader = _ConftestReader()
     told = io.StringIO()
@@ -258,7 +258,7 @@ def project_variants(folder: Path | None = None) -> Iterator[None]:
 
 
 class _ConftestReader:
-    """A pytest plugin that takes the place of the whole session."""
+    """A pytest plugin that replaces the whole session."""
 
     def __init__(self) -> None:
         self.registry: Registry | None = None

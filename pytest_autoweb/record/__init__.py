@@ -1,5 +1,5 @@
-"""What `autoweb record` makes of a person's work in a browser: oracle, secrets, checks, case file.
+"""Turns a person's work in a browser into a case (`autoweb record`): oracle, secrets, checks, file.
 
-Playing the oracle and proving the case is what pytest does, as for any other case; it is started by
-`commands/record_case.py`, not here.
+As for any other case, pytest plays the oracle and proves the case; `commands/record_case.py` starts
+it.
 """

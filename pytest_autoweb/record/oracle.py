@@ -1,4 +1,4 @@
-"""Turns Playwright code, as its recorder and `playwright codegen` write it, into an oracle."""
+"""Turns Playwright code from its recorder or `playwright codegen` into an oracle."""
 
 import ast
 import json
@@ -12,18 +12,18 @@ from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.redaction import SECRET, Redactor
 from pytest_autoweb.sandbox.lint import lint_code
 
-# What the person typed; the recorder knows the name of a chosen file only in this form.
+# The recorder knows the name of a chosen file only with this prefix.
 _FAKE_PATH = "C:\\fakepath\\"
 _TYPING = frozenset({"fill", "type", "press_sequentially", "insert_text"})
 _FILLING = _TYPING | {"press", "select_option", "set_input_files"}
 _ENDING = frozenset(
     {"click", "dblclick", "goto", "press", "reload", "go_back", "go_forward", "tap"}
 )
-"""What usually has an effect; a step ends behind it."""
+"""Methods that usually have an effect; a step ends after one of these."""
 _BROWSER = frozenset({"browser", "context", "playwright"})
 _NOISE = frozenset({"CapsLock", "NumLock"})
 _TEMPLATE = re.compile(r"\{(?=[{%#])")
-# Of locators of fields for secrets, in the languages that people are likely to record in.
+# Patterns in locators of secret fields, in the languages people are likely to record in.
 _SECRET_FIELD = re.compile(
     r"(?i)pass[-_ ]?(?:word|wort|code|phrase)|\bpwd\b|kennwort|contrase|mot de passe|senha|"
     r"has[łl]o|пароль|密码|パスワード|비밀번호|\b(?:otp|one[-_ ]time|totp)\b|type=.?password"
@@ -37,9 +37,9 @@ class Act(NamedTuple):
     method: str = ""
     """The last method that the statement calls on a page or a locator."""
     receiver: str = ""
-    """The code of what it is called on."""
+    """The code of the object it is called on."""
     text: str | None = None
-    """Its first argument, if that is a plain text."""
+    """Its first argument, if that is a string literal."""
     call: str = ""
     """The code of the call."""
 
@@ -50,7 +50,7 @@ class Act(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """A script in the step language, and what a case needs so that it can run."""
+    """A script in the step language, with everything a case needs to run it."""
 
     code: str
     """Without braces escaped, which only a case file needs."""
@@ -76,7 +76,7 @@ def read_acts(code: str) -> list[Act]:
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements that drive the page, out of the functions that codegen wraps around."""
+    """Yield the statements that drive the page, unwrapped from codegen's functions."""
     for node in body:
         with_browser = isinstance(node, ast.With) and "sync_playwright" in ast.unparse(node)
         if isinstance(node, ast.FunctionDef) or (isinstance(node, ast.With) and with_browser):
@@ -86,7 +86,7 @@ def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _starts_browser(node: ast.stmt) -> bool:
-    """Tell whether a statement is about the browser around the page."""
+    """Tell whether a statement concerns the browser rather than the page."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return True
     call = _last_call(node)
@@ -110,7 +110,7 @@ def _last_call(node: ast.stmt) -> ast.Call | None:
 
 
 def _act(node: ast.stmt, source: str) -> Act:
-    # Statements come out of functions and blocks, so their indentation goes.
+    # Statements come from functions and blocks, so their indentation is removed.
     written = ast.get_source_segment(source, node, padded=True) or ""
     indent = len(written) - len(written.lstrip())
     code = "\n".join(
@@ -133,12 +133,12 @@ def _act(node: ast.stmt, source: str) -> Act:
 def make_oracle(
     acts: Sequence[Act], secrets: Mapping[str, str], *, accept_dialogs: bool = False
 ) -> Oracle:
-    """Write the acts as a script of steps, without secrets and without what is of no use.
+    """Write the acts as a script of steps, without secrets and needless acts.
 
     Args:
-        acts: what the person did.
+        acts: the person's actions.
         secrets: values that were typed into secret fields, with the kind of field.
-        accept_dialogs: whether questions of the page are answered with yes.
+        accept_dialogs: whether to accept the page's dialogs.
     """
     names = _named({**secrets, **_by_locator(acts)})
     redact = Redactor(names)
@@ -158,7 +158,7 @@ def make_oracle(
 
 
 def _by_locator(acts: Iterable[Act]) -> dict[str, str]:
-    """Return texts typed where the locator itself says that it is a secret."""
+    """Return texts typed into fields whose locator marks them as secret."""
     return {
         act.text: "password"
         for act in acts
@@ -179,7 +179,7 @@ def _named(kinds: Mapping[str, str]) -> dict[str, str]:
 
 
 def _entry(acts: Sequence[Act]) -> tuple[str, Sequence[Act]]:
-    """Take the first `goto` off, as a case opens its entry page by itself."""
+    """Remove the first `goto`, because a case opens its entry page anyway."""
     if acts and acts[0].method == "goto" and acts[0].text:
         return acts[0].text, acts[1:]
     return "", acts
@@ -193,7 +193,7 @@ def _is_needless(act: Act, following: Act) -> bool:
 
 
 def _with_files(act: Act, files: list[str]) -> str:
-    """Return an upload with bare names of files, which are noted; "" if it is none."""
+    """Return an upload with bare file names, and note the files; "" if it is not an upload."""
     if act.method == "fill" and (act.text or "").startswith(_FAKE_PATH):
         paths = [(act.text or "").removeprefix(_FAKE_PATH)]
     elif act.method == "set_input_files":
@@ -214,7 +214,7 @@ def _with_files(act: Act, files: list[str]) -> str:
 
 
 def _with_placeholder(act: Act, names: Mapping[str, str]) -> str:
-    """Return the code with the placeholder of a secret that is typed as a whole, however short."""
+    """Return the code with a placeholder for a secret typed as a whole, however short it is."""
     name = next((name for name, value in names.items() if value == act.text), "")
     if act.method not in _TYPING or not name:
         return act.code
@@ -222,7 +222,7 @@ def _with_placeholder(act: Act, names: Mapping[str, str]) -> str:
 
 
 def in_template(text: str, site: str = "") -> str:
-    """Return text as a case file has to write it, in which braces in pairs begin an expression.
+    """Return text escaped for a case file, in which double braces begin an expression.
 
     Args:
         text: a text, or code.
@@ -234,7 +234,7 @@ def in_template(text: str, site: str = "") -> str:
 
 
 def _in_steps(acts: Sequence[Act]) -> str:
-    """Return the acts as blocks, each of which ends with something that has an effect."""
+    """Return the acts as blocks, each ending with an act that has an effect."""
     steps: list[list[str]] = [[]]
     ended = False
     for act in acts:
@@ -255,7 +255,7 @@ def refuse_oracle(code: str) -> None:
     """Raise if the step language does not allow the code.
 
     Raises:
-        SettingsError: the first reason why not, with its line.
+        SettingsError: the first finding, with its line.
     """
     if findings := lint_code(code):
         first = findings[0]

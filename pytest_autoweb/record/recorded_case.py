@@ -1,4 +1,4 @@
-"""The case that a recording becomes: its file, the checks it could have, and which of them hold."""
+"""The case made from a recording: its file, its possible checks, and which of them hold."""
 
 import json
 import re
@@ -20,11 +20,11 @@ from pytest_autoweb.record.oracle import in_template
 from pytest_autoweb.results import Attempt, CellResult
 
 TIMES = 3
-"""How often each control has to hold."""
+"""The number of times that each control has to hold."""
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "CONNECT"})
 _MASKED = re.compile(r"<(?:secret:[^<>]*|redacted|hidden)>")
-# Fields of a body that differ from one session to the next, or that nobody should compare.
+# Fields of a body that differ between sessions or should not be compared.
 _PASSING = re.compile(r"(?i)csrf|xsrf|token|nonce|pass|secret|session|signature|timestamp|uuid")
 _GLOB_SIGNS = frozenset("*?[]{}\\!")
 _MOST_LINES = 8
@@ -35,11 +35,11 @@ _VALUE_CHARS = 120
 
 @dataclass(frozen=True, slots=True)
 class RecordedCase:
-    """A case as it is written; its texts are those of a person or a page, not yet expressions."""
+    """A case to be written; its texts come from a person or a page and are not yet escaped."""
 
     id: str
     entry_url: str
-    """With the expression for the web server's address already in it."""
+    """Already contains the expression for the web server's address."""
     task: str
     """With placeholders of secrets."""
     oracle: str
@@ -62,7 +62,7 @@ class RecordedCase:
         return replace(self, oracle=f"{self.oracle}answer({said})\n", expect=(check, *self.expect))
 
     def text(self) -> str:
-        """Return the case file. Values are written as JSON, which YAML reads."""
+        """Return the case file, with values written as JSON, which is valid YAML."""
         lines = ["# Recorded by `autoweb record`; `autoweb schema case` describes every field."]
         lines += ["version: 1"]
         if self.webserver:
@@ -90,16 +90,16 @@ def _json(value: Any) -> str:
 
 
 class ProvenChecks(NamedTuple):
-    """Which checks hold, and why the others do not."""
+    """The checks that hold, and why the others do not."""
 
     kept: tuple[int, ...]
     dropped: Mapping[int, str]
     problem: str
-    """Why the case cannot be accepted whatever its checks are; empty if it can."""
+    """Why the case cannot be accepted regardless of its checks; empty if it can."""
 
 
 def prove_checks(cells: Sequence[CellResult], count: int) -> ProvenChecks:
-    """Tell which checks held in every run of the oracle and in none of doing nothing.
+    """Return which checks held in every run of the oracle and in no run of doing nothing.
 
     Args:
         cells: the runs of the controls.
@@ -144,17 +144,17 @@ def why_not_played(cell: CellResult) -> str:
 
 
 class Proposal(NamedTuple):
-    """A check that the oracle fulfils, and doing nothing does not."""
+    """A check that the oracle fulfils and doing nothing does not."""
 
     check: dict[str, Any]
     """An entry of `expect`."""
     likely: bool
-    """Whether it tells of the task's effect rather than of any text that happens to be there."""
+    """Whether it reflects the task's effect rather than incidental text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one play left behind."""
+    """The evidence of one play."""
 
     url: str
     headings: tuple[str, ...] = ()
@@ -167,11 +167,11 @@ class Seen:
 
 
 def see(browser: Browser, cell_folder: Path, attempt: Attempt) -> Seen:
-    """Read what an attempt left behind, from the folder of its cell.
+    """Read an attempt's evidence from the folder of its cell.
 
     Raises:
         Error: Playwright's error, if the stored page cannot be shown.
-        OSError: the evidence is not there.
+        OSError: the evidence is missing.
         ValueError: it cannot be read.
     """
 
@@ -206,8 +206,8 @@ def propose(played: Sequence[Seen], idle: Sequence[Seen]) -> tuple[Proposal, ...
     """Return the checks that fit every play of the oracle and no play of doing nothing.
 
     Args:
-        played: what plays of the oracle left behind, at least one.
-        idle: what plays of doing nothing left behind.
+        played: the evidence of the oracle's plays, at least one.
+        idle: the evidence of the plays that do nothing.
     """
     found = [
         *_of_address(played, idle),
@@ -223,14 +223,14 @@ def propose(played: Sequence[Seen], idle: Sequence[Seen]) -> tuple[Proposal, ...
             shown.setdefault(text, proposal)
     if any(proposal.likely for proposal in shown.values()):
         return tuple(shown.values())
-    # A new line is better than none, and better than the state of a form that was filled in.
+    # A new line is better than no check, and better than the state of a form that was filled in.
     return tuple(one._replace(likely=not number) for number, one in enumerate(shown.values()))
 
 
 def _new(
     played: Sequence[Seen], idle: Sequence[Seen], part: Callable[[Seen], Sequence[Any]]
 ) -> list[Any]:
-    """Return what every play shows and no idle one, in the order of the first."""
+    """Return the items that every play and no idle one shows, in the first play's order."""
     before = [thing for seen in idle for thing in part(seen)]
     return [
         thing
@@ -258,7 +258,7 @@ def _below_host(url: str) -> str:
 
 
 def _pattern(below: str) -> str | dict[str, str]:
-    """Return a glob for an address, or an expression where a glob cannot say it."""
+    """Return a glob for an address, or a regular expression where a glob is not enough."""
     if not set(below) & _GLOB_SIGNS:
         return f"**{below}"
     return {"matches": f"{re.escape(below)}$"}
@@ -297,7 +297,7 @@ def _entry(seen: Seen, method: str, path: str) -> WireEntry:
 
 
 def _fields_of(entry: WireEntry) -> dict[str, Any]:
-    """Return what a body says in plain values: members of JSON, or fields of a form."""
+    """Return the plain values of a body: members of JSON, or fields of a form."""
     body = entry.request_body or ""
     fields: Any = None
     with suppress(ValueError):
@@ -332,7 +332,7 @@ def _of_texts(played: Sequence[Seen], idle: Sequence[Seen]) -> Iterator[Proposal
         yield Proposal({"text": message}, likely=True)
     told = {*headings, *messages}
     lines = [line for line in _new(played, idle, lambda seen: seen.lines) if _is_short(line)]
-    # A line of which another play shows a longer form is no news.
+    # A line that another play shows in a longer form is not new.
     before = "\n".join(line for seen in idle for line in seen.lines)
     fresh = [line for line in lines if line not in told and line not in before]
     for line in fresh[:_MOST_LINES]:

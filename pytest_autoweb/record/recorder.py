@@ -1,9 +1,9 @@
-"""A browser in which a person works, the recorder that listens, and the terminal beside them.
+"""A browser for a person to work in, the recorder, and the dialogue in the terminal.
 
-Playwright offers its recorder to programs only in a private place, `_start_recording` of a context.
-The public way, `playwright codegen`, is a process of its own: nobody could tell there which fields
-are for passwords, and it writes what was typed into a file. So the private place is used, by this
-module alone, and where it is missing the error names the public way.
+Playwright offers its recorder to programs only through a private method of a context,
+`_start_recording`. The public way, `playwright codegen`, is a separate process, which does not
+reveal the password fields and writes typed text to a file. So this module alone uses the private
+method; where it is missing, the error names the public way.
 """
 
 import json
@@ -33,7 +33,7 @@ _CLOSED = None
 _OPEN_MS = 30_000
 _LOOK_MS = 100
 _BUFFER_MS = 700
-"""Playwright keeps a click for half a second, as it may become a double one."""
+"""Playwright holds back a click for half a second, because it may become a double click."""
 _MOST_ORIGINS = 20
 _MOST_SECRETS = 50
 _KEY = re.compile(r"\.press\(\"(?:Enter|Space| )\"\)\s*$")
@@ -45,8 +45,8 @@ CODEGEN = "playwright codegen --target python -o recorded.py URL"
 class Questions:
     """Lines from the keyboard, read by one thread for as long as the command runs.
 
-    One thread, since reading cannot be given up: a recording that ends as its page is closed would
-    otherwise leave a reader behind that takes the first answer.
+    There is one thread because reading cannot be cancelled: a recording that ends when its page is
+    closed would otherwise leave a reader behind that takes the first answer.
 
     Args:
         silent: ask nothing, even at a terminal.
@@ -83,7 +83,7 @@ class Questions:
             return False
 
     def ask(self, question: str) -> str:
-        """Return the person's answer; "" if nobody can be asked."""
+        """Return the person's answer; "" if questions are off."""
         if not self.asking:
             return ""
         self.start()
@@ -92,10 +92,10 @@ class Questions:
 
 
 def chosen_numbers(said: str, suggested: Sequence[int], count: int) -> list[int]:
-    """Return what a choice such as `1,3`, `all`, or "" for the suggestion, means; from 1 up.
+    """Return the numbers, from 1 up, of a choice such as `1,3`, `all`, or "" for the suggestion.
 
     Raises:
-        SettingsError: it is none.
+        SettingsError: it is not a valid choice.
     """
     words = [word for word in re.split(r"[,;\s]+", said.strip().lower()) if word]
     if not words:
@@ -111,28 +111,28 @@ def chosen_numbers(said: str, suggested: Sequence[int], count: int) -> list[int]
 
 @dataclass(slots=True)
 class RecordedWork:
-    """What a person did, while it goes on."""
+    """A person's work so far."""
 
     code: list[str] = field(default_factory=list)
     """Playwright's code for each action; the last one may still grow."""
     origins: list[str] = field(default_factory=list)
-    """The origins that pages asked, in their order."""
+    """The origins that pages requested, in order."""
     _typed: dict[str, tuple[str, str]] = field(default_factory=dict)
     _done: dict[str, str] = field(default_factory=dict)
 
     def secrets(self) -> dict[str, str]:
-        """Return what was typed into secret fields, with the kind of field: `password`, `code`."""
+        """Return the values typed into secret fields, with the field's kind: `password`, `code`."""
         return {**self._done, **{value: kind for kind, value in self._typed.values()}}
 
     def take_secret(self, told: str) -> None:
-        """Keep what a field for secrets holds; a page may tell nonsense, which is left alone."""
+        """Keep the value of a secret field; invalid reports from the page are ignored."""
         with suppress(ValueError, KeyError, TypeError):
             said = json.loads(told[:10_000])
             kind, value = str(said["kind"])[:20], str(said["value"])
             if not kind.isidentifier() or len(self._typed) + len(self._done) >= _MOST_SECRETS:
                 return
             if said["done"]:
-                # What is typed afterwards into the same field is another secret.
+                # Text typed into the same field afterwards is another secret.
                 self._typed.pop(str(said["id"]), None)
                 self._done[value] = kind
             else:
@@ -146,7 +146,7 @@ class RecordedWork:
 
 
 class _Listener:
-    """Playwright's sink for actions: each is added once, and may be told again as it grows."""
+    """Playwright's sink for actions: each is added once, and may be reported again as it grows."""
 
     def __init__(self, recording: RecordedWork, changed: Callable[[], None]) -> None:
         self._recording, self._changed = recording, changed
@@ -155,30 +155,30 @@ class _Listener:
         """Keep an action."""
         by_key = data.get("name") == "click" and data.get("clickCount") == 0
         if by_key and self._recording.code and _KEY.search(self._recording.code[-1]):
-            # A key that presses a button, or sends a form, is told again as a click that it causes.
+            # A key that presses a button or sends a form is reported again as the resulting click.
             self._recording.code.pop()
         self._recording.code.append(dedent(code))
-        # What came before is complete now.
+        # All earlier actions are complete now.
         self._changed()
 
     def action_updated(self, _page: Any, _data: dict[str, Any], code: str) -> None:
-        """Replace the last action by what it has grown to."""
+        """Replace the last action with its extended form."""
         if self._recording.code:
             self._recording.code[-1] = dedent(code)
 
     def signal_added(self, _page: Any, _data: dict[str, Any], code: str) -> None:
-        """Replace the last action by its code with what it led to, such as a popup."""
+        """Replace the last action with code that includes its effect, such as a popup."""
         if code:
             self.action_updated(_page, _data, code)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordOrder:
-    """What is to be recorded, and how."""
+    """What to record, and how."""
 
     url: str
     debug_port: int | None = None
-    """Without a window, for a browser elsewhere that steers this one through the port."""
+    """Run without a window, for a browser elsewhere that controls this one through the port."""
     accept_dialogs: bool = False
 
 
@@ -190,13 +190,13 @@ def record(
     ended: Callable[[], bool],
     opened: Callable[[], None],
 ) -> None:
-    """Open the page and listen until `ended` says so, the page is closed, or Ctrl-C is pressed.
+    """Open the page and listen until `ended` is true, the page is closed, or Ctrl-C is pressed.
 
     Args:
         order: the page, and how to open it.
-        recording: grows meanwhile; it is complete however this ends.
+        recording: grows meanwhile; it is complete however the recording ends.
         changed: called when an action was added.
-        ended: asked again and again.
+        ended: polled regularly.
         opened: called once the person may begin.
 
     Raises:
@@ -222,7 +222,7 @@ def record(
             first = str(error).splitlines()[0]
             raise BrowserError(f"{order.url} cannot be opened: {first}") from None
         opened()
-        # The page, its browser or Playwright's driver may end at any time, by Ctrl-C as well.
+        # The page, its browser or Playwright's driver may end at any time, including by Ctrl-C.
         with suppress(Error):
             while not (page.is_closed() or ended() or interrupted()):
                 page.wait_for_timeout(_LOOK_MS)
@@ -258,9 +258,9 @@ def _has_display() -> bool:
 
 @contextmanager
 def _context(order: RecordOrder) -> Iterator[BrowserContext]:
-    """Provide a browser with a profile of its own, which is gone afterwards.
+    """Provide a browser with a profile of its own, which is deleted afterwards.
 
-    The pages are those of the profile, since a browser that steers this one sees no others.
+    The pages use the profile's own context, because a browser that controls this one sees no other.
     """
     headless = order.debug_port is not None
     with (
@@ -272,7 +272,7 @@ def _context(order: RecordOrder) -> Iterator[BrowserContext]:
         args = launch_args(base, playwright_executable=chromium.executable_path)
         if headless:
             args["args"] = [*args.get("args", ()), f"--remote-debugging-port={order.debug_port}"]
-        # Ctrl-C ends the recording, and only then the browser.
+        # Ctrl-C must end the recording first, and the browser only after it.
         args |= {"handle_sigint": False, "viewport": {"width": 1280, "height": 720}}
         try:
             context = chromium.launch_persistent_context(profile, **args)
@@ -287,7 +287,7 @@ def _context(order: RecordOrder) -> Iterator[BrowserContext]:
 
 @contextmanager
 def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Count Ctrl-C instead of raising; the second one raises, should the first be of no use."""
+    """Count Ctrl-C instead of raising; the second one raises, in case the first had no effect."""
     pressed: list[int] = []
 
     def press(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""What CI services show of a run: JUnit properties, GitHub annotations and the job summary."""
+"""A run in CI services: JUnit properties, GitHub annotations and the job summary."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -74,7 +74,7 @@ _MARKED = re.compile(r"##(?=(?:vso|teamcity)?\[)")
 
 
 class Pins(Protocol):
-    """What annotations need of a gate policy, which lies in a layer above the report."""
+    """The part that annotations need of a gate policy, which lies in a layer above the report."""
 
     def is_pinned(self, member: CellResult) -> bool:
         """Return whether each of the case's cells has to pass."""
@@ -87,7 +87,7 @@ def on_github(environ: Mapping[str, str]) -> bool:
 
 
 def neutral(text: str) -> str:
-    """Return the text so that no CI runner takes any part of it for a command.
+    """Return the text with nothing in it that a CI runner would take for a command.
 
     GitHub's runner obeys lines that begin with `::`, and `##[` anywhere. Azure has `##vso[` and
     TeamCity `##teamcity[`. GitLab's commands need control characters, which are already removed.
@@ -107,7 +107,7 @@ def annotations(
     Args:
         cells: the cells of the run.
         gates: the gates of the run.
-        policy: tells which cells are pinned.
+        policy: decides which cells are pinned.
         prefix: the path of the rootdir in the repository with a `/` at its end, or nothing.
     """
     errors = [

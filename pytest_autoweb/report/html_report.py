@@ -1,12 +1,12 @@
-"""`index.html` and its panels, the details beside a large one, and the film of one search.
+"""`index.html` and its panels, the detail pages of a large one, and the film of one search.
 
-What a panel is stands here with the registry and the panels that every report has.
+This module defines panels, their registry, and the panels that every report has.
 
-A page opened from disk may not read other files, whatever its policy says. It may show another page
-in a frame, though, and that page may answer. So the details of a large run's cells lie in small
-pages, the parts: each holds the JSON of some cells as inert data, and one script, which hands them
-over to whoever sends the report's key. Other pages do not know the key, so they get nothing out of
-a part.
+A page opened from disk may not read other files, regardless of its policy. It may show another page
+in a frame, though, and exchange messages with it. So the details of a large run's cells lie in
+small pages, the parts: each holds the JSON of some cells as inert data, and one script that hands
+them over in exchange for the report's key. Other pages do not know the key, so they get nothing out
+of a part.
 """
 
 import base64
@@ -36,13 +36,13 @@ from pytest_autoweb.runs.saving import compact_json, plain
 from pytest_autoweb.variants import Variants
 
 AFTER_THE_BUILT_IN_ONES = 10_000
-"""The order of a panel that does not ask for a place."""
+"""The default order of a panel."""
 
 _FRAME = (
     *("base.css", "page.css", "charts.css", "panels.css", "detail.css", "locations.css"),
     *("dom.js", "charts.js", "code.js", "page.js", "panels.js"),
 )
-"""The files on which all panels rely."""
+"""The files that all panels need."""
 _LAST = ("locations.js", "handover.js", "detail.js", "parts.js", "main.js")
 """The file that shows one cell, and the one that starts the page once every panel is known."""
 
@@ -56,39 +56,39 @@ _JSON_ESCAPES = {
 
 
 LINKED = "'self' file:"
-"""The sources of a policy that stand for files beside the page, from disk or from a server."""
+"""The policy sources that match files next to the page, from disk or from a server."""
 
 DETAILS_FOLDER = "details"
 IN_ONE_FILE = 8_000_000
-"""The bytes of `cell.json` files up to which `index.html` holds everything itself."""
+"""Total size of `cell.json` files up to which `index.html` holds everything itself."""
 PART_CHARS = 1_000_000
-"""The characters from which on a part is full; a browser reads as much in some milliseconds."""
+"""Length at which a part is full; a browser reads this much in some milliseconds."""
 
 
 LONGEST_REASON = 300
-"""The most characters of a reason in the line of a cell; its details have all of it."""
+"""Limit on the characters of a reason in a cell's line; the details have the full text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
     """One section of `index.html`.
 
-    A built-in panel names the files of `templates/report` that draw it from the report. A panel of
-    the user's own has a function that computes its content from the finished report instead.
+    A built-in panel names the files of `templates/report` that draw it from the report. A user's
+    panel instead has a function that computes its content from the finished report.
     """
 
     name: str
     title: str
     summary: str
     build: Callable[[Report], PanelContent | None] | None = None
-    """Computes the content; None as its result: this report has nothing to show."""
+    """Computes the content; returns None if this report has nothing to show."""
     files: tuple[str, ...] = ()
     """Scripts and styles; the script calls `addPanel` with the panel's name."""
     order: int = AFTER_THE_BUILT_IN_ONES
     """Panels with a lower number stand above it."""
 
     def __post_init__(self) -> None:
-        """Refuse a panel that cannot be drawn, or could be in two ways."""
+        """Refuse a panel that cannot be drawn, or that could be drawn in two ways."""
         if (self.build is None) == (not self.files):
             raise ValueError(f"the report panel {self.name!r} needs `build` or `files`, not both")
 
@@ -108,8 +108,8 @@ def with_panels(report: Report, earlier: Sequence[ReportedPanel] = ()) -> Report
 
     Args:
         report: the finished report, without such panels.
-        earlier: panels of the same run as they were written before; those that nobody has
-            registered now stay as they are.
+        earlier: panels of the same run from an earlier report; those not registered now stay
+            unchanged.
     """
     own = [panel for panel in panels_in_order() if panel.build is not None]
     copy = report.model_copy(deep=True) if own else report
@@ -121,7 +121,7 @@ def with_panels(report: Report, earlier: Sequence[ReportedPanel] = ()) -> Report
 
 
 def _built(panel: Panel, report: Report) -> ReportedPanel | None:
-    """Return the panel's content; one that fails costs the reader that panel, not the report."""
+    """Return the panel's content; an error costs only this panel, not the report."""
     assert panel.build is not None
     facts = {"name": panel.name, "title": panel.title, "order": panel.order}
     try:
@@ -143,7 +143,7 @@ def _built(panel: Panel, report: Report) -> ReportedPanel | None:
         where = ".".join(map(str, first["loc"]))
         problem = f"{where}: {first['msg']}" if where else first["msg"]
     except Exception as error:
-        # The function is the user's: it may fail in any way.
+        # This is the user's function, which may fail in any way.
         problem = f"{type(error).__name__}: {error}"
     return ReportedPanel(**facts, error=f"panel {panel.name} failed: {problem}")
 
@@ -276,20 +276,20 @@ def render_html(
     linked: Collection[str] | None = (),
     key: str = "",
 ) -> str:
-    """Render the page for a report as it is in `report.json`.
+    """Render the page for the content of `report.json`.
 
     Args:
         report: the report, already shortened to its size limit; or, with a key, that of a large
             run, whose cells name the part and the place of their details.
         pictures: `data:` URIs by path below the run folder.
-        linked: the paths of pictures to load from beside the page; None stands for all.
-        key: what opens the parts of a large report; empty if the page holds all details.
+        linked: the paths of pictures to load from files next to the page; None means all.
+        key: opens the parts of a large report; empty if the page holds all details.
     """
     built_in = [panel for panel in panels_in_order() if panel.files]
     files = (*_FRAME, *(name for panel in built_in for name in panel.files), *_LAST)
     places = [(panel.order, panel.name) for panel in built_in]
     places += [(panel["order"], panel["name"]) for panel in report["panels"]]
-    # Sorted by the order alone: of panels that ask for the same place, the first added stays first.
+    # Sorted by the order alone: among panels with the same order, the first added stays first.
     names = [name for _, name in sorted(places, key=lambda place: place[0])]
     return self_contained(
         "index.html.j2",
@@ -322,11 +322,11 @@ def self_contained(
 
     Args:
         template: a file of `templates/report`, like the following.
-        title: of the page.
+        title: the page's title.
         styles: files that become its style.
-        scripts: modules in the order of their imports; they become one.
-        data: what the script draws, a JSON value.
-        beside: the directives of the policy that allow files beside the page: `img-src`,
+        scripts: modules in the order of their imports; they are joined into one.
+        data: the JSON value that the script draws.
+        beside: the directives of the policy that allow files next to the page: `img-src`,
             `frame-src`. Without them, the page needs no other file.
     """
     style, script = _style(styles), _script(scripts)
@@ -344,10 +344,10 @@ def self_contained(
 
 
 def part_frame(key: str) -> tuple[str, str]:
-    """Return what stands in a part before and after its cells, each an `inert_script`.
+    """Return the text of a part before and after its cells, each of which is an `inert_script`.
 
     Args:
-        key: what has to be sent to the part to get a cell.
+        key: the key that must be sent to the part to get a cell.
     """
     script, between = _script(("part.js",)), "\0"
     policy = (
@@ -426,20 +426,20 @@ def render_film(location: Location, pictures: Mapping[str, bytes]) -> str:
 
 
 class DetailParts:
-    """Writes the parts while the cells are read, and keeps of each cell what the numbers need.
+    """Writes the parts while the cells are read, and keeps the data that the numbers need.
 
-    The parts are written into a new folder, which replaces that of an earlier report at the end.
+    The parts are written into a new folder, which finally replaces an earlier report's.
     """
 
     def __init__(self, run_folder: Path) -> None:
         self.key = secrets.token_hex(16)
-        """What a page has to send to a part to get the details."""
+        """The key that a page must send to a part to get the details."""
         self.places: dict[str, tuple[int, int]] = {}
-        """By folder of the cell: the number of its part, and its place in it, from 0."""
+        """By the cell's folder: the number of its part, and its place in it, from 0."""
         self.chars = 0
-        """The length of all details."""
+        """The total length of all details."""
         self.digest = hashlib.sha256()
-        """Of all details, in the order of the cells."""
+        """A digest of all details, in the order of the cells."""
         self._run_folder = run_folder
         self._new = run_folder / f".{DETAILS_FOLDER}.{os.getpid()}.tmp"
         self._head, self._tail = part_frame(self.key)
@@ -465,7 +465,7 @@ class DetailParts:
         return self
 
     def __exit__(self, error: object, *_: object) -> None:
-        """Put the parts in the place of those of an earlier report, if nothing went wrong."""
+        """Replace the parts of an earlier report, unless there was an error."""
         try:
             if error is None:
                 self._write_part()
@@ -506,7 +506,7 @@ def without_evidence(cell: CellResult) -> CellResult:
 
 
 def _light(attempt: Attempt) -> Attempt:
-    # The report's numbers count the calls that were not made again.
+    # The report's numbers include the count of calls that were not repeated.
     calls = tuple(call for call in attempt.tool_calls if call.duplicate or call.cached)
     return attempt.model_copy(
         update={"exchanges": (), "snapshots": (), "tool_calls": calls, "scene": None}
@@ -514,11 +514,11 @@ def _light(attempt: Attempt) -> Attempt:
 
 
 SHOWN = 300
-"""The most cases of a comparison that the page of a large run holds of each kind."""
+"""Limit, for each kind, on a comparison's cases in the page of a large run."""
 
 
 def lines_of(report: Report, places: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
-    """Return what the page of a large run holds: of each cell a line, and where its details are.
+    """Return the data in the page of a large run: a line per cell, and the place of its details.
 
     Args:
         report: the report.
@@ -562,21 +562,21 @@ def _line(cell: CellResult, part: int, place: int) -> dict[str, Any]:
         "slow": cell.slow,
         "folder": cell.folder,
     }
-    # What is empty is left out: a page of fifty thousand lines is large enough without it.
+    # Empty fields are omitted: a page of fifty thousand lines is large enough without them.
     return {name: value for name, value in line.items() if value} | {"part": part, "place": place}
 
 
 @dataclass(frozen=True, slots=True)
 class RunReading:
-    """A run as it was read for its report: once, however large it is."""
+    """A run as read for its report: once, however large it is."""
 
     run: RecordedRun
     details: DetailParts | None = None
-    """Where the evidence of a large run's cells went; None: the cells still have it."""
+    """The parts with the evidence of a large run; None if the cells still hold it."""
 
 
 def read_for_report(folder: Path) -> RunReading:
-    """Read a run folder; of a large run, write the details of its cells on the way.
+    """Read a run folder; for a large run, write its cells' details on the way.
 
     Raises:
         AutowebError: the details cannot be written.

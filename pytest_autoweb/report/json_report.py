@@ -1,7 +1,6 @@
 """`report.json`: the whole run in one document with a published schema.
 
-What users name as a run, to be compared or commented on, may be such a document, a run folder or a
-saved run.
+A run to compare or comment on may be named as such a document, a run folder or a saved run.
 """
 
 import json
@@ -43,7 +42,7 @@ from pytest_autoweb.runs.saved_runs import load_saved_rows
 SCHEMA_VERSION = 2
 
 Shortened = Literal["", "texts", "evidence", "same_cases", "attempts", "cells", "everything"]
-"""What was left out last to save space; each step includes the steps before it."""
+"""The last reduction made to save space; each step includes the ones before it."""
 
 MAX_ROWS = 1000
 """Rows of a panel's table that are kept."""
@@ -196,7 +195,7 @@ class Report(Record):
 def build_report(
     run: RecordedRun, analysis: Analysis | None = None, beside: SideFiles = NO_SIDE_FILES
 ) -> Report:
-    """Put a run, its numbers, what lies beside them and a local analysis into one document."""
+    """Combine a run, its numbers, its side files and a local analysis into one document."""
     info = run.info
     modes = info.capture_modes
     comparisons = _comparisons(run, beside.baseline)
@@ -240,7 +239,7 @@ def _comparisons(run: RecordedRun, baseline: RunRows | None) -> tuple[Comparison
 
 
 def _once_for_all_modes(run: RecordedRun) -> Iterator[str]:
-    """Yield which models were run once for all capture modes, because they are shown none."""
+    """Yield a note on models that were run once for all capture modes, because they see none."""
     modes = run.info.capture_modes
     if len(modes) < 2:
         return
@@ -297,7 +296,7 @@ def load_any(
     """Return the run that `spec` names, as `load_saved_rows` does, or in a `report.json`.
 
     Args:
-        spec: what the user wrote.
+        spec: the user's text.
         storage: the storage folder.
         except_ts: the `ts` of a run to ignore, because it must not be compared with itself.
         notices: receives a sentence for every file that could not be read.

@@ -1,6 +1,6 @@
 """The run in markdown: `summary.md` on one screen, and the body of a comment on a pull request.
 
-The comment is sticky: it says what changed for each model, and the gates.
+The comment is sticky: it lists each model's changes, and the gates.
 """
 
 import re
@@ -54,7 +54,7 @@ _MARKS = {
 }
 
 LIMIT = 65_536
-"""The most characters that GitHub accepts in a comment."""
+"""GitHub's limit on the characters of a comment."""
 _LISTED_IN_COMMENT = 8
 _CUT = "\n\n*Cut here; the whole report is among the artifacts of the run.*\n"
 
@@ -82,7 +82,7 @@ def render_markdown(report: Report) -> str:
 
 
 def escape(text: str, limit: int = 300) -> str:
-    """Return foreign text for a line or a table cell, where it makes no markup, link or mention."""
+    """Return foreign text for a line or table cell, so that it makes no markup, link or mention."""
     safe = one_line(text, limit)
     safe = safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     safe = _SPECIAL.sub(lambda match: "\\" + match[0], safe)
@@ -103,7 +103,7 @@ def _gates(report: Report) -> list[str]:
 
 
 def _outside(report: Report) -> list[str]:
-    """Return what readers must know of agents that are not held as the built-in ones are."""
+    """Return the note about agents that are not confined like the built-in ones."""
     if not report.agents:
         return []
     return [f"Outside agents ran: {named_agents(report.agents)}: {report.agents[0].not_held}."]
@@ -286,7 +286,7 @@ def _row(cells: list[str]) -> str:
 
 
 def marker(key: str) -> str:
-    """Return the hidden first line by which an existing comment is found."""
+    """Return the hidden first line that identifies an existing comment."""
     return f"<!-- autoweb-comment {re.sub('[^A-Za-z0-9_.]+', '-', key) or 'default'} -->"
 
 

@@ -1,4 +1,4 @@
-"""Several shards or runs put together into one run folder, with the report one run would have."""
+"""Merges several shards or runs into one run folder, with the report of a single run."""
 
 import os
 import re
@@ -159,7 +159,7 @@ def duplicate_notes(found: Iterable[tuple[CellResult, Sequence[CellResult]]]) ->
 
 
 def difference_notes(sources: Sequence[MergeSource], cells: Sequence[CellResult]) -> list[str]:
-    """Return notes about differences that suggest the sources are not parts of one run."""
+    """Return notes about differences suggesting that the sources are not parts of one run."""
     notes = [
         f"{source.name} left no run.json: its settings and exit status are unknown"
         for source in sources
@@ -405,7 +405,7 @@ def _run_info(sources: Sequence[MergeSource]) -> RunInfo:
     return RunInfo(
         ts=first.ts,
         started=first.started,
-        # Shards run at the same time, so the longest one is how long people wait.
+        # Shards run in parallel, so the wait is that of the longest one.
         duration_s=max(info.duration_s for info in infos),
         exit_status=_exit_status([info.exit_status for info in infos]),
         models=tuple(dict.fromkeys(model for info in infos for model in info.models)),

@@ -1,8 +1,8 @@
-"""A run as spans of OpenTelemetry: session, cells, attempts, stages and model calls.
+"""A run as OpenTelemetry spans: session, cells, attempts, stages and model calls.
 
-They are made from the record when the run has ended, so they cost a cell nothing, know nothing that
-the record does not, and are the same for workers and for cells in flight. Model calls follow the
-semantic conventions for generative AI, and cells those for tests.
+They are made from the record after the run, so they cost a cell nothing, contain only what is on
+record, and are the same for workers and for cells in flight. Model calls follow the semantic
+conventions for generative AI, and cells those for tests.
 """
 
 import json
@@ -26,7 +26,7 @@ from pytest_autoweb.results import Attempt, CellResult, Exchange, RunInfo
 from pytest_autoweb.runs.run_folder import read_run
 
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-"""The variable by which instrumentations of OpenTelemetry are told to send prompts and replies."""
+"""The variable that makes OpenTelemetry instrumentations send prompts and replies."""
 PROVIDERS = {
     "azure": "azure.ai.openai",
     "azure_ai": "azure.ai.inference",
@@ -48,7 +48,7 @@ Attributes = dict[str, str | int | float | bool | Sequence[str]]
 
 
 class _Sent(SpanProcessor):
-    """Hands ended spans over in batches, and gives up after the first that is refused."""
+    """Exports ended spans in batches, and gives up after the first refused one."""
 
     def __init__(self, exporter: SpanExporter) -> None:
         self._exporter, self._waiting = exporter, list[ReadableSpan]()
@@ -71,7 +71,7 @@ class _Sent(SpanProcessor):
         try:
             return self._exporter.export(batch) is SpanExportResult.SUCCESS
         except Exception:
-            # An address that is none, say; what comes then is up to the exporter's own libraries.
+            # An invalid address, for example; the error depends on the exporter's own libraries.
             return False
 
     def shutdown(self) -> None:
@@ -84,8 +84,8 @@ class SpanWriter:
 
     Args:
         info: the facts of the run.
-        exporter: where spans go.
-        environ: may name a span that the run is a part of (`TRACEPARENT`), and allow the content of
+        exporter: the destination of the spans.
+        environ: may name the parent span of the run (`TRACEPARENT`), and allow the content of
             prompts and replies.
     """
 
@@ -94,7 +94,7 @@ class SpanWriter:
     ) -> None:
         self._sent = _Sent(exporter)
         self._content = environ.get(CONTENT, "").lower() in _SHOWN
-        # The variables OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES go before these.
+        # The variables OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence over these.
         resource = Resource({SERVICE_NAME: "pytest-autoweb", SERVICE_VERSION: __version__})
         named = Resource.create()
         unnamed = str(named.attributes.get(SERVICE_NAME, "")).startswith("unknown_service")
@@ -116,7 +116,7 @@ class SpanWriter:
         self._end = info.started + timedelta(seconds=info.duration_s)
 
     def cell(self, cell: CellResult) -> CellResult:
-        """Write the spans of a cell, and return it without its attempts, as `read_run` wants it."""
+        """Write the spans of a cell, and return it without its attempts, for `read_run`."""
         end = cell.started + timedelta(milliseconds=cell.duration_ms)
         span = self._tracer.start_span(
             f"cell {cell.case_id}",
@@ -135,7 +135,7 @@ class SpanWriter:
         return cell.model_copy(update={"attempts": (), "arms": ()})
 
     def finish(self) -> str:
-        """End the session's span, send what is left, and return one sentence on how that went."""
+        """End the session's span, send the remaining spans, and return a sentence on the result."""
         self._session.end(_nanoseconds(self._end))
         self._provider.shutdown()
         if self._sent.failed:
@@ -213,12 +213,12 @@ class SpanWriter:
 
 
 def send_spans(folder: Path, info: RunInfo) -> str:
-    """Send the spans of a run folder by OTLP, and return one sentence on how that went.
+    """Send the spans of a run folder by OTLP, and return one sentence on the result.
 
-    Where to, and with which headers, say the variables `OTEL_EXPORTER_OTLP_…`.
+    The variables `OTEL_EXPORTER_OTLP_…` give the destination and the headers.
     """
     writer = SpanWriter(info, OTLPSpanExporter())
-    # One cell after another: those of a large run do not fit into memory.
+    # Cell by cell, because those of a large run do not fit into memory.
     read_run(folder, writer.cell)
     return writer.finish()
 
@@ -251,7 +251,7 @@ def _stages(attempt: Attempt) -> Iterator[tuple[str, datetime, datetime]]:
 
 
 def _provider_and_model(name: str) -> tuple[str, str]:
-    """Return what the conventions call provider and model, without the effort behind `@`."""
+    """Return the conventions' provider and model, without the effort after `@`."""
     provider, slash, model = name.partition("@")[0].partition("/")
     if not slash:
         return "_OTHER", provider

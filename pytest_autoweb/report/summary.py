@@ -1,6 +1,6 @@
-"""The run at a glance: a row per model, the controls apart, the matrix, the slow cells; pure.
+"""The run at a glance: a row per model, controls separately, the matrix, the slow cells. Pure.
 
-Outside agents have their versions here, and what does not hold them.
+Outside agents appear with their versions and a note that they are not confined.
 """
 
 from collections import defaultdict
@@ -35,12 +35,12 @@ NOT_HELD = (
     "their browsers are confined by the egress proxy, their model calls by the gateway, their time "
     "by a kill"
 )
-"""What header and report say of agents that run outside the worker."""
+"""The note in header and report about agents that run outside the worker."""
 
 LISTED = 20
-"""The most cells with a continued step that are listed."""
+"""Limit on listed cells with a continued step."""
 LONGEST = 5
-"""How many of the longest other cells are listed."""
+"""Number of the longest other cells to list."""
 
 
 class ReportedAgent(OutsideAgent):
@@ -55,7 +55,7 @@ class ReportedAgent(OutsideAgent):
 
 
 def agents_of(cells: Iterable[CellResult]) -> tuple[ReportedAgent, ...]:
-    """Return the outside agents that drove cells, those that differ in anything one by one."""
+    """Return the distinct outside agents that drove cells."""
     found: dict[OutsideAgent, list[CellResult]] = {}
     for cell in cells:
         if cell.agent is not None and cell.attempts:
@@ -71,7 +71,7 @@ def agents_of(cells: Iterable[CellResult]) -> tuple[ReportedAgent, ...]:
 
 
 def named_agents(agents: Iterable[OutsideAgent]) -> str:
-    """Return the agents in one line, each with its version where that is known."""
+    """Return the agents in one line, each with its version if known."""
     words = (f"{one.name} ({one.version})" if one.version else one.name for one in agents)
     return ", ".join(dict.fromkeys(words))
 
@@ -270,7 +270,7 @@ def _on_common_cases(
     ran = [cell for cell in cells if cell.outcome != "skipped"]
     cases = {row.model: {case_key(c) for c in ran if c.model == row.model} for row in models}
     every = dict.fromkeys(case_key(cell) for cell in ran)
-    # A model that was not run at all has no rate that could be compared.
+    # A model that was not run at all has no rate to compare.
     common = set(every).intersection(*(own for own in cases.values() if own))
     if len(common) == len(every):
         return models
@@ -324,7 +324,7 @@ def _verdict(
 
 
 def _with_sides(pair: Comparison, first: str, second: str) -> str:
-    """Return the verdict with the two sides in front, which only a decisive one names itself."""
+    """Return the verdict with the two sides in front, unless a decisive one already names them."""
     return pair.verdict if pair.decisive else f"{first} against {second}: {pair.verdict}"
 
 

@@ -1,4 +1,4 @@
-"""What a run and a comparison print to the terminal, in pytest's style."""
+"""The terminal output of a run and of a comparison, in pytest's style."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from textwrap import wrap
@@ -30,7 +30,7 @@ from pytest_autoweb.results import CellResult, Outcome
 
 COLUMNS = 100
 LISTED_CASES = 25
-"""The most lines of one list."""
+"""Limit on the lines of one list."""
 
 _LETTERS: dict[Outcome, str] = {"passed": "P", "healed": "H", "failed": "F"}
 
@@ -158,12 +158,12 @@ Line = tuple[str, dict[str, bool]]
 """A line and its markup, as pytest's terminal writer accepts them."""
 
 MATRIX_LINES = 30
-"""The number of cells up to which each gets a line of its own."""
+"""Limit on the number of cells up to which each gets its own line."""
 LISTED = 10
-"""The most flaky cases, and cells that did not pass among many others, that are listed."""
+"""Limit on listed flaky cases, and on listed cells that did not pass among many others."""
 
 _COLOURS: dict[Outcome, dict[str, bool]] = {
-    # Only what someone should look at has a colour.
+    # Only results that need attention have a colour.
     "passed": {},
     "healed": {},
     # A model that lost is a result, not an accident.
@@ -179,8 +179,8 @@ _COLOURS: dict[Outcome, dict[str, bool]] = {
 def terminal_lines(report: Report, verbosity: int = 0) -> list[Line]:
     """Return the lines of the section, in which foreign text has no control characters.
 
-    What matters most comes last, because that is what stays on the screen: the table of the models
-    and the verdict.
+    The most important parts, the models' table and the verdict, come last, because they stay on the
+    screen.
 
     Args:
         report: the report.
@@ -191,7 +191,7 @@ def terminal_lines(report: Report, verbosity: int = 0) -> list[Line]:
     lines: list[Line] = [(f"ts={one_line(report.ts)}", {})]
     lines += [(one_line(note), {"yellow": True}) for note in report.notes]
     if report.agents:
-        # The header comes before it is known which agents the cases name.
+        # The header is printed before the cases' agents are known.
         lines += [(one_line(f"outside agents: {named_agents(report.agents)}", 400), {})]
     summary = report.summary
     if not cells or summary is None:

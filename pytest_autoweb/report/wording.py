@@ -1,4 +1,4 @@
-"""How numbers and foreign text read in the terminal and in markdown, and a run's headlines."""
+"""Wording of numbers and foreign text for the terminal and markdown, and a run's headlines."""
 
 import re
 import unicodedata
@@ -24,7 +24,7 @@ _LETTERS: dict[Outcome, str] = {
 
 
 NAMED = 5
-"""The most cases that one line names."""
+"""Limit on the cases named in one line."""
 
 _URGENCY = ("failed", "failed (soft)", "not decided", "holds")
 
@@ -80,7 +80,7 @@ def models_in_modes(report: Report) -> set[str]:
 
 
 def different_cases(summary: Summary) -> Iterator[str]:
-    """Yield on which cases the rate of each model stands, if these are not the same ones."""
+    """Yield lines on the cases behind each model's rate, if these differ between models."""
     rows = [(row, row.on_common) for row in summary.models if row.on_common]
     if not rows:
         return
@@ -137,7 +137,7 @@ def count_of(n: int, one: str, many: str = "") -> str:
 
 
 def percent(value: float | None) -> str:
-    """Return a rate in percent, or a dash when there is nothing to rate."""
+    """Return a rate in percent, or a dash if there is none."""
     return "–" if value is None else f"{value:.0%}"
 
 
@@ -182,10 +182,10 @@ def pad(text: str, columns: int) -> str:
 
 
 def verdict_of(attempt: Attempt) -> str:
-    """Return `ok` or `failed`; `unjudged` if no check of what ran could be evaluated; `asked`.
+    """Return `ok` or `failed`; `unjudged` if no check that ran could be evaluated; `asked`.
 
     The checks decide, as they do for the outcome, even if a step failed on the way. An attempt that
-    infrastructure broke has no verdict, `-`.
+    infrastructure broke has no verdict (`-`).
     """
     if attempt.failure and attempt.failure.kind in BROKEN and not attempt.checks_passed:
         return "-"
@@ -197,11 +197,11 @@ def verdict_of(attempt: Attempt) -> str:
 
 
 def failed_steps(cell: CellResult) -> str:
-    """Return what failed in the last attempt: `plan`, `run`, `check`, step numbers or `unknown`.
+    """Return the last attempt's failed part: `plan`, `run`, `check`, step numbers or `unknown`.
 
     An attempt that ended before its plan, such as one whose page did not open, failed to run. The
-    result is empty if nothing failed, if the plan asked for what it needs, or if the cell left the
-    recording that was replayed.
+    result is empty if nothing failed, if the plan asked for missing information, or if the cell
+    left the replayed recording.
     """
     if cell.outcome in ("passed", "healed", "skipped", "needs_input", "off_record"):
         return ""

@@ -1,4 +1,4 @@
-"""Writes a run's reports beside its cells, with pictures inside within a budget.
+"""Writes a run's reports next to its cells, embedding pictures within a budget.
 
 A report that is still too large is shortened, its longest texts first.
 """
@@ -29,9 +29,9 @@ from pytest_autoweb.runs.run_folder import RecordedRun, collector_paused, read_s
 from pytest_autoweb.runs.saving import compact_json, json_text, plain, write_text_atomic
 
 SMALLEST_TEXT = 120
-"""Texts up to this length are never cut, since the marker would be about as long."""
+"""Texts up to this length are never cut, because the marker would be about as long."""
 _MARKER = 60
-"""The greatest length of a marker."""
+"""The maximum length of a marker."""
 
 _NAMES = frozenset(
     {"id", "case_id", "case_path", "folder", "nodeid", "model", "format", "ts", "screenshot"}
@@ -43,7 +43,7 @@ Place = tuple[Any, Any]
 """A dict or list and the key of one text in it."""
 
 BUDGET = 8_000_000
-"""The most bytes of pictures in one page; the others are loaded from the cells' folders."""
+"""Limit on the bytes of pictures in one page; others are loaded from the cells' folders."""
 
 _URGENCY: tuple[Outcome, ...] = (
     "failed",
@@ -69,9 +69,9 @@ def shorten(report: dict[str, Any], max_chars: int) -> dict[str, Any]:
     models. The field `shortened` says how far this went.
 
     Args:
-        report: the report as JSON values; if it says itself how far it was shortened, the steps up
-            to that one are not taken again.
-        max_chars: the most characters of the JSON that `compact_json` writes.
+        report: the report as JSON values; if it records how far it was shortened, the steps up to
+            that one are skipped.
+        max_chars: limit on the characters of the JSON that `compact_json` writes.
     """
     text = compact_json(report)
     copy: dict[str, Any] = json.loads(text)
@@ -89,10 +89,10 @@ def shorten(report: dict[str, Any], max_chars: int) -> dict[str, Any]:
 
 
 def shorten_large(report: Report, max_chars: int) -> dict[str, Any]:
-    """Do the same for a report without evidence, of which not even that much fits into memory.
+    """Do the same for a report without evidence that is still too large for memory.
 
-    It begins without attempts, and takes up those that there is room for: small ones first, and
-    those of passed cells last.
+    It begins without attempts and adds those that fit: small ones first, and those of passed cells
+    last.
     """
     bare = report.model_copy(
         update={"cases": tuple(case.model_copy(update={"cells": ()}) for case in report.cases)}
@@ -114,7 +114,7 @@ def shorten_large(report: Report, max_chars: int) -> dict[str, Any]:
 def _with_attempts(
     short: dict[str, Any], rows: list[tuple[CellResult, dict[str, Any]]], room: int
 ) -> dict[str, Any]:
-    """Add the attempts of as many cells as there is room for."""
+    """Add the attempts of as many cells as fit."""
     sized = [(cell, row, cell.model_dump_json(include={"attempts", "arms"})) for cell, row in rows]
     sized.sort(key=lambda each: (each[0].outcome == "passed", len(each[2])))
     for _, row, text in sized:
@@ -182,7 +182,7 @@ def _drop_evidence(report: dict[str, Any], max_chars: int) -> None:
 
 
 def _drop_same(report: dict[str, Any], max_chars: int) -> None:
-    """Leave out of all comparisons the cases that do not differ."""
+    """Leave out the cases that do not differ from all comparisons."""
     _note(report, "comparisons list only the cases that differ")
     for comparison in report["comparisons"]:
         comparison["cases"] = [case for case in comparison["cases"] if case["flip"] != "same"]
@@ -232,7 +232,7 @@ def _drop(
 
 
 def _keep_only_head(report: dict[str, Any], max_chars: int) -> None:
-    """Leave out everything that a report is valid without, as the last resort."""
+    """As the last resort, leave out everything that a valid report does not need."""
     _note(report, "everything but the head was left out, because the limit is too small")
     report["cases"], report["summary"] = [], None
     report["settings"], report["environment"] = {}, {}
@@ -245,7 +245,7 @@ def _keep_only_head(report: dict[str, Any], max_chars: int) -> None:
 
 
 def _note(report: dict[str, Any], sentence: str) -> None:
-    """Add what was done to the single note about it, and keep the last of the run's own notes."""
+    """Add the reduction to the single note about reductions, and keep the run's last notes."""
     notes = list(report.get("notes", []))
     if report.get("shortened"):
         report["notes"] = [*notes[:-1][-3:], f"{notes[-1]}; {sentence}"]
@@ -267,10 +267,10 @@ _STEPS: dict[str, Callable[[dict[str, Any], int], None]] = {
 def embed(folder: Path, cells: Iterable[CellResult], budget: int = BUDGET) -> dict[str, str]:
     """Return pictures by their path relative to the run folder.
 
-    A picture is missing here if its file is gone or is no picture, and then the report shows its
-    path, or if the budget is used up, and then the page loads it from its place. The last picture
-    of every cell comes first, failed cells before passed ones, and then the other pictures, so that
-    no single cell uses up the budget.
+    A picture is missing here if its file is gone or is not a picture (the report then shows its
+    path), or if the budget is used up (the page then loads it from its folder). The last picture of
+    every cell comes first, failed cells before passed ones, and then the other pictures, so that no
+    single cell uses up the budget.
     """
     ordered = sorted(cells, key=lambda cell: _URGENCY.index(cell.outcome))
     first = [(cell, path) for cell in ordered for path in list(_screenshots(cell))[:1]]
@@ -288,7 +288,7 @@ def embed(folder: Path, cells: Iterable[CellResult], budget: int = BUDGET) -> di
 def left_over(
     folder: Path, cells: Iterable[CellResult], embedded: Collection[str]
 ) -> frozenset[str]:
-    """Return the paths of those pictures of the cells that are not embedded."""
+    """Return the paths of the cells' pictures that are not embedded."""
     every = {(cell.folder, path) for cell in cells for path in _screenshots(cell)}
     missing = (each for each in every if "/".join(each) not in embedded)
     return frozenset("/".join(each) for each in missing if _picture(folder, *each))
@@ -343,10 +343,10 @@ HTML_FILE = "index.html"
 MARKDOWN_FILE = "summary.md"
 CHECKSUM_FILE = "report.full.sha256"
 ANALYSIS_FILE = "analysis.json"
-"""The local model's analysis, kept so that the report can be written again without asking again."""
+"""The local model's analysis, kept so that the report can be rewritten without asking again."""
 
 PANELS_FILE = "panels.json"
-"""The panels that the project added, for whoever writes the report anew without its conftest."""
+"""The project's panels, kept so that the report can be rewritten without its conftest."""
 
 _PANELS = TypeAdapter(tuple[ReportedPanel, ...])
 
@@ -368,7 +368,7 @@ def write_report(
         reading: the run, if it was read already.
 
     Returns:
-        The report before shortening; of a large run, without the evidence of its cells.
+        The report before shortening; for a large run, without its cells' evidence.
 
     Raises:
         AutowebError: a report cannot be written.
@@ -394,7 +394,7 @@ def write_report(
 
 
 def _texts(report: Report, run: RecordedRun, max_chars: int) -> dict[str, str]:
-    """Return the files of a run whose page holds everything itself, pictures by a budget."""
+    """Return the files of a run whose page holds everything, and pictures within a budget."""
     remove_details(run.folder)
     full = plain(report)
     text = compact_json(full)
@@ -409,7 +409,7 @@ def _texts(report: Report, run: RecordedRun, max_chars: int) -> dict[str, str]:
 
 
 def _texts_of_large(report: Report, details: DetailParts, max_chars: int) -> dict[str, str]:
-    """Return the files of a run whose page loads details and pictures from beside it."""
+    """Return the files of a run whose page loads details and pictures from other files."""
     head = report.model_copy(update={"cases": ()}).model_dump_json()
     digest = details.digest.copy()
     digest.update(head.encode())

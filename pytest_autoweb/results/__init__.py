@@ -1,4 +1,4 @@
-"""The values a run produces, from one tool call up to a cell, as saved in `cell.json`.
+"""The values that a run produces, from one tool call up to a cell, as saved in `cell.json`.
 
 They hold data only; `analysis` and `report` compute with them.
 """

@@ -1,4 +1,4 @@
-"""One attempt at a cell: the steps of its plan, its decisions by sight, what its checks found."""
+"""One attempt at a cell: its plan's steps, its decisions by sight, its checks' results."""
 
 from datetime import datetime
 from typing import Any, Literal, Self, TypedDict
@@ -30,12 +30,12 @@ reply was no decision."""
 
 MatchedText = Literal["", "text", "name"]
 """Which text of an element is the expected one: `text` is painted on the page, `name` is only its
-accessible name; empty if none is, or if that is not known."""
+accessible name; empty if neither is, or if unknown."""
 
 
 RefusalCause = Literal["", "choice", "circle", "gave_up"]
 """Why a decision was refused: `choice` because verification stopped it, `circle` because it would
-have closed a circle, `gave_up` because a second look or the vision locator settled on nothing;
+have closed a loop, `gave_up` because neither a second look nor the vision locator found a choice;
 empty if it was not refused, or in records of earlier versions."""
 
 
@@ -492,7 +492,7 @@ class Attempt(Record):
 class AttemptFields(TypedDict, total=False):
     """The fields of `Attempt` as keyword arguments, for changes that the type checker can check.
 
-    A test makes sure that they are the same as the model's.
+    A test ensures that they match the model's.
     """
 
     attempt_index: int

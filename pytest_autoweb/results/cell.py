@@ -1,4 +1,4 @@
-"""A cell, as planned and as it ended (`cell.json`), and the facts of the run it belongs to."""
+"""A cell, as planned and as it ended (`cell.json`), and the facts of its run."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -9,7 +9,7 @@ from pytest_autoweb.results.attempt import Attempt, Failure
 from pytest_autoweb.results.record import CaptureModeName, CorrectionArmName, Outcome, Record, Usage
 
 SettingSource = Literal["settings", "registry", "default"]
-"""Where a setting of a model comes from: a person, litellm's registry, or this package."""
+"""The source of a model's setting: a person, litellm's registry, or this package."""
 
 
 class ModelSetting(Record):

@@ -1,7 +1,6 @@
-"""The base of everything that is saved, the closed sets of words, and what model calls cost.
+"""The base of all saved records, the closed sets of words, and the usage of model calls.
 
-Among the words are the types of failures, with what was found out about one and how it was
-corrected.
+The words include the types of failures, the findings about one, and its corrections.
 """
 
 from collections.abc import Iterable
@@ -17,8 +16,8 @@ VARIANT_NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
 VariantName = Annotated[str, Field(pattern=VARIANT_NAME)]
 """Names of registered variants are plain words, so they are safe in folder names and in Markdown.
 
-Nothing checks that such a variant exists, because results of other machines, and of projects that
-register variants of their own, must stay readable.
+Their existence is not checked, because results of other machines, and of projects with variants of
+their own, must stay readable.
 """
 
 CaptureModeName = VariantName
@@ -31,7 +30,7 @@ FailureType = Literal[
     "PARAMETER_ERROR",  # the call itself is wrong: its form, its arguments, its target
     "PERMISSION_ERROR",  # not allowed, not logged in, token expired
     "SERVICE_UNAVAILABLE",  # a server, the network or the browser does not answer
-    "DATA_NOT_FOUND",  # what was asked for does not exist
+    "DATA_NOT_FOUND",  # the requested thing does not exist
     "VALIDATION_ERROR",  # a value breaks a rule, a claim does not hold
     "BUSINESS_ERROR",  # the application's own rules: stock, state, process
     "RESOURCE_CONFLICT",  # something else holds it, or it changed meanwhile
@@ -40,11 +39,11 @@ FailureType = Literal[
 
 WebKind = Literal[
     "",
-    "locator_timeout",  # an element was waited for in vain; more is not known
+    "locator_timeout",  # waiting for an element timed out; the cause is unknown
     "not_found",  # no such element, frame or option
-    "not_actionable",  # it is there, but hidden, covered, disabled or moving
+    "not_actionable",  # it exists, but is hidden, covered, disabled or moving
     "strict_mode",  # several elements fit
-    "element_mismatch",  # not the kind of element that the call needs
+    "element_mismatch",  # the wrong kind of element for the call
     "detached",  # the element or its frame went away
     "wait_timeout",  # an awaited event did not come
     "claim",  # an `expect` does not hold
@@ -55,7 +54,7 @@ WebKind = Literal[
     "refused",  # refused at the sandbox's border
     "plan_empty",
     "question",  # the plan asks instead of planning
-    "limit",  # the attempt ended at a limit of its own: circles, decisions, time
+    "limit",  # the attempt hit its own limit: loops, decisions, time
     "llm_error",  # the model's service
 ]
 """The web's own kinds of failure, below the eight types."""
@@ -92,15 +91,15 @@ StageName = Literal[
     "locate",  # a question of the vision locator
     "reflect",
     "classify",  # a model names the type of a failure
-    "agent",  # whatever an outside agent asks
+    "agent",  # any call of an outside agent
 ]
 
 FailureKind = Literal[
     "model",  # the model's service gave no usable reply
     "plan",  # the reply holds no plan
-    "question",  # the plan asks a question that nobody answers
+    "question",  # the plan asks a question that is left open
     "lint",  # the code is missing, or refused by the sandbox's policy
-    "repair",  # the repair says the same again
+    "repair",  # the repair repeats the failed code
     "step",  # the code raised while it ran
     "timeout",  # a step ran out of time
     "sandbox",  # a call was refused, or the worker was killed by a limit
@@ -113,17 +112,17 @@ FailureKind = Literal[
     "internal",  # a bug in pytest-autoweb
     "agent",  # the program of an outside agent did not run
     "recording",  # there is no recorded traffic to replay, or it is damaged
-    "off_record",  # a replayed site was asked for what is not in the recording
+    "off_record",  # a replayed site got a request that is not in the recording
 ]
 
 BROKEN: frozenset[FailureKind] = frozenset(
     {"model", "navigation", "browser", "webserver", "internal", "killed", "agent", "recording"}
 )
-"""Failures of the infrastructure, which say nothing about how well the model drives the page."""
+"""Infrastructure failures, which do not reflect on the model."""
 
 StepStatus = Literal["ok", "failed", "blocked", "skipped", "not_run", "corrected"]
 """`blocked`: an earlier step failed; `not_run`: nothing was executed (lint, empty plan);
-`corrected`: the turn ended in an error, which the model was told before its next turn."""
+`corrected`: the turn ended in an error, which was reported to the model before its next turn."""
 
 
 class Usage(Record):
@@ -154,7 +153,7 @@ class Usage(Record):
 
     @staticmethod
     def total(usages: "Iterable[Usage]") -> "Usage":
-        """Return the usage of several calls together, for any number at the price of one."""
+        """Return the total usage of several calls, in one step for any number of them."""
         every = tuple(usages)
         costs = [each.cost_usd for each in every if each.cost_usd is not None]
         return Usage(
@@ -224,7 +223,7 @@ Trigger = Literal[
     "PARAMETER_ERROR",
     "DATA_NOT_FOUND",
 ]
-"""What calls for a correction by name; other failures are left to the rules for retries."""
+"""Named triggers of a correction; other failures are left to the rules for retries."""
 
 CorrectionStrategy = Literal[
     "RE_QUERY", "EXPAND_RANGE", "FIX_FORMAT", "CHANGE_CONDITION", "ABANDON"
@@ -248,11 +247,11 @@ FindingCode = Literal[
     "url_differs",
     "row_missing",
     "server_status",
-    "no_answer",  # a server that was asked has not answered
+    "no_answer",  # a requested server has not answered
     "field_invalid",
     "page_says",
-    "present",  # what was looked for is there
-    "on_page",  # all that can be acted on
+    "present",  # the wanted element exists
+    "on_page",  # all actionable elements
 ]
 
 

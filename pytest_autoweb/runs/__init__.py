@@ -1,4 +1,4 @@
-"""Run folders and saved runs: how results reach the disk whole, and how a run is read back.
+"""Run folders and saved runs: writing results atomically, and reading a run back.
 
 Databases over many runs live in `store`, the documents for readers in `report`.
 """

@@ -1,6 +1,6 @@
-"""Reads a run back from its folder: every planned cell appears, whatever became of it.
+"""Reads a run back from its folder: every planned cell appears, whatever its outcome.
 
-Beside the cells lie files for the whole run: baseline, history, judges, gates, a later judgement.
+Next to the cells lie files for the whole run: baseline, history, judges, gates, a later rejudging.
 """
 
 import gc
@@ -121,7 +121,7 @@ class SideFiles:
     """The contents of the files that were found."""
 
     baseline: RunRows | None = None
-    """The run that this one is compared with."""
+    """The run to compare with."""
     history: History | None = None
     gates: tuple[GateResult, ...] = ()
     judges: tuple[Agreement, ...] = ()
@@ -191,11 +191,11 @@ KILLED = "no result was saved: the test process died while running this cell, or
 NOT_RUN = "not run (interrupted or deselected later)"
 SANDBOX_OFF = "--autoweb-sandbox=off: generated code ran without kernel walls and audit hook"
 CONTROLS_FOLDER = "controls"
-"""The folder of a run of `autoweb verify --controls`, inside the run folder that it is about."""
+"""The folder of an `autoweb verify --controls` run, inside the run folder that it checks."""
 
 Model = TypeVar("Model", bound=BaseModel)
 Take = Callable[[CellResult], CellResult]
-"""Receives each cell as it is read, and returns what of it is to be kept."""
+"""Receives each cell as it is read, and returns the part to keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +205,10 @@ class RecordedRun:
     folder: Path
     info: RunInfo
     cells: tuple[CellResult, ...]
-    """The cells in the manifest's order, then those missing from it, sorted; controls that were run
-    later replace the run's own."""
+    """The cells in the manifest's order, then those missing from it, sorted; controls run later
+    replace the run's own."""
     notes: tuple[str, ...] = ()
-    """Sentences about what could not be read and what was unsafe."""
+    """Notes on unreadable and unsafe content."""
 
 
 class _Unreadable(Exception):
@@ -217,9 +217,9 @@ class _Unreadable(Exception):
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Stop the garbage collector, which finds nothing in a run but looks at all of it many times.
+    """Pause the garbage collector, which would scan a whole run many times and free nothing.
 
-    It takes up half the time in which ten thousand cells are read and counted.
+    It takes half of the time of reading and counting ten thousand cells.
     """
     running = gc.isenabled()
     gc.disable()
@@ -259,8 +259,8 @@ def read_run(folder: Path, take: Take = lambda cell: cell) -> RecordedRun:
 
     Args:
         folder: the run folder.
-        take: receives each cell once, in the order in which they are read. Large runs are read with
-            one that keeps no evidence, since that of ten thousand cells does not fit into memory.
+        take: receives each cell once, in reading order. For large runs, pass one that drops the
+            evidence, because that of ten thousand cells does not fit into memory.
     """
     notes: list[str] = []
     info = _read_info(folder, notes)
@@ -294,13 +294,13 @@ def _read_cells(folder: Path, began: datetime, notes: list[str]) -> Iterator[Cel
 
 
 def size_of_cells(folder: Path) -> int:
-    """Return the bytes of all saved results of a run folder, without reading one."""
+    """Return the total size of all saved results of a run folder, without reading any."""
     files = (folder / where / CELL_FILE for where in _folders_of_cells(folder))
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _resumption_note(session: Resumption) -> str:
-    """Return a sentence about a session that went on with the run."""
+    """Return a note about a session that resumed the run."""
     ran = []
     for why, count in session.ran.items():
         names = session.some.get(why, ())
@@ -363,7 +363,7 @@ def _load(path: Path, model: type[Model]) -> Model:
 
 
 def _inside(folder: str) -> str:
-    """Return the folder as a plain relative path, replaced if it would lead out of the run."""
+    """Return the folder as a plain relative path, or a substitute if it leads out of the run."""
     path = PurePosixPath(folder.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts:
         return f"cells/(refused)/{'-'.join(p for p in path.parts if p.isalnum())}"
@@ -371,7 +371,7 @@ def _inside(folder: str) -> str:
 
 
 def _strange_folders(folder: Path, known: set[str]) -> list[str]:
-    """Return the folders with a result, or with a sign of a start, that nobody planned."""
+    """Return unplanned folders that hold a result or a start marker."""
     return sorted(
         where
         for where in _folders_of_cells(folder)
@@ -381,7 +381,7 @@ def _strange_folders(folder: Path, known: set[str]) -> list[str]:
 
 
 def _folders_of_cells(folder: Path, where: str = "cells", depth: int = 3) -> Iterator[str]:
-    """Yield the folders `cells/*/*/*`, without a look into them."""
+    """Yield the folders `cells/*/*/*`, without inspecting them."""
     if depth == 0:
         yield where
         return
@@ -427,7 +427,7 @@ def _cell_without_plan(root: Path, where: str, began: datetime) -> CellResult:
 
 
 def saved_cell(root: Path, where: str) -> CellResult | str:
-    """Return the saved result, or why there is none; the reason is empty if there is no file.
+    """Return the saved result, or the reason why there is none; empty if there is no file.
 
     Args:
         root: the run folder.
@@ -467,7 +467,7 @@ def _what_is_known(folder: Path, unreadable: str) -> dict[str, Any]:
 
 
 def _doom(path: Path) -> str:
-    """Return what was announced to end the process that ran the cell, or "" if nothing was."""
+    """Return the announced cause of the end of the cell's process, or ""."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return " ".join(file.read(_DOOM_CHARS).split())
@@ -488,8 +488,8 @@ def _begun_at(folder: Path) -> datetime | None:
 
 
 def _info_from(cells: tuple[CellResult, ...], began: datetime) -> RunInfo:
-    """Return what the cells reveal about their run, for when `run.json` is missing."""
-    # Times with and without a time zone cannot be compared themselves.
+    """Return the run's facts as far as its cells reveal them, in case `run.json` is missing."""
+    # Times with and without a time zone cannot be compared directly.
     started = min((cell.started for cell in cells), key=datetime.timestamp, default=began)
     return RunInfo(
         ts=f"{started:%Y%m%d_%H%M%S}_{started.microsecond // 1000:03d}",

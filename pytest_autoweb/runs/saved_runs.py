@@ -1,4 +1,4 @@
-"""Saved runs: one loaded for Python, and the folder of those that later runs are compared with.
+"""Saved runs: one loaded for Python, and the folder of baselines for later runs.
 
 A loaded run has its cells as values, and as rows for tables and data frames. The folder has
 numbered files of rows.
@@ -42,19 +42,19 @@ class Run:
 
     folder: Path
     info: RunInfo
-    """When and with what it ran: models, settings with their sources, versions."""
+    """Time, models, settings with their sources, versions."""
     cells: tuple[CellResult, ...]
     """Every planned cell, controls included; one that never ended is `broken` or `skipped`."""
     notes: tuple[str, ...]
-    """Sentences about what could not be read, and what was unsafe."""
+    """Notes on unreadable and unsafe content."""
 
     def rows(self, of: Table = "cells") -> list[dict[str, Any]]:
         """Return plain values, one row for each cell, attempt or check.
 
         Args:
-            of: `cells`, `attempts` (each with its cell's names and what its calls took) or `checks`
-                (those of the last attempt of each cell). Costs are in US dollars, None where no
-                price is known; durations in milliseconds; times are aware datetimes.
+            of: `cells`, `attempts` (each with its cell's names and its calls' usage) or `checks`
+                (those of each cell's last attempt). Costs are in US dollars, None where no price is
+                known; durations in milliseconds; times are aware datetimes.
 
         Raises:
             SettingsError: there is no such table.
@@ -77,7 +77,8 @@ class Run:
         Raises:
             SettingsError: polars is not installed, or there is no such table.
         """
-        # A column may begin with thousands of empty values, so all of them decide on its type.
+        # A column may begin with thousands of empty values, so its type is inferred from all of
+        # them.
         return _library("polars").DataFrame(self.rows(of), infer_schema_length=None)
 
 
@@ -200,7 +201,7 @@ class SavedRun(NamedTuple):
     commit: str
     time: str
     name: str
-    """The name in the form used in file names; empty when the run was saved without one."""
+    """The name as used in file names; empty if the run was saved without one."""
     path: Path
 
 

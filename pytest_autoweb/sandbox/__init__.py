@@ -1,5 +1,5 @@
 """Where generated code is linted and run.
 
-In a worker process that holds no Playwright object, no secret and no network. What the browser
-itself may reach is decided in `egress`.
+The worker process has no Playwright object, no secret and no network. `egress` decides what the
+browser itself may reach.
 """

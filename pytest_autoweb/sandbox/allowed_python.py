@@ -119,7 +119,7 @@ BOILERPLATE_NAMES: dict[str, str] = {
     "webdriver": "there is no Selenium here: use the given `page`",
     "asyncio": "the page is synchronous: use the given `page` directly",
 }
-"""Names that models use without being asked to; a finding unless the code binds them itself."""
+"""Names that models use unasked; a finding unless the code binds them itself."""
 
 MODULES: dict[str, frozenset[str]] = {
     name: frozenset(members.split())
@@ -191,7 +191,7 @@ REFUSED_MODULES: dict[str, tuple[str, str]] = {
     ),
 }
 
-# The types of the values with which code works; it may use all of their public attributes.
+# The types of values that code works with; it may use all of their public attributes.
 _MATCHING_TYPES: tuple[type, ...] = (
     str, bytes, list, dict, set, frozenset, tuple, int, float, range,
     re.Pattern, re.Match, io.StringIO, decimal.Decimal,
@@ -200,7 +200,7 @@ _MATCHING_TYPES: tuple[type, ...] = (
     csv.DictReader, csv.DictWriter, urllib.parse.ParseResult, urllib.parse.SplitResult,
 )  # fmt: skip
 
-# Public attributes that give access to other attributes (`format`) or are of no use here.
+# Public attributes that give access to other attributes (`format`) or are useless here.
 _UNSAFE_ATTRIBUTES = frozenset({"format", "format_map", "detach", "buffer"})
 
 # Attributes of exceptions, UUIDs, csv writers and fractions, whose types are not listed above.
@@ -223,7 +223,7 @@ MACHINERY = frozenset(
     if isinstance(cls, type)
     for name in _public(cls)
 )
-"""Attributes of what Python itself is made of: generators, frames, code, classes, formats.
+"""Attributes of Python's own machinery: generators, frames, code, classes, formats.
 
 Code names the fields of its dataclasses freely, and may then read an attribute of that name from
 any object. So no field may have one of these names: a generator's `gi_frame` would be a way out.
@@ -308,7 +308,7 @@ OFFERED_WHEN: dict[str, str] = {
     "collect_urls": "only the strategies that collect offer it; read with locators",
     "show_more": "a method of the page, for listings of scripts by turns: page.show_more(2)",
 }
-"""Names that only some cells offer, with a hint for the other cells."""
+"""Names that only some cells offer, with a hint for other cells."""
 assert OFFERED_WHEN.keys() == FINDERS.keys() | FUNCTIONS.keys() | PAGE_FUNCTIONS.keys()
 
 SYNONYMS: dict[str, str] = {

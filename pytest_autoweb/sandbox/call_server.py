@@ -1,4 +1,4 @@
-"""The host's talk with the worker while a step runs: serves its calls, tells it of events."""
+"""The host's side of a running step: serves the worker's calls and reports events to it."""
 
 import time
 from collections.abc import Callable
@@ -45,11 +45,11 @@ class _Listener(NamedTuple):
 class Listeners:
     """The registered listeners, and the events that have not been passed on yet.
 
-    A dialog blocks the page until it is answered, so the worker is told at once. Every other event
-    waits until the current call is done, because only then does the worker listen.
+    A dialog blocks the page until it is answered, so it is reported to the worker at once. Every
+    other event waits until the current call is done, because only then does the worker listen.
 
     Args:
-        tell_now: tells the worker of a dialog, which it ensures is answered, or of an overlay.
+        tell_now: reports an overlay to the worker, or a dialog, which it ensures is answered.
     """
 
     def __init__(self, tell_now: Callable[[int, Any], None]) -> None:
@@ -59,7 +59,7 @@ class Listeners:
         self.step = 0
 
     def change(self, page: Any, method: str, event: Any, callback: int) -> None:
-        """Add or remove a listener, as `on`, `once` or `remove_listener` asks for.
+        """Add or remove a listener for `on`, `once` or `remove_listener`.
 
         Overlays are handled like dialogs: the browser waits until the code has dealt with them.
         """
@@ -81,11 +81,11 @@ class Listeners:
 
     @property
     def urgent(self) -> bool:
-        """Tell whether there is a listener that the worker must hear of at once."""
+        """Tell whether there is a listener whose event must be reported at once."""
         return any(not isinstance(x.event, str) or x.event == "dialog" for x in self._listeners)
 
     def forget_step(self, step: int) -> None:
-        """Remove the listeners of a step before that step is run again."""
+        """Remove the listeners of a step before it is run again."""
         self._remove(lambda listener: listener.step == step)
 
     def forget_all(self) -> None:
@@ -116,12 +116,12 @@ class Listeners:
 
 
 CALLBACK_S = 2.0
-"""Seconds for a function of the code to deal with an event; the page stands still meanwhile."""
+"""Seconds for the code's function to handle an event; the page stands still meanwhile."""
 
 _LISTENING = frozenset(
     {"on", "once", "remove_listener", "add_locator_handler", "remove_locator_handler"}
 )
-# Enough to find the one that ended the step behind those that the code caught meanwhile.
+# Enough to find the one that ended the step among later ones that the code caught.
 _MAX_OVERDUE = 20
 _SPIN_S = 0.005
 _OVER = "the step's time is over"
@@ -134,8 +134,8 @@ class CallServer:
         begun: whether the worker has begun to run the block.
         refusal: the first refused call; it fails the step even if the code caught the error.
         line: line of the block that made the refused call, or otherwise the last call.
-        diverged: the reason why a retried step could not be continued.
-        answered: whether `answer(...)` was called, and with what.
+        diverged: why a retried step could not be continued.
+        answered: whether `answer(...)` was called, and its argument.
         call_error: the last error raised by a finder or function that the cell offers.
         overdue: the last calls whose time ran out.
         patient_with: the call, by its key, whose timeout is multiplied by the limits' `patience`.
@@ -177,7 +177,7 @@ class CallServer:
         """Have the worker run a block, and serve its requests until it is done.
 
         Raises:
-            WorkerGoneError: the worker died, or broke a rule whose penalty is its end.
+            WorkerGoneError: the worker died, or was killed for breaking a rule.
             DeadlineError: the worker did not finish in time.
         """
         self._page = frame["root"][0]
@@ -224,7 +224,7 @@ class CallServer:
                     raise self._ended("AW507", f"the worker said {other!r} out of turn")
 
     def _received(self, deadline: Callable[[], float]) -> dict[str, Any]:
-        """Return the worker's next frame; the deadline may move while it is waited for."""
+        """Return the worker's next frame; the deadline may move during the wait."""
         while True:
             until = deadline()
             try:
@@ -237,8 +237,8 @@ class CallServer:
     def _patient(self) -> bool:
         """Tell whether other cells in flight may go on while the worker computes.
 
-        The browser's events then reach this cell as well, at a moment at which its worker listens
-        to nothing: no dialog could be answered, and no predicate of a `with` block asked.
+        The browser's events then also reach this cell while its worker is not listening: it could
+        answer no dialog and evaluate no predicate of a `with` block.
         """
         return not (self._listeners.urgent or self._facade.open_waits)
 
@@ -300,7 +300,7 @@ class CallServer:
         return reply
 
     def _note_overdue(self, number: int, key: str, reply: Reply, took_ms: float) -> None:
-        """Remember the call if its time ran out; claims say so with an AssertionError."""
+        """Remember the call if its time ran out; assertions signal this with an AssertionError."""
         error = reply[1]
         if error is None or error[0] not in {"TimeoutError", "AssertionError"}:
             return
@@ -346,7 +346,7 @@ class CallServer:
         return reply
 
     def _recalled(self, bound: Bound, key: str) -> RecalledCall | None:
-        """Look the call up among earlier ones; not in a callback, where the page may be blocked."""
+        """Look up the call among earlier ones; not in a callback, where the page may be blocked."""
         on_page = bound.receiver.kind in {"Page", "Frame", "Locator"}
         if self._border.recall is None or self._open or not on_page:
             return None
@@ -392,7 +392,7 @@ class CallServer:
     def _count_call(self) -> int:
         number = self._number
         self._number += 1
-        # A loop that calls without end would otherwise flood the record before the deadline.
+        # An endless loop of calls would otherwise flood the record before the deadline.
         if self._number > self._limits.calls:
             raise self._ended("AW505", f"the step made more than {self._limits.calls} calls")
         return number
@@ -429,14 +429,14 @@ class CallServer:
 
     def tell(self, callback: int, item: Any) -> None:
         """Call a function in the worker with an event's object, serving the worker meanwhile."""
-        # An event between two steps has no step whose time it could use.
+        # An event between two steps belongs to no step's time budget.
         if not self._running:
             self.budget = Budget(CALLBACK_S)
         args = [outgoing(item, self._handles, self._border.redact)]
         self._call_back(callback, args, predicate=False)
 
     def ask(self, callback: int, item: Any) -> bool:
-        """Ask a predicate in the worker; it may only read properties.
+        """Evaluate a predicate in the worker; it may only read properties.
 
         The browser is in the middle of a call, so nothing may be raised here. A worker that fails
         is noticed when that call returns.

@@ -1,4 +1,4 @@
-"""What the worker gives up before any generated code runs in it: Landlock, seccomp and limits."""
+"""Restricts the worker before it runs any generated code: Landlock, seccomp and limits."""
 
 import faulthandler
 import os
@@ -25,7 +25,7 @@ _PROT_EXEC = 4
 _X32 = 0x4000_0000
 
 # In both tables an entry is a name, its number on x86-64 and its number on ARM64 (`-` if it has
-# none). What neither of them lists fails with EPERM, because a C library may try it harmlessly.
+# none). Calls that neither lists fail with EPERM, because a C library may try them harmlessly.
 _COMPUTING = """
     read 0 63 | write 1 64 | close 3 57 | mmap 9 222 | mprotect 10 226 | munmap 11 215
     mremap 25 216 | brk 12 214 | madvise 28 233 | futex 202 98 | sched_yield 24 124
@@ -131,7 +131,7 @@ _SIGKILL = 9
 
 
 def system_call() -> SystemCall | None:
-    """Return the C library's `syscall`, or None where these walls do not exist."""
+    """Return the C library's `syscall`, or None on systems without these walls."""
     if sys.platform != "linux" or _kernel_machine() not in MACHINES:
         return None
     try:
@@ -153,18 +153,18 @@ def system_call() -> SystemCall | None:
 def die_with_parent(call: SystemCall) -> None:
     """Have the kernel kill this process when its parent ends, however that happens.
 
-    A parent that has ended already is noticed by its closed pipe, as no code runs yet.
+    A parent that has already ended is noticed by its closed pipe, because no code runs yet.
     """
     call(_PRCTL_AND_SECCOMP[_kernel_machine()][0], _SET_DEATH_SIGNAL, _SIGKILL, 0, 0, 0)
 
 
 def forbid_new_rights(call: SystemCall) -> None:
-    """Forbid this process ever to gain rights, which the kernel demands before the walls below."""
+    """Forbid this process ever to gain rights, which the kernel requires before the walls below."""
     call(_PRCTL_AND_SECCOMP[_kernel_machine()][0], _SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def raise_landlock(call: SystemCall) -> int:
-    """Give up files, TCP and whatever else Landlock covers; return its ABI, or 0 if missing."""
+    """Give up files, TCP and everything else Landlock covers; return its ABI, or 0 if missing."""
     abi = call(_CREATE_RULESET, None, 0, _VERSION)
     if abi < 1:
         return 0
@@ -230,7 +230,7 @@ def confine(limits: dict[str, Any], out_fd: int) -> dict[str, Any]:
     for name in set(os.environ) - {"TZ"}:
         del os.environ[name]
     _install_line_reports(out_fd)
-    resource = _resource()  # imported now, as nothing can be imported once a wall stands
+    resource = _resource()  # imported now, because nothing can be imported once a wall stands
     call = system_call() if limits["kernel"] else None
     # The order matters: Landlock opens a descriptor, which the limits forbid afterwards, and
     # setting limits takes a system call that seccomp forbids.
@@ -319,8 +319,8 @@ def _denying_hook(out_fd: int) -> Callable[[str, tuple[Any, ...]], None]:
             name = event.encode("ascii")
             write(out, b'{"op":"denied","event":"%b","line":%d}\n' % (name, line))
         finally:
-            # This is EXIT_DENIED. It stands in `finally`, because the event must not pass if
-            # telling the host of it fails.
+            # This is EXIT_DENIED. It is in `finally`, because the event must not pass if reporting
+            # it to the host fails.
             leave(78)
 
     return hook

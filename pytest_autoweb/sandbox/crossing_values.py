@@ -1,4 +1,4 @@
-"""What crosses the border: values, objects by number, and the record of both.
+"""The values that cross the border, objects by number, and the record of both.
 
 A report shows the calls of a step as tool calls, and a retry of the step is answered from them.
 """
@@ -24,7 +24,7 @@ Reply = tuple[Any, "tuple[str, str] | None"]
 """Encoded value, and error as (type, message) or None."""
 
 MAX_RESULT = 500
-"""The most characters that are recorded of a call's result."""
+"""Limit on the recorded characters of a call's result."""
 _HANDLE = '{"$p": '
 _CALLBACK = re.compile(r'\{"\$cb": \d+\}')
 
@@ -191,7 +191,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 class AnsweredCall(NamedTuple):
-    """A call together with what is needed to answer it again."""
+    """A call together with the data needed to answer it again."""
 
     call: ToolCall
     key: str
@@ -223,7 +223,7 @@ class StepRecord:
     def __init__(self, step_index: int, earlier: Iterable[AnsweredCall]) -> None:
         self.entries: list[AnsweredCall] = []
         self._step = step_index
-        # A retry makes these calls itself, so they are no part of what it has to catch up with.
+        # A retry makes these calls itself, so it does not have to catch up with them.
         self._earlier = [entry for entry in earlier if not entry.live]
         self._replayed = 0
 
@@ -244,8 +244,8 @@ class StepRecord:
             DivergedError: the record holds a different call at this place.
         """
         entry = self._earlier[self._replayed]
-        # Code that depends on the time or on chance may take another path, on which the recorded
-        # answers would be those of other calls.
+        # Code that depends on time or chance may take another path, on which the recorded answers
+        # would belong to other calls.
         if entry.key != key:
             raise DivergedError(
                 "the continued step took another path: the first run called "
@@ -298,7 +298,7 @@ class CallTimer:
 
 
 def _told(value: Any) -> str:
-    """Return a result as it is recorded; empty if it is nothing or an object of the page."""
+    """Return a result in recorded form; empty for None or an object of the page."""
     if value is None:
         return ""
     text = redact_keys(json.dumps(value, ensure_ascii=False))
@@ -317,7 +317,7 @@ def key_of(frame: dict[str, Any], page: str) -> str:
     """
     names = ("root", "chain", "expect", "method", "args", "kwargs")
     text = json.dumps({name: frame[name] for name in names}, sort_keys=True)
-    # A retry creates its functions anew, under other numbers.
+    # A retry creates its functions again, under other numbers.
     text = _CALLBACK.sub("{}", text).replace(f'"root": "{page}"', '"root": "page"')
     # Arguments may be megabytes, and the keys of all calls of a step are kept.
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The time that a step has left, and bounds of browser calls that have no timeout of their own."""
+"""A step's remaining time, and limits for browser calls that have no timeout of their own."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ CLAIM_MS = 5_000.0
 """Playwright's own default timeouts, for calls and for `expect`."""
 
 GRACE_S = 1.0
-"""Extra time in which the worker may handle the error that its time is over."""
+"""Extra time for the worker to handle its timeout error."""
 
 
 class Budget:
@@ -26,10 +26,10 @@ class Budget:
     Args:
         seconds: how long the step may take.
         waited: returns the seconds spent so far on what is not counted, such as model calls.
-        call_s: the most seconds for a call that names no timeout of its own.
+        call_s: limit in seconds for a call without a timeout of its own.
 
     Attributes:
-        patience: what the current call's timeout is multiplied by.
+        patience: the factor for the current call's timeout.
         granted_ms: the timeout of the current call.
         cut: whether the current call got less time than it asked for.
         spent: whether a call was ended by the step's limit.
@@ -61,7 +61,7 @@ class Budget:
         return max(0.0, self._over + self._not_counted - time.monotonic())
 
     def grant_ms(self, requested: object, default: float) -> float:
-        """Return a call's timeout: the one it asks for, but not more than is left.
+        """Return a call's timeout: the one it asks for, but at most the time left.
 
         Raises:
             TypeError: the requested timeout is not a number.
@@ -98,10 +98,10 @@ def _milliseconds(requested: object, default: float) -> float:
 
 T = TypeVar("T")
 
-# What ends a call are timers on the event loop on which Playwright makes it. Neither a thread nor a
+# Calls are ended by timers on the event loop on which Playwright makes them. Neither a thread nor a
 # trace function can interrupt a call that waits for the browser. A signal can, but does not exist
-# on Windows, and leaves a page whose script never ends as dead as before.
-# Time for the browser to answer after its script was stopped.
+# on Windows, and leaves a page whose script never ends as dead as before. Time for the browser to
+# answer after its script was stopped.
 _AFTER_STOP_S = 0.6
 _PROBE_S = 1.5
 _SLOW_ERRORS = frozenset({"TimeoutError", "AssertionError"})
@@ -127,7 +127,7 @@ class _Watch:
 
 
 class BrowserDeadline:
-    """A runner for browser calls that enforces an upper time limit.
+    """Runs browser calls and enforces an upper time limit.
 
     Attributes:
         page_lost: whether a page stopped answering and could not be recovered.
@@ -149,7 +149,7 @@ class BrowserDeadline:
 
         Args:
             page: the page whose browser performs the call.
-            seconds: how long the call may take.
+            seconds: the call's time limit.
             call: the function that calls the browser.
             waited: returns the seconds spent so far on what is not counted, such as model calls.
 
@@ -193,7 +193,7 @@ class BrowserDeadline:
         self._sessions.clear()
 
     def _detach(self, page: Any, session: Any) -> None:
-        # A page that is lost never answers this request either.
+        # A lost page never answers this request either.
         _result_or_none(lambda: self._bounded(page, None, _DETACH_S, session.detach))
 
     def _session(self, page: Any) -> Any:
@@ -276,7 +276,7 @@ class BrowserDeadline:
             return False
         try:
             call_within(page, seconds * 1000, page.title)
-        except Exception:  # Whatever the error is, the page did not answer.
+        except Exception:  # Any error means that the page did not answer.
             return False
         return True
 

@@ -33,10 +33,10 @@ from pytest_autoweb.sandbox.engine import SandboxBorder, SentRequest
 
 # Beyond its limit a call gets this long to end by itself before the browser is ended.
 _LATE_S = 4.0
-# An hour, because the time that is left to the step decides how long a reopened wait may take.
+# An hour, because the step's remaining time limits a reopened wait.
 _AGAIN_MS = 3_600_000.0
 MAX_PAGES = 20
-"""Open pages of an attempt beyond which code opens no more."""
+"""Limit on the open pages of an attempt."""
 _SPIN_S = 0.02
 _PASSWORDS = "input[type=password]"
 _BROKEN_OFF = re.compile(r"aborted|ECONNRESET|socket hang up")
@@ -92,7 +92,7 @@ class Facade:
         # Playwright's own timeout gives the better error message, so it must come first.
         margin = 0.5 if bound.member.timeout or bound.method == MANAGER_EXIT else 0.0
         seconds = budget.remaining_s + margin
-        # What ends a call in time needs Playwright's event loop, which may be stuck itself.
+        # Ending a call in time needs Playwright's event loop, which may itself be stuck.
         try:
             with WATCH.limit(seconds + _LATE_S):
                 return self._guard.run(
@@ -187,7 +187,7 @@ class Facade:
                     raise Refusal("AW504", "a regular expression for URLs must come as a predicate")
 
     def _rewritten(self, bound: Bound, budget: Budget) -> tuple[list[Any], dict[str, Any]]:
-        """Return the arguments with addresses made absolute, and real paths and secrets put in."""
+        """Return the arguments with absolute addresses, real paths and real secrets."""
         kind, method = bound.receiver.kind, bound.method
         args, kwargs = self._with_predicates(bound)
         if (parameter := URL_MATCHERS.get((kind, method))) is not None:
@@ -230,7 +230,7 @@ class Facade:
         return self.predicate(value.number) if isinstance(value, Callback) else value
 
     def _typed(self, bound: Bound, budget: Budget, where: int | str, value: Any) -> Any:
-        """Return the text to type, with its secrets put in if they may be typed here."""
+        """Return the text to type, with its secrets filled in if they may be typed here."""
         by_selector = bound.receiver.kind in {"Page", "Frame"}
         selector = where == "selector" or (where == 0 and by_selector)
         if selector or not call_rules.holds_secret(value):
@@ -283,7 +283,7 @@ class Facade:
         self.listen(bound.receiver.object, bound.method, event, callback.number)
 
     def _handle_overlay(self, bound: Bound, locator: Any, callback: Any) -> None:
-        """Add or remove what the code does when something covers the page."""
+        """Add or remove the code's handler for an overlay."""
         if kind_of(locator) != "Locator":
             raise TypeError(f"{bound.method}() takes a locator")
         if bound.method == "remove_locator_handler":
@@ -297,7 +297,7 @@ class Facade:
         self.listen(bound.receiver.object, bound.method, (locator, add), callback.number)
 
     def _find(self, bound: Bound) -> Any:
-        """Return the locator that a finder gives; a report shows it as the call that found it."""
+        """Return a finder's locator; a report shows it as the call that found it."""
         finder = _offered(self._border.finders, bound.method)
         found = finder(bound.receiver.object, *bound.args, **bound.kwargs)
         if kind_of(found) != "Locator":
@@ -310,7 +310,7 @@ class Facade:
         return found
 
     def _send(self, bound: Bound, function: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
-        """Send a request of the code's own through the attempt's proxy, and tell of it."""
+        """Send the code's own request through the attempt's proxy, and report it."""
         # `fetch` without a method is a GET.
         method = str(kwargs.get("method", bound.method)).upper().replace("FETCH", "GET")
         url, body = call_rules.as_sent(kwargs)
@@ -343,14 +343,14 @@ class Facade:
         if wait.reopened:
             self._await(wait, bound, budget)
         else:
-            # Playwright waits as long as it was told before; this notes whose limit that is.
+            # Playwright's wait was set earlier; this notes whose limit it is.
             budget.grant_ms(wait.timeout, wait.default_ms)
         wait.manager.__exit__(None, None, None)
-        # One that was in vain is kept, or a retry of the step would take it for a success.
+        # A failed wait is kept; a retry of the step would otherwise take it for a success.
         del self.open_waits[id(wait.info)]
 
     def _await(self, wait: EventWait, bound: Bound, budget: Budget) -> None:
-        """Wait for the event of a block that a continued step has come back to."""
+        """Wait for the event of a block that a continued step has returned to."""
         granted = budget.grant_ms(wait.timeout, wait.default_ms)
         until, waited = time.monotonic() + granted / 1000, self._border.waited()
         while not wait.info.is_done():
@@ -359,10 +359,10 @@ class Facade:
             self._guard.spin(bound.page, _SPIN_S)
 
     def reopen_waits(self) -> None:
-        """Wait again for each event that has not come, for a step that may be continued.
+        """Wait again for each event that has not occurred, for a step that may be continued.
 
         This happens at once, so that the event is not missed if it comes before the step goes on.
-        What the step knows as the event's info then stands for that of the new wait.
+        The step's info object for the event then refers to the new wait.
         """
         for number, wait in list(self.open_waits.items()):
             try:
@@ -391,7 +391,7 @@ def _abandon(wait: EventWait) -> None:
 
 
 def _in_vain(wait: EventWait) -> bool:
-    """Tell whether a wait that is over ended without its event."""
+    """Tell whether a finished wait ended without its event."""
     try:
         return wait.info.value is None
     except Exception:  # Playwright raises the wait's own error
@@ -438,7 +438,7 @@ def _pause(item: Any, milliseconds: float, *, cut: bool) -> Callable[[], None]:
 def _without_argument(
     args: list[Any], kwargs: dict[str, Any], place: int, name: str
 ) -> tuple[Any, list[Any], dict[str, Any]]:
-    """Take one argument out and return it with the remaining ones.
+    """Remove one argument and return it with the remaining ones.
 
     The caller puts its replacement back by name, so the original must not remain.
     """

@@ -1,4 +1,4 @@
-"""Decides, before it runs, whether generated code stays inside the step language."""
+"""Decides, before generated code runs, whether it stays within the step language."""
 
 import ast
 import difflib
@@ -76,7 +76,7 @@ def own_fields(places: list[NodePlace]) -> frozenset[str]:
 
 
 def check_node(place: NodePlace, names: Names) -> Iterator[LintFinding]:
-    """Yield what is wrong with one node; its children are checked as nodes of their own."""
+    """Yield the findings about one node; its children are checked separately."""
     node = place.node
     # The exact type, because a subclass could be a node that the policy does not know.
     if type(node) not in allowed_python.NODES:
@@ -258,8 +258,7 @@ def _check_attribute(place: NodePlace, node: ast.Attribute, names: Names) -> Ite
 def _names_a_class(place: NodePlace, node: ast.Attribute, bound: frozenset[str]) -> bool:
     """Tell whether this is a part of `type(x).__name__` or `x.__class__.__name__`.
 
-    Both give a text. The class itself is not left in anybody's hands, so nothing can be asked of it
-    but its name.
+    Both give a text. The class itself never reaches the code, which can read nothing but its name.
     """
     if not isinstance(node.ctx, ast.Load):
         return False
@@ -273,7 +272,7 @@ def _names_a_class(place: NodePlace, node: ast.Attribute, bound: frozenset[str])
             # A `type` of the code's own could return anything.
             return "type" not in bound and not isinstance(argument, ast.Starred)
         case ast.Attribute(attr="__class__"):
-            # What assigns to the name is refused as well.
+            # Assignments to the name are refused as well.
             return (
                 isinstance(parent, ast.Attribute)
                 and parent.attr == "__name__"
@@ -350,7 +349,7 @@ def _is_property(place: NodePlace) -> bool:
 
 
 def _check_class(place: NodePlace, node: ast.ClassDef) -> Iterator[LintFinding]:
-    """Refuse all classes but dataclasses, which have no bases, only fields and methods."""
+    """Refuse all classes except dataclasses without bases that have only fields and methods."""
     if node.bases or node.keywords or not _is_dataclass(node):
         hint = "write @dataclass above it and no bases, or use functions and dicts"
         yield place.finding("AW201", "a class that is not a plain dataclass is not available", hint)

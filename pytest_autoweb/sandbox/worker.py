@@ -1,8 +1,8 @@
 """The process that runs generated code: no Playwright, no secrets, no files, no network.
 
 `worker_process.WorkerProcess` starts it with `python -I -S -c`, an empty environment and only two
-pipes, or as a fork of a process that was started so and has run nothing (`worker_template.py`). Its
-modules arrive through a pipe too, so it reads no file of this package.
+pipes, or as a fork of a process that was started in this way and has run no code
+(`worker_template.py`). Its modules also arrive through a pipe, so it reads no file of this package.
 """
 
 import dataclasses
@@ -17,10 +17,10 @@ from typing import Any, BinaryIO
 from pytest_autoweb.sandbox import allowed_members, allowed_python, confine, frame_codec, stand_ins
 
 _MODULE = "step"
-# Others would be loaded from disk at their first use.
+# Other codecs would be loaded from disk at first use.
 _ENCODINGS = frozenset({"utf-8", "utf8", "utf-8-sig", "utf-16", "latin-1", "iso-8859-1", "cp1252"})
 _ON_ERRORS = frozenset({None, "strict", "ignore", "replace"})
-# What exceeds these bounds is left out without an error, because it only serves to restart a step
+# Values beyond these bounds are dropped without an error, because they only serve to restart a step
 # and to explain a failure.
 _MAX_VARS_BYTES = 1_000_000
 _MAX_NAMES = 500
@@ -127,12 +127,12 @@ class Worker:
             frame = self.pipe.receive()
             match frame["op"]:
                 case "run":
-                    # Whatever ends the worker from here on may be the code's doing.
+                    # From here on, the code may be the cause of the worker's end.
                     self.pipe.send({"op": "begun"})
                     self._run(frame)
                 case "restore":
                     self.names.update(frame_codec.decode(frame["vars"], self._unspecial))
-                    # The block that follows may be one that is run again, which starts from these.
+                    # The next block may be a retry, which starts from these.
                     self._at_start = _copied(self.names)
                 # Pages raise events between two steps, too, for listeners of an earlier one.
                 case "cb":
@@ -141,8 +141,8 @@ class Worker:
     # -- running a block ---------------------------------------------------------------
 
     def _run(self, frame: dict[str, Any]) -> None:
-        # A block that is run again starts with the variables as they were when it began, because
-        # whatever its first run appended or counted would otherwise be there twice.
+        # A retried block starts with the variables as they were when it began; otherwise, anything
+        # its first run appended or counted would be there twice.
         if frame["rerun"]:
             self.names.clear()
             self.names.update(_copied(self._at_start))
@@ -172,7 +172,7 @@ class Worker:
     def _execute(self, code: str) -> dict[str, Any] | None:
         try:
             exec(compile(code, self._file, "exec", dont_inherit=True), self.names)
-        except BaseException as error:  # whatever the block raised is data for the host
+        except BaseException as error:  # any exception of the block is data for the host
             kind = "Refused" if isinstance(error, Refused) else type(error).__name__
             causes = [[type(cause).__name__, _text_of(cause)] for cause in _causes_of(error)]
             told = {"type": kind, "message": _text_of(error), "causes": causes}
@@ -180,7 +180,7 @@ class Worker:
         return None
 
     def _line_of(self, error: BaseException) -> int | None:
-        # When the block itself cannot be compiled, no frame of it is in the traceback.
+        # If the block itself cannot be compiled, the traceback has no frame of it.
         if isinstance(error, SyntaxError) and error.filename == self._file:
             return error.lineno
         line, trace = None, error.__traceback__
@@ -262,8 +262,8 @@ class Worker:
         value: Any = None
         error: str | None = None
         try:
-            # Looked up within `try`: a number that nobody registered must be answered, too, or the
-            # host would wait in vain.
+            # Looked up within `try`: an unregistered number must be answered, too, or the host
+            # would wait for ever.
             function = self._callbacks[frame["callback"]]
             args = frame_codec.decode(frame["args"], self._unspecial)
             result = function(*args[: _arity(function, len(args))])
@@ -277,7 +277,7 @@ class Worker:
     def _special(self, value: Any) -> dict[str, Any] | None:
         tagged = self._without_callbacks(value)
         if tagged is None and callable(value):
-            # The same function must keep its number, or `remove_listener` could not find it.
+            # A function must keep its number, or `remove_listener` could not find it.
             number = next((n for n, f in self._callbacks.items() if f is value), None)
             if number is None:
                 number = len(self._callbacks) + 1
@@ -376,7 +376,7 @@ def _json_like(value: Any, is_record: Callable[[Any], bool], depth: int = 0) -> 
 
 
 def _arity(function: Callable[..., Any], given: int) -> int:
-    """Return how many of the given arguments the function takes, as Playwright counts them."""
+    """Return how many of the given arguments the function takes, counting as Playwright does."""
     code = getattr(function, "__code__", None)
     if code is None or code.co_flags & 0x04:
         return given
@@ -417,16 +417,16 @@ def _copy(value: Any, memo: dict[int, Any]) -> Any:
 
 
 def fork_workers(orders: BinaryIO, start: Callable[[BinaryIO], None]) -> None:
-    """Fork a worker for each order of the host, until it is gone; never run any code here.
+    """Fork a worker for each of the host's orders until the host is gone; run no other code here.
 
     Args:
         orders: `fork HOST READ WRITE` opens two pipes of the host for a new worker, and `reap PID`
-            asks how one ended.
-        start: makes the new process a worker.
+            asks for a worker's exit status.
+        start: turns the new process into a worker.
     """
     stand_ins.preload()
     gc.collect()
-    # What is never looked at again is never copied for a fork.
+    # Frozen objects are not scanned again, so a fork never copies their pages.
     gc.freeze()
     while line := orders.readline():
         order, *numbers = line.split()
@@ -464,7 +464,7 @@ def _forked(host: int, read: int, write: int, start: Callable[[BinaryIO], None])
     except SystemExit as end:
         status = end.code
     finally:
-        # Whatever happens, a fork must never take an order.
+        # A fork must never take an order, even after an error.
         os._exit(status if isinstance(status, int) else 1)
 
 

@@ -1,9 +1,9 @@
-"""A process that has loaded what workers need and never runs any code: workers are its forks.
+"""A process with the workers' modules that never runs generated code: workers are its forks.
 
-A fork costs a few milliseconds, where an interpreter takes a tenth of a second, and shares most of
-its memory with its siblings. The template has no secrets, as it is started like a worker, and each
-fork raises its own walls before it runs anything. Only Linux has what this takes; elsewhere, and
-where a container forbids it, each worker is an interpreter of its own.
+A fork takes a few milliseconds, compared with a tenth of a second for an interpreter, and shares
+most of its memory with its siblings. The template has no secrets, because it is started like a
+worker, and each fork raises its own walls before it runs anything. This works only on Linux;
+elsewhere, and where a container forbids it, each worker is a separate interpreter.
 """
 
 import atexit
@@ -29,8 +29,8 @@ class TemplateGoneError(Exception):
 class WorkerTemplate:
     """The template of this process's workers.
 
-    It ends as soon as the pipe to it closes, however this process ends, and the kernel then ends
-    its forks.
+    It ends as soon as the pipe to it closes, however this process ends. The kernel then ends its
+    forks.
 
     Args:
         command: starts an interpreter that reads `boot`.
@@ -80,7 +80,7 @@ class WorkerTemplate:
         with self._lock:
             self._orders.close()
             self._answers.close()
-            # Nothing in it waits for anything.
+            # It has no pending work to finish.
             self._process.kill()
             self._process.wait()
 
@@ -109,7 +109,7 @@ class WorkerTemplate:
 class ForkedProcess:
     """A fork of the template, used like a `subprocess.Popen`.
 
-    Its process id is not given to another process before its exit status was asked for.
+    Its process id is not reused until its exit status has been read.
     """
 
     def __init__(self, template: WorkerTemplate) -> None:
@@ -140,7 +140,7 @@ class ForkedProcess:
         """Wait for the end and return the exit status.
 
         Raises:
-            TimeoutExpired: it still runs.
+            TimeoutExpired: it is still running.
         """
         status = self._ended(None if timeout is None else timeout * 1000)
         if status is None:
@@ -168,7 +168,7 @@ class ForkedProcess:
             except TemplateGoneError:
                 # The kernel has ended it together with the template.
                 status = _KILLED
-            # Another thread may have asked meanwhile.
+            # Another thread may have read it meanwhile.
             if self.returncode is None:
                 self.returncode = status
                 os.close(self._handle)
@@ -181,12 +181,12 @@ _templates: dict[tuple[object, ...], WorkerTemplate] = {}
 def fork_worker(
     command: Sequence[str], environ: Mapping[str, str], boot: Callable[[], bytes]
 ) -> ForkedProcess | None:
-    """Return a new fork of this process's template, which is started when it is first needed.
+    """Return a new fork of this process's template, starting the template if necessary.
 
     Args:
         command: starts an interpreter.
         environ: its environment; each has a template of its own, because of the time zone.
-        boot: returns what makes an interpreter a template.
+        boot: returns the code that turns an interpreter into a template.
 
     Returns:
         None where workers cannot be forked.

@@ -90,7 +90,7 @@ class FillForm(_DecidedAction):
     ]
 
     def actions(self, marks: Sequence[Mark]) -> tuple[Type | Select, ...]:
-        """Return the action on each field, which is verified and performed by itself.
+        """Return one action per field, each of which is verified and performed separately.
 
         Args:
             marks: the marks of the picture, which tell select boxes from fields for text.
@@ -256,7 +256,7 @@ _OfSteps = (
     | WaitFor
 )
 _InSteps = Annotated[_OfSteps | FillForm, Field(discriminator="action")]
-"""What is understood within `steps`; models write forms there although none is offered."""
+"""Actions accepted within `steps`; models write forms there although the prompt offers none."""
 
 
 class Steps(_DecidedAction):
@@ -270,7 +270,7 @@ class Steps(_DecidedAction):
     ]
 
     def actions(self, marks: Sequence[Mark]) -> tuple[_OfSteps, ...]:
-        """Return the actions, each of which is verified and performed by itself.
+        """Return the actions, each of which is verified and performed separately.
 
         Args:
             marks: the marks of the picture, which tell select boxes from fields for text.
@@ -323,7 +323,7 @@ _OfCapable = (
 
 
 class PressAt(ClickAt):
-    """Click a place in any way; only computer tools name places where elements may be."""
+    """Click a place in any way; only computer tools name places that may hold elements."""
 
     button: Literal["left", "middle", "right"] = "left"
     clicks: int = 1
@@ -360,8 +360,8 @@ def _names(models: Sequence[type[_DecidedAction]]) -> tuple[str, ...]:
 
 ACTION_NAMES = _names(_MODELS)
 FOR_CAPABLE = _names(get_args(_OfCapable))
-"""The actions that small models are not offered: each makes their prompt longer, and none was
-measured to help them."""
+"""Actions that small models are not offered: each lengthens the prompt, and measurements showed no
+benefit from any."""
 _MAY_BE_LAST = frozenset(
     {
         "click",
@@ -403,7 +403,7 @@ def _sentence(error: ValidationError, fields: dict[str, Any], *, small: bool) ->
     named = fields.get("action")
     if first["type"] in ("union_tag_invalid", "union_tag_not_found"):
         if named == "steps" and first["loc"]:
-            # The reply's own action is known, so it is one of the steps that is not.
+            # The reply's own action is known, so the unknown one is among its steps.
             inner = first.get("ctx", {}).get("tag")
             given = f"{inner!r:.40} is no action of steps" if inner else "a step names no action"
             return f"{given}; allowed there: {', '.join(_names((*get_args(_OfSteps), FillForm)))}"
@@ -462,7 +462,7 @@ def action_forms(
 ) -> tuple[dict[str, Any], ...]:
     """Return, for each action, the fields of its reply in order, with the schema of each field."""
     left_out = set() if near else {"near", "to_near"}
-    # An action cannot be the last one if the answer is still to be given.
+    # No action can be the last one while the answer is outstanding.
     left_out |= {"last"} if answers else {"answer"}
     # A small model gives one action at a time.
     gone = {*without, *(("fill_form", *FOR_CAPABLE) if brief else ())}
@@ -475,7 +475,7 @@ def action_forms(
 
 @cache
 def _definitions() -> dict[str, Any]:
-    """Return the schema of each action by its class; every decision asks for it."""
+    """Return the schema of each action by its class; every decision uses it."""
     definitions: dict[str, Any] = _ACTIONS.json_schema()["$defs"]
     return definitions
 
@@ -485,7 +485,7 @@ def _fields(made: dict[str, Any], brief: bool, left_out: set[str]) -> dict[str, 
         name: {key: value for key, value in part.items() if key not in _INTERNAL}
         for name, part in made["properties"].items()
     }
-    # The validator reads a confidence in many spellings; the schema asks for one of them.
+    # The validator accepts a confidence in many spellings; the schema asks for one of them.
     fields["confidence"] = {"type": "number", "minimum": 0, "maximum": 1}
     finishes = {"last"} - left_out if fields["action"]["const"] in _MAY_BE_LAST else set()
     apart = {"thinking", "action", "confidence", "last", *left_out}
@@ -556,7 +556,7 @@ def forms_text(
     near: bool = False,
     without: Collection[str] = (),
 ) -> str:
-    """Return examples of replies for the prompt, one a line; only of the brief actions if brief."""
+    """Return example replies for the prompt, one per line; only brief actions if `brief`."""
     return "\n".join(
         json.dumps({name: _example(name, part) for name, part in form.items()}, ensure_ascii=False)
         for form in action_forms(brief=brief, answers=answers, near=near, without=without)

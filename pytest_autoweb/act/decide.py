@@ -1,4 +1,4 @@
-"""Ask the model for the next action on what it is shown.
+"""Ask the model for the next action, given the current view of the page.
 
 Models that cannot keep to a schema get a grammar, which offers only actions that make sense on the
 marked elements.
@@ -42,7 +42,7 @@ TEXT_SHARE = 16
 CHARS_PER_TOKEN = 3
 """Characters per token in texts of a page; a cautious estimate."""
 BRIEF_TOKENS = 200
-"""Limit on the tokens of a reply in the brief form."""
+"""Token limit of a reply in the brief form."""
 
 
 class OtherActions(NamedTuple):
@@ -64,12 +64,12 @@ def grammar(
     alike: Collection[int] = (),
     again: bool = False,
 ) -> str:
-    """Return a grammar of one line of JSON: an action on a mark that it fits, or without a mark.
+    """Return a grammar of one line of JSON: an action with a mark that suits it, or without a mark.
 
     Args:
         marks: the marks of the picture.
         others: the actions that need no mark.
-        banned: what was done or refused on this very picture.
+        banned: actions already done or refused on this same picture.
         alike: numbers of marks that share their text, for which the reply may also name `near`.
         again: this is a second look, in which `near` must be named.
     """
@@ -131,8 +131,8 @@ def _without_mark(fields: dict[str, str]) -> str:
 def decide(turn: Turn, memory: ActMemory) -> Turn:
     """Return the turn with the model's action, or with what is wrong with its reply.
 
-    After a reply of the wrong form, the model is asked once more and told what is wrong, unless
-    this is the control arm. A call that fails makes the attempt fail.
+    After a malformed reply, the model is asked once more and told what is wrong, except in the
+    control arm. A failed call fails the attempt.
     """
     tools, view, problem = turn.tools, turn.situation.view, ""
     if not turn.situation.second_look and (queued := memory.next_queued(view.marks, view.url)):
@@ -223,11 +223,11 @@ def _ask(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:
 
 
 def _impossible(tools: Tools, view: View) -> tuple[str, ...]:
-    """Return the actions that the model is not offered here."""
+    """Return the actions that are withheld from the model here."""
     if tools.spec.small:
         return FOR_CAPABLE
     return (
-        # A place can be named only by those who see it.
+        # Only a model that sees the picture can name a place.
         *(() if tools.spec.vision else ("click_at", "drag_at")),
         *(() if tools.case.files else ("upload",)),
         *(() if len(view.tabs) > 1 else ("switch_tab",)),
@@ -235,7 +235,7 @@ def _impossible(tools: Tools, view: View) -> tuple[str, ...]:
 
 
 def _texts_apart(situation: Situation) -> dict[int, str]:
-    """Return the texts that tell marks apart that read alike; in a second look, of all marks."""
+    """Return texts that distinguish marks that read alike; in a second look, one for every mark."""
     view = situation.view
     if situation.second_look:
         return distinguishing_texts(view.marks)
@@ -255,7 +255,7 @@ def _allowed(marks: tuple[Mark, ...], tools: Tools) -> tuple[Mark, ...]:
         for chosen in decision.chosen
     }
     left = tuple(m for m in marks if not any((m.role or m.tag, t) in failed for t in m.texts))
-    # Without any element left, the model could only give up.
+    # With no element left, the model could only give up.
     return left or marks
 
 
@@ -293,7 +293,7 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
         "problem": problem,
         "warning": "" if brief else warning(memory.often_mistaken()),
         "listing": fence(listed, "page") if listed else "",
-        # In a second look the elements look alike, so that a picture does not tell them apart.
+        # In a second look the elements look alike, so a picture does not distinguish them.
         "named": bool(not vision or situation.second_look),
     }
     if brief:

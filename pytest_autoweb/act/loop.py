@@ -98,9 +98,9 @@ def _by_sight(turn: Turn, action: Action, memory: ActMemory) -> Turn:
     turn, result = _run(turn, code_by_sight(action), view, line)
     click = result.failure.evidence.get("click") if result.failure else None
     if click and action.action == "click":
-        # What is drawn on a canvas has a position, but no element to click.
+        # A drawing on a canvas has a position, but no element to click.
         turn, result = _run(turn, str(click), view, line)
-    # A step may fail before the locator was asked at all.
+    # A step may fail before it ever calls the locator.
     if len(turn.attempt.locations) > before:
         turn = _with_search(replace(turn, location=before), turn.attempt.locations[before])
     if result.ok:
@@ -117,12 +117,12 @@ def _by_sight(turn: Turn, action: Action, memory: ActMemory) -> Turn:
 
 def _performed(turn: Turn, action: Action) -> Turn:
     """Settle the turn as performed, and end the task if the model says that nothing is left."""
-    # Data that the task asks for is still to be given.
+    # The data that the task asks for is still outstanding.
     return replace(turn.ended("performed"), done=action.last and not wants_data(turn.tools))
 
 
 def _with_search(turn: Turn, location: Location) -> Turn:
-    """Return the turn whose record says what the search found and how its text compares."""
+    """Return the turn with a record of what the search found and how its text compares."""
     chosen = turn.verified
     if chosen.resolution is None or location.verdict is None:
         return turn
@@ -187,14 +187,14 @@ def _run(turn: Turn, code: str, view: View, line: str) -> tuple[Turn, StepResult
     )
     known = attempt.plan_steps if attempt.step_results else ()
     attempt = change(attempt, code=attempt.code + tools.redact(block), plan_steps=(*known, step))
-    # Blank lines keep the line numbers of errors those of the whole script.
+    # Blank lines make the line numbers in errors match the whole script.
     placed = "\n" * (first_line - 1) + block
     attempt = change(run_block(attempt, tools, turn.index, placed, line), failure=None)
     return turn.with_attempt(attempt), attempt.step_results[-1]
 
 
 def why_failed(result: StepResult) -> str:
-    """Return the first line of the error, and what stood in the way of a click."""
+    """Return the first line of the error, and the element that blocked a click."""
     detail = str(result.failure.evidence.get("detail", "")) if result.failure else ""
     covered = next((line for line in detail.splitlines() if "intercepts pointer" in line), "")
     first = (result.error or "it failed").splitlines()[0]
@@ -204,8 +204,8 @@ def why_failed(result: StepResult) -> str:
 def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
     """Decide and act until the model says it is done or a limit is reached.
 
-    On a mismatch nothing is performed. The next prompt, and only that one, says what was wrong,
-    unless `--autoweb-feedback=false` makes this the control arm.
+    On a mismatch nothing is performed. Only the next prompt reports the problem, unless
+    `--autoweb-feedback=false` makes this the control arm.
     """
     memory = ActMemory(
         Feedback(tools.settings.feedback, english=not tools.spec.small), mistaken=tools.mistaken
@@ -247,9 +247,9 @@ def _one_turn(turn: Turn, memory: ActMemory) -> Turn:
 
 
 def _decided(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | None) -> Turn:
-    """Look and decide; once more, on a tab that nothing announced and that came meanwhile.
+    """Look and decide; repeat both if a tab has opened unannounced in the meantime.
 
-    What was decided on the tab behind it is not performed: the model did not know of the new one.
+    The decision made on the earlier tab is not performed: the model did not know of the new one.
     """
     seen = observe(attempt, tools, memory, last)
     looked = tools.clock.now()
@@ -268,7 +268,7 @@ def _ended(turn: Turn, memory: ActMemory) -> Turn:
     """Record the turn, and fail the attempt when a limit is reached or the page is lost."""
     turn = turn.with_attempt(_recorded(turn))
     if turn.status != "performed":
-        # What follows was decided on as if this had worked.
+        # The queued actions were chosen on the assumption that this one works.
         memory.queued = ()
     if memory.circles >= MAX_CIRCLES:
         message = f"the model goes in circles: {turn.error}"
@@ -284,7 +284,7 @@ def _ended(turn: Turn, memory: ActMemory) -> Turn:
 
 
 def _stopped(attempt: Attempt, kind: FailureKind, message: str) -> Attempt:
-    """Return the attempt as failed at a limit of time, decisions or circles."""
+    """Return the attempt as failed at its limit on time, decisions or circles."""
     return fail(attempt, Failure(kind=kind, message=message), StepProblem.quoted("(act)", message))
 
 
@@ -319,7 +319,7 @@ def _recorded(turn: Turn) -> Attempt:
 
 
 def _without_secrets(decision: Decision, redact: Callable[[str], str]) -> Decision:
-    """Return the decision with `redact` applied to what model and page wrote."""
+    """Return the decision with `redact` applied to all text from the model and the page."""
     chosen = tuple(
         one.model_copy(
             update={
@@ -352,7 +352,7 @@ def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
 
 @contextmanager
 def dialogs_answered(tools: Tools, tell: Callable[[str], None]) -> Iterator[None]:
-    """Accept every dialog, because a picture of the page does not show it.
+    """Accept every dialog, because a picture of the page does not show dialogs.
 
     Args:
         tools: the tools of the attempt.

@@ -1,4 +1,4 @@
-"""What an attempt that acts by sight remembers from one decision to the next.
+"""The memory that an attempt acting by sight carries from one decision to the next.
 
 A model that goes round in circles is recognised by a decision made 3 times within 8, by repeated
 patterns of 1, 2 or 3 decisions, or by more than 5 scrolls in a row. Decisions are compared with the
@@ -18,9 +18,9 @@ from pytest_autoweb.choice.feedback import Feedback, Problem, often_mistaken
 from pytest_autoweb.marks.marking import Mark
 
 HISTORY = 15
-"""Number of past actions that a small model is shown."""
+"""Number of past actions shown to a small model."""
 LONG_HISTORY = 60
-"""Number of past actions that any other model is shown."""
+"""Number of past actions shown to any other model."""
 MAX_CIRCLES = 2
 """Number of circles after which an attempt ends."""
 MAX_FAILURES_IN_A_ROW = 4
@@ -31,12 +31,12 @@ MAX_SCROLLS = 5
 _TEXT_CHARS = 30
 
 Banned = Collection[tuple[str, int]]
-"""Pairs of an action and a mark that may not be decided on again."""
+"""Pairs of action and mark that may not be chosen again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What two decisions have in common if they count as the same."""
+    """The features that two decisions share if they count as the same."""
 
     action: str
     path: str
@@ -54,7 +54,7 @@ class Fingerprint:
             action: the action's name.
             url: the page's URL.
             mark: the number of the element, or None if the action has none.
-            text: the text that is expected or typed, of which the beginning counts.
+            text: the text that is expected or typed; only its beginning counts.
             page: a digest of what the page shows.
         """
         parts = urlsplit(url)
@@ -63,7 +63,7 @@ class Fingerprint:
 
 @dataclass(slots=True)
 class LoopDetector:
-    """The last decisions of an attempt, watched for circles."""
+    """An attempt's last decisions, checked for circles."""
 
     recent: list[Fingerprint] = field(default_factory=list)
     scrolls: int = 0
@@ -72,7 +72,7 @@ class LoopDetector:
         """Add a decision.
 
         Returns:
-            A sentence about the circle that it closes; empty if it closes none.
+            A sentence about the circle that the decision closes; empty if it closes none.
         """
         self.recent = [*self.recent, fingerprint][-(WINDOW + 1) :]
         self.scrolls = self.scrolls + 1 if fingerprint.action == "scroll" else 0
@@ -99,19 +99,19 @@ def _cycle(recent: Sequence[Fingerprint]) -> int:
 
 
 class QueuedAction(NamedTuple):
-    """An action that a reply holds besides its first one."""
+    """A further action of a reply that holds several."""
 
     action: Action
     identities: Mapping[str, tuple[object, ...]]
-    """For each field that holds a mark's number, by what the element is known again under another
-    number."""
+    """For each field that holds a mark's number, the features by which to recognise the element
+    under another number."""
     url: str
     """The page that it was decided on."""
 
 
 @dataclass(slots=True)
 class ActMemory:
-    """The memory of one attempt: the only value that its turns change.
+    """One attempt's memory: the only value that its turns mutate.
 
     It is changed in place, because a dialog may open at any moment of a turn. The loop owns it and
     hands it to each step.
@@ -126,14 +126,14 @@ class ActMemory:
     extracted: list[str] = field(default_factory=list)
     """Texts that the model asked to read."""
     tried: set[tuple[str, str, int]] = field(default_factory=set)
-    """Page digest, action and mark of what was done or refused, in vain if the page still looks the
-    same."""
+    """Page digest, action and mark of everything done or refused; in vain if the page still looks
+    the same."""
     queued: tuple[QueuedAction, ...] = ()
-    """What is still to be done of a reply that holds several actions."""
+    """The outstanding actions of a reply that holds several."""
     tabs: int = 1
     """Number of open tabs at the last look."""
     tab: Page | None = None
-    """The tab that the model went to; None for the one that was opened last."""
+    """The tab that the model switched to; None for the most recently opened one."""
     circles: int = 0
     """How often the model has gone round in a circle."""
     failures_in_a_row: int = 0
@@ -143,9 +143,9 @@ class ActMemory:
     last_action: str = ""
     """Name of the last action that was performed."""
     mistaken: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """For each kind of element, the wrong choices and all choices of the model in earlier runs."""
+    """For each kind of element, the model's wrong choices and total choices in earlier runs."""
     refusals: dict[str, int] = field(default_factory=dict)
-    """How often each expected text was refused since the last action that was performed."""
+    """How often each expected text was refused since the last performed action."""
 
     def add_problem(self, index: int, mark: Mark | None, reason: str) -> None:
         """Add a problem for the next prompt to report.
@@ -159,7 +159,7 @@ class ActMemory:
         self.feedback.add(Problem("act", index, number, "", "", None, reason))
 
     def withdraw(self, problem: Problem, digest: str, action: str) -> None:
-        """Forget a problem, and its crossed-out mark, because the right element was found at last.
+        """Forget a problem and its crossed-out mark, because the right element was found after all.
 
         Args:
             problem: the problem.
@@ -183,7 +183,7 @@ class ActMemory:
         return self.refusals[text]
 
     def note_tried(self, digest: str, action: str, mark: int | None) -> None:
-        """Remember what is about to be done on a page."""
+        """Remember an action about to be performed on a page."""
         if mark is not None:
             self.tried.add((digest, action, mark))
 
@@ -214,9 +214,9 @@ class ActMemory:
         return first
 
     def next_queued(self, marks: Sequence[Mark], url: str) -> Action | None:
-        """Return the next action that is queued, with its numbers in this picture.
+        """Return the next queued action, with its mark numbers in this picture.
 
-        An element that is gone, or another page, ends the queue: then the model decides anew.
+        A missing element or a different page empties the queue, and the model decides afresh.
         """
         if not self.queued:
             return None
@@ -230,13 +230,13 @@ class ActMemory:
         return action.model_copy(update=numbers)
 
     def often_mistaken(self) -> tuple[str, ...]:
-        """Return the kinds of elements to be careful with; none in the control arm."""
+        """Return the kinds of elements that the model often mistakes; empty in the control arm."""
         if not self.feedback.enabled:
             return ()
         return often_mistaken(self.mistaken, self.feedback.per_kind())
 
     def banned(self, digest: str) -> Banned:
-        """Return what was tried in vain on this very page; nothing in the control arm."""
+        """Return the actions tried in vain on this same page; empty in the control arm."""
         if not self.feedback.enabled:
             return frozenset()
         return frozenset((action, mark) for page, action, mark in self.tried if page == digest)

@@ -1,8 +1,8 @@
-"""Look at the page: mark what can be acted on, take its picture, read its text.
+"""Look at the page: mark its interactive elements, take its picture, read its text.
 
-This begins a turn, one decision of an attempt that acts by sight. `decide` adds the model's action,
-`resolve` the element that it means, and `perform` the result. The loop records the turn and begins
-the next one.
+This begins a turn: one decision of an attempt that acts by sight. `decide` adds the model's action,
+`resolve` the element it refers to, and `perform` the result. The loop then records the turn and
+begins the next one.
 """
 
 import hashlib
@@ -38,15 +38,15 @@ class View:
     text: str
     """Visible text, redacted."""
     digest: str
-    """Digest that is equal whenever the page shows the same."""
+    """Digest that is equal whenever the page shows the same content."""
     url: str
     scroll: tuple[str, ...]
-    """Those of `down` and `up` in which the page can be scrolled."""
+    """The directions, `down` or `up`, in which the page can be scrolled."""
     tabs: tuple[str, ...] = ()
     """The address of each open tab, redacted, with a note on the one that is shown."""
 
     def read(self, number: int) -> str:
-        """Return the current text of a marked element; for a row's heading, of the next cell."""
+        """Return a marked element's current text; for a row heading, the text of the next cell."""
         mark = self.marked.mark(number)
         locator = self.marked.locator(number)
         if mark is not None and mark.tag == "th" and locator is not None:
@@ -62,15 +62,15 @@ class View:
 
 
 class Situation(NamedTuple):
-    """What the model is shown and told, apart from what the attempt remembers."""
+    """The input to the model's decision, apart from the attempt's memory."""
 
     view: View
     problems: tuple[Problem, ...] = ()
     """Problems of the previous turn."""
     second_look: str = ""
-    """The expected text, if the view shows only the elements that may be meant."""
+    """The expected text, if the view shows only candidate elements."""
     unsure: bool = False
-    """Whether the second look was taken because the model was not sure."""
+    """Whether the model's own uncertainty caused the second look."""
     hint: str = ""
     """A note about the attempt that this one repairs."""
     before: View | None = None
@@ -78,15 +78,15 @@ class Situation(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """The element that an action means, as verification found it."""
+    """The element that an action refers to, as found by verification."""
 
     view: View
     """The view to which its number belongs: that of the second look, if there was one."""
     resolution: Resolution | None = None
-    """None if the action is about no element."""
+    """None if the action involves no element."""
     second_look: bool = False
     given_up: bool = False
-    """Whether the second look came to no choice."""
+    """Whether the second look ended without a choice."""
     target: Resolution | None = None
     """The element to drop on, in the same view; None if the action has none."""
 
@@ -97,7 +97,7 @@ class Chosen(NamedTuple):
 
     @property
     def told_apart(self) -> bool:
-        """Whether what was meant is one element, or none, but not several."""
+        """Whether the action refers to at most one element, not to several candidates."""
         found = [one for one in (self.resolution, self.target) if one is not None]
         return not (self.given_up or any(one.candidates for one in found))
 
@@ -117,29 +117,30 @@ class Turn:
     """The marked picture on disk."""
     situation: Situation
     calls: int = 0
-    """How often the model was asked."""
+    """Number of model calls."""
     action: Action | None = None
-    """None if nothing is decided yet, or if the reply could not be used."""
+    """None before a decision, or if the reply could not be used."""
     problem: str = ""
     """Why the reply could not be used."""
     chosen: Chosen | None = None
-    """The element that the action means, once that was resolved."""
+    """The element that the action refers to, once resolved."""
     second_picture: Path | None = None
     """The marked picture of the second look, if there was one."""
     by_sight: bool = False
     """Whether the vision locator is to find the element."""
     doubt: Problem | None = None
-    """The problem that leaves the element to the vision locator, and is none if that finds it."""
+    """The problem that hands the element over to the vision locator; void if the locator finds
+    it."""
     status: DecisionStatus | None = None
-    """The result of the decision; None if it is not settled yet."""
+    """The result of the decision; None until it is settled."""
     refused_for: RefusalCause = ""
-    """The kind of reason if it was refused."""
+    """The kind of refusal, if it was refused."""
     error: str = ""
     """The reason if the decision came to nothing."""
     location: int | None = None
     """Index of the vision locator's search that found the element."""
     lost: Failure | None = None
-    """The failure if the page no longer answers, which ends the attempt."""
+    """The failure that ends the attempt because the page no longer responds."""
     done: bool = False
     """Whether the model says that the task is done and its answer was accepted."""
 
@@ -150,12 +151,12 @@ class Turn:
 
     @property
     def verified(self) -> Chosen:
-        """What verification found for the action; for the steps after `resolve`."""
+        """The verified choice for the action; only available after `resolve`."""
         return self.chosen or Chosen(self.view)
 
     @property
     def failed(self) -> bool:
-        """Whether the attempt has failed in the meantime, so that it must not go on."""
+        """Whether the attempt has failed in the meantime and must stop."""
         return self.attempt.failure is not None
 
     def with_attempt(self, attempt: Attempt) -> "Turn":
@@ -177,25 +178,25 @@ def observe(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | None
     Args:
         attempt: the attempt so far.
         tools: the tools of the attempt.
-        memory: what the attempt remembers; the problems of the previous turn are taken out of it.
+        memory: the attempt's memory; the previous turn's problems are removed from it.
         last: the previous turn, or None if this is the first one.
     """
     began, waited = tools.clock.now(), tools.budget.waited()
     before = last.view.page if last else tools.page
-    # A tab that the last action opens comes while the page it was opened from settles.
+    # A tab opened by the last action appears while the page that opened it settles.
     if last and not before.is_closed():
         wait_until_quiet(before)
     failed = memory.failed if memory.feedback.enabled else ()
     here, view = _look_in_front(before, tools, memory, failed)
     if len(view.tabs) > memory.tabs:
-        # One came while the one before it was looked at.
+        # Another tab opened while the previous one was being observed.
         here, view = _look_in_front(before, tools, memory, failed)
     memory.failed = ()
     problems = memory.feedback.begin_cycle()
     index = last.index + 1 if last else 1
     picture = tools.folder / f"decision-{index}.png"
     picture.write_bytes(view.marked.picture)
-    # Only waiting for the model is free; looking at the page costs the attempt time.
+    # Only waiting for the model is free; observing the page counts towards the attempt's time.
     spent = tools.clock.now() - began
     tools.budget.left -= spent - (tools.budget.waited() - waited)
     return Turn(
@@ -223,7 +224,7 @@ def look(page: Page, tools: Tools, *, failed: tuple[Mark, ...] = ()) -> View:
     """Mark the page as it is now.
 
     Raises:
-        Error: Playwright's, when the page does not answer.
+        Error: Playwright's, when the page does not respond.
     """
     return _view(page, tools, mark_page(page, failed=failed, hide=tools.hidden))
 
@@ -254,7 +255,7 @@ def _view(page: Page, tools: Tools, marked: MarkedPage) -> View:
 def past_attempt(attempt: Attempt, tools: Tools) -> str:
     """Describe the failed attempt that this one repairs; empty if there is none.
 
-    Small models are told a few lines; all others what became of it, as a script's repair is.
+    Small models get a few lines; all others get the full outcome, as in the repair of a script.
     """
     failed, small = tools.previous, tools.spec.small
     if failed is None:
@@ -283,9 +284,9 @@ def _open_tabs(page: Page) -> list[Page]:
 
 
 def more_tabs(page: Page, memory: ActMemory) -> bool:
-    """Tell whether a tab has opened since the last look."""
+    """Return whether a tab has opened since the last look."""
     try:
-        # Playwright hears nothing while the model is waited for, and takes a moment to catch up.
+        # Playwright handles no events during a model call, and takes a moment to catch up.
         page.wait_for_timeout(_HEARD_MS)
     except Error:
         return False
@@ -293,10 +294,10 @@ def more_tabs(page: Page, memory: ActMemory) -> bool:
 
 
 def _front_page(page: Page, tools: Tools, memory: ActMemory) -> Page:
-    """Return the tab that the model went to, or else the one that was opened last and is open."""
+    """Return the tab that the model switched to, or else the most recently opened open tab."""
     tabs = _open_tabs(tools.page)
     if len(tabs) > memory.tabs:
-        # A tab that has just opened is what the last action led to.
+        # A tab that has just opened is the result of the last action.
         memory.tab = None
     memory.tabs = len(tabs)
     if memory.tab in tabs:

@@ -1,4 +1,4 @@
-"""Finding the element that a decision means for certain, or the reason to do nothing."""
+"""Find the element that a decision certainly refers to, or a reason to do nothing."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from pytest_autoweb.page.frames import run_script
 
 _LOOK_MS = 3_000.0
 SIGHT_AFTER = 2
-"""Refusals of one text after which the vision locator looks for it, if there is one."""
+"""Number of refusals of one text after which the vision locator, if any, looks for it."""
 
 
 def resolve(turn: Turn, memory: ActMemory) -> Turn:
@@ -56,11 +56,11 @@ def resolve(turn: Turn, memory: ActMemory) -> Turn:
 
 
 def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
-    """Resolve the element that is meant; if several may be meant, show only these once more."""
+    """Resolve the intended element; if there are several candidates, show only these again."""
     view = turn.view
     if not isinstance(action, OnElement):
         return replace(turn, chosen=Chosen(view))
-    # A text can mean only elements on which the action is possible.
+    # A text can refer only to elements that support the action.
     number = action.mark_id
     if turn.tools.spec.computer:
         return replace(turn, chosen=_pointed_at(view, action))
@@ -69,7 +69,7 @@ def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
     first = resolve_apart(choice, fitting, page_text=view.text)
     chosen = Chosen(view, first)
     if isinstance(action, Drag):
-        # Two elements cannot be shown apart in one second look, so these must be clear at once.
+        # One second look cannot settle two elements, so both must be clear at once.
         to = Choice(action.to_mark_id, action.to_expected_text, action.to_near)
         target = resolve_apart(to, view.marks, page_text=view.text)
         return replace(turn, chosen=chosen._replace(target=target))
@@ -83,7 +83,7 @@ def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
 
 
 def _pointed_at(view: View, action: OnElement) -> Chosen:
-    """Return the elements at which a computer tool pointed, which no text has to tell apart."""
+    """Return the elements that a computer tool pointed at, which need no text to identify them."""
 
     def at(number: int, expected: str) -> Resolution:
         there = [mark for mark in view.marks if mark.number == number]
@@ -96,9 +96,9 @@ def _pointed_at(view: View, action: OnElement) -> Chosen:
 
 
 def _not_drawn(turn: Turn, action: ClickAt | DragAt) -> str:
-    """Return why a place must not be acted on, because elements are there; empty if it may be."""
+    """Return why a place that holds elements must not be acted on; empty if it may be."""
     if turn.tools.spec.computer:
-        # Its actions become those of the marks at their places, so no mark is here.
+        # Its actions become actions on the marks at their places, so there is no mark here.
         return ""
     scale = turn.view.marked.scale
     points = [(action.x / scale, action.y / scale)]
@@ -122,8 +122,8 @@ def _looked_again(
 ) -> Turn:
     """Ask once more, on a picture of these elements only.
 
-    If several elements fit, the text stays what it is and only number and `near` are asked for. A
-    model that was not sure decides anew.
+    If several elements fit, the text stays fixed and the model gives only number and `near`. An
+    unsure model decides afresh.
     """
     view, unsure = turn.view, not first.candidates
     closer = look_again(view, turn.tools, numbers)
@@ -152,7 +152,7 @@ def refuse(turn: Turn, action: Action, resolution: Resolution, memory: ActMemory
     chosen = turn.verified
     found = resolution.chosen
     wrong = chosen.view.marked.mark(found.mark) if found.mark is not None else None
-    # An element that merely could not be told apart may be the right one, so it is not crossed out.
+    # An element that was merely ambiguous may be the right one, so it is not crossed out.
     if wrong and chosen.told_apart:
         memory.failed = (wrong,)
         memory.note_tried(turn.view.digest, action.action, wrong.number)
@@ -181,7 +181,7 @@ def refuse(turn: Turn, action: Action, resolution: Resolution, memory: ActMemory
 
 
 def _is_doubtful(turn: Turn, action: Action, chosen: Chosen) -> bool:
-    """Return whether only an uncertain number says that this icon is meant."""
+    """Return whether only an uncertain number points to this icon."""
     if turn.tools.spec.computer or chosen.resolution is None:
         return False
     if chosen.resolution.status != "number_only":

@@ -4,9 +4,9 @@ Everything that `act` does is written in the step language, and the sandbox perf
 secrets, time limits and the record of tool calls are the same as for generated code, and a call
 that fails makes the step fail.
 
-A computer tool names places instead of marks. Where an action is about an element with a mark, it
-becomes the same action as that of a model that names the mark, and the element is compared again
-before anything is done. Elsewhere its place counts.
+A computer tool names places instead of marks. A place on a marked element becomes the same action
+that a model naming the mark would give, and the element is compared again before anything is done.
+Elsewhere the place itself is used.
 """
 
 import json
@@ -50,7 +50,7 @@ TIMEOUT_MS = 5_000
 """Time limit of an action on an element; short, as a visible element can be acted on at once."""
 WAIT_FOR_MS = 10_000
 SCROLL_SHARE = 0.7
-"""Share of the viewport's height to scroll, so that what was at its edge is seen again."""
+"""Share of the viewport's height to scroll; below 1, so that content at the edge stays visible."""
 SCROLL_IN_PX = 300
 """How far a box within the page is scrolled, which is usually lower than the viewport."""
 _HEIGHT = 720
@@ -88,7 +88,8 @@ _KEYS = {
 SCROLL_LINE_PX = 100
 """How far one unit of a wheel scrolls, for tools that count these."""
 DRAWN = frozenset({"canvas", "svg", "img", "video", "object", "embed"})
-"""Elements whose places differ in meaning, so that a mark around them does not say enough."""
+"""Elements in which different places mean different things, so a mark alone is not precise
+enough."""
 _ON_ELEMENT: Mapping[str, type[Click | DoubleClick | RightClick | Hover]] = {
     "click": Click,
     "left_click": Click,
@@ -111,7 +112,7 @@ _BACK = frozenset({"Alt+ArrowLeft", "BrowserBack"})
 
 
 class Details(NamedTuple):
-    """What the code of an action needs besides the action and its element."""
+    """Data that the code of an action needs besides the action and its element."""
 
     target: int | None = None
     """The number of the verified element to drop on."""
@@ -120,7 +121,7 @@ class Details(NamedTuple):
     scale: float = 1.0
     """Pixels of the picture for each CSS pixel."""
     file_field: bool = True
-    """Whether the element takes a file itself; otherwise it opens a chooser."""
+    """Whether the element is itself a file field; otherwise it opens a chooser."""
 
 
 _NO_DETAILS = Details()
@@ -132,7 +133,7 @@ def code_of(action: Action, mark: int | None = None, details: Details = _NO_DETA
     Args:
         action: the action that was decided on.
         mark: the number of the verified element, for actions on one.
-        details: what else is known of elements and picture.
+        details: further facts about elements and picture.
     """
     if isinstance(action, OnElement):
         return _on_element(action, mark, details)
@@ -204,7 +205,7 @@ def _at_a_place(action: ClickAt | DragAt | ScrollAt, scale: float) -> str:
 
 def chord(keys: str) -> str:
     """Return a key, or several held together, in Playwright's names: `ctrl+a` is `Control+a`."""
-    # The plus itself is a key, alone or at the end of a chord.
+    # The plus sign is itself a key, alone or at the end of a chord.
     *held, last = keys.replace(" ", "").removesuffix("+").split("+") if "+" in keys else [keys]
     last = last or "+"
     named = [_MODIFIERS.get(key.casefold(), key) for key in held]
@@ -212,12 +213,12 @@ def chord(keys: str) -> str:
 
 
 def may_be_found_by_sight(action: Action) -> bool:
-    """Tell whether the vision locator may look for the element; it finds one place, not two."""
+    """Return whether the vision locator may look for the element; it finds one place, not two."""
     return not isinstance(action, Drag | ScrollIn | Upload)
 
 
 def code_by_sight(action: OnElement) -> str:
-    """Return the same action on what the vision locator finds, if it has the expected text."""
+    """Return the same action on the element that the vision locator finds, if its text matches."""
     where = f" ({action.near})" if action.near else ""
     described, expected = text(action.expected_text + where), text(action.expected_text)
     return f"page.get_by_sight({described}, expected_text={expected}).{_call(action)}"
@@ -318,10 +319,10 @@ def mark_at(marks: Sequence[Mark], x: float, y: float) -> Mark | None:
 
 
 def computer_action(reply: str, marks: Sequence[Mark], scale: float) -> Action:
-    """Return the decision that a reply means; a reply without the tool ends the task.
+    """Return the decision that a reply expresses; a reply without a tool call ends the task.
 
     Args:
-        reply: what `completion_with` made of the provider's reply.
+        reply: the provider's reply, as converted by `completion_with`.
         marks: the marks of the page that the model saw.
         scale: pixels of its picture for each CSS pixel.
 
@@ -349,7 +350,7 @@ def _said(reply: str) -> tuple[str, Mapping[str, Any] | None]:
 
 
 def _elsewhere(name: str, call: Mapping[str, Any]) -> Action | None:
-    """Return an action that is about no place."""
+    """Return an action that involves no place."""
     if name == "type":
         return TypeKeys(action="type_keys", text=str(call.get("text") or ""))
     if name in ("key", "keypress"):

@@ -1,5 +1,5 @@
-"""Outside agents: programs of other people that drive a cell's browser with a model.
+"""Outside agents: third-party programs that drive a cell's browser with a model.
 
-Their processes, the browser that each is given, and the endpoint through which they ask the model.
-Which agents there are is in `strategies`; judging and evidence are those of every attempt.
+Their processes, each one's browser, and the endpoint through which they call the model. The list of
+agents is in `strategies`; judging and evidence work as for every other attempt.
 """

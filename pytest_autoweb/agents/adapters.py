@@ -1,11 +1,11 @@
-"""The agents that this package can install, and what identifies an outside agent.
+"""The agents that this package can install, and the identity of an outside agent.
 
-Each lives in a folder of its own below the user's cache, with its own Python or Node packages. What
-is started there is a script of `templates/agents/`, which imports nothing of this package.
+Each lives in its own folder below the user's cache, with its own Python or Node packages. It runs a
+script from `templates/agents/`, which imports nothing from this package.
 
-Two results stand for each other only if the agents behind them are the same, wherever they were
-installed. So in the checksum of an agent paths count by their last part, and files and installed
-packages by what they hold.
+One result can replace another only if both come from the same agent, wherever it is installed. So
+an agent's checksum covers only the last part of each path, but the contents of files and installed
+packages.
 """
 
 import hashlib
@@ -28,12 +28,12 @@ from pytest_autoweb.results import OutsideAgent
 from pytest_autoweb.specs import COMMAND, AgentCommand
 
 HOME = "AUTOWEB_AGENTS_DIR"
-"""The variable that names another folder for agents than the one in the user's cache."""
+"""The variable that overrides the folder for agents in the user's cache."""
 
 Settings = Callable[[], AgentCommand]
 """Returns the settings of an agent, or raises a `SettingsError` that says what is missing."""
 _FILE_BYTES = 1_000_000
-"""The longest file that is taken for a part of the agent, rather than for what runs it."""
+"""The size limit of a file that counts as part of the agent rather than as its interpreter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +45,22 @@ class Adapter:
     script: str
     """A file of `templates/agents/`."""
     python: tuple[str, ...] = ()
-    """Requirements for pip, in a virtual environment of its own."""
+    """Requirements for pip, installed in a dedicated virtual environment."""
     alone: tuple[str, ...] = ()
-    """Requirements that pip installs without what they require themselves."""
+    """Requirements that pip installs without their dependencies."""
     node: tuple[str, ...] = ()
-    """Packages for npm, in a folder of its own."""
+    """Packages for npm, installed in a dedicated folder."""
     env: Mapping[str, str] | None = None
-    """Environment variables, such as those that turn reports to its makers off."""
+    """Environment variables, such as those that turn off telemetry."""
 
     @property
     def folder(self) -> Path:
-        """Return where it is, or would be installed."""
+        """Return the folder in which it is, or would be, installed."""
         return agents_folder() / self.name
 
     @property
     def interpreter(self) -> Path:
-        """Return the Python, or Node, that runs the script."""
+        """Return the Python or Node interpreter that runs the script."""
         if self.script.endswith(".mjs"):
             return Path(shutil.which("node") or "node")
         if not self.python:
@@ -70,18 +70,18 @@ class Adapter:
 
     @property
     def is_installed(self) -> bool:
-        """Tell whether all that it needs is there, in the versions that it needs."""
+        """Return whether all its requirements are installed in the required versions."""
         pins = {pin for pin in self.packages if _PIN.search(pin)}
         return self.interpreter.is_file() and pins <= set(self._installed())
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """Return all that is asked of pip and npm, the main package first."""
+        """Return all packages requested from pip and npm, the main one first."""
         return (*self.alone, *self.python, *self.node)
 
     @property
     def version(self) -> str:
-        """Return the versions of the packages that it is made of, the main one first."""
+        """Return the versions of its packages, the main one first."""
         return ", ".join(" ".join(_PIN.split(pin)) for pin in self.packages if _PIN.search(pin))
 
     def _installed(self) -> list[str]:
@@ -90,7 +90,7 @@ class Adapter:
         return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
 
     def settings(self) -> AgentCommand:
-        """Return how it is run.
+        """Return the settings that run it.
 
         Raises:
             SettingsError: it is not installed.
@@ -108,13 +108,13 @@ class Adapter:
         )
 
     def install(self, tell: Callable[[str], None]) -> None:
-        """Fetch what it needs, in place of what was there.
+        """Install its requirements, replacing any earlier installation.
 
         Args:
-            tell: gets one line before each step.
+            tell: called with one line before each step.
 
         Raises:
-            SettingsError: a step failed; the message is the end of what it said.
+            SettingsError: a step failed; the message is the end of its output.
         """
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
@@ -132,7 +132,7 @@ class Adapter:
             if npm is None:
                 raise SettingsError(f"the agent {self.name!r} needs Node.js: npm was not found")
             tell(f"npm install {' '.join(self.node)}")
-            # Its browser is the cell's, so that none has to be downloaded.
+            # It uses the cell's browser, so none has to be downloaded.
             skip = {"PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"}
             _run([npm, "install", "--no-fund", "--no-audit", *self.node], self.folder, skip)
         (self.folder / INSTALLED).write_text("\n".join(self._packages()) + "\n", encoding="utf-8")
@@ -177,8 +177,8 @@ ADAPTERS = {
             name="agentlab",
             summary="AgentLab's GenericAgent, on BrowserGym's view and actions",
             script="agentlab_agent.py",
-            # AgentLab requires Ray, PyTorch, Gradio and more for its studies, of which the agent
-            # uses nothing.
+            # AgentLab requires Ray, PyTorch, Gradio and more for its studies; the agent uses none
+            # of them.
             alone=("agentlab==0.4.2",),
             python=(
                 "browsergym-core==0.14.3",
@@ -226,7 +226,7 @@ def _run(command: list[str], folder: Path, more: Mapping[str, str] | None = None
 
 
 def declared_in_case() -> AgentCommand:
-    """Refuse to run the agent `command` where neither the model nor the case declares one."""
+    """Reject the agent `command` where neither the model nor the case declares one."""
     raise SettingsError(
         f"the agent {COMMAND!r} is the one that a case or a model's settings declare, as "
         "`agent: {command: [...]}`, and here neither does"
@@ -234,7 +234,7 @@ def declared_in_case() -> AgentCommand:
 
 
 def settings_of(given: Settings, spec: ModelSpec, own: AgentCommand | None) -> AgentCommand:
-    """Return how an agent is run for a cell.
+    """Return the settings that run an agent for a cell.
 
     Args:
         given: returns the settings under which the agent is registered; `declared_in_case` stands
@@ -255,14 +255,14 @@ def settings_of(given: Settings, spec: ModelSpec, own: AgentCommand | None) -> A
 def identity_of(
     name: str, given: Settings, spec: ModelSpec, own: AgentCommand | None, folder: Path
 ) -> OutsideAgent:
-    """Return what a cell's agent is; one that is not there has neither command nor checksum.
+    """Return the identity of a cell's agent; a missing agent has neither command nor checksum.
 
     Args:
-        name: what the agent is called.
+        name: the agent's name.
         given: see `settings_of`.
         spec: the cell's model.
-        own: the program that the case names, if it does.
-        folder: the rootdir, in which it is started.
+        own: the program that the case names, if any.
+        folder: the rootdir, which is the agent's working folder.
     """
     try:
         settings = settings_of(given, spec, own)
@@ -283,17 +283,17 @@ def _checksum(settings: AgentCommand, folder: Path) -> str:
 
 
 def _word(word: str) -> str:
-    """Return an argument without the folder in which it lies on this machine."""
+    """Return an argument without its folder on this machine."""
     return Path(word).name if Path(word).is_absolute() else word
 
 
 def _content(path: Path) -> str:
-    """Return a sum of what a word of the command names: a script, or a folder of packages."""
+    """Return a checksum of the script or package folder that a word of the command names."""
     file = path / INSTALLED if path.is_dir() else path
     try:
         if file.stat().st_size > _FILE_BYTES or not file.is_file():
             return ""
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except (OSError, ValueError):
-        # Most words are no paths at all.
+        # Most words are not paths.
         return ""

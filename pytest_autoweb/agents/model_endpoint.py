@@ -1,12 +1,12 @@
-"""The address at which an outside agent asks the cell's model, in the form of OpenAI's APIs.
+"""The endpoint through which an outside agent calls the cell's model, in the form of OpenAI's APIs.
 
 Every call goes through the cell's own client, and so through the gateway: cassettes, the money cap,
-rate limits, usage and the record of the cell hold for it as for the built-in agents.
+rate limits, usage and the cell's record apply as for the built-in agents.
 
-A request to the responses API becomes a chat, so that it goes the way of every other call; the
-reply becomes a response, or the events of its stream, which come in one piece. What runs at the
-service itself (its tools, its conversations, its files) has no counterpart with other providers,
-and is refused.
+A request to the responses API is converted to a chat, so it takes the same path as every other
+call; the reply is converted to a response, or to its stream of events, sent in one piece. Features
+that run at the service itself (its tools, conversations and files) have no counterpart with other
+providers and are refused.
 """
 
 import hmac
@@ -30,7 +30,7 @@ from pytest_autoweb.results import Exchange, Usage
 _ITEM_ROLES = ("user", "assistant", "system", "developer")
 _TEXTS = ("input_text", "output_text", "text")
 _AT_THE_SERVICE = ("background", "conversation", "prompt")
-"""Fields of a request that ask the service to keep or to fetch something."""
+"""Request fields that ask the service to store or fetch something."""
 _ENDINGS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 _BODY_TIMEOUT_S = 60.0
@@ -38,20 +38,20 @@ _JSON, _EVENTS = "application/json", "text/event-stream"
 _THERE_IS = "there is only /v1/chat/completions, /v1/responses and /v1/models"
 _TAKEN = frozenset(ChatBody.model_fields)
 _OF_TOOLS = frozenset(("tools", "tool_choice", "parallel_tool_calls"))
-"""What services refuse where there are no tools."""
+"""Fields that services refuse in requests without tools."""
 _STATUS = {"auth": 401, "budget": 402, "rate_limit": 429, "timeout": 504, "unavailable": 503}
 _ROLE_OF: Mapping[str, Any] = {"system": "system", "developer": "system", "assistant": "assistant"}
 
 
 def chat_of(asked: Mapping[str, Any], earlier: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what a request of the responses API asks for as one of the chat API.
+    """Convert a request of the responses API to one of the chat API.
 
     Args:
         asked: the request's body.
-        earlier: the messages of the response that it goes on with, that one's own included.
+        earlier: the messages up to and including the response that the request continues.
 
     Raises:
-        ValueError: it asks for something that only the service itself can do.
+        ValueError: it asks for a feature that only the service itself offers.
     """
     for name in _AT_THE_SERVICE:
         if asked.get(name):
@@ -77,7 +77,7 @@ def _instructions(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _messages(items: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return items as messages: calls beside what was said with them, pictures after results."""
+    """Return items as messages: calls in the message they came with, pictures after results."""
     found: list[dict[str, Any]] = []
     pictures: list[dict[str, Any]] = []
     for item in items:
@@ -89,7 +89,7 @@ def _messages(items: Sequence[Any]) -> list[dict[str, Any]]:
             pictures += shown
             found.append({"role": "tool", "tool_call_id": item.get("call_id"), "content": texts})
             continue
-        # A chat takes no pictures in results, and nothing between the results of one reply.
+        # A chat allows no pictures in results, and no messages between the results of one reply.
         found += [{"role": "user", "content": pictures}] if pictures else []
         pictures = []
         if kind == "message":
@@ -130,7 +130,7 @@ def _part(part: Any) -> dict[str, Any]:
 
 
 def _output(output: Any) -> tuple[str, list[dict[str, Any]]]:
-    """Return the texts and the pictures that a tool gave back."""
+    """Return the texts and pictures that a tool returned."""
     if isinstance(output, str):
         return output, []
     parts = [_part(part) for part in output or ()]
@@ -184,8 +184,8 @@ def response_of(
 
     Args:
         message: the reply as a message of the chat API.
-        finish: why it ended there.
-        usage: what it used.
+        finish: the reason why it ended.
+        usage: its token usage.
         model: the model's name.
         asked: the request's body.
     """
@@ -284,11 +284,11 @@ class ModelEndpoint:
     """A server on this machine for one attempt, with a token that no other attempt has.
 
     Args:
-        client: answers.
-        spec: the model, whatever name the agent gives.
-        like: a request with the place of the calls in the run.
-        redact: takes the case's secrets out of what is sent and kept.
-        most: how many calls are passed on.
+        client: the client that answers the calls.
+        spec: the model to call, regardless of the name that the agent gives.
+        like: a request that locates the calls within the run.
+        redact: removes the case's secrets from everything sent and recorded.
+        most: the maximum number of calls passed on.
         now: a clock in seconds.
     """
 
@@ -311,22 +311,22 @@ class ModelEndpoint:
         self.exchanges: list[Exchange] = []
         """The calls so far."""
         self.failed: ModelError | None = None
-        """The error in which the newest call ended."""
+        """The error of the most recent call, if it failed."""
         self._http = _Server(self)
 
     @property
     def base_url(self) -> str:
-        """Return what a client of OpenAI's API is given."""
+        """Return the base URL for a client of OpenAI's API."""
         return f"http://127.0.0.1:{self._http.server_port}/v1"
 
     @property
     def most(self) -> int:
-        """Return how many calls are passed on."""
+        """Return the maximum number of calls passed on."""
         return self._most
 
     @property
     def too_many(self) -> bool:
-        """Tell whether calls were refused because there had been so many."""
+        """Return whether calls were refused because the maximum was reached."""
         return self._refused > 0
 
     def __enter__(self) -> Self:
@@ -339,7 +339,7 @@ class ModelEndpoint:
         self._http.shutdown()
         self._http.server_close()
         if kind is None:
-            # A call that is under way is paid for, so it has to be counted.
+            # A call in flight costs money, so it has to be counted.
             with self._lock:
                 self._ended = True
 
@@ -377,7 +377,7 @@ class ModelEndpoint:
         reply = self._reply(chat, "response")
         message = as_message(reply.text)
         response = response_of(message, reply.finish_reason, reply.usage, self.model, asked)
-        # Instructions hold for one response alone.
+        # Instructions apply to a single response.
         said = chat["messages"][1 if asked.get("instructions") else 0 :]
         self._responses[response["id"]] = (*said, message)
         if asked.get("stream"):
@@ -408,7 +408,7 @@ class ModelEndpoint:
         )
 
     def _asked(self, chat: ChatBody, **settings: Any) -> Reply:
-        # One after the other, so that a recording finds each call at its place again.
+        # One at a time, so that a recording replays the calls in the same order.
         with self._lock:
             if self._ended:
                 raise _Refused(503, "ended", "this attempt is over")
@@ -449,7 +449,7 @@ def _object(body: bytes) -> dict[str, Any]:
 
 def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        # A picture holds no text, and is long.
+        # A picture holds no text to redact, and is long.
         return value if value.startswith("data:image/") else redact(value)
     if isinstance(value, Mapping):
         return {name: _redacted(inner, redact) for name, inner in value.items()}
@@ -459,7 +459,7 @@ def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
 
 
 def _message(sent: Mapping[str, Any]) -> Message:
-    """Return a message for the record: all of its text, and its pictures."""
+    """Return a message for the record, with all its text and pictures."""
     content = sent.get("content")
     parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
     texts = [str(part.get("text") or "") for part in parts if isinstance(part, dict)]
@@ -544,7 +544,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _authorize(self) -> None:
         given = self.headers.get("Authorization", "").encode("utf-8", "replace")
-        # Compared in constant time, so that the answer's delay reveals nothing about the token.
+        # Compared in constant time, so that response times reveal nothing about the token.
         if not hmac.compare_digest(given, f"Bearer {self.server.endpoint.token}".encode()):
             raise _Refused(401, "auth", "wrong token: it belongs to one attempt of one cell")
 
@@ -576,7 +576,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(data)))
-            # The gateway has already tried again where that may help.
+            # The gateway has already retried where that may help.
             self.send_header("x-should-retry", "false")
             self.end_headers()
             self.wfile.write(data)

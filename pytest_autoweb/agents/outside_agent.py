@@ -1,8 +1,8 @@
-"""The stage in which an outside agent drives the page, and the process of that agent.
+"""The stage in which an outside agent drives the page, and the agent's process.
 
-The agent is started without secrets, told the task, followed, stopped, and killed whole. Both sides
-write one JSON object a line (docs/agents.md). What the agent says is a claim: only the checks of
-the case decide. Its browser is for its cell alone; the agent connects to it.
+The agent is started without secrets, given the task, monitored, stopped, and killed with its whole
+process group. Both sides write one JSON object per line (docs/agents.md). The agent's statements
+are claims: only the case's checks decide. It connects to a browser that belongs to its cell alone.
 """
 
 import json
@@ -40,7 +40,7 @@ from pytest_autoweb.results import Attempt, Failure, FailureKind, PlanStep, Step
 from pytest_autoweb.specs import AgentCommand
 
 LINE_BYTES = 1_000_000
-"""Limit on one line of an agent; what is longer arrives in pieces, none of which is a message."""
+"""Limit on a line from the agent; a longer one arrives in pieces, none of them a valid message."""
 _PYTHON = "{python}"
 _LINES = 500
 _END_S = 5.0
@@ -52,12 +52,12 @@ _PORT_S = 10.0
 
 PROTOCOL = 1
 LEAST_S = 120.0
-"""The time of an agent that names none, if the case's is shorter: programs start slowly."""
+"""The minimum time for an agent that sets none of its own, because programs start slowly."""
 MAX_STEPS = 500
 MAX_LOG_LINES = 2_000
-"""How many lines of an agent's own output the log keeps."""
+"""Number of lines of an agent's own output that the log keeps."""
 BLAMED = "agent"
-"""The name of the evidence that a lost page or browser was in an agent's hands."""
+"""Name of the evidence that a lost page or browser was under an agent's control."""
 _LINE_CHARS = 2_000
 _ANSWER_CHARS = 200_000
 _TICK_MS = 50
@@ -69,7 +69,7 @@ class AgentLine(NamedTuple):
 
     text: str
     is_output: bool
-    """Whether it came from standard output, where messages are, and not from standard error."""
+    """Whether it came from standard output, which carries messages, rather than standard error."""
 
 
 class AgentProcess:
@@ -77,7 +77,7 @@ class AgentProcess:
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
-        # A full queue makes the agent wait, so that one that writes without end fills no memory.
+        # A full queue blocks the agent, so that endless output cannot exhaust memory.
         self._lines: queue.Queue[AgentLine] = queue.Queue(_LINES)
         self._ended = False
         self._readers = [
@@ -104,7 +104,7 @@ class AgentProcess:
                 return
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Hand the agent its task; one that is gone already is found out soon enough."""
+        """Send the agent its task; if it has already exited, `lines` and `status` will show it."""
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
@@ -120,17 +120,17 @@ class AgentProcess:
 
     @property
     def status(self) -> int | None:
-        """Return the exit status once the process has ended and all it wrote was read."""
+        """Return the exit status once the process has ended and all its output was read."""
         code = self._process.poll()
         if code is None or not self._lines.empty():
             return None
-        # What it has started may hold the pipes open for ever.
+        # Its child processes may keep the pipes open indefinitely.
         for reader in self._readers:
             reader.join(0.2)
         return code if self._lines.empty() else None
 
     def end(self) -> None:
-        """Kill the process and whatever of its group is left, and wait for it."""
+        """Kill the process and the rest of its group, and wait for it."""
         self._ended = True
         if sys.platform == "win32":
             self._process.kill()
@@ -145,10 +145,10 @@ class AgentProcess:
 
 
 def check_command(name: str, command: Sequence[str], folder: Path) -> None:
-    """Refuse an agent whose program is not there.
+    """Reject an agent whose program does not exist.
 
     Raises:
-        SettingsError: it is neither on the path nor a file of the folder.
+        SettingsError: it is neither on the path nor a file in the folder.
     """
     program = command[0]
     if program == _PYTHON or shutil.which(program) or shutil.which(str(folder / program)):
@@ -163,9 +163,9 @@ def check_command(name: str, command: Sequence[str], folder: Path) -> None:
 def running_agent(
     command: Sequence[str], *, folder: Path, env: Mapping[str, str]
 ) -> Iterator[AgentProcess]:
-    """Start an agent in a process group of its own, and kill the group at the end.
+    """Start an agent in its own process group, and kill the group at the end.
 
-    Of this process's environment it gets what every program needs, and no keys.
+    Of this process's environment it inherits only what every program needs, and no keys.
 
     Args:
         command: the program with its arguments; `{python}` is this interpreter.
@@ -204,17 +204,17 @@ def open_agent_page(
 
     Args:
         browser_type: Chromium.
-        launch_args: how browsers of cells are launched.
+        launch_args: the launch arguments of cells' browsers.
         context_args: the arguments for the context.
 
     Raises:
-        BrowserError: the browser is no Chromium.
+        BrowserError: the browser is not Chromium.
     """
     if browser_type.name != "chromium":
         raise BrowserError(
             f"outside agents connect to Chromium, and this session runs {browser_type.name}"
         )
-    # A default context takes the state of its storage only once it is there.
+    # A default context accepts a storage state only after it was created.
     state = context_args.get("storage_state")
     arguments = {**launch_args, **context_args}
     arguments.pop("storage_state", None)
@@ -226,7 +226,7 @@ def open_agent_page(
 
 
 def debugging_address(page: Page) -> str:
-    """Return the URL at which the page's browser listens, for this machine only.
+    """Return the URL at which the page's browser listens, on this machine only.
 
     Raises:
         BrowserError: it does not listen.
@@ -236,7 +236,7 @@ def debugging_address(page: Page) -> str:
     deadline = time.monotonic() + _PORT_S
     while found and time.monotonic() < deadline:
         file = Path(found[1]) / _PORT_FILE
-        # The browser writes it while it starts.
+        # The browser writes the file while it starts.
         if file.is_file() and (lines := file.read_text(encoding="utf-8").splitlines()):
             return f"http://127.0.0.1:{lines[0]}"
         page.wait_for_timeout(50)
@@ -252,7 +252,7 @@ def _command_line(browser: Browser) -> str:
 
 
 def target_of(page: Page) -> str:
-    """Return the id by which CDP clients know the page."""
+    """Return the id that identifies the page to CDP clients."""
     session = page.context.new_cdp_session(page)
     try:
         return str(session.send("Target.getTargetInfo")["targetInfo"]["targetId"])
@@ -262,7 +262,7 @@ def target_of(page: Page) -> str:
 
 @dataclass(slots=True)
 class _Told:
-    """What an agent has said so far."""
+    """The agent's messages so far."""
 
     steps: list[StepResult] = field(default_factory=list)
     plan: list[PlanStep] = field(default_factory=list)
@@ -274,12 +274,12 @@ class _Told:
 
 
 def run_outside_agent(given: Settings, attempt: Attempt, tools: Tools) -> Attempt:
-    """Let the agent work until it ends or its time is over, and keep what it said and asked.
+    """Let the agent work until it ends or its time is up, and record its messages and model calls.
 
     Args:
         given: returns its settings; `declared_in_case` stands for those of the model or the case.
         attempt: the attempt so far.
-        tools: what the stage may use.
+        tools: the stage's tools.
     """
     own = tools.case.agent if isinstance(tools.case.agent, AgentCommand) else None
     try:
@@ -338,7 +338,7 @@ def _start(
     endpoint: ModelEndpoint,
     seconds: float,
 ) -> dict[str, Any]:
-    """Return the first message: all that an agent is told."""
+    """Return the first message, which is the agent's entire input."""
     case, previous = tools.case, tools.previous
     base = tools.case_path.parent if tools.case_path else tools.settings.rootdir
     work = tools.folder / "agent"
@@ -378,7 +378,7 @@ def _start(
 def _follow(
     agent: AgentProcess, told: _Told, tools: Tools, left: Callable[[], float]
 ) -> tuple[FailureKind, str] | None:
-    """Read what the agent says until it ends; return why it was stopped, or None."""
+    """Read the agent's messages until it ends; return why it was stopped, or None."""
     while True:
         for line in agent.lines():
             _take(line, told, tools)
@@ -392,7 +392,7 @@ def _follow(
 
 
 def _why_ended(code: int, told: _Told) -> tuple[FailureKind, str] | None:
-    """Return why an agent that ended by itself has not done its task, or None if it says it has."""
+    """Return why an agent that exited has not done its task, or None if it claims to have."""
     if told.failed:
         return "step", f"the agent gave up: {told.failed}"
     if code:
@@ -401,7 +401,7 @@ def _why_ended(code: int, told: _Told) -> tuple[FailureKind, str] | None:
 
 
 def _let_events_in(page: Page) -> None:
-    """Wait a moment, in which Playwright tells what happens in the browser."""
+    """Wait a moment so that Playwright can deliver browser events."""
     for one in (page, *page.context.pages):
         if not one.is_closed():
             try:
@@ -413,7 +413,7 @@ def _let_events_in(page: Page) -> None:
 
 
 def _take(line: AgentLine, told: _Told, tools: Tools) -> None:
-    """Take a line of the agent: a message, or words for the log."""
+    """Process a line from the agent: a message, or text for the log."""
     message = _message(line.text) if line.is_output else None
     kind = message.get("type") if message else None
     if message is None or kind not in ("step", "answer", "done", "failed", "log"):
@@ -458,7 +458,7 @@ def _take_step(message: dict[str, Any], told: _Told, tools: Tools) -> None:
         StepResult(
             step_index=index,
             ok=ok,
-            # A step that failed is the agent's own affair: it goes on as it likes.
+            # A failed step does not fail the attempt: the agent decides how to continue.
             status="ok" if ok else "corrected",
             error=error,
             screenshot=relative(picture, tools)
@@ -489,7 +489,7 @@ def _with_failure(
     endpoint: ModelEndpoint,
     ending: tuple[FailureKind, str] | None,
 ) -> Attempt:
-    """Return the attempt with what went wrong, if anything did."""
+    """Return the attempt with its failure, if there was one."""
     lost = endpoint.failed
     evidence: dict[str, Any] = {}
     if tools.page.is_closed() or browser_ended(tools.page):
@@ -498,12 +498,12 @@ def _with_failure(
     elif ending and endpoint.too_many:
         ending = "limit", f"{endpoint.most} calls of the model were not enough"
     elif ending and lost is not None:
-        # What the model's service did wrong says nothing about the agent.
+        # A failure of the model's service says nothing about the agent.
         message = tools.redact(f"agent: {lost.cause}: {lost.detail}")
         failure = Failure(kind="model", cause=lost.cause, message=message)
         return fail(attempt, failure, StepProblem.quoted("(agent)", message))
     elif ending and ending[0] == "step" and not (endpoint.exchanges or attempt.step_results):
-        # Neither has a program that did not get as far as a first question.
+        # Neither does a program that exited before its first model call.
         ending = "agent", f"{ending[1]}, before it had asked or done anything; see its log"
     if ending is None:
         return attempt
@@ -513,7 +513,7 @@ def _with_failure(
 
 
 def judge_what_is_left(attempt: Attempt, tools: Tools) -> Attempt:
-    """Evaluate the checks, unless the agent has closed the page that they would look at."""
+    """Evaluate the checks, unless the agent has closed the page that they inspect."""
     gone = attempt.failure is not None and BLAMED in attempt.failure.evidence
-    # Only judging takes secrets out of the answer.
+    # Secrets are removed from the answer only during judging.
     return change(attempt, answer=None) if gone else judge_outcome(attempt, tools)

@@ -23,13 +23,13 @@ from pytest_autoweb.sandbox.allowed_members import FINDERS
 from pytest_autoweb.sandbox.engine import StepCallError
 
 NOT_LOCATED = "?"
-"""Stands in a record where an element was found, but no locator for it."""
+"""Placeholder in a record for an element that was found but has no locator."""
 
 
 class MarkFinder:
     """Finder of elements by the numbers of the marked page that a decision was made on.
 
-    Scripts are not made on a marked page, so each of their calls marks the page anew.
+    Scripts are not written against a marked page, so each of their calls marks the page afresh.
 
     Args:
         hide: removes the case's secrets from text; None if there are none.
@@ -41,20 +41,20 @@ class MarkFinder:
 
     @property
     def held(self) -> bool:
-        """Whether the numbers are those of a picture that the model was shown."""
+        """Whether the numbers refer to a picture that the model was shown."""
         return self._held is not None
 
     def hold(self, marked: MarkedPage | None) -> None:
-        """Use the numbers of this picture from now on; None: of one that is taken for each call."""
+        """Use this picture's numbers from now on; None means a new picture for each call."""
         self._held = marked
 
     def find(
         self, found_on: Page | Frame | Locator, number: int, expected_text: str = ""
     ) -> Locator:
-        """Return the marked element if it reads what is expected; for `SandboxBorder.finders`.
+        """Return the marked element if it has the expected text; for `SandboxBorder.finders`.
 
         In a script the text decides and the number is a hint, as in `verify_choice.resolve`. For a
-        held picture the choice is resolved already, so only the live text is compared again.
+        held picture the choice is already resolved, so only the live text is compared again.
 
         Raises:
             StepCallError: there is no such mark, or it has another text.
@@ -89,11 +89,11 @@ class MarkFinder:
 
 
 def _with_live_text(mark: Mark, live: str) -> Mark:
-    """Return the mark with the text that its element has now; itself if that is still the same."""
-    # The mark keeps only the beginning of a long text, so the live one may go on.
+    """Return the mark with its element's current text; the same mark if that is unchanged."""
+    # The mark keeps only the beginning of a long text, so the live text may be longer.
     if live.startswith(mark.text):
         return mark
-    # A name that came from the text has changed with it.
+    # A name derived from the text has changed with it.
     name = live if mark.name == mark.text else mark.name
     painted = mark.painted and tuple(live if text == mark.text else text for text in mark.painted)
     return replace(mark, text=live, texts=(live, *mark.texts[1:]), painted=painted, name=name)
@@ -141,14 +141,14 @@ def with_sight(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ..
 
 
 UNVERIFIED_LIMIT = 0.9
-"""Confidence of a search below which an element that has no text to compare is not acted on."""
+"""Search confidence below which an element without comparable text is not acted on."""
 _NO_TEXT = "there is no text to compare, so the confidence of the search decides"
 
 
 class SightFinder:
-    """Finder of elements by sight for the steps of one attempt, which keeps each search on it.
+    """Finder of elements by sight for one attempt's steps; records each search on the attempt.
 
-    What was found is compared with the expected text, if that is given.
+    A found element is compared with the expected text, if one is given.
 
     Args:
         tools: the tools of the attempt.
@@ -207,7 +207,7 @@ class SightFinder:
         if problem := _unverified(location):
             evidence = {"location": "unverified", "verdict": location.verdict}
             raise StepCallError(f"get_by_sight({description!r:.80}): {problem}", **evidence)
-        # What is drawn on a canvas has no element of its own; the model is told where to click.
+        # A drawing on a canvas has no element of its own; the model is told where to click.
         if result.point is not None:
             x, y = result.point
             said = f"get_by_sight({description!r:.80}): no element of its own but drawn on a canvas"
@@ -226,7 +226,7 @@ class SightFinder:
 
 
 def _compared(result: LocatorResult, expected: str) -> Location:
-    """Return the result of a search with the comparison of the text that it found."""
+    """Return a search's result with the text that it found compared."""
     mark, location = result.mark, result.location
     if result.status != "found" or mark is None:
         return location.model_copy(update={"expected_text": expected})
@@ -253,7 +253,7 @@ def _comparison(expected: str, mark: Mark, *, drawn: bool) -> TextComparison:
 
 
 def _unverified(location: Location) -> str:
-    """Return why what a search found must not be acted on; empty if it may be."""
+    """Return why a search's result must not be acted on; empty if it may be."""
     if location.verdict == "mismatch":
         return f"what it found has another text: {location.compared}"
     if location.verdict == "unverifiable" and location.confidence < UNVERIFIED_LIMIT:
@@ -264,7 +264,7 @@ def _unverified(location: Location) -> str:
 def noted(find: Callable[..., Locator], tools: Tools) -> Callable[..., Locator]:
     """Return a finder that also keeps, with its call, Playwright's own locator of the element.
 
-    By that a test can be exported, in which there are neither numbers nor eyes.
+    An exported test needs that locator, because it has neither marks nor a vision model.
     """
 
     def found(*args: Any, **kwargs: Any) -> Locator:
@@ -282,9 +282,9 @@ def _selectors(element: Locator) -> tuple[str, ...]:
 
 
 def _with_locator(plain: str, attempt: Attempt) -> Attempt:
-    """Return the attempt with the locator at the first call of a finder that still lacks its own.
+    """Return the attempt with the locator added to the first finder call that still lacks one.
 
-    Calls end in the order in which their elements were found.
+    Calls end in the same order in which their elements were found.
     """
     calls = list(attempt.tool_calls)
     last = calls[-1].step_index if calls else None

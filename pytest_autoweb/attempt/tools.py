@@ -1,6 +1,6 @@
-"""What all stages share: their signature and tools, asking a model, changing an attempt.
+"""Code that all stages share: their signature and tools, model calls, changes to an attempt.
 
-Every strategy and every way to correct tells a retry the same about the attempt that failed.
+Every strategy and every way to correct gives a retry the same account of the failed attempt.
 """
 
 import json
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 LOG_LINES = 200
-"""Number of lines that the result keeps of the beginning and of the end of the run log."""
+"""Number of lines that the result keeps from each end of the run log."""
 
 STOPPING: frozenset[FailureKind] = frozenset(
     {
@@ -68,17 +68,17 @@ STOPPING: frozenset[FailureKind] = frozenset(
 """Failures after which the later stages of an attempt have nothing to work on."""
 
 LOG_CHARS = 4_000
-"""The most characters of a log that a model is shown, from its end."""
+"""Maximum number of characters from the end of a log that a model is shown."""
 _ANSWER_CHARS = 500
 _CALL_LOG_CHARS = 1_500
 _EVIDENCE_LINES = 12
 _NOISE_LINES = 5
 
-# Cassettes are found by the prompt, and durations would make every prompt a new one.
+# Cassettes are looked up by prompt, and durations would make every prompt unique.
 _DURATION = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s)\b")
 _COMPLAINTS = ("error: ", "uncaught: ")
-# The browser's console repeats failed requests without their address, and a page without an icon
-# or one that is left while it loads is no failure.
+# The browser's console repeats failed requests without their address, and a missing icon or a page
+# left while loading is not a failure.
 _NOISE = re.compile(r"Failed to load resource|/favicon\.ico\b|net::ERR_ABORTED")
 
 
@@ -102,7 +102,7 @@ class RunLog:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The time, which tests can replace."""
+    """The clock, which tests can replace."""
 
     now: Callable[[], float] = waiting.now
     sleep: Callable[[float], None] = waiting.sleep
@@ -118,15 +118,15 @@ class StepBudget:
 
 
 class PictureMarks(Protocol):
-    """A memory of the marked picture to which numbers refer, which finds elements by them."""
+    """A holder of the marked picture that numbers refer to; finds elements by number."""
 
     @property
     def held(self) -> bool:
-        """Return whether numbers are those of a picture that the model was shown."""
+        """Return whether numbers refer to a picture that the model was shown."""
         ...
 
     def hold(self, marked: "MarkedPage | None") -> None:
-        """Use the numbers of this picture from now on; None: of one that is taken for each call."""
+        """Use this picture's numbers from now on; None means a new picture for each call."""
         ...
 
     def find(
@@ -138,7 +138,7 @@ class PictureMarks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a stage may use, created anew for every attempt."""
+    """The tools of a stage, created afresh for every attempt."""
 
     case: Case
     spec: ModelSpec
@@ -178,20 +178,20 @@ class Tools:
     previous: Attempt | None = None
     """The failed attempt that this one repairs."""
     ran: Attempt | None = None
-    """The last attempt that ran, if the one that this one repairs was refused before it did."""
+    """The last attempt that ran, if the one being repaired was refused before running."""
     guidance: Guidance | None = None
-    """What a correction may know; None for a first attempt and an ordinary repair."""
+    """Information available to a correction; None for a first attempt or an ordinary repair."""
     progress: Callable[[str], None] = lambda text: None
     offered: frozenset[str] = frozenset()
     """Names of the step language that only some cells offer, among them this one."""
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
-    """Changes to the attempt by the step's finders and functions, made once the step is over."""
+    """Changes to the attempt from the step's finders and functions, applied after the step."""
     pictured: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """For the picture of the newest step, by its path, the page's digest; see `page_digest`."""
+    """The page's digest for the newest step's picture, by the picture's path; see `page_digest`."""
     folds: Folds = field(default_factory=Folds)
-    """Which lists the newest listing of a turn shortens, and which the next is to show."""
+    """The lists that the turn's newest listing shortens, and those that the next one is to show."""
     traffic: "CellTraffic | None" = None
-    """What records, replays or holds back the requests; None if they are only passed on."""
+    """The object that records, replays or holds back requests; None if they are only passed on."""
     judge: ModelJudge | None = None
     """The model that evaluates the case's `judge` checks; None if there is none."""
 
@@ -205,15 +205,15 @@ class Tools:
 
 
 Stage = Callable[[Attempt, Tools], Attempt]
-"""One step of the pipeline: takes the attempt so far and returns it with more. Faults of a page or
+"""One step of the pipeline: takes the attempt so far and returns it extended. Faults of a page or
 model are returned as `Attempt.failure`."""
 
 
 def change(attempt: Attempt, **update: Unpack[AttemptFields]) -> Attempt:
-    """Return a copy of the attempt with some fields changed.
+    """Return a copy of the attempt with the given fields changed.
 
     Raises:
-        TypeError: an attempt has no such field. Values are checked by the type checker only.
+        TypeError: an attempt has no such field. Only the type checker checks values.
     """
     if unknown := update.keys() - Attempt.model_fields.keys():
         raise TypeError(f"an attempt has no field {', '.join(sorted(unknown))}")
@@ -221,7 +221,7 @@ def change(attempt: Attempt, **update: Unpack[AttemptFields]) -> Attempt:
 
 
 def fail(attempt: Attempt, failure: Failure, *problems: StepProblem) -> Attempt:
-    """Return the attempt with its failure set, and what went wrong added to its problems."""
+    """Return the attempt with its failure set and the message added to its problems."""
     return change(attempt, failure=failure, problems=(*attempt.problems, *problems))
 
 
@@ -247,11 +247,10 @@ def ask(
 ) -> tuple[Attempt, str]:
     """Ask the model and add the exchange and its usage to the attempt, even if the call fails.
 
-    A reply that was cut off at its limit is a failed call, unless `usable` finds a part of it that
-    is complete.
+    A reply cut off at its limit is a failed call, unless `usable` finds a complete part of it.
 
     Returns:
-        The attempt and the reply's text. If the call failed, the text is empty and the attempt's
+        The attempt and the reply's text. After a failed call, the text is empty and the attempt's
         failure is of the kind `model`.
     """
     request = Request(
@@ -278,13 +277,13 @@ def ask(
 
 
 def retry_hint(failed: Attempt, attempt: Attempt, tools: Tools, *, advice: str = _KEEP) -> str:
-    """Return the kind of failure, and the evidence that the way of correcting tells.
+    """Return the kind of failure, and the evidence that the way of correcting passes on.
 
     Args:
         failed: the attempt that is retried.
         attempt: the retry.
         tools: its tools.
-        advice: what to do about the failure.
+        advice: advice on the failure.
     """
     return "\n".join(filter(None, (repair_hint(failed, advice), retry_notes(attempt, tools))))
 
@@ -312,7 +311,7 @@ def failed_labels(attempt: Attempt) -> str:
 
 
 def execution_output(failed: Attempt) -> str:
-    """Return what became of a script: errors, failed steps, its log, its answer, the console.
+    """Return a script's outcome: errors, failed steps, its log, its answer, the console.
 
     Durations are left out, so that equal failures give equal prompts, which cassettes rely on.
     """
@@ -320,7 +319,7 @@ def execution_output(failed: Attempt) -> str:
     lines.append("=== stepResults ===")
     for result in failed.step_results:
         if result.status == "corrected":
-            # Why the lines that are comments now were not carried out, without the call's log.
+            # The reason why lines that are now comments were not executed, without the call's log.
             error = "\n".join(step_error(result, failed.code).splitlines()[:2])
             lines += [f"step={result.step_index} ended in an error, and you went on", error]
         elif not result.ok:
@@ -341,15 +340,15 @@ def step_error(result: StepResult, code: str) -> str:
 
     Args:
         result: a step that did not end well.
-        code: the code in which its failure's line is counted.
+        code: the code that the failure's line number refers to.
     """
     at = detail = ""
     if failure := result.failure:
-        # The model knows its own lines, but not their numbers in the whole script.
+        # The model knows its own lines but not their numbers in the whole script.
         at = "".join(code.splitlines()[failure.line - 1 : failure.line]) if failure.line else ""
         detail = str(failure.evidence.get("detail", "")).strip()[:_CALL_LOG_CHARS]
     error = result.error or result.status
-    # Playwright's own text begins with the message that stands in the error already.
+    # Playwright's own text begins with the message that is already in the error.
     first, _, rest = detail.partition("\n")
     if error == NO_CODE_FOR_STEP or not first or first in error:
         detail = rest.strip()
@@ -357,7 +356,7 @@ def step_error(result: StepResult, code: str) -> str:
 
 
 def own_log(parts: Iterable[str]) -> str:
-    """Return what code logged, from its end if that is long."""
+    """Return the code's log; only its end if it is long."""
     logged = "\n".join(filter(None, parts))
     if len(logged) <= LOG_CHARS:
         return logged
@@ -365,13 +364,13 @@ def own_log(parts: Iterable[str]) -> str:
 
 
 def answer_text(answer: object) -> str:
-    """Return an answer as JSON, cut where it is long."""
+    """Return an answer as JSON, truncated if long."""
     text = json.dumps(answer, ensure_ascii=False)
     return text if len(text) <= _ANSWER_CHARS else f"{text[:_ANSWER_CHARS]} … (cut)"
 
 
 def complaints(console: Iterable[str], failed_requests: Iterable[str]) -> Iterator[str]:
-    """Yield the errors of the console and the failed requests, without what is always there."""
+    """Yield console errors and failed requests, without those that always occur."""
     errors = (line for line in console if line.startswith(_COMPLAINTS))
     for name, lines in (("console", errors), ("failed request", failed_requests)):
         kept = dict.fromkeys(line for line in lines if not _NOISE.search(line))
@@ -379,12 +378,12 @@ def complaints(console: Iterable[str], failed_requests: Iterable[str]) -> Iterat
 
 
 def without_durations(text: str) -> str:
-    """Return what a run said without durations, so that equal failures give equal prompts."""
+    """Return a run's output without durations, so that equal failures give equal prompts."""
     return _DURATION.sub("some time", text)
 
 
 def at_new_address(failed: Attempt, entry_url: str) -> Attempt:
-    """Return a failed attempt as if its server had answered at the port of the new one.
+    """Return a failed attempt as if its server had used the new server's port.
 
     A case's own server may have another port in each attempt, and a faithful repair would keep the
     old one.
@@ -402,17 +401,17 @@ def at_new_address(failed: Attempt, entry_url: str) -> Attempt:
 
 
 def guidance_at(guidance: Guidance, entry_url: str) -> Guidance:
-    """Return what a retry may know, with its attempts as if made at the new address."""
+    """Return a retry's guidance, with its attempts as if made at the new address."""
     attempts = (at_new_address(attempt, entry_url) for attempt in guidance.attempts)
     return replace(guidance, attempts=tuple(attempts))
 
 
 def _with_texts(value: Any, change_text: Callable[[str], str]) -> Any:
-    """Return a value with all texts in it changed, also those in tuples, mappings and records."""
+    """Return a value with all its texts changed, even those in tuples, mappings and records."""
     if isinstance(value, str):
         return change_text(value)
     if isinstance(value, BaseModel):
-        # What was sent to the model stays as it was sent.
+        # Text sent to the model stays as it was sent.
         fields = type(value).model_fields.keys() - {"exchanges"}
         changed = {name: _with_texts(getattr(value, name), change_text) for name in fields}
         return value.model_copy(update=changed)
@@ -426,7 +425,7 @@ def _with_texts(value: Any, change_text: Callable[[str], str]) -> Any:
 
 
 def retry_notes(attempt: Attempt, tools: Tools) -> str:
-    """Return advice, evidence and reflection for a retry; empty if its arm is told nothing.
+    """Return advice, evidence and reflection for a retry; empty if its arm gets none.
 
     Page text and the model's own words are fenced, because both may contain instructions.
     """
@@ -441,7 +440,7 @@ def retry_notes(attempt: Attempt, tools: Tools) -> str:
 
 
 def evidence_text(tools: Tools) -> str:
-    """Return what was seen on the page when the previous attempt failed."""
+    """Return what the page showed when the previous attempt failed."""
     assert tools.guidance is not None, "only a correction has evidence"
     lines = (f"- {fact}" for fact in tools.guidance.evidence[:_EVIDENCE_LINES])
     return fence("\n".join(lines), "evidence")

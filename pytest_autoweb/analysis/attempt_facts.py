@@ -1,11 +1,11 @@
-"""What the attempts of a model show: its failures, the gain of corrections, its decisions.
+"""Statistics of a model's attempts: its failures, the gain of corrections, its decisions.
 
-A gain is claimed only against the control arm, which retries as often from the same first attempts
-but gets no feedback. The unit is the case, so repeats of a case are averaged first.
+A gain is claimed only against the control arm, which makes as many retries of the same first
+attempts but gets no feedback. The unit is the case, so repeats of a case are averaged first.
 
-Whether a decision was right is known here only through verification: the text that came with the
-choice fits the element, or it does not. The errors of verification itself are measured with known
-truth by `benchmarks/act.py`.
+Verification alone decides here whether a decision was right: the text that came with the choice
+fits the element, or it does not. `benchmarks/act.py` measures the errors of verification itself
+against known truth.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ from pytest_autoweb.results.attempt import ChosenMark, Decision
 from pytest_autoweb.results.record import FailureType
 from pytest_autoweb.variants import variants_of
 
-# By name, because that module stands in a row above this one.
+# By name, because that module belongs to a higher layer than this one.
 _ARMS = ("pytest_autoweb.strategies", "ARMS")
 
 BINS = 10
@@ -129,18 +129,18 @@ class _Run(NamedTuple):
 def corrections_of(cells: Iterable[CellResult]) -> tuple[CorrectionFacts, ...]:
     """Return the corrections of every model in the order of the cells, without controls.
 
-    Cells that left a recording have no part in it.
+    Cells that left a recording are excluded.
     """
     by_model: dict[str, list[CellResult]] = {}
     for cell in cells:
-        # Leaving a recording is no failure of the model, and nothing that a retry could mend.
+        # Leaving a recording is neither a failure of the model nor fixable by a retry.
         if cell.attempts and cell.outcome != "off_record" and not is_control(cell.model):
             by_model.setdefault(cell.model, []).append(cell)
     return tuple(_failure_facts(model, own) for model, own in by_model.items())
 
 
 def arm_label(name: str) -> str:
-    """Return what people read for an arm; where it is not registered, as in a merge, its name."""
+    """Return an arm's label; its name if it is not registered, as in a merge."""
     arm = variants_of(*_ARMS).get(name)
     return arm.label or name if arm else name
 
@@ -369,15 +369,15 @@ def _decision_facts(model: str, attempts: Sequence[Sequence[Decision]]) -> Decis
 
 
 def stopped_by_verification(decision: Decision) -> bool:
-    """Tell whether a decision was refused because of the element that it chose.
+    """Return whether a decision was refused because of the element that it chose.
 
-    Records of earlier versions do not say why a decision was refused, so all of theirs count.
+    Records of earlier versions lack the reason for a refusal, so all their refusals count.
     """
     return decision.status == "refused" and decision.refused_for in ("", "choice")
 
 
 def chose_right(decision: Decision) -> bool | None:
-    """Tell whether the chosen numbers were right, as far as verification can tell.
+    """Return whether the chosen numbers were right, as far as verification shows.
 
     Returns:
         None when no element was chosen, or one of them could not be verified.
@@ -388,7 +388,7 @@ def chose_right(decision: Decision) -> bool | None:
 
 
 def is_wrong(mark: ChosenMark) -> bool:
-    """Tell whether the element's text contradicts the number that was chosen."""
+    """Return whether the element's text contradicts the chosen number."""
     return mark.verdict == "mismatch" or _overridden(mark)
 
 

@@ -1,6 +1,6 @@
-"""What a set of cells amounts to: rates with intervals, pass@k, cost, tokens and time. Pure.
+"""Numbers for a set of cells: rates with intervals, pass@k, cost, tokens and time. Pure.
 
-The cells are whole results, or the rows to which a run is reduced for comparisons: one for each
+The cells are whole results, or the rows to which a run is reduced for comparisons: one row per
 cell, small enough to keep for years.
 """
 
@@ -31,7 +31,7 @@ from pytest_autoweb.results import (
 ROWS_FORMAT: Literal["pytest-autoweb/rows"] = "pytest-autoweb/rows"
 
 GroupKey = tuple[str, str, str, CaptureModeName]
-"""Case file, case, model and capture mode: what repeats have in common."""
+"""Case file, case, model and capture mode, which repeats have in common."""
 
 
 class CellSummary(Record):
@@ -111,7 +111,7 @@ class RunRows(Record):
 
     @property
     def fit_as_baseline(self) -> bool:
-        """Tell whether `latest` may refer to this run.
+        """Return whether `latest` may refer to this run.
 
         It never refers to a part of a run. It refers to a run that failed its gates only if it was
         saved under a name, because naming it declares it to be the new level to compare with.
@@ -137,7 +137,7 @@ def run_rows(info: RunInfo, cells: Iterable[CellResult], *, name: str = "") -> R
 
 
 def cell_row(cell: CellResult) -> CellSummary:
-    """Reduce a cell: what a row has of the cell's own fields is kept, the rest is added up."""
+    """Reduce a cell to a row: copy the fields that both have, and sum up the rest."""
     kept = CellSummary.model_fields.keys() & CellResult.model_fields.keys()
     usage = cell.total_usage
     lost = not cell.attempts and cell.failure is not None and cell.failure.kind == "killed"
@@ -147,8 +147,7 @@ def cell_row(cell: CellResult) -> CellSummary:
         calls=usage.calls,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
-        # A cell without calls costs nothing, but a killed one may have made calls of which there is
-        # no record.
+        # A cell without calls costs nothing, but a killed one may have made unrecorded calls.
         cost_usd=usage.cost_usd if usage.calls or lost else 0.0,
         cost_complete=usage.unpriced_calls == 0 and not lost,
     )
@@ -527,7 +526,7 @@ def _count(items: Iterable[Item], holds: Callable[[Item], bool]) -> int:
 
 
 def is_graded(cell: CellResult | CellSummary) -> bool:
-    """Tell whether a cell has a verdict on its model."""
+    """Return whether a cell has a verdict on its model."""
     return cell.outcome not in (*("broken", "ungraded", "skipped", "needs_input", "off_record"),)
 
 
@@ -542,7 +541,7 @@ def _not_graded(cells: Sequence[CellResult], doubtful: Collection[CaseKey]) -> N
 
 
 def _cost(usage: Usage, *, lost: bool = False) -> Cost:
-    # Without a call there is no price either, yet the cost is known: nothing was spent.
+    # Without a call there is no price, yet the cost is known to be zero.
     if usage.calls == 0 and not lost:
         return Cost(usd=0.0)
     return Cost(usd=usage.cost_usd, complete=usage.unpriced_calls == 0 and not lost)
@@ -553,7 +552,7 @@ def _per(cost: Cost, cells: int) -> float | None:
 
 
 def _lost_its_record(cell: CellResult) -> bool:
-    """Tell whether the cell may have spent money of which there is no record."""
+    """Return whether the cell may have spent money without a record of it."""
     return not cell.attempts and cell.failure is not None and cell.failure.kind == "killed"
 
 

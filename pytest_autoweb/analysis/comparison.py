@@ -1,4 +1,4 @@
-"""Two sides compared on the same cases, and what that comparison may claim; pure."""
+"""Comparison of two sides on the same cases, and the claims it supports; pure."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ def signed(difference: float) -> str:
 
 
 def p_text(p: float | None) -> str:
-    """Return what follows the letter p, such as `= 0.031` or `< 0.001`."""
+    """Return the text that follows the letter p, such as `= 0.031` or `< 0.001`."""
     if p is None:
         return "–"
     return "< 0.001" if p < 0.001 else f"= {p:.2f}" if p >= 0.1 else f"= {p:.3f}"
@@ -220,7 +220,7 @@ class _Contest:
 
     @property
     def single(self) -> bool:
-        """Tell whether every case has exactly one cell on each side."""
+        """Return whether every case has exactly one cell on each side."""
         return all(len(pair.a) == len(pair.b) == 1 for pair in self.pairs)
 
 
@@ -316,7 +316,7 @@ def compare_runs(
 
 
 def _doubtful(left_out: Collection[CaseKey], *runs: RunRows) -> set[CaseKey]:
-    """Return the cases to leave out: those named, and those whose controls are broken in a run."""
+    """Return the cases to leave out: the given ones, and those with broken controls in a run."""
     return {*left_out}.union(*(broken_controls(control_rows(run.rows)) for run in runs))
 
 
@@ -355,7 +355,7 @@ def _contest(
 def _decide(contests: Sequence[_Contest]) -> tuple[Comparison, ...]:
     """Test every contest, then correct the p values for the number of tests."""
     tested = [(contest, *_test(contest)) for contest in contests]
-    # A contest without a case is no test, so it must not make the correction of the others
+    # A contest without cases is not a test, so it must not make the correction of the others
     # stricter.
     known = [p for _, _, p in tested if p is not None]
     adjusted = iter(holm(known))

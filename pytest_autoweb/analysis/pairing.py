@@ -1,4 +1,4 @@
-"""The sides of a comparison, the cells on which they can be compared, and why others cannot be.
+"""The sides of a comparison, the cells they can be compared on, and reasons to exclude others.
 
 A case is compared in the capture modes that both sides ran. Repeats are averaged within a mode, and
 modes within the case. So each case counts once, and no side gains by running its better mode more
@@ -47,16 +47,16 @@ LeftOutReason = Literal[
 
 `missing`: a side has no such cell. `not_run`: its cells were skipped. `broken`, `ungraded`: no
 repeat has a verdict. `changed`: the case or its checks differ between the sides. `controls`: the
-case's controls are broken, so its verdicts prove nothing. `needs_input`: the plan asked a
-question. `off_record`: the cell asked a replayed site for what is not in its recording.
+case's controls are broken, so its verdicts prove nothing. `needs_input`: the plan asked a question.
+`off_record`: the cell requested something from a replayed site that is not in its recording.
 """
 
 QUESTION = ("case", "checks", "traffic")
-"""Checksums of the task, its checks and the recording of its site, if that was replayed; if they
-differ, the results are not comparable."""
+"""Checksums of the task, its checks and the replayed recording of its site, if any; results with
+different ones are not comparable."""
 MEANS = ("prompts", "capture", "agent")
-"""Checksums of how the task is put to the model, and of the outside agent that puts it; their
-effect may be what is compared."""
+"""Checksums of how the task is presented to the model, and of the outside agent that presents it;
+their effect may be the subject of the comparison."""
 
 
 _SIDE = "{side}"
@@ -83,7 +83,7 @@ class LeftOut(Record):
 
 
 def first_attempt_rate(rows: Sequence[CellSummary]) -> PassRate:
-    """Return the rate over cases; whatever did not pass at the first attempt is not a pass."""
+    """Return the rate over cases; only a pass at the first attempt counts."""
     return rate_of(rows, GOOD["first_attempt"])
 
 
@@ -113,7 +113,7 @@ class PairingRules:
 def pair_cases(
     a: Sequence[CellSummary], b: Sequence[CellSummary], rules: PairingRules, names: tuple[str, str]
 ) -> tuple[tuple[Pair, ...], tuple[LeftOut, ...]]:
-    """Return the cases that both sides were graded on, and the others with the reason.
+    """Return the cases on which both sides were graded, and the others with the reason.
 
     Args:
         a: the cells of one side.
@@ -290,7 +290,7 @@ def _modes(rows: Sequence[CellSummary]) -> list[CaptureModeName]:
 
 
 def _any_capture(rows: Sequence[CellSummary]) -> bool:
-    """Tell whether a side stands for all capture modes, because it was shown none of them."""
+    """Return whether a side stands for all capture modes, because it was shown none of them."""
     return all(row.any_capture for row in rows)
 
 
@@ -340,7 +340,7 @@ class Side(Record):
 
 @dataclass(frozen=True)
 class Half:
-    """One side before it is compared, with any number of others."""
+    """One side before it is compared with any number of others."""
 
     label: str
     model: str

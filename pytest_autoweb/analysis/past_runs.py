@@ -1,4 +1,4 @@
-"""The current run beside earlier ones: trends, and flaky, steady and slow cases."""
+"""The current run compared with earlier ones: trends, and flaky, steady and slow cases."""
 
 import hashlib
 import json
@@ -115,7 +115,7 @@ class SteadyCase(HistoryCase):
 
     @property
     def broke(self) -> bool:
-        """Tell whether it now fails on every repeat."""
+        """Return whether it now fails on every repeat."""
         return self.trials_now > 0 and self.passed_now == 0
 
 
@@ -193,7 +193,7 @@ def _records(earlier: Sequence[RunRows], current: RunRows) -> list[_Record]:
         for place, rows in _by_place(run.rows).items():
             if place in now:
                 sums = [row.checksums for row in now[place]]
-                # Results under other checksums are answers to another question.
+                # Results under other checksums answer a different question.
                 if same := [row for row in rows if row.checksums in sums]:
                     records[place].earlier.append(same)
     return list(records.values())

@@ -171,7 +171,7 @@ def ratio_interval(
         return None
     mean_before, mean_after = fmean(before), fmean(after)
     spread = stdev(b / mean_after - a / mean_before for a, b in zip(before, after, strict=True))
-    # Two very different cases would overflow; an interval that wide says nothing in any case.
+    # Two very different cases would overflow; an interval that wide is meaningless anyway.
     reach = min(300.0, t_quantile((1 + confidence) / 2, n - 1) * spread / sqrt(n))
     ratio = mean_after / mean_before
     return Interval(low=ratio * exp(-reach), high=ratio * exp(reach))
@@ -474,7 +474,7 @@ def mcnemar_power(n: int, discordant: float, difference: float, alpha: float = A
 def _significant(fewest: int, most: int, against: float, alpha: float) -> Iterator[float]:
     """Yield for each number of differing cases the chance that they are a significant result.
 
-    Each chance follows from the one before: one case more can only add to those that contradict.
+    Each chance follows from the previous one: one more case can only add to those that contradict.
     """
     share, border = 0.0, None
     for differing in range(fewest, most + 1):
@@ -536,7 +536,7 @@ def _at_most(most: int, n: int, p: float) -> float:
     """Return the probability of at most `most` successes.
 
     The terms are added away from the border, on the side where they shrink from the start, until
-    they no longer matter: of thousands of cases a few dozen do.
+    they no longer matter: out of thousands of cases, only a few dozen do.
     """
     if p in (0.0, 1.0) or most >= n:
         return float(most >= n * p)

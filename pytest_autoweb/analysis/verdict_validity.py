@@ -1,4 +1,4 @@
-"""Whether verdicts count: the controls on each case, and how far judging models agree with people.
+"""Whether verdicts count: each case's controls, and how far judging models agree with people.
 
 The oracle must pass each case, and doing nothing must fail. The same rules apply to complete cells
 and to the rows kept for comparisons.
@@ -34,11 +34,11 @@ JUDGE_FILE = "judge.json"
 """The name of the file in the run folder."""
 
 MIN_LABELS = 20
-"""The least number of labels with a verdict of the judge; with fewer of them, the interval is wider
+"""The minimum number of labels with a verdict from the judge; with fewer, the interval is wider
 than 40 points and says nothing."""
 MIN_EACH = 5
-"""The least number of human passes and of human fails: a judge that always gives the same verdict
-agrees well with labels that are all alike."""
+"""The minimum number of human passes, and of human fails: a judge that always gives the same
+verdict agrees well with uniform labels."""
 
 
 class ControlRow(Record):
@@ -65,12 +65,12 @@ class ControlRow(Record):
 
 
 def is_control(model: str) -> bool:
-    """Tell whether the model is a control, or a changed one, rather than a contestant."""
+    """Return whether the model is a control, possibly a changed one, rather than a contestant."""
     return model in (ORACLE, NOOP) or model.startswith(MUTANT)
 
 
 def must_fail(model: str) -> bool:
-    """Tell whether the model is a control that has to fail at the checks."""
+    """Return whether the model is a control that has to fail the checks."""
     return is_control(model) and model != ORACLE
 
 
@@ -99,7 +99,7 @@ def broken_controls(rows: Iterable[ControlRow]) -> frozenset[CaseKey]:
 def with_later_controls(
     cells: Sequence[CellResult], later: Sequence[CellResult]
 ) -> tuple[CellResult, ...]:
-    """Return the cells of a run, in which controls that were run later replace its own."""
+    """Return a run's cells, with its controls replaced by those that were run later."""
     again = {(cell.case_path, cell.case_id) for cell in later}
     kept = [c for c in cells if not is_control(c.model) or (c.case_path, c.case_id) not in again]
     known = {(cell.case_path, cell.case_id) for cell in cells}
@@ -145,14 +145,14 @@ def _judge(cell: Cell, contestants: Sequence[Cell]) -> tuple[ControlState, str]:
 
 def _differ(one: Cell, other: Cell) -> bool:
     sums = [(one.checksums.get(name), other.checksums.get(name)) for name in _SAME]
-    # A checksum that is missing on one side proves no difference.
+    # A checksum missing on one side proves no difference.
     return any(a and b and a != b for a, b in sums)
 
 
 def _oracle_state(cell: Cell) -> ControlState:
     if cell.outcome == "passed":
         return "holds"
-    # A solution that needed a repair failed at first, so the case does not reliably pass.
+    # A solution that needed a repair failed first, so the case does not pass reliably.
     return "broken" if cell.outcome in ("failed", "healed") else "unproven"
 
 

@@ -1,5 +1,5 @@
 """Case files and the cases they become.
 
-Its contract, how it is read with line numbers in errors, and the case it becomes. The checks of
-`expect` live in `checks`, web servers in `webservers`.
+The contract of a case file, reading it with line numbers in errors, and the resulting case. The
+checks of `expect` live in `checks`, web servers in `webservers`.
 """

@@ -82,8 +82,8 @@ class CollectSpec(Spec):
 
 
 ID_PATTERN = r"^[A-Za-z0-9._-]+$"
-# No colon, because for pytest the name of a declared mark ends there: it would take `-m team:shop`
-# for a misspelling.
+# No colon, because pytest ends the name of a declared mark there: it would treat `-m team:shop` as
+# a misspelling.
 TAG_PATTERN = r"^[^\W_][\w.-]*$"
 NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
@@ -102,7 +102,7 @@ Tag = Annotated[
 SecretName = Annotated[str, fitting(NAME_PATTERN, "must be a name of letters, digits and '_'")]
 CaseId = Annotated[str, fitting(ID_PATTERN, "may hold only letters, digits, '.', '_' and '-'")]
 AnyCheck = Annotated[SerializeAsAny[Check], BeforeValidator(saved_check)]
-"""A check of any registered type, written and read with all of its fields."""
+"""A check of any registered type, read and written with all its fields."""
 
 
 class SecretSource(Spec):
@@ -230,15 +230,15 @@ class ServerHandle(Spec):
 
 
 def secret_value(source: SecretSource, environ: Mapping[str, str]) -> str | None:
-    """Return the environment variable when it holds something, else the default."""
-    # CI systems set variables of missing secrets to nothing.
+    """Return the environment variable's value if it is not empty, else the default."""
+    # CI systems set the variables of missing secrets to the empty string.
     return (environ.get(source.env) if source.env else None) or source.default
 
 
 def resolve_secrets(
     case: Case, environ: Mapping[str, str], path: Path | None = None
 ) -> dict[str, str]:
-    """Return the values by name: the environment variable if it holds something, else the default.
+    """Return the values by name: the environment variable's if not empty, else the default.
 
     Raises:
         CaseError: a variable is not set and there is no default.

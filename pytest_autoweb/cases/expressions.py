@@ -1,7 +1,7 @@
-"""The `{{ … }}` of case files: what may be named, and how a tree of values is rendered.
+"""The `{{ … }}` of case files: the names they may use, and the rendering of a tree of values.
 
 A case file is data, so its expressions are too: no loops, no macros, no global functions, nothing
-random, and a name nobody defined is an error.
+random, and an undefined name is an error.
 """
 
 import json
@@ -32,7 +32,7 @@ _INNER = re.compile(r"\{\{[-+]?(.*?)-?\}\}", re.DOTALL)
 
 
 class Scope:
-    """The values behind one word, such as `vars`; each is rendered when it is asked for.
+    """The values behind one word, such as `vars`; each is rendered on access.
 
     It is deliberately not a mapping: `vars.items` is the variable of that name, not a method.
     """
@@ -74,7 +74,7 @@ class Scope:
 
 
 class _Undefined(StrictUndefined):
-    """An undefined name, whose error message says which names exist."""
+    """An undefined name, whose error message lists the names that exist."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class _Undefined(StrictUndefined):
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """A sandbox that also bounds the operators with which a short expression can run for hours."""
+    """A sandbox that also limits the operators that let a short expression run for hours."""
 
     intercepted_binops = frozenset({"*", "**"})
 
@@ -109,7 +109,7 @@ def plain(value: Any) -> Any:
     """Return the JSON-like form of an expression's value.
 
     Raises:
-        TypeError: the value is a method, a generator or another thing that is no data.
+        TypeError: the value is not data, but a method, a generator or the like.
     """
     if isinstance(value, Undefined):
         return str(value)  # Turning it into text raises the error with the message about this name.
@@ -134,8 +134,8 @@ def _printable(value: Any) -> Any:
 
 @cache
 def _environment() -> _Environment:
-    # Jinja drops a newline at the end unless told otherwise. Nothing is escaped, because values go
-    # into tasks, addresses and checks and not into HTML.
+    # Jinja drops a trailing newline by default. Nothing is escaped, because values go into tasks,
+    # addresses and checks, not into HTML.
     environment = _Environment(
         undefined=_Undefined, finalize=_printable, keep_trailing_newline=True, autoescape=False
     )
@@ -171,7 +171,7 @@ def _refuse_statements(tree: nodes.Template) -> None:
 
 
 class Expressions:
-    """Renders the strings of one case with the names that are known at that moment."""
+    """Renders one case's strings with the names known at that moment."""
 
     def __init__(
         self,
@@ -201,12 +201,12 @@ class Expressions:
         """Return a copy of a value with every string in it rendered.
 
         Args:
-            value: what the case file holds.
+            value: the value in the case file.
             at: its place in the file, for errors.
             keeps_type: whether a string at this place that is exactly one expression becomes the
                 expression's value; elsewhere it becomes text, unless the value is a list or
                 mapping.
-            wrong: keeps the errors; a string that cannot be rendered stays as it is written.
+            wrong: collects the errors; a string that cannot be rendered stays as written.
         """
         if isinstance(value, list):
             return [
@@ -227,7 +227,7 @@ class Expressions:
             return value
 
     def _reasons(self, text: str, error: Exception) -> list[str]:
-        """Return what is wrong with each expression of a text, of which the first one failed."""
+        """Return the error of each expression in a text whose first expression failed."""
         reasons = {self._reason(error): None}
         for part in _INNER.finditer(text):
             try:
@@ -244,7 +244,7 @@ class Expressions:
         return f"cannot be rendered: {error}"
 
     def _unknown(self, message: str) -> str:
-        """Return Jinja's message about an undefined name, completed by the names that exist."""
+        """Return Jinja's message about an undefined name, extended with the names that exist."""
         if (lone := re.fullmatch(r"unknown name '(\w+)'", message)) is None:
             return message
         return message + near_miss(lone[1], self._names)
@@ -270,7 +270,7 @@ class Expressions:
 
 
 def syntax_error(text: str) -> str | None:
-    """Return what is wrong with the syntax of a string's expressions, or None."""
+    """Return the syntax error in a string's expressions, or None."""
     if not any(mark in text for mark in _MARKS):
         return None
     try:

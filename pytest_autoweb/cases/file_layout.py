@@ -39,7 +39,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "entry_url": ("entryUrl", "url", "entry", "entryURL"),
     "user_task": ("userTask", "task", "prompt"),
 }
-"""The other names that a field may have."""
+"""Aliases of fields."""
 
 CASE_KEYS = (*keys(Case), "matrix")
 FILE_KEYS = ("version", "webserver", "webservers", "vars", "defaults", "cases")
@@ -79,7 +79,7 @@ class Combination(NamedTuple):
 def combinations(matrix: Any, at: FieldPath) -> list[Combination]:
     """Return all combinations, the last axis changing fastest.
 
-    Suffixes differ from each other and depend on nothing but the matrix.
+    Suffixes are unique and depend only on the matrix.
 
     Raises:
         FieldError: an axis is not a list of different plain values, or there are too many.
@@ -122,9 +122,9 @@ def _check_axis(name: str, values: Any, at: FieldPath) -> None:
 
 
 def _labels(values: list[Any]) -> dict[str, str]:
-    """Return the part of the id for each value; a hash tells apart what looks the same."""
+    """Return the part of the id for each value; a hash distinguishes values that look the same."""
     short = {_canonical(value): _label(value) for value in values}
-    # Ids become names of folders, and to some file systems `A` and `a` are one name.
+    # Ids become folder names, and some file systems treat `A` and `a` as the same name.
     seen = Counter(label.lower() for label in short.values())
     return {
         canonical: label
@@ -154,9 +154,9 @@ class _Entry:
     fields: Mapping[str, Any]
     origins: Mapping[str, FieldPath]
     guessed: frozenset[str] = frozenset()
-    """Fields that were taken from misspelt keys, so that they do not seem to be missing."""
+    """Fields taken from misspelt keys, so that they are not reported as missing."""
     incomplete: bool = False
-    """Whether it has keys that are like no field's name."""
+    """Whether it has keys that resemble no field's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,16 +170,16 @@ class _Outline:
     webserver: Mapping[str, Any] | None
     webservers: Mapping[str, Any]
     offers_refusal: bool
-    """Whether its tasks say how to tell that they cannot be done, because one of them cannot."""
+    """Whether its tasks explain how to report that they are infeasible, because one of them is."""
     guessed: frozenset[str]
     unsure: tuple[str, ...]
 
 
 def sources(document: Document) -> Iterator[CaseSource]:
-    """Yield the cases of a file, one for each combination of their matrix, in the file's order.
+    """Yield a file's cases, one per combination of their matrix, in the file's order.
 
-    Broken cases are yielded as far as they can be read, so that everything that is wrong with a
-    file can be told at once.
+    Broken cases are yielded as far as they can be read, so that all errors in a file can be
+    reported together.
 
     Raises:
         FieldError: the file's outline breaks the contract; raised after the last case.
@@ -217,9 +217,9 @@ def _source(document: Document, outline: _Outline, own: _Entry, at: FieldPath) -
 
 
 def _infeasible(fields: dict[str, Any], offered: bool) -> dict[str, Any]:
-    """Return a case's fields with what `infeasible` stands for.
+    """Return a case's fields with `infeasible` expanded.
 
-    The sentence stands in every task of the file, or it would give away which cannot be done.
+    The sentence is added to every task of the file; otherwise it would reveal the infeasible ones.
     """
     task, marked = fields.get("user_task"), fields.get("infeasible")
     if offered and isinstance(task, str):
@@ -247,7 +247,7 @@ def _outline(document: Document, wrong: FieldErrors) -> _Outline:
     unsure = [name for name in ("vars", "webserver", "webservers") if name not in sections]
     servers = _named_servers(sections.get("webservers", {}), keys_of, wrong)
     variables = dict(sections.get("vars", {}))
-    # Variables are rendered only where they are used, so a broken unused one must be found here.
+    # Variables are rendered only where used, so a broken unused one must be found here.
     for at, text in texts(sections.get("vars", {}), (keys_of.get("vars", "vars"),)):
         if problem := syntax_error(text):
             wrong.add(at, problem)
@@ -271,7 +271,7 @@ def _outline(document: Document, wrong: FieldErrors) -> _Outline:
 def _named_servers(
     section: Mapping[str, Any], keys_of: Mapping[str, str], wrong: FieldErrors
 ) -> dict[str, Any]:
-    """Return the servers of `webservers` by name; what is none is kept as an error."""
+    """Return the servers of `webservers` by name; anything else is recorded as an error."""
     key = keys_of.get("webservers", "webservers")
     servers = {}
     for name, server in section.items():
@@ -287,10 +287,10 @@ def _named_servers(
 def _top(
     document: Document, wrong: FieldErrors
 ) -> tuple[Mapping[str, Any], Mapping[str, str], FieldPath]:
-    """Return the file's sections, the keys under which they stand, and where its cases stand.
+    """Return the file's sections, the keys that hold them, and the place of its cases.
 
     Raises:
-        FieldError: nothing more can be said of the file, as it has no sections or is of another
+        FieldError: the file cannot be checked further, because it has no sections or another
             version.
     """
     data = document.data
@@ -301,7 +301,7 @@ def _top(
     if document.is_json and not {"cases", "version"} & set(data):
         return {"cases": [data]}, {}, ()
     version = data.get("version", VERSION)
-    # True equals 1.
+    # In Python, True equals 1.
     if version != VERSION or not isinstance(version, int) or isinstance(version, bool):
         raise FieldError(("version",), f"must be {VERSION}, the only version there is")
     if "version" not in data and not document.is_json:
@@ -316,10 +316,10 @@ def _top(
 
 
 def _guess(key: str, known: Iterable[str], keys_of: dict[str, str]) -> str | None:
-    """Note the key as the one of the section or field that it was probably meant to be.
+    """Note a misspelt key under the section or field that was probably meant.
 
-    A misspelt key explains much else that seems to be wrong; read as what it was meant to be, it
-    leaves the errors that are there for other reasons.
+    A misspelt key causes many apparent errors; read as intended, it leaves only those with other
+    causes.
     """
     meant = nearest(key, known)
     name = meant and _FIELD_OF.get(meant, meant)
@@ -350,10 +350,10 @@ def _defaults(section: Mapping[str, Any] | None, key: str, wrong: FieldErrors) -
 
 
 def _entry(raw: Any, at: FieldPath, wrong: FieldErrors) -> _Entry:
-    """Return a case's fields under the contract's names; what is not one is kept as an error.
+    """Return a case's fields under the contract's names; record unknown ones as errors.
 
     Raises:
-        FieldError: it is no mapping.
+        FieldError: it is not a mapping.
     """
     if not isinstance(raw, Mapping):
         raise FieldError(at, "must be a mapping with id, entry_url, user_task, …")
@@ -407,7 +407,7 @@ def case_json_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12) of a case file; it leaves out bare JSON lists of cases."""
     case, webserver, checks = _schema_of(Case), _schema_of(Webserver), _schema_of_checks()
     case["properties"]["expect"]["items"] = {"anyOf": checks["anyOf"]}
-    # Nobody writes the base class itself; the registered check types take its place.
+    # Case files never use the base class itself; the registered check types replace it.
     del case["$defs"]["Check"]
     definitions = {
         **case.pop("$defs"),
@@ -466,7 +466,7 @@ def _file_fields() -> dict[str, Any]:
 
 
 def _strategy_field(field: dict[str, Any]) -> dict[str, Any]:
-    """Return the field with the names of the registered strategies, and what each one does."""
+    """Return the field with the names and summaries of the registered strategies."""
     known = known_strategies()
     return {
         **field,
@@ -480,7 +480,7 @@ def _schema_of(model: type[Case] | type[Webserver]) -> dict[str, Any]:
 
 
 def _schema_of_checks() -> dict[str, Any]:
-    """Return a schema that fits any registered check type, the user's own included."""
+    """Return a schema that fits any registered check type, including the user's own."""
     any_of: Any = reduce(or_, CHECKS.values())
     return TypeAdapter(any_of).json_schema(by_alias=True, ref_template=_REF)
 
@@ -504,7 +504,7 @@ def _with_aliases(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _accept_expressions(schema: dict[str, Any]) -> None:
-    """Let an expression stand where a value is not a free text anyway."""
+    """Allow an expression wherever a value is not free text anyway."""
     for name, field in schema.get("properties", {}).items():
         # Pydantic states the form of keys as `patternProperties`, which alone would let any other
         # key pass unchecked.

@@ -80,7 +80,7 @@ def _first_url(text: str, name: str) -> str:
 
 
 def _closes_a_bracket(url: str) -> bool:
-    """Tell whether the last bracket belongs to the URL, as in `…/Page_(disambiguation)`."""
+    """Return whether the last bracket belongs to the URL, as in `…/Page_(disambiguation)`."""
     return url.endswith(")") and url.count("(") >= url.count(")")
 
 
@@ -94,10 +94,9 @@ class LoadedCase:
     line: int
     tags: tuple[str, ...]
     entry_url_template: str
-    """The entry URL, in which values of the web server are still written as `{{ webserver.url
-    }}`."""
+    """The entry URL, with the web server's values still written as `{{ webserver.url }}`."""
     user_task_template: str
-    """The task, in which values of the web server are still written as expressions."""
+    """The task, with the web server's values still written as expressions."""
     must_pass: bool
     strategy: StrategyName | None
     """The case's own agent; None means the one of `--autoweb-strategy`."""
@@ -105,26 +104,26 @@ class LoadedCase:
     """The web server with its placeholders; `resolve_reset` gives its HTTP reset ready to be
     sent."""
     webservers: Mapping[str, Webserver]
-    """All its web servers by name, that of `webserver` under the name of nothing."""
+    """All its web servers by name; `webserver` has the empty name."""
     checksum: str
-    """SHA-256 of the case's content without its checks: variables, defaults, matrix values and web
-    server count, other cases of the file do not."""
+    """SHA-256 of the case's content without its checks. It covers variables, defaults, matrix
+    values and web server, but not the file's other cases."""
     checks_checksum: str
     """SHA-256 of all checks of the case."""
     check_checksums: tuple[str, ...]
-    """SHA-256 of each check, in their order; its weight and message do not count."""
+    """SHA-256 of each check, in their order, without its weight and message."""
     has_expect: bool
     has_oracle: bool
     judge_models: tuple[str, ...]
     """The models that `judge` checks name."""
     _source: CaseSource = field(repr=False, compare=False)
     _case: Case = field(repr=False, compare=False)
-    """The case as it was rendered at collection. If it has a web server, a placeholder stood for
-    that server, so this case only proves that the file is valid."""
+    """The case as rendered at collection. If it has a web server, a placeholder took that server's
+    place, so this case only proves that the file is valid."""
 
     @property
     def has_secrets(self) -> bool:
-        """Tell whether its pages are given secrets."""
+        """Return whether its pages receive secrets."""
         return bool(self._source.fields.get("secrets"))
 
     @property
@@ -134,12 +133,12 @@ class LoadedCase:
 
     @property
     def secrets(self) -> Mapping[str, SecretSource]:
-        """Return where its secrets come from, by name."""
+        """Return the sources of its secrets, by name."""
         return self._case.secrets
 
     @property
     def named_files(self) -> tuple[str, ...]:
-        """Return the files that it names for uploads and for collecting, as it names them."""
+        """Return the files that it names for uploads and for collecting, as written."""
         config = self.collects.config
         return (*self._case.files, *((config,) if config else ()))
 
@@ -150,18 +149,18 @@ class LoadedCase:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """Return the functions of the user's own code that decide it."""
+        """Return the functions in the user's own code that decide its verdict."""
         checks = (check for check in self._case.expect if isinstance(check, PythonCheck))
         return tuple(dict.fromkeys(check.python for check in checks))
 
     @property
     def traffic(self) -> TrafficRules:
-        """Return what it says about its traffic; values of a web server are only stood in for."""
+        """Return its traffic settings, with placeholders for a web server's values."""
         return self._case.traffic
 
     @property
     def collects(self) -> CollectSpec:
-        """Return what it says about collecting; values of a web server are only stood in for."""
+        """Return its collecting settings, with placeholders for a web server's values."""
         return self._case.collect or CollectSpec()
 
     @property
@@ -170,13 +169,13 @@ class LoadedCase:
         return frozenset(source.env for source in self._case.secrets.values() if source.env)
 
     def unmet(self, environ: Mapping[str, str], folder: Path) -> tuple[CaseError, ...]:
-        """Return what the case needs and does not find: files and values of secrets.
+        """Return the case's missing requirements: files and values of secrets.
 
-        What depends on its running web server is left out, as that may still make it.
+        Those that depend on its running web server are left out, as it may still create them.
 
         Args:
             environ: the environment variables.
-            folder: the folder beside which an inline case looks for files.
+            folder: the folder in which an inline case looks for files.
         """
         base = self.path.parent if self.path else folder
         errors = [
@@ -237,7 +236,7 @@ class LoadedCase:
 def load_case_file(path: Path) -> tuple[LoadedCase, ...]:
     """Load the cases of a YAML or JSON file, in the file's order.
 
-    Everything that can be known before a web server runs is checked here.
+    Everything that can be checked before a web server runs is checked here.
 
     Raises:
         CaseError: the file cannot be read or breaks the contract, with line and field.
@@ -290,8 +289,8 @@ def _loaded(document: Document) -> tuple[LoadedCase, ...]:
 
 
 def _case(source: CaseSource) -> LoadedCase:
-    # Each part is tried even if another has failed, so that people see all mistakes of a case at
-    # once.
+    # Each part is tried even if another has failed, so that all errors in a case are reported
+    # together.
     errors = FieldErrors()
     webservers: dict[str, Webserver] = {}
     servers = dict.fromkeys(source.server_names, STAND_IN)
@@ -336,7 +335,7 @@ def _judge_models(case: Case) -> tuple[str, ...]:
 
 
 def _shown(source: CaseSource, name: str, resolved: str) -> str:
-    """Return a field with the server's values still named, for lists of cases."""
+    """Return a field with expressions for the server's values, for lists of cases."""
     if not source.server_names:
         return resolved
     try:

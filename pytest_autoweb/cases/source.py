@@ -1,4 +1,4 @@
-"""A case as written, joined with its file's defaults and variables, and how it becomes a `Case`."""
+"""A case as written, with its file's defaults and variables, and its conversion to `Case`."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
 
 
 def holds_data(at: FieldPath) -> bool:
-    """Tell whether values at this place are compared with data, so that `1` is not `"1"`."""
+    """Return whether values at this place are compared with data, so that `1` is not `"1"`."""
     if at[:1] != ("expect",):
         return False
     below = at[2:]
@@ -27,7 +27,7 @@ def holds_data(at: FieldPath) -> bool:
 
 
 def code_behind(entry: Mapping[str, Any], path: Path | None) -> dict[str, str]:
-    """Return the user's code that decides an entry of `expect`, so that checksums follow it."""
+    """Return the user's code that decides an entry of `expect`, for inclusion in checksums."""
     kind = next((CHECKS[key] for key in entry if key in CHECKS), Check)
     return kind.code_behind(entry, path)
 
@@ -36,9 +36,9 @@ def read_checks(entries: Any, at: FieldPath, path: Path | None) -> tuple[Check, 
     """Read the checks of a case.
 
     Args:
-        entries: what the case file holds.
+        entries: the entries in the case file.
         at: its place in the file, for errors.
-        path: the case file, beside which functions are looked for; None for inline cases.
+        path: the case file, next to which functions are searched for; None for inline cases.
 
     Raises:
         FieldError: an entry is not exactly one check of this version.
@@ -84,10 +84,10 @@ def _check(entry: Any, at: FieldPath) -> Check:
 WEBSERVER: FieldPath = ("webserver",)
 WEBSERVERS = "webservers"
 MAIN = ""
-"""What stands for the server of `webserver` among the names of servers."""
+"""The name of the `webserver` server among the names of servers."""
 
 _NOT_DECISIVE = ("weight", "message")
-"""The fields of a check that do not change whether it holds."""
+"""The fields of a check that do not affect whether it holds."""
 Servers = Mapping[str, Mapping[str, str]]
 """Address and data folder of each server, by its name."""
 NO_SERVER: Servers = {}
@@ -96,7 +96,8 @@ _STATIC_FIELDS = ("id", "tags", "strategy", "agent", "must_pass")
 """Fields that must be known when cases are collected, before any web server runs."""
 
 _WITHOUT_SECRETS = ("entry_url", "allowed_origins", "files")
-"""Fields whose secrets nobody puts in: addresses and names stand in logs and reports."""
+"""Fields in which secrets are not substituted, because addresses and names appear in logs and
+reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class CaseSource:
 
     document: Document
     at: FieldPath
-    """Where the case stands in the document."""
+    """The place of the case in the document."""
     fields: Mapping[str, Any]
     """The case's fields under the contract's own names, with defaults applied."""
     origins: Mapping[str, FieldPath] = field(default_factory=dict)
@@ -116,21 +117,22 @@ class CaseSource:
     webservers: Mapping[str, Any] = field(default_factory=dict)
     """The servers of `webservers`, by name."""
     incomplete: bool = False
-    """Whether fields that nobody knows were left out, one of which may be a misspelt field that now
+    """Whether unknown fields were left out, one of which may be a misspelling of a field that now
     seems to be missing. The case then only serves to find other errors."""
     guessed: frozenset[str | int] = frozenset()
-    """The fields that were taken from misspelt keys. Their values are not complained about."""
+    """The fields taken from misspelt keys; errors in their values are not reported."""
     unsure: tuple[str, ...] = ()
-    """Names of expressions, such as `vars.a`, that are unknown because of an error told already."""
+    """Names in expressions, such as `vars.a`, that are unknown because of an error already
+    reported."""
     literal: bool = False
-    """Whether texts are taken as they are; inline cases hold no expressions."""
+    """Whether texts are taken literally; inline cases hold no expressions."""
 
     def error(self, error: FieldError) -> CaseError:
         """Return an error at a field of the case or its web server, with its file and line."""
         return self.document.error(error, self.located)
 
     def told(self, error: FieldError) -> list[CaseError]:
-        """Return the errors that do not only follow from others, each with its file and line."""
+        """Return the errors that are not just consequences of others, with file and line."""
         return [self.error(one) for one in error.all() if not self._follows(one)]
 
     def _follows(self, error: FieldError) -> bool:
@@ -159,9 +161,9 @@ class CaseSource:
         )
 
     def rendered(self, server: Servers) -> "RenderedCase":
-        """Return the case with all expressions replaced, once for everything asked of it.
+        """Return the case with all expressions replaced, rendered once for all uses.
 
-        An expression that fails stays as it is written, until the case is asked for.
+        A failing expression stays as written; only `RenderedCase.case` raises its error.
         """
         wrong = FieldErrors()
         fields = {name: self._field(name, server, wrong) for name in self.fields}
@@ -186,7 +188,7 @@ class CaseSource:
         return expressions.tree(value, (name,), holds_data, wrong)
 
     def id(self) -> str | None:
-        """Return the case's id, or None if it has none that can be compared with others."""
+        """Return the case's id, or None if it has none that is comparable with others."""
         try:
             value = self.field("id", NO_SERVER)
         except (FieldError, KeyError):
@@ -194,7 +196,7 @@ class CaseSource:
         return value if isinstance(value, str) and "id" not in self.guessed else None
 
     def depends_on_server(self, name: str) -> bool:
-        """Tell whether a field's value is known only when the web server runs."""
+        """Return whether a field's value is known only when the web server runs."""
         if not self.server_names or self.literal:
             return False
         try:
@@ -205,17 +207,17 @@ class CaseSource:
 
     @property
     def server_names(self) -> tuple[str, ...]:
-        """Return the names of its servers, in the order in which they are written."""
+        """Return the names of its servers, in written order."""
         return (*((MAIN,) if self.webserver is not None else ()), *self.webservers)
 
     def _section(self, name: str) -> tuple[Mapping[str, Any], FieldPath]:
-        """Return what the file says about a server, and where."""
+        """Return the file's section about a server, and its place."""
         if name == MAIN:
             return self.webserver or {}, WEBSERVER
         return self.webservers[name], (WEBSERVERS, name)
 
     def echo(self) -> "Servers":
-        """Return servers whose values are the expressions that ask for them."""
+        """Return servers whose values are the expressions that refer to them."""
         return {
             name: {
                 key: f"{{{{ {f'{WEBSERVERS}.{name}' if name else 'webserver'}.{key} }}}}"
@@ -257,15 +259,15 @@ class CaseSource:
 
 @dataclass(frozen=True, slots=True)
 class RenderedCase:
-    """A case with its expressions replaced, for one web server or for none."""
+    """A case with its expressions replaced, for a given web server or none."""
 
     source: CaseSource
     fields: Mapping[str, Any]
     broken: tuple[FieldError, ...]
-    """The expressions that failed; their places hold them as they are written."""
+    """The expressions that failed; their places hold them as written."""
 
     def case(self) -> Case:
-        """Return the case as the contract has it.
+        """Return the validated case.
 
         Raises:
             FieldError: an expression failed, a value breaks the contract, or a secret is not
@@ -298,7 +300,7 @@ class RenderedCase:
                     errors.add(at, f"unknown secret {name!r}{near_miss(name, declared)}")
 
     def checksum(self, servers: Mapping[str, Webserver], resets: Mapping[str, Reset | None]) -> str:
-        """Return the SHA-256 of all of this case but its checks, whatever else its file holds."""
+        """Return the SHA-256 of this case without its checks or the rest of its file."""
         fields = {key: value for key, value in self.fields.items() if key != "expect"}
         told = {name: _told(server, resets.get(name)) for name, server in servers.items()}
         main = told.pop(MAIN, {"webserver": None, "reset": None})
@@ -307,8 +309,8 @@ class RenderedCase:
     def check_checksums(self) -> tuple[str, tuple[str, ...]]:
         """Return the SHA-256 of all checks and of each, in their order.
 
-        The code of the user's functions that they call counts. Of a single check its weight and
-        message do not.
+        The checksums cover the code of the user's functions that they call. Those of single checks
+        leave out weight and message.
         """
         path = self.source.document.path
         entries = self.fields.get("expect") or ()
@@ -320,7 +322,7 @@ class RenderedCase:
 
 
 def sifted(errors: FieldErrors, broken: Iterable[FieldError]) -> FieldErrors:
-    """Return failed expressions and the errors that are not about what stands in their places."""
+    """Return failed expressions, and those other errors that do not concern their places."""
     sifted = FieldErrors()
     places = {one.at for one in broken}
     for one in broken:
@@ -332,7 +334,7 @@ def sifted(errors: FieldErrors, broken: Iterable[FieldError]) -> FieldErrors:
 
 
 def _read(model: type[Model], data: Any, at: FieldPath, broken: FieldErrors) -> Model:
-    """Return the model made of rendered data, or raise all that is wrong with it."""
+    """Return the model built from rendered data, or raise all its errors."""
     errors = FieldErrors()
     with errors.kept():
         made = validated(model, data, at)
@@ -341,7 +343,7 @@ def _read(model: type[Model], data: Any, at: FieldPath, broken: FieldErrors) -> 
 
 
 def _told(server: Webserver, reset: Reset | None) -> dict[str, Any]:
-    # What is not said is left out, so that a new field leaves the checksums of older files alone.
+    # Unset fields are left out, so that a new field does not change the checksums of older files.
     unsaid = {"reset"} if server.running else {"reset", "running"}
     return {
         "webserver": server.model_dump(exclude=unsaid),
@@ -354,7 +356,7 @@ def _sum_of(content: Any) -> str:
 
 
 def _scopes(servers: "Servers") -> dict[str, Any]:
-    """Return the names that expressions have for servers."""
+    """Return the names under which expressions see servers."""
     named = {name: values for name, values in servers.items() if name != MAIN}
     return {"webserver": servers.get(MAIN), "webservers": named}
 
@@ -373,7 +375,7 @@ def names_of(server: ServerHandle | None, *, main: bool) -> "Servers":
 
 
 STAND_IN = {"url": "http://127.0.0.1:65535", "data": "/data"}
-"""What stands in for a web server whose own fields are broken."""
+"""The stand-in for a web server whose own fields are broken."""
 
 
 def stand_in(webserver: Webserver, name: str) -> dict[str, str]:

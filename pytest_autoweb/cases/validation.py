@@ -1,6 +1,7 @@
 """Reads case files, and turns pydantic's errors into sentences about the user's own fields.
 
-YAML and JSON are read with the line of every field, without their dangerous and surprising parts.
+YAML and JSON are read with the line of every field, and without their dangerous and surprising
+features.
 """
 
 import json
@@ -47,12 +48,12 @@ def too_long(line: int) -> Unreadable:
 
 
 def duplicate_key(key: str, line: int, first_line: int) -> Unreadable:
-    """Return the error for a key given twice in one mapping, which would lose one value."""
+    """Return the error for a duplicate key in a mapping, which would lose one value."""
     return Unreadable(f"duplicate key {key!r}; the first one is on line {first_line}", line)
 
 
 def finite(text: str, line: int) -> float:
-    """Read a decimal number, refusing one that does not fit a float."""
+    """Read a decimal number; reject one that does not fit a float."""
     number = float(text)
     if number in (float("inf"), float("-inf")):
         raise Unreadable(f"the number {text[:40]} is too large", line)
@@ -60,14 +61,14 @@ def finite(text: str, line: int) -> float:
 
 
 def whole(text: str, line: int, base: int = 10) -> int:
-    """Read a whole number, refusing one of unreasonable length."""
+    """Read a whole number; reject one of unreasonable length."""
     if len(text) > 100:
         raise Unreadable(f"the number {text[:20]}... is too large", line)
     return int(text, base)
 
 
 def encodable(text: str, line: int) -> str:
-    """Return the text; refuse it if an escape left half a character, which UTF-8 cannot hold."""
+    """Return the text; reject it if an escape left a lone surrogate, which UTF-8 cannot hold."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -86,8 +87,8 @@ def read_json(text: str) -> ReadResult:
     """
     tokens = _tokens(text)
     try:
-        # Whole numbers as text, because Python refuses those of thousands of digits without saying
-        # where they are; `whole` does.
+        # Whole numbers as text, because Python rejects those of thousands of digits without giving
+        # their place; `whole` does.
         json.loads(text, parse_constant=_no_constant, parse_int=str)
     except json.JSONDecodeError as error:
         raise Unreadable(f"is not valid JSON: {error.msg}", error.lineno) from error
@@ -166,7 +167,7 @@ class _Walk:
         return entries
 
 
-# As in YAML 1.2. By YAML 1.1, which PyYAML follows, `no` would be false, 12:30:45 the number 45045
+# As in YAML 1.2. In YAML 1.1, which PyYAML follows, `no` would be false, 12:30:45 the number 45045
 # and 2025-05-06 a date.
 _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -183,10 +184,10 @@ def read_yaml(text: str) -> ReadResult:
     """Read one YAML document, and return its data with the line of each field.
 
     Raises:
-        Unreadable: the text is not YAML, or uses what case files may not use.
+        Unreadable: the text is not YAML, or uses features not allowed in case files.
     """
     if _FAST is not None:
-        # libyaml is ten times as fast, but names mistakes in other words: these are left to PyYAML.
+        # libyaml is ten times as fast, but words errors differently, so PyYAML reports them.
         with suppress(yaml.YAMLError, ValueError, OverflowError):
             return _Builder(_checked(text, _FAST)).document()
     try:
@@ -199,7 +200,7 @@ def read_yaml(text: str) -> ReadResult:
         line = text[: int(error.position)].count("\n") + 1
         raise Unreadable("is not valid YAML: it holds a control character", line) from error
     except (ValueError, OverflowError) as error:
-        # PyYAML lets chr() of an impossible \\U escape through.
+        # PyYAML does not catch the error of chr() for an impossible \\U escape.
         raise Unreadable(f"is not valid YAML: {error}", 1) from error
 
 
@@ -208,7 +209,7 @@ _FAST: Any = getattr(yaml, "CSafeLoader", None)
 
 def _checked(text: str, loader: Any) -> Iterator[yaml.Event]:
     depth = 0
-    # Checked event by event before anything is built, as a few aliases can stand for gigabytes.
+    # Checked event by event before anything is built, as a few aliases can expand to gigabytes.
     for count, event in enumerate(yaml.parse(text, Loader=loader)):
         line = _line(event)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
@@ -257,7 +258,7 @@ class _Builder:
             return self._mapping(at)
         assert isinstance(event, yaml.ScalarEvent)
         text = encodable(event.value, _line(event))
-        # Whatever is quoted is text.
+        # Quoted values are always text.
         return _scalar(text, _line(event)) if event.implicit[0] else text
 
     def _sequence(self, at: FieldPath) -> list[Any]:
@@ -316,7 +317,7 @@ class Document:
 
     @property
     def is_json(self) -> bool:
-        """Tell whether the file may be a bare list or one object, with cases that have no id."""
+        """Return whether the file may be a bare list or one object, with cases that have no id."""
         return self.path is not None and self.path.suffix.lower() == ".json"
 
     def line(self, at: FieldPath) -> int | None:
@@ -329,10 +330,10 @@ class Document:
     def error(
         self, error: FieldError, located: Callable[[FieldPath], FieldPath] = lambda at: at
     ) -> CaseError:
-        """Return what is wrong with fields as an error that names their file and lines.
+        """Return errors of fields as one error that names their file and lines.
 
         Args:
-            error: what is wrong.
+            error: the errors.
             located: returns the place in the file of a field that the error names.
         """
         return joined_errors(self._one(located(each.at), each.reason) for each in error.all())
@@ -393,7 +394,7 @@ _KINDS = {
     "dict": "a mapping",
     "model": "a mapping",
 }
-"""What a field must be, by the first part of pydantic's error type."""
+"""What a field must be, by the beginning of pydantic's error type."""
 
 _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "greater_than": lambda ctx: f"must be greater than {ctx['gt']:g}",
@@ -408,10 +409,10 @@ _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 
 
 def validated(model: type[Model], data: Any, at: FieldPath = ()) -> Model:
-    """Return the model made of the data.
+    """Return the model built from the data.
 
     Raises:
-        FieldError: what is wrong, at the user's fields below `at`.
+        FieldError: the errors, at the user's fields below `at`.
     """
     try:
         return model.model_validate(data)
@@ -426,12 +427,12 @@ def validated(model: type[Model], data: Any, at: FieldPath = ()) -> Model:
 def _telling(errors: list[ErrorDetails], data: Any) -> list[tuple[FieldPath, ErrorDetails]]:
     """Return the errors that are worth reporting, one for each place.
 
-    An unknown key explains a missing one beside it; a union's member that does not fit the value's
+    An unknown key explains a missing one next to it; a union member that does not fit the value's
     shape explains nothing.
     """
     located = [(_located(error, data), error) for error in errors]
     inside = [pair for pair in located if not _is_wrong_member(pair, located)] or located
-    # First, because only the first error of each place is reported.
+    # Unknown keys come first, because only the first error of each place is reported.
     inside.sort(key=lambda pair: pair[1]["type"] != "extra_forbidden")
     unknown = {where[:-1] for where, error in inside if error["type"] == "extra_forbidden"}
     told: dict[FieldPath, ErrorDetails] = {}
@@ -480,7 +481,7 @@ def _sentence(model: type[BaseModel], where: FieldPath, error: ErrorDetails) -> 
 
 
 def unknown_key(key: str, allowed: Iterable[str], also: Iterable[str] = ()) -> str:
-    """Return the sentence about an unknown key; `also` are other names of allowed ones."""
+    """Return the sentence about an unknown key; `also` holds further names of allowed ones."""
     return f"unknown key {key!r}{near_miss(key, allowed, also)}"
 
 
@@ -501,7 +502,7 @@ def _keys_at(model: type[BaseModel], where: FieldPath) -> list[str]:
     """Return the keys allowed at a place inside the model."""
     models = [model]
     for part in where:
-        # A key of a free mapping, such as a secret's name, or a list position leads no deeper.
+        # A key of a free mapping, such as a secret's name, or a list position leads no further.
         nested = [inner for owner in models for inner in _models_behind(owner, part)]
         models = nested or models
     return [key for owner in models for key in keys(owner)]

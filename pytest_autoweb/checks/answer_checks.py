@@ -1,6 +1,6 @@
 """Checks of what the code passed to `answer(...)`: values, lists of URLs, and records.
 
-Addresses of requests and downloads are compared with globs in the same way.
+The same comparison with globs serves addresses of requests and downloads.
 """
 
 import json
@@ -58,7 +58,7 @@ _INFEASIBLE = re.compile(r"\W*infeasible\W*[:：]\W*\w", re.IGNORECASE)
 
 
 def url_fits(wanted: str | Pattern, url: str) -> bool:
-    """Tell whether a URL fits a glob, or a regular expression is found in it."""
+    """Return whether a URL matches a glob, or contains a match of a regular expression."""
     if isinstance(wanted, Pattern):
         return re.search(wanted.matches, url) is not None
     return wanted == url or url_glob(wanted).fits(url)
@@ -102,12 +102,12 @@ def _url_of(item: Any, index: int) -> str:
 
 
 def judge_urls(spec: UrlsSpec, answer: Any, base: str) -> Verdict:
-    """Judge recall, precision and repetitions of a list of URLs, compared in their normal form.
+    """Judge a list of URLs by recall, precision and repetitions, compared in normal form.
 
     Args:
-        spec: the wanted URLs and how much of them is enough.
-        answer: what came back.
-        base: what paths that start with `/` are joined to.
+        spec: the wanted URLs and the required share of them.
+        answer: the returned data.
+        base: the URL that paths starting with `/` are joined to.
     """
     given = [_compared(url, base, spec.ignore_query) for url in urls_in(answer)]
     wanted = dict.fromkeys(_compared(url, base, spec.ignore_query) for url in spec.want)
@@ -137,9 +137,9 @@ def judge_urls(spec: UrlsSpec, answer: Any, base: str) -> Verdict:
 
 
 def _compared(url: str, base: str, ignored: bool | list[str]) -> str:
-    """Return the form in which a URL is compared, without the ignored part of its query."""
+    """Return a URL's form for comparison, without the ignored part of its query."""
     if not ignored:
-        # What is no URL is compared as it is, so that it counts as unwanted instead of vanishing.
+        # A text that is not a URL is compared as it is, so that it counts as unwanted.
         return normal_url(url, base) or url
     address, hash_, fragment = url.partition("#")
     path, mark, query = address.partition("?")
@@ -170,7 +170,7 @@ def _finding(given: list[str], hits: int) -> str:
 
 
 def _urls_hint(given: list[str], missing: int, extra: int, repeated: int, spec: UrlsSpec) -> str:
-    """Return counts only, as the wanted URLs themselves would give the solution away."""
+    """Return counts only, because the wanted URLs themselves would reveal the solution."""
     parts = [
         f"{missing} of the wanted ones are missing" if missing else "",
         f"{extra} are not wanted" if extra else "",
@@ -187,7 +187,7 @@ def _some(what: str, urls: list[str]) -> str:
 
 
 class _Miss(NamedTuple):
-    """A condition that a record does not meet, or for which that cannot be decided."""
+    """A condition that a record does not meet, or one that cannot be decided."""
 
     record: int
     field: str
@@ -219,7 +219,7 @@ def records_in(answer: Any) -> list[Any]:
         raise NotEvaluated("the answer holds several lists of records")
     if inner:
         return inner[0]
-    # `{"orders": []}` is a list without records and not a record.
+    # `{"orders": []}` is an empty list of records, not a record.
     return [] if len(answer) == 1 and lists == [[]] else [dict(answer)]
 
 
@@ -288,7 +288,7 @@ def _misses(spec: RecordsSpec, index: int, record: Any) -> list[_Miss]:
 
 
 def _field(record: Any, name: str) -> Any:
-    """Return a record's field: by this very name, by one that reads alike, or by a dotted path."""
+    """Return a record's field: by its exact name, by a similar one, or by a dotted path."""
     if not isinstance(record, Mapping):
         return _MISSING
     if name in record:
@@ -305,7 +305,7 @@ def _folded(name: str) -> str:
 
 
 def _worst(misses: list[_Miss]) -> list[_Miss]:
-    """Return the misses to show: wrong ones before open ones."""
+    """Return the misses to show: definite ones before undecided ones."""
     return sorted(misses, key=lambda miss: miss.answer.holds is None)[:_SHOWN]
 
 
@@ -315,9 +315,9 @@ def _shown(miss: _Miss) -> str:
 
 
 def _records_hint(spec: RecordsSpec, misses: list[_Miss], total: int) -> str:
-    """Return what a repair needs: how many records there are, and which conditions were ignored.
+    """Return a hint for a repair: the number of records, and the conditions that were ignored.
 
-    It holds nothing of the answer itself, which may contain the page's words.
+    It contains nothing from the answer itself, which may quote the page.
     """
     failing = Counter(miss.field for miss in misses if miss.answer.holds is False)
     parts = [
@@ -370,7 +370,7 @@ class AnswerCheck(Check):
     answer: AnswerSpec
 
     def refuse_unusable(self, case_path: Path | None) -> None:
-        """Refuse values that cannot be read as their type, or that have several meanings."""
+        """Reject values that cannot be read as their type, or that are ambiguous."""
         refuse_unclear(self.answer, ("answer",))
 
     def probe(self, evidence: Evidence) -> CheckProbe:

@@ -1,4 +1,4 @@
-"""The base of all check types, the evidence they may look at, and the registry of them."""
+"""The base class of all check types, the evidence they may inspect, and their registry."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -65,16 +65,17 @@ class Evidence:
     answer: Any
     redact: Callable[[str], str] = lambda text: text
     wire: Sequence[WireEntry] = ()
-    """Requests made since the setup, oldest first. On a live page, more may be added between
-    looks."""
+    """Requests made since the setup, oldest first. On a live page, more may arrive between
+    probes."""
     downloads: Sequence[Download] = ()
-    """Files handed out since the setup. On a live page, more may be added between looks."""
+    """Files offered for download since the setup. On a live page, more may arrive between
+    probes."""
     actions: Sequence[ToolCall] = ()
     """What the code did to the page."""
     rubric_judge: RubricJudge | None = None
     """The judge to ask; without one, `judge` checks cannot be evaluated."""
     replayed: bool = False
-    """Whether the site was replayed from a recording, so that no server has a state to ask for."""
+    """Whether the site was replayed from a recording, so that no server has a state to query."""
     case_path: Path | None = None
     """The case's file; None for inline cases."""
     case_id: str = ""
@@ -83,7 +84,7 @@ class Evidence:
 
 
 class Verdict(NamedTuple):
-    """The result of looking once."""
+    """The result of a single probe."""
 
     passed: bool | None
     """Whether the check holds; None if that cannot be decided, for the given `reason`."""
@@ -91,36 +92,36 @@ class Verdict(NamedTuple):
     where: str = ""
     """Where it was seen: a URL, a frame, a request, a file, a record."""
     finding: str = ""
-    """A verdict with a name of its own, e.g. `captcha`."""
+    """A named verdict, e.g. `captcha`."""
     hint: str = ""
-    """What a repair may be told."""
+    """A hint that a repair may receive."""
     credit: float | None = None
     """Partial credit from 0 to 1; None means all or nothing."""
     reason: str = ""
     """Why the check cannot be decided."""
     advisory: bool = False
-    """Whether the result is only shown and has no part in the case's verdict."""
+    """Whether the result is only shown, without affecting the case's verdict."""
     usage: Usage = Usage()
-    """What a judging model used."""
+    """The usage of a judging model."""
 
 
 class NotEvaluated(Exception):
-    """Raised when a check is faulty or cannot reach what it asks about; the text says why."""
+    """Raised when a check is faulty or cannot reach its subject; the message gives the reason."""
 
 
 class CheckProbe(NamedTuple):
-    """A check that is ready to look at the end of an attempt."""
+    """A check that is ready to inspect the end of an attempt."""
 
     expected: str
     look: Callable[[float], Verdict]
-    """Looks once, for at most the given number of seconds."""
+    """Probes once, for at most the given number of seconds."""
     retry: bool = True
-    """Whether a second look does no harm and may see something else."""
+    """Whether a repeated probe is harmless and may give another result."""
 
 
 Ground = Literal["page", "address", "answer", "requests", "downloads", "opinion", "live"]
-"""What a verdict rests on: the page's content, its URL, the answer, the recorded requests, the
-downloaded files, a model's opinion, or things that exist only while the application runs."""
+"""The basis of a verdict: the page's content, its URL, the answer, the recorded requests, the
+downloaded files, a model's opinion, or state that exists only while the application runs."""
 
 
 class Check(Spec):
@@ -153,15 +154,15 @@ class Check(Spec):
         cls.summary = " ".join(first.split())
 
     def probe(self, evidence: Evidence) -> CheckProbe:
-        """Return the check made ready to look at the end of an attempt.
+        """Return the check prepared to inspect the end of an attempt.
 
         Raises:
-            NotEvaluated: it cannot be made ready, so it stays without a verdict.
+            NotEvaluated: it cannot be prepared, so it has no verdict.
         """
         raise NotImplementedError(f"{type(self).__name__} must define probe()")
 
     def refuse_unusable(self, case_path: Path | None) -> None:
-        """Refuse, before anything runs, what the types of the fields alone do not rule out.
+        """Reject, before anything runs, errors that the field types alone do not rule out.
 
         Args:
             case_path: the case's file; None for inline cases.
@@ -172,7 +173,7 @@ class Check(Spec):
 
     @classmethod
     def code_behind(cls, entry: Mapping[str, Any], case_path: Path | None) -> dict[str, str]:
-        """Return the user's code that decides an entry, so that checksums follow it."""
+        """Return the user's code that decides an entry, for inclusion in checksums."""
         # The built-in types have a version instead (`judging.GRADER_VERSION`), so that not every
         # edit of their code makes saved verdicts incomparable.
         if cls.__module__.startswith(f"{__package__}."):
@@ -187,16 +188,16 @@ CHECKS: Variants[type[Check]] = Variants("check type", "pytest_autoweb.checks")
 
 
 def saved_check(value: Any) -> Any:
-    """Return the check of a saved case; what is no mapping with a known type stays as it is."""
+    """Return the check of a saved case; anything but a mapping with a known type stays as is."""
     kinds = [CHECKS[key] for key in value if key in CHECKS] if isinstance(value, Mapping) else []
     return kinds[0].model_validate(value) if kinds else value
 
 
 def refuse_bad_type(check_type: Any) -> None:
-    """Refuse what a user registers when it could not work as a check type.
+    """Reject a registration that could not work as a check type.
 
     Raises:
-        TypeError: it is not a complete class of its kind.
+        TypeError: it is not a complete subclass of `Check`.
     """
     if not (isinstance(check_type, type) and issubclass(check_type, Check)):
         raise TypeError(f"a check type is a class derived from Check, got {check_type!r:.80}")

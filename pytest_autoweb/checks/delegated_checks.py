@@ -1,7 +1,7 @@
-"""Checks whose verdict others give: functions of the user's own code base, and a judging model.
+"""Checks with delegated verdicts: functions in the user's code base, and a judging model.
 
-A function is named as `python: package.module:function`. Who asks the model whether a rubric is met
-is the judge's affair.
+A function is named as `python: package.module:function`. The judge asks the model whether a rubric
+is met.
 """
 
 import copy
@@ -51,12 +51,12 @@ def find_function(
 ) -> Callable[..., Any]:
     """Find the function of `package.module:function`.
 
-    The module is looked for beside the case file, in the folders above it up to the project's
-    root, in the working folder, and then wherever Python finds modules.
+    The module is searched for next to the case file, in the folders above it up to the project's
+    root, in the working folder, and then on Python's usual path.
 
     Args:
         reference: the names of module and function.
-        arguments: the arguments of the call, besides the context.
+        arguments: the call's arguments, apart from the context.
         case_path: the case's file; None for inline cases.
 
     Raises:
@@ -111,7 +111,7 @@ def _imported_from(name: str, file: Path, folder: Path) -> ModuleType:
 
 @contextmanager
 def _first_on_path(folder: Path) -> Iterator[None]:
-    """Let a module import its neighbours, now and later, before modules from anywhere else."""
+    """Let a module import its neighbours in preference to other modules, now and later."""
     entry = str(folder)
     known = entry in sys.path
     sys.path.insert(0, entry)
@@ -121,8 +121,8 @@ def _first_on_path(folder: Path) -> Iterator[None]:
     finally:
         sys.path.remove(entry)
         if not known:
-            # The module's functions may import their neighbours only when they are called; at the
-            # end of the path they can, and the folder hides nobody else's modules.
+            # The module's functions may import their neighbours only when called. At the end of the
+            # path the folder allows that without hiding other modules.
             sys.path.append(entry)
 
 
@@ -134,7 +134,7 @@ def _imported(name: str) -> ModuleType:
             raise FunctionProblem(f"there is no module {name!r}") from error
         raise FunctionProblem(f"module {name!r} cannot be imported: {error}") from error
     except Exception as error:
-        # The module is the user's: it may fail in any way while it is imported.
+        # The module is user code: importing it may fail in any way.
         reason = f"{type(error).__name__}: {error}"
         raise FunctionProblem(f"module {name!r} cannot be imported: {reason}") from error
 
@@ -229,7 +229,7 @@ class PythonCheck(Check):
     """Keyword arguments for the function."""
 
     def refuse_unusable(self, case_path: Path | None) -> None:
-        """Refuse a function that is not there or cannot be called with these arguments."""
+        """Reject a function that does not exist or cannot be called with these arguments."""
         try:
             find_function(self.python, self.arguments, case_path)
         except FunctionProblem as problem:
@@ -245,19 +245,18 @@ class PythonCheck(Check):
             return {}
 
     def probe(self, evidence: Evidence) -> CheckProbe:
-        """Let the function look at the end of the attempt and say whether it is as wanted."""
+        """Let the function inspect the end of the attempt and return its verdict."""
         try:
             function = find_function(self.python, self.arguments, evidence.case_path)
         except FunctionProblem as problem:
             raise NotEvaluated(str(problem)) from problem
 
         def look(seconds: float) -> Verdict:
-            # The function is called again and again, and what it changes must not reach the next
-            # call.
+            # The function is called repeatedly, and its changes must not reach the next call.
             arguments = copy.deepcopy(self.arguments)
             try:
                 found = function(_context(evidence), **arguments)
-            # `sys.exit` in the user's code must not end the session either.
+            # Even `sys.exit` in the user's code must not end the session.
             except (Exception, SystemExit) as error:
                 raise NotEvaluated(_described_error(error, self.python)) from error
             return _verdict(found, self.python)
@@ -300,7 +299,7 @@ def _verdict(found: Any, reference: str) -> Verdict:
 
 
 def _described_error(error: BaseException, reference: str) -> str:
-    """Describe what was raised and at which line of the user's code."""
+    """Describe the exception and the line of the user's code that raised it."""
     first = str(error).strip().partition("\n")[0]
     reason = f"{type(error).__name__}: {first}" if first else type(error).__name__
     module = reference.partition(":")[0].rpartition(".")[2]
@@ -340,5 +339,5 @@ class JudgeCheck(Check):
                 usage=finding.usage,
             )
 
-        # Each question costs a call, and the same evidence would bring the same answer.
+        # Each question costs a call, and the same evidence would give the same answer.
         return CheckProbe(f"rubric: {self.judge.rubric}", look, retry=False)

@@ -1,6 +1,6 @@
-"""What a case may expect of the returned data, and how it is compared with the actual values.
+"""Expectations on the returned data, and their comparison with the actual values.
 
-Unclear expectations are refused. Values are compared as JSON, and as dates, money or durations.
+Unclear expectations are rejected. Values are compared as JSON, and as dates, money or durations.
 """
 
 import difflib
@@ -59,11 +59,11 @@ class Typed(Spec):
 
 
 def format_of(how: Typed, name: str | None) -> ValueFormat | None:
-    """Return how the values of a field are to be read; None means as they are.
+    """Return the type as which a field's values are read; None means unchanged.
 
     Args:
-        how: says one type for all, or one for each name.
-        name: of the field, None outside of objects.
+        how: one type for all values, or one for each name.
+        name: the field's name, None outside objects.
     """
     own = how.type if not isinstance(how.type, dict) else how.type.get(name or "")
     if own is None:
@@ -87,7 +87,7 @@ class Condition(Typed):
     """The greatest value of the field, in the order of its type."""
 
     def found_in(self, text: str) -> bool:
-        """Tell whether the regular expression is found in a text."""
+        """Return whether the regular expression matches anywhere in a text."""
         return re.search(self.matches or "", text) is not None
 
     @model_validator(mode="after")
@@ -154,7 +154,7 @@ class AnswerSpec(Typed):
 
     @property
     def kind(self) -> str:
-        """Return the name of the one expectation that is given."""
+        """Return the name of the given expectation."""
         return next(name for name in ANSWER_KINDS if name in self.model_fields_set)
 
     @model_validator(mode="after")
@@ -177,11 +177,11 @@ _AS_NUMBER = ValueFormat("number")
 
 
 def refuse_unclear(spec: AnswerSpec, at: FieldPath) -> None:
-    """Refuse expectations that nothing can be compared with.
+    """Reject expectations that cannot be compared with anything.
 
     Raises:
-        FieldError: a value cannot be read as its type or has several meanings, there is no such
-            locale or currency, or a URL is none.
+        FieldError: a value cannot be read as its type or is ambiguous, there is no such locale or
+            currency, or a URL is invalid.
     """
     _refuse_unknown(spec, at)
     for kind in ("equals", "contains"):
@@ -212,8 +212,8 @@ def _refuse_conditions(records: RecordsSpec, at: FieldPath) -> None:
 def _refuse_urls(urls: Any, at: FieldPath) -> None:
     wanted, here = (urls, at) if isinstance(urls, list) else (urls.want, (*at, "want"))
     for index, url in enumerate(wanted):
-        # A path is joined to the site of the case when it is compared; which site that is makes no
-        # difference to whether the path is valid.
+        # A path is joined to the case's site only when compared; its validity does not depend on
+        # the site.
         if normal_url(url, "http://localhost/") is None and _SECRET not in url:
             raise FieldError((*here, index), f"is not a URL with http:// or https://, got {url!r}")
 
@@ -255,7 +255,7 @@ def _leaves(
 
 
 def _refuse_value(value: Any, manner: ValueFormat, at: FieldPath) -> None:
-    # The value behind the placeholder is not known before the run, so nobody can tell how it reads.
+    # The placeholder's value is not known before the run, so it cannot be validated here.
     if isinstance(value, str) and _SECRET in value:
         return
     meanings = manner.read(value)
@@ -270,11 +270,10 @@ def _refuse_value(value: Any, manner: ValueFormat, at: FieldPath) -> None:
 
 
 def equal(expected: Any, actual: Any) -> bool:
-    """Tell whether two JSON values are the same to a reader.
+    """Return whether two JSON values are the same to a reader.
 
-    Texts compare normalised, case-sensitively. Numbers compare by value, also when one side is
-    their text: 42, 42.0 and "42" are equal. True is not 1. Lists compare in order, objects by
-    their keys.
+    Texts compare normalised and case-sensitively. Numbers compare by value, even if one side is
+    text: 42, 42.0 and "42" are equal. True is not 1. Lists compare in order, objects by their keys.
     """
     if isinstance(expected, dict) and isinstance(actual, dict):
         return expected.keys() == actual.keys() and all(
@@ -287,7 +286,7 @@ def equal(expected: Any, actual: Any) -> bool:
 
 def _equal_scalars(expected: Any, actual: Any) -> bool:
     if isinstance(expected, str) and isinstance(actual, str):
-        # Two texts are not compared as numbers: "042" and "42" may be different article numbers.
+        # Two texts are not compared as numbers: "042" and "42" may be different item numbers.
         return normalise(expected) == normalise(actual)
     if isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
@@ -308,7 +307,7 @@ def _number(value: Any) -> int | float | None:
 
 
 def contains(wanted: Any, actual: Any) -> bool:
-    """Tell whether a list holds an item equal to `wanted`, or a text contains it."""
+    """Return whether a list holds an item equal to `wanted`, or a text contains it."""
     if isinstance(actual, list | tuple):
         return any(equal(wanted, item) for item in actual)
     if isinstance(actual, dict):
@@ -317,7 +316,7 @@ def contains(wanted: Any, actual: Any) -> bool:
 
 
 def is_subset(expected: Any, actual: Any) -> bool:
-    """Tell whether each key named in `expected` is in `actual` with an equal value.
+    """Return whether each key named in `expected` is in `actual` with an equal value.
 
     Lists must have the same length; their items are compared in order, as subsets again.
     """
@@ -335,7 +334,7 @@ def is_subset(expected: Any, actual: Any) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as people write it: texts as they are, everything else as JSON."""
+    """Return a value as people write it: texts unchanged, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -343,20 +342,20 @@ _SHORT = 200
 _SOUGHT, _LOOKED_AT = 200, 100_000
 _AROUND, _LEAD = 20, 40
 _ALIKE = 12
-"""Characters in a row that make a text like another one, however long that is."""
-# What stands for more than itself in a regular expression, with its escapes and classes.
+"""Number of consecutive characters in common that make two texts similar, whatever their length."""
+# The non-literal parts of a regular expression, including its escapes and classes.
 _NOT_LITERAL = re.compile(r"\\.|\[[^\]]*\]|\(\?[^)]*|\{[^}]*\}|[.^$*+?{}()|\[\]]")
 
 
 def shown_near(wanted: str, text: str, redact: Callable[[str], str]) -> str:
-    """Return what to show of a text that lacks another one: all of it, or what comes nearest.
+    """Return the part to show of a text that lacks another: all of it, or the nearest passage.
 
-    If nothing is like it in a long text, that is said behind the beginning.
+    If a long text contains nothing similar, a note after its beginning says so.
 
     Args:
-        wanted: the text that is not there.
-        text: in which it was looked for.
-        redact: takes secrets out; before anything is cut, as half a secret is not recognised.
+        wanted: the missing text.
+        text: the text that was searched.
+        redact: removes secrets; called before cutting, because half a secret is not recognised.
     """
     text = redact(text)
     if len(text) > _SHORT and (passage := _nearest_passage(redact(wanted), text)):
@@ -365,10 +364,10 @@ def shown_near(wanted: str, text: str, redact: Callable[[str], str]) -> str:
 
 
 def beginning_of(text: str) -> str:
-    """Return a short text whole; of a longer one the beginning, and that the rest is unlike, too.
+    """Return a short text in full; a longer one's beginning, with a note that nothing is similar.
 
     Args:
-        text: a text in which nothing is like what was looked for, without secrets.
+        text: a text without secrets that contains nothing similar to the wanted one.
     """
     if len(text) <= _SHORT:
         return text
@@ -376,25 +375,25 @@ def beginning_of(text: str) -> str:
 
 
 def longest_literal(pattern: str) -> str:
-    """Return the longest text that stands for itself in a regular expression, as a rule."""
+    """Return a regular expression's longest literal part, determined heuristically."""
     return max(_NOT_LITERAL.split(pattern), key=len).strip()
 
 
 def _nearest_passage(wanted: str, text: str) -> str:
-    """Return the part of a text that is most like a wanted one; empty if nothing is like it.
+    """Return the part of a text most similar to a wanted one; empty if none is similar.
 
-    It lies around the longest piece that both have in common; case does not count.
+    It surrounds the longest piece that both have in common, ignoring case.
     """
-    # Comparing takes time for each pair of characters, and pages may be very long.
+    # The comparison is quadratic, and pages may be very long.
     sought, seen = _lower(wanted[:_SOUGHT]), _lower(text[:_LOOKED_AT])
     matcher = difflib.SequenceMatcher(None, seen, sought, autojunk=False)
     place, within, size = matcher.find_longest_match()
     if size < max(3, min(len(sought) // 4, _ALIKE)):
         return ""
-    # Of what is alike in a few words only, these are shown, and not as much as was looked for.
+    # If only a few words match, only these are shown, not a passage of the wanted length.
     start = max(0, place - min(within, _LEAD))
     before = max(0, start - _AROUND)
-    # A text may have no spaces at all, such as JSON as programs write it.
+    # A text may have no spaces at all, such as compact JSON.
     space = seen.rfind(" ", max(0, before - _AROUND), before + 1)
     first = before if space < 0 else space + 1
     end = min(len(text), max(place + size, start + min(len(sought), 2 * _LEAD)) + _AROUND)
@@ -404,13 +403,13 @@ def _nearest_passage(wanted: str, text: str) -> str:
 
 
 def _lower(text: str) -> str:
-    """Return the text in lower case, if that leaves every character in its place."""
+    """Return the text in lower case, if that does not shift any character."""
     lower = text.lower()
     return lower if len(lower) == len(text) else text
 
 
 def difference(expected: Any, actual: Any, at: str = "") -> str:
-    """Say where `is_subset` fails first, e.g. `items[0].name is "Tea"`; empty if it does not."""
+    """Describe where `is_subset` first fails, e.g. `items[0].name is "Tea"`; empty if it holds."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key, value in expected.items():
             here = f"{at}.{key}".removeprefix(".")
@@ -431,16 +430,16 @@ def difference(expected: Any, actual: Any, at: str = "") -> str:
 
 
 class Answer(NamedTuple):
-    """Whether something holds, and what there is to say about it."""
+    """Whether a condition holds, with an explanation."""
 
     holds: bool | None
     """Whether it holds; None if that depends on how a value is read."""
     note: str = ""
-    """What was read, or why nothing can be decided."""
+    """The value as read, or why nothing can be decided."""
 
 
 def all_of(answers: Iterable[Answer]) -> Answer:
-    """Tell whether all hold: one that does not hold decides; otherwise one that is open does."""
+    """Combine by "all": one that does not hold decides; otherwise an undecided one does."""
     found = list(answers)
     for wanted in (False, None):
         for answer in found:
@@ -451,7 +450,7 @@ def all_of(answers: Iterable[Answer]) -> Answer:
 
 
 def any_of(answers: Iterable[Answer]) -> Answer:
-    """Tell whether at least one holds; if none does, one that is open leaves it open."""
+    """Combine by "any": one that holds decides; otherwise an undecided one does."""
     found = list(answers)
     for wanted in (True, None):
         for answer in found:
@@ -461,17 +460,17 @@ def any_of(answers: Iterable[Answer]) -> Answer:
 
 
 def compare(expected: Any, actual: Any, how: Typed, name: str | None = None) -> Answer:
-    """Compare two JSON values, whose parts are read as the types that `how` gives.
+    """Compare two JSON values, reading their parts as the types given by `how`.
 
-    Values of lists and objects are compared in their places, as by `equal`. A single type holds
-    for all values that are neither lists nor objects; a type by name holds for the fields of that
-    name at any depth, and for what is in them.
+    Values in lists and objects are compared place by place, as in `equal`. A single type applies to
+    all values that are neither lists nor objects; a type by name applies to fields of that name at
+    any depth, and to everything inside them.
 
     Args:
-        expected: what the case says.
-        actual: what came back.
+        expected: the case's expectation.
+        actual: the returned value.
         how: the types, with locale and currency.
-        name: the field that both are the value of.
+        name: the field that holds both values.
     """
     if isinstance(expected, Mapping):
         if not isinstance(actual, Mapping) or expected.keys() != actual.keys():
@@ -492,12 +491,12 @@ def compare(expected: Any, actual: Any, how: Typed, name: str | None = None) -> 
 
 
 def _inner(how: Typed, outer: str | None, key: str) -> str | None:
-    """Return the name that gives a field's type: its own, else that of the enclosing object."""
+    """Return the name that determines a field's type: its own, else the enclosing object's."""
     return outer if format_of(how, key) is None else key
 
 
 def holds_part(wanted: Any, actual: Any, how: Typed) -> Answer:
-    """Tell whether a list holds an item that equals `wanted`, or a text contains it."""
+    """Return whether a list holds an item that equals `wanted`, or a text contains it."""
     if how.type is None:
         return Answer(contains(wanted, actual))
     if not isinstance(actual, list | tuple):
@@ -506,7 +505,7 @@ def holds_part(wanted: Any, actual: Any, how: Typed) -> Answer:
 
 
 def meets(condition: Condition, actual: Any, how: Typed, name: str) -> Answer:
-    """Tell whether the value of a field meets a condition."""
+    """Return whether a field's value meets a condition."""
     own = condition if condition.type is not None else how
     tests: dict[str, Callable[[], Answer]] = {
         "equals": lambda: compare(condition.equals, actual, own, name),

@@ -29,8 +29,8 @@ from pytest_autoweb.values.normal_forms import normalise
 
 T = TypeVar("T")
 
-# Only waiting offers Playwright's own matching of globs. The wait is short, because the judge looks
-# again anyway.
+# Playwright exposes its glob matching only through waiting. The wait is short, because the judge
+# probes again anyway.
 _URL_LOOK_MS = 50.0
 _FRAME_LOOK_MS = 1_000.0
 _SHOWN_ELEMENTS = 5
@@ -74,7 +74,7 @@ class TextCheck(Check):
     text: str | Pattern
 
     def probe(self, evidence: Evidence) -> CheckProbe:
-        """Look for visible text on the page or in a frame; case counts, kinds of space do not."""
+        """Search the page and its frames for visible text; case matters, kinds of space do not."""
         wanted = self.text
 
         def look(seconds: float) -> Verdict:
@@ -99,7 +99,7 @@ class TextCheck(Check):
 
 
 def _found(wanted: str | Pattern, lines: list[str]) -> str | None:
-    """Return the text that fits, or None."""
+    """Return the matching text, or None."""
     if isinstance(wanted, Pattern):
         match = re.search(wanted.matches, "\n".join(lines), re.MULTILINE)
         return match.group() if match else None
@@ -152,9 +152,9 @@ class ElementCheck(Check):
     element: ElementQuery
 
     def probe(self, evidence: Evidence) -> CheckProbe:
-        """Look for elements of the page and its frames that fit a query, in the wanted state.
+        """Find elements of the page and its frames that match a query, in the wanted state.
 
-        Only visible elements count, unless `visible: false` asks for there being none.
+        Only visible elements count, unless `visible: false` requires that there is none.
         """
         query = self.element
         if query.name is not None and query.role is None:
@@ -162,7 +162,7 @@ class ElementCheck(Check):
         name = re.compile(query.name.matches) if isinstance(query.name, Pattern) else query.name
 
         def states(frame: Frame, timeout_ms: float) -> list[dict[str, Any]]:
-            # Counting elements has no timeout, so first make sure that the frame answers at all.
+            # Counting elements has no timeout, so first make sure that the frame responds.
             call_function(frame, "1", timeout_ms=timeout_ms)
             return list(run_on_elements(_locator(frame, query, name), "element_states"))
 
@@ -270,7 +270,7 @@ def _wanted(wanted: str | Pattern, what: str) -> str:
 def of_page_and_frames(
     page: Page, look: "Callable[[Frame, float], T]", seconds: float
 ) -> Iterator[tuple[str, T]]:
-    """Yield what `look` sees in the page and in each visible frame that answers, with the place."""
+    """Yield the results of `look` for the page and each visible frame that responds, with place."""
     yield page.url, look(page.main_frame, max(50.0, seconds * 1000))
     silent = 0
     for number, frame in enumerate(page.frames[:MAX_FRAMES]):
@@ -281,6 +281,6 @@ def of_page_and_frames(
                 seen = look(frame, min(_FRAME_LOOK_MS, max(50.0, seconds * 1000)))
                 yield f"{page.url} frame {number} {frame.url}", seen
         except Error:
-            # Frames come and go, and frames of adverts hang. They must not fail a check, whose main
+            # Frames come and go, and advertising frames hang. They must not fail a check whose main
             # answer came from the page itself above.
             silent += 1

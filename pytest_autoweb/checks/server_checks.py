@@ -31,7 +31,7 @@ _LEAST_S = 0.5
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _SQLITE = "sqlite:///"
 _HEAD = 250
-"""The part of a reply that is shown beside what is wrong with it."""
+"""The part of a reply that is shown with its error."""
 
 
 def _refuse_replayed(evidence: Evidence) -> None:
@@ -66,7 +66,7 @@ class HttpCheck(Check):
     http: HttpQuery
 
     def probe(self, evidence: Evidence) -> CheckProbe:
-        """Send a request of the judge's own; one that may change the server is sent only once."""
+        """Send the judge's own request; one that may change the server is sent only once."""
         _refuse_replayed(evidence)
         query = self.http
 
@@ -94,15 +94,15 @@ class _Reply(NamedTuple):
     status: int
     body: str
     location: str = ""
-    """Where a redirect that was not followed leads."""
+    """The target of a redirect that was not followed."""
 
 
 _KEPT_HEADERS = frozenset({"accept", "accept-language", "user-agent"})
-"""Headers that go along to another origin; others may hold what is not meant for it."""
+"""Headers that are forwarded to another origin; others may hold data not meant for it."""
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects or not, and gives another origin none of the case's own headers."""
+    """Follows redirects if asked to, and sends none of the case's own headers to another origin."""
 
     def __init__(self, follow: bool) -> None:
         self._follow = follow
@@ -129,7 +129,7 @@ def _fetch(query: HttpQuery, timeout_s: float) -> _Reply:
     )
     handlers: list[urllib.request.BaseHandler] = [_Redirects(query.redirects == "follow")]
     if urlsplit(query.url).hostname in {"127.0.0.1", "::1", "localhost"}:
-        # A proxy that the environment names cannot reach a server on this machine.
+        # A proxy configured in the environment cannot reach a server on this machine.
         handlers.append(urllib.request.ProxyHandler({}))
     try:
         with urllib.request.build_opener(*handlers).open(request, timeout=timeout_s) as reply:
@@ -245,7 +245,7 @@ class FileCheck(Check):
     file: FileQuery
 
     def probe(self, evidence: Evidence) -> CheckProbe:
-        """Look whether a file is there, and what is in it; line endings do not count."""
+        """Check a file's existence and content; line endings do not count."""
         _refuse_replayed(evidence)
         query = self.file
         path = Path(query.path)

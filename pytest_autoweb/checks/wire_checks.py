@@ -1,4 +1,4 @@
-"""Checks of what the attempt's pages requested and handed out: requests and downloads."""
+"""Checks of the requests and downloads of the attempt's pages."""
 
 import json
 import re
@@ -25,8 +25,8 @@ from pytest_autoweb.specs import Count, Pattern, Spec, fitting
 from pytest_autoweb.values.url_globs import url_glob
 
 _BODY_SHOWN = 200
-# A stored request may hold one of these in the place of a secret, so a text that is not in it may
-# have been in the live one.
+# A stored request may hold one of these in place of a secret, so a text missing from it may have
+# been in the live one.
 _MASKS = (REDACTED, "<hidden>")
 _DIGEST = fitting(r"^[0-9a-fA-F]{64}$", "must be 64 hexadecimal digits")
 _PART_NAME = re.compile(r'(?i)form-data;[^\n]*?\bname="([^"\n]*)"')
@@ -37,7 +37,7 @@ class _Test(NamedTuple):
 
     wanted: str
     holds: bool | None
-    """Whether it holds; None if what was kept does not tell."""
+    """Whether it holds; None if the stored data does not show it."""
     seen: str
 
 
@@ -82,7 +82,7 @@ class RequestCheck(Check):
     request: RequestQuery
 
     def probe(self, evidence: Evidence) -> CheckProbe:
-        """Search the requests that the code set off, not those of the setup or the capture."""
+        """Search the requests caused by the code, not those of the setup or the capture."""
         query = self.request
         _refuse_bad_glob(query.url)
 
@@ -105,7 +105,7 @@ def _enough(count: int | None, held: int) -> bool:
 
 
 def _refuse_unclear(count: int | None, held: int, unclear: Sequence[Sequence[_Test]]) -> None:
-    """Raise `NotEvaluated` when what was not kept could reverse the verdict."""
+    """Raise `NotEvaluated` when data that was not stored could reverse the verdict."""
     if not unclear or (count is None and held) or (count is not None and held > count):
         return
     test = next(test for tests in unclear for test in tests if test.holds is None)
@@ -134,7 +134,7 @@ def _missed_requests(
         return Verdict(False, f"{len(held)} such instead of {query.count}: {lines}", _line(held[0]))
     if not tried:
         return Verdict(False, "no request was sent")
-    # Of the requests that come nearest, show the latest one.
+    # Show the latest of the requests that came nearest.
     entry, tests = max(reversed(tried), key=lambda pair: _nearness(pair[1]))
     if not any(test.holds for test in tests[:1]):
         return Verdict(False, f"none of {len(tried)} requests went there; last: {_line(entry)}")
@@ -143,7 +143,7 @@ def _missed_requests(
 
 
 def _nearness(tests: Sequence[_Test]) -> tuple[bool, int]:
-    """Rank how close a request came: the address counts first, then how much else holds."""
+    """Rank how close a request came: by address first, then by the other requirements met."""
     return bool(tests[0].holds), sum(bool(test.holds) for test in tests)
 
 
@@ -175,7 +175,7 @@ def _reply_tests(
 ) -> Iterator[_Test]:
     came = _Body(entry.response_body, entry.response_truncated, "reply", redact)
     if entry.response_body is None and entry.status is not None:
-        # When a page navigates, the browser drops the bodies of the replies that it received.
+        # When a page navigates, the browser discards the bodies of earlier replies.
         came = came._replace(lost="the reply's body was not kept")
     if reply.json_subset is not None:
         yield came.holds_fields(reply.json_subset)
@@ -184,7 +184,7 @@ def _reply_tests(
 
 
 class _Body(NamedTuple):
-    """A body of a request or a reply, as far as it was kept."""
+    """A request or reply body, as far as it was stored."""
 
     text: str | None
     truncated: bool
@@ -247,7 +247,7 @@ def fields_of(text: str) -> Any:
 
 
 def _multipart(text: str) -> dict[str, str]:
-    """Return the fields of a form with files; empty when the text is no such form."""
+    """Return the fields of a form with files; empty when the text is not such a form."""
     boundary, newline, rest = text.replace("\r\n", "\n").partition("\n")
     if not boundary.startswith("--") or not newline:
         return {}
@@ -274,7 +274,7 @@ def _values(text: str) -> Iterator[str]:
 
 
 def _masked(text: str) -> bool:
-    """Tell whether the stored text lacks something that the live one contained."""
+    """Return whether the stored text lacks something that the live one contained."""
     # In an address a mask is percent-encoded.
     return any(
         mask in text or mask.replace("<", "%3C").replace(">", "%3E") in text for mask in _MASKS
@@ -340,7 +340,7 @@ class DownloadCheck(Check):
     download: DownloadQuery
 
     def probe(self, evidence: Evidence) -> CheckProbe:
-        """Search the files that a page handed out, whether the code waited for them or not."""
+        """Search all files that a page offered for download, even if the code did not wait."""
         query = self.download
         if isinstance(query.name, str):
             _refuse_bad_glob(query.name)
@@ -380,7 +380,7 @@ def _download_tests(
     if query.name is not None:
         fits = _name_fits(query.name, file.name)
         yield _Test(f"name {_pattern(query.name)}", fits, f"it is {file.name!r}")
-    # A file that is too large to keep has a size; a file that never arrived has none.
+    # A file too large to store has a size; a file that never arrived has none.
     yield _Test("a whole file", file.path is not None or file.size > 0, file.problem)
     if query.sha256 is not None:
         same = query.sha256.lower() == file.sha256

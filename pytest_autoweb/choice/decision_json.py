@@ -1,8 +1,8 @@
-"""Reads the JSON of a decision in the forms in which models write it. Pure text.
+"""Reads the JSON of a decision in the variants that models write. Pure text.
 
-Fences, surrounding prose, comments, trailing commas, quotes of other kinds, Chinese names of fields
-and actions, and a map from number to text (`mark_id_text_map`) are understood. The model is told
-about anything else.
+It accepts fences, surrounding prose, comments, trailing commas, other kinds of quotes, Chinese
+names of fields and actions, and a map from number to text (`mark_id_text_map`). Anything else is
+reported to the model.
 """
 
 import ast
@@ -14,7 +14,7 @@ from typing import Any
 from pytest_autoweb.choice.verify_choice import Choice
 from pytest_autoweb.llm.replies import strip_reasoning
 
-# Unclosed braces make the search for objects quadratic; the end of a reply holds the decision.
+# Unclosed braces make the search for objects quadratic; the decision is at the end of a reply.
 _MAX_CHARS = 20_000
 _KEYS = {
     "action": "动作 操作 行动 type_of_action act",
@@ -72,17 +72,17 @@ _ACTIONS = {
     "done": "完成 结束 finish finished stop answer complete",
     "retry": "重试 再试",
 }
-# A string is matched first and kept, so that `//` in a URL is not taken for a comment.
+# Strings are matched first and kept, so that `//` in a URL is not mistaken for a comment.
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL)
 _NUMBER = re.compile(r"\s*(?:mark|#|\[|【|第|编号)*\s*(\d{1,4})\s*(?:\]|】|号)*\s*", re.IGNORECASE)
 _ASCII = str.maketrans("“”：，｛｝", '"":,{}')
-# Some models answer in words where a number from 0 to 1 was asked for.
+# Some models answer in words when asked for a number from 0 to 1.
 _WORDS = {"high": 0.9, "medium": 0.6, "low": 0.3, "高": 0.9, "中": 0.6, "低": 0.3}
 
 
 class ReplyProblem(ValueError):
-    """What is wrong with a reply, as a sentence for the model that wrote it."""
+    """An error in a reply, as a sentence for the model that wrote it."""
 
 
 def _inverted(table: Mapping[str, str]) -> dict[str, str]:
@@ -114,8 +114,8 @@ def read_choices(fields: Mapping[str, Any]) -> tuple[Choice, ...]:
     """Return the elements that a decision chooses: one, two parallel lists, or a map to texts.
 
     Raises:
-        ReplyProblem: the lists differ in length, so that texts could be assigned to wrong numbers,
-            or a number is not a number.
+        ReplyProblem: the lists differ in length, so texts might be assigned to wrong numbers, or a
+            mark's number is not a number.
     """
     try:
         if isinstance(texts := fields.get("mark_id_text_map"), Mapping):
@@ -175,17 +175,17 @@ def confidence_of(value: Any) -> float | None:
             return None
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return None
-    # Models also say 90 when they mean 0.9.
+    # Models also write 90 when they mean 0.9.
     value = value / 100 if 1 < value <= 100 else value
     return float(value) if 0 <= value <= 1 else None
 
 
 def _objects(text: str) -> Iterator[Any]:
-    """Yield every outermost `{…}` that can be read."""
+    """Yield every outermost `{…}` that can be parsed."""
     start = text.find("{")
     while start >= 0:
         end = _closing(text, start)
-        # A reply that was cut at its token limit often lacks only the last brace.
+        # A reply cut off at its token limit often lacks only the last brace.
         raw = _loaded(text[start:end]) if end else _loaded(text[start:] + "}")
         if isinstance(raw, dict):
             yield raw
@@ -223,7 +223,7 @@ def _loaded(text: str) -> Any:
             return json.loads(form, strict=False)
         except (ValueError, RecursionError):
             continue
-    # Models that write Python use single quotes, True and None.
+    # Models that answer in Python use single quotes, True and None.
     try:
         return ast.literal_eval(tidy)
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
@@ -264,7 +264,7 @@ def _normalised(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_yes(value: Any) -> bool:
-    """Return whether a value says yes, in the ways in which models say it."""
+    """Return whether a value means yes, in any form that models use."""
     return value is True or str(value).strip().lower() in ("true", "yes", "1", "是")
 
 

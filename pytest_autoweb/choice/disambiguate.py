@@ -1,7 +1,7 @@
-"""Tells apart elements that read alike, by a second fact about the one that is meant. Pure.
+"""Distinguishes elements that read alike by a second fact about the intended one. Pure.
 
 A number alone is not reliable, and a text that several elements share does not decide either. So
-the choice must also name what surrounds the element (its row, card or heading) or, where that is
+the choice must also name the element's surroundings (its row, card or heading) or, where those are
 the same too, its place among them. See docs/act.md, "Elements that read alike".
 """
 
@@ -28,12 +28,12 @@ from pytest_autoweb.choice.verify_choice import (
 from pytest_autoweb.marks.marking import Mark, label_of
 
 LOW_CONFIDENCE = 0.5
-"""Confidence below which a choice is looked at a second time before anything is performed."""
+"""Confidence below which a choice needs a second look before anything is performed."""
 NO_TEXT = "(no text)"
-"""How a second look names an expected text that is empty."""
+"""The name for an empty expected text in a second look."""
 _JOIN = ", "
 _JOINED = 5
-"""Number of nearest texts of which two may be joined to tell elements apart."""
+"""Number of nearest texts from which two may be joined to distinguish elements."""
 _PLACE = re.compile(r"\d{1,4} of \d{1,4}")
 
 
@@ -44,15 +44,16 @@ def resolve_apart(
 
     Where others fit the text as well, `choice.near` decides: if it fits only one of them, that one
     is taken. A number that agrees with the text is never replaced: its mark is taken if `near`
-    leaves it among fewer, and no mark is taken if it does not. Links to the same address need not
-    be told apart. If none is taken, the remaining ones are candidates for a second look.
+    narrows the marks down and keeps it, and otherwise no mark is taken. Links to the same address
+    need not be distinguished. If none is taken, the remaining ones are candidates for a second
+    look.
 
     Args:
         choice: number, expected text, and what is near the element.
         marks: the marks of the picture that the choice was made on.
-        page_text: what the page reads. What it reads itself, such as the `1 of 3` of a pager, is
-            not taken for a place among the elements.
-        again: this is the picture of a second look, for which the texts near all marks were read.
+        page_text: the page's text. A text on the page itself, such as the `1 of 3` of a pager, is
+            not taken as a place among the elements.
+        again: this is a second look's picture, for which the texts near all marks were read.
     """
     first = resolve(choice, marks)
     rivals = _rivals(first, choice, marks)
@@ -70,8 +71,8 @@ def resolve_apart(
     left = nearest(choice.near, rivals, places=places) or nearest(
         _near_only(choice), rivals, places=places
     )
-    # The texts near a mark are read only if it shares its text with another mark. If these marks do
-    # not, `near` cannot be compared before a second look.
+    # The texts near a mark are read only if it shares its text with another mark. If these marks
+    # share none, `near` cannot be compared before a second look.
     placed = places and fold(choice.near) in _places(rivals)
     known = again or all(mark.near for mark in rivals) or placed
     if known and (meant := _meant(first, left, rivals)):
@@ -102,10 +103,10 @@ def _meant(first: Resolution, left: Sequence[Mark], rivals: Sequence[Mark]) -> M
     own = first.mark
     if own is None:
         return left[0] if len(left) == 1 else None
-    # An icon has no text with which its number could agree, so `near` must fit it alone.
+    # An icon has no text for its number to agree with, so `near` must fit it alone.
     if first.status == "number_only":
         return own if left == [own] else None
-    # What is near all of them says nothing, so that only the unreliable number would decide.
+    # A text near all of them says nothing, so only the unreliable number would decide.
     return own if own in left and len(left) < len(rivals) else None
 
 
@@ -118,7 +119,7 @@ def _why_not(choice: Choice, own: Mark | None, left: Sequence[Mark]) -> str:
 
 
 def _reads_as_place(page_text: str, near: str) -> bool:
-    """Return whether a text that could name a place stands on the page itself, as in a pager."""
+    """Return whether a text that could name a place appears on the page itself, as in a pager."""
     wanted = fold(near)
     if not _PLACE.fullmatch(wanted):
         return False
@@ -126,7 +127,7 @@ def _reads_as_place(page_text: str, near: str) -> bool:
 
 
 def is_unsure(confidence: float | None, limit: float = LOW_CONFIDENCE) -> bool:
-    """Return whether a model is so little sure of its choice that it must look again."""
+    """Return whether a model is too unsure of its choice to skip a second look."""
     return confidence is not None and confidence < limit
 
 
@@ -141,8 +142,8 @@ def look_again_at(
     Args:
         first: the result of the first look.
         marks: the marks that the action fits.
-        confidence: how sure the model says it is.
-        limit: the confidence below which it looks again.
+        confidence: the model's stated confidence.
+        limit: the confidence below which a second look is needed.
     """
     if first.candidates or first.mark is None or not is_unsure(confidence, limit):
         return first.candidates
@@ -171,7 +172,7 @@ def combined(first: Resolution, second: Resolution, marks: Sequence[Mark]) -> Re
         "matched": second.chosen.matched,
         "taken": None,
     }
-    # Without candidates the choice was made anew, with a text of its own.
+    # Without candidates the choice was made afresh, with its own text.
     if not first.candidates:
         update |= {
             "expected_text": second.chosen.expected_text,
@@ -187,7 +188,7 @@ def combined(first: Resolution, second: Resolution, marks: Sequence[Mark]) -> Re
 
 
 def not_confirmed(first: Resolution, confidence: float | None) -> Resolution:
-    """Return the result of a first look that the second one did not confirm, without a mark."""
+    """Return a first look's result without its mark, because the second did not confirm it."""
     if first.candidates:
         return first
     reason = f"the model was not sure ({confidence or 0:g}) and did not choose it again"
@@ -196,7 +197,7 @@ def not_confirmed(first: Resolution, confidence: float | None) -> Resolution:
 
 
 def ambiguous(marks: Sequence[Mark]) -> dict[int, str]:
-    """Return, for each mark that shares its text with another one, a text that tells it apart.
+    """Return, for each mark that shares its text with another one, a text that distinguishes it.
 
     This is the nearest text around it that none of the others has or, if there is none, two texts,
     a text with a place, or its place among them all, such as `2 of 4`. Links to the same address
@@ -217,11 +218,11 @@ def ambiguous(marks: Sequence[Mark]) -> dict[int, str]:
 
 
 def distinguishing_texts(group: Sequence[Mark]) -> dict[int, str]:
-    """Return what tells each mark of a group apart: texts near it, its place, or both.
+    """Return the text that distinguishes each mark of a group: texts near it, its place, or both.
 
-    Two texts are joined if none is alone its own but both together are. Where several marks have
-    the same texts near them, as the icons of a row have, the text that the fewest share is followed
-    by the place among these: `Ann, 2 of 3`.
+    Two texts are joined if neither is unique but the pair is. Where several marks have the same
+    texts near them, like the icons of a row, the text that the fewest share is followed by the
+    place among these: `Ann, 2 of 3`.
 
     Returns:
         The texts by the number of the mark.
@@ -261,8 +262,8 @@ def _places(group: Sequence[Mark]) -> set[str]:
 def nearest(near: str, group: Sequence[Mark], *, places: bool = True) -> list[Mark]:
     """Return the marks of a group that a text near them fits best.
 
-    A whole text around the mark, or all that tells it apart, counts most; then a text whose every
-    word is around the mark; then a cut form or a part of it in whole words.
+    A whole text around the mark, or its full distinguishing text, ranks highest; then a text whose
+    every word is around the mark; then a cut form or a part of it in whole words.
 
     Args:
         near: the text.
@@ -325,10 +326,10 @@ def _holds_words(longer: str, shorter: str) -> bool:
 
 
 def _nameless_field(choice: Choice, marks: Sequence[Mark], page_text: str) -> Mark | None:
-    """Return the only nameless field that the expected text is beside, or whose place it is.
+    """Return the only nameless field that is next to the expected text, or whose place it names.
 
-    What stands between two fields is beside both. Then the number decides, if the text is the first
-    thing beside its field and of no other.
+    A text between two fields is next to both. Then the number decides, if the text comes first
+    among those next to its field, and for no other field.
     """
     fields = [mark for mark in marks if mark.is_nameless_field]
     by_place = not _reads_as_place(page_text, choice.expected_text)
@@ -348,7 +349,7 @@ def _nameless_field(choice: Choice, marks: Sequence[Mark], page_text: str) -> Ma
 
 
 def _rivals(first: Resolution, choice: Choice, marks: Sequence[Mark]) -> list[Mark]:
-    """Return the marks that fit the text as well as the one that was taken, or the candidates."""
+    """Return the marks that fit the text as well as the chosen one does, or the candidates."""
     if first.mark is None:
         return [mark for mark in marks if mark.number in first.candidates]
     if first.status not in ("number_match", "number_only"):
@@ -364,7 +365,7 @@ def _rivals(first: Resolution, choice: Choice, marks: Sequence[Mark]) -> list[Ma
 
 def _same_target(group: Sequence[Mark]) -> bool:
     """Return whether all are links to one address."""
-    # An address that ends in `#` is that of a button in disguise, so it says nothing.
+    # A link that ends in `#` is a button in disguise, so its address says nothing.
     urls = {mark.url for mark in group}
     return len(urls) == 1 and not urls & {""} and not next(iter(urls)).endswith("#")
 

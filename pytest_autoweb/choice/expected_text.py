@@ -1,7 +1,8 @@
 """The comparison of the text that a model expects of an element with its actual text. Pure.
 
-Texts are compared in folded forms, and words may describe what shows no text. Whatever chooses an
-element uses it: the act strategy, each phase of the collector, and `page.get_by_mark(…)`.
+Texts are compared in folded forms, and words may describe elements without text. All code that
+chooses an element uses it: the act strategy, each phase of the collector, and
+`page.get_by_mark(…)`.
 """
 
 import re
@@ -15,7 +16,7 @@ from pytest_autoweb.values.dates import date_readings
 from pytest_autoweb.values.quantities import number_readings
 
 MAX_CHARS = 400
-"""Limit on the characters compared; of longer texts the beginnings count."""
+"""Limit on the characters compared; only the beginnings of longer texts count."""
 
 _SPACE = re.compile(r"\s+")
 _LOOSE_SPACE = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
@@ -34,7 +35,7 @@ _GROUPS = {
     "<<": "«⏪",
 }
 _ALIKE = str.maketrans({sign: plain for plain, signs in _GROUPS.items() for sign in signs})
-"""Signs that cannot be told apart in a picture; a double arrow differs from a single one."""
+"""Signs that look the same in a picture; a double arrow differs from a single one."""
 _DIRECTIONS = frozenset("<>^")
 _CROSS = "×"
 _DECORATION = frozenset(" <>^|:.,;!?*·•…、,。،؛؟-_\"'⋮⋯≡˅˄" + _CROSS)
@@ -42,15 +43,15 @@ _DECORATION = frozenset(" <>^|:.,;!?*·•…、,。،؛؟-_\"'⋮⋯≡˅˄" + 
 
 Code = Literal[
     "equal",  # after folding
-    "spacing",  # but for spaces
-    "decoration",  # but for arrows, bullets and punctuation at the ends
-    "number",  # the same number in another writing
-    "date",  # the same day in another writing
+    "spacing",  # except for spaces
+    "decoration",  # except for arrows, bullets and punctuation at the ends
+    "number",  # the same number in another notation
+    "date",  # the same day in another notation
     "ellipsis",  # one is cut, and says so
-    "addition",  # one has a number of a list before it, or a number in parentheses after it
+    "addition",  # one has a list number before it, or a number in parentheses after it
     "prefix",  # one is a long beginning of the other, without another word or evidently cut
-    "contained",  # one is a large part of the other; beside it stand no letters
-    "picture",  # what was expected is the usual picture for the element's name, which is not shown
+    "contained",  # one is a large part of the other, with no letters next to it
+    "picture",  # the expected text describes the usual icon for the element's hidden name
     "different",
     "short",  # one or two characters, which must be equal
     "no_expected",  # nothing was expected, the element has text
@@ -62,13 +63,13 @@ Code = Literal[
 SHORT = 2
 """Number of characters up to which texts must be equal."""
 PREFIX_CHARS, PREFIX_SHARE = 8, 0.4
-"""Least number of characters of a beginning, and least share of the whole text."""
+"""Minimum number of characters of a beginning, and minimum share of the whole text."""
 LONG_PREFIX = 24
-"""Columns from which a beginning may be that of a cut text, where wide characters take two."""
+"""Columns from which a beginning may come from a cut text; wide characters take two."""
 LONG_WHOLE = 60
-"""Columns from which a text is so long that lists and models cut it between two words."""
+"""Columns from which lists and models cut a text between two words."""
 DIALOG_CHARS = 12
-"""Characters up to which dots after whole words announce a dialog (`Delete…`) and cut no label."""
+"""Characters up to which dots after whole words announce a dialog (`Delete…`), not a cut label."""
 PART_CHARS, PART_SHARE, PART_SHARE_OF_EXPECTED = 5, 0.5, 0.6
 SHOWN = 30
 """Limit on the characters of a text in messages."""
@@ -135,7 +136,7 @@ def _is_decoration(char: str, beside: str, *, leading: bool) -> bool:
     # `3×` is a quantity.
     if char == _CROSS and beside.isdigit():
         return False
-    # `+ New` adds something; `+1` is a number, and `C++` a name.
+    # The plus is decoration in `+ New`, but not in `+1`, a number, or `C++`, a name.
     if char == "+":
         return (
             not beside or beside.isspace() or (leading and not beside.isdigit() and beside != "+")
@@ -144,7 +145,7 @@ def _is_decoration(char: str, beside: str, *, leading: bool) -> bool:
 
 
 def is_cross(folded: str) -> bool:
-    """Return whether a text is a cross, as a sign or as the letter by which models write it."""
+    """Return whether a text is a cross, as a sign or as the letter that models write for it."""
     return folded in ("x", _CROSS)
 
 
@@ -268,14 +269,14 @@ def without_icon_words(expected: str) -> str:
 
 
 def roles_of(expected: str) -> frozenset[str]:
-    """Return the roles that a bare description such as `text field` means; empty if none."""
+    """Return the roles that a bare description such as `text field` refers to; empty if none."""
     folded = fold(expected)
     found = [roles for roles, words in _FIELD_WORDS if _names(folded, words)]
     return frozenset[str]().union(*found)
 
 
 def types_of(expected: str) -> frozenset[str]:
-    """Return the types of fields that a bare description means, such as `password field`."""
+    """Return the field types that a bare description such as `password field` refers to."""
     folded = fold(expected)
     return frozenset(kind for kind, words in _TYPE_WORDS.items() if _names(folded, words))
 
@@ -302,24 +303,24 @@ class TextComparison(NamedTuple):
 
     @property
     def sure(self) -> bool:
-        """Tell whether both are the same text in spellings that look alike."""
+        """Return whether both are the same text in spellings that look alike."""
         return self.code in _SURE
 
     @property
     def cut(self) -> bool:
-        """Tell whether one is the other one, cut or with an addition."""
+        """Return whether one is the other, cut or with an addition."""
         return self.code in _CUT
 
     @property
     def allowed(self) -> bool:
-        """Tell whether the element may be acted on: it matches, or is an icon as expected."""
+        """Return whether the element may be acted on: it matches, or is an icon as expected."""
         return self.verdict == "match" or self.code == "icon"
 
 
 def compare(expected: str, actual: str) -> TextComparison:
-    """Compare the text that was expected with the one that is there.
+    """Compare the expected text with the actual one.
 
-    `match` requires the same text, or a part of it that nobody would take for another text.
+    `match` requires the same text, or a part of it that cannot be mistaken for another text.
     `unverifiable` means that one side has no text to compare. Of these, only an element without
     text is allowed, and only if an icon or nothing was expected.
     """
@@ -335,7 +336,7 @@ def compare_element(
     Args:
         expected: the text as the model sees it.
         texts: the element's text, label, placeholder, title and value; empty ones are skipped.
-        visible: the one of them that a picture shows; empty if there is none.
+        visible: the text among them that a picture shows; empty if there is none.
         role: the element's role, for descriptions such as `text field` where there is no text.
     """
     known = [text for text in texts if fold(text)]
@@ -381,7 +382,8 @@ def _code(expected: str, actual: str) -> Code:
         return "icon" if describes_icon(expected) else "no_text"
     if same := _same(expected, actual):
         return same
-    # Models write a letter for the sign. Being no text, it is never preferred to an equal text.
+    # Models write a letter for the sign. Not being text, it never takes precedence over an equal
+    # text.
     if is_cross(expected) and is_cross(actual):
         return "picture"
     if min(len(without_spaces(expected)), len(without_spaces(actual))) <= SHORT:
@@ -400,7 +402,7 @@ def _same(expected: str, actual: str) -> Code | None:
     arrows = {directions(expected), directions(actual)} - {""}
     if bare[0] == bare[1] and len(arrows) < 2:
         return "decoration"
-    # A long text contains more than a number or a date, so equal values in it say little.
+    # A long text contains more than a number or a date, so equal values in it prove little.
     if max(len(expected), len(actual)) > _VALUE_CHARS or not _both_have_digits(expected, actual):
         return None
     # If both spellings are ambiguous (03/04 and 04/03), they may mean different days.
@@ -438,7 +440,7 @@ def _variant(expected: str, actual: str) -> Code | None:
     if _but_for_addition(expected, actual) or _but_for_addition(actual, expected):
         return "addition"
     shorter, longer = sorted((without_decoration(expected), without_decoration(actual)), key=len)
-    # The element must not lack a number that was expected, because numbers tell rows apart.
+    # The element must not lack an expected number, because numbers distinguish rows.
     if shorter == without_decoration(actual) and re.search(r"\d", longer.replace(shorter, "", 1)):
         return None
     if _is_long_beginning(shorter, longer):
@@ -453,7 +455,7 @@ def _cut_with_dots(cut: str, whole: str) -> bool:
     head = head.rstrip()
     if not dots or len(without_spaces(head)) <= SHORT:
         return False
-    # `Delete…` asks something first; it is not the beginning of `Delete all`.
+    # `Delete…` announces a dialog; it is not the beginning of `Delete all`.
     announces = len(head) <= DIALOG_CHARS and _columns(plain) < LONG_WHOLE
     if announces and plain.startswith(f"{head} "):
         return False
@@ -466,7 +468,7 @@ def _but_for_addition(longer: str, plain: str) -> bool:
     ):
         return _columns(without_spaces(rest)) > SHORT
     head, sign, inner = longer.partition("(")
-    # Words in parentheses can mean something else: `Delete (all)`.
+    # Words in parentheses can change the meaning: `Delete (all)`.
     if not sign or "(" in plain or _has_letters(inner):
         return False
     head = without_spaces(without_decoration(head))
@@ -488,7 +490,7 @@ def _is_long_beginning(shorter: str, longer: str) -> bool:
     between_words = is_border(longer, size)
     if not _has_letters(longer[size:]):
         return between_words or is_wide(before)
-    # Words behind can mean something else, as words in front can: `Delete all`, `Order now`.
+    # Words after it can change the meaning, as can words before it: `Delete all`, `Order now`.
     in_a_word = not between_words and not is_wide(before)
     long = _columns(longer) >= LONG_WHOLE
     return _columns(shorter) >= LONG_PREFIX and (in_a_word or long)
@@ -504,7 +506,7 @@ def _is_large_part(part: str, whole: str, share: float) -> bool:
     at = whole.find(part)
     while at >= 0:
         end = at + len(part)
-        # Letters beside it can change the meaning: `Don't save`, `Unlock all`, `Order now`.
+        # Letters next to it can change the meaning: `Don't save`, `Unlock all`, `Order now`.
         alone = not _has_letters(whole[:at]) and not _has_letters(whole[end:])
         if alone and is_border(whole, at) and is_border(whole, end):
             return True
@@ -543,6 +545,6 @@ def _quoted(text: str) -> str:
 
 
 def excerpt(text: str) -> str:
-    """Return a text of the page as messages quote it: in one line, cut, no control characters."""
+    """Return a page text for quoting in messages: on one line, cut, without control characters."""
     plain = "".join(char if char.isprintable() else " " for char in text)
     return " ".join(plain.split())[:SHOWN]

@@ -1,4 +1,4 @@
-"""Words what a model is told about its wrong choices and the kinds it often mistakes. Pure.
+"""Words the feedback to a model on its wrong choices and the kinds it often mistakes. Pure.
 
 The heading and the line formats reach models, so recorded replies depend on every character.
 """
@@ -26,13 +26,13 @@ _UNCLEAR_ADVICE = "They may be the right ones: say what is near the one that you
 _FAILED = "Your last action came to nothing:"
 _OTHER_PICTURE = "The numbers above are those of the previous picture; they may have changed."
 CHOICES_COUNTED = 50
-"""The most choices of earlier runs that count for a kind; the latest ones do."""
+"""Maximum number of choices from earlier runs that count for a kind; the latest are used."""
 FEWEST = 5
-"""The number of choices of a kind below which earlier runs say nothing."""
+"""Number of choices of a kind below which earlier runs are ignored."""
 OFTEN = 0.2
-"""The share of wrong choices from which a kind counts as often mistaken."""
+"""Share of wrong choices from which a kind counts as often mistaken."""
 IN_THIS_ATTEMPT = 2
-"""The number of wrong choices of a kind in the same attempt that suffice as well."""
+"""Number of wrong choices of a kind in the same attempt that suffice as well."""
 CAREFUL_CONFIDENCE = 0.8
 """The confidence below which a choice of such a kind gets a second look."""
 _SHOWN = 3
@@ -41,7 +41,7 @@ _KIND_CHARS = 20
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One choice that was refused, or a reply or an action that failed."""
+    """A refused choice, or a reply or action that failed."""
 
     phase: str
     """`act`, or a phase of the collector."""
@@ -51,20 +51,20 @@ class Problem:
     expected: str
     actual: str
     verdict: Verdict | None
-    """None if the problem has nothing to do with an element's text."""
+    """None if the problem does not concern an element's text."""
     reason: str
     kind: str = ""
     """Role or tag of the element, for statistics."""
     xpath: str = ""
     note: str = ""
-    """What the texts do not say, e.g. that several elements share them."""
+    """Further facts that the texts do not show, e.g. that several elements share them."""
     english: bool = False
-    """Whether the words are English alone; those for small models are the ones that were recorded,
-    which are partly Chinese."""
+    """Whether the wording is all English; small models get the wording that was recorded, which is
+    partly Chinese."""
 
     @property
     def line(self) -> str:
-        """Return the problem in one line for the prompt and the report, with page text cut."""
+        """Return the problem on one line for the prompt and the report, with page text cut."""
         label = "-" if self.mark is None else self.mark
         if self.verdict is None:
             return f"[{label}] {one_line(self.reason)}"
@@ -91,7 +91,7 @@ class Problem:
 
     @property
     def unclear(self) -> bool:
-        """Tell whether the choice may have been right, as far as texts can say."""
+        """Return whether the choice may have been right, judging by the texts."""
         return self.english and self.verdict == "unverifiable"
 
 
@@ -100,8 +100,8 @@ class Feedback:
     """The problems of the last cycle, and those of all cycles.
 
     Args:
-        enabled: False for the control arm, in which the model is not told of recorded problems.
-        english: what new problems have as `english`.
+        enabled: False for the control arm, in which recorded problems are withheld from the model.
+        english: the value of `english` for new problems.
     """
 
     enabled: bool = True
@@ -115,7 +115,7 @@ class Feedback:
         self.history.append(problem)
 
     def withdraw(self, problem: Problem) -> None:
-        """Forget a problem that turned out to be none."""
+        """Forget a problem that turned out not to be one."""
         for known in (self.current, self.history):
             if problem in known:
                 known.remove(problem)
@@ -150,7 +150,7 @@ def section(problems: Sequence[Problem], *, same_picture: bool = False) -> str:
 
 
 def _in_english(wrong: Sequence[str], *, unclear: bool) -> list[str]:
-    """Return what was refused, with advice; what only was not clear is not called wrong."""
+    """Return the refused choice with advice; one that was merely unclear is not called wrong."""
     if not wrong:
         return []
     if unclear:
@@ -159,7 +159,7 @@ def _in_english(wrong: Sequence[str], *, unclear: bool) -> list[str]:
 
 
 def one_line(reason: str) -> str:
-    """Return a sentence in one line, without control characters that a page could smuggle in."""
+    """Return a sentence on one line, without control characters that a page could smuggle in."""
     plain = "".join(char if char.isprintable() else " " for char in reason)
     return " ".join(plain.split())[:200]
 

@@ -1,7 +1,7 @@
-"""Decides by text which element a choice means, or that none may be acted on. Pure.
+"""Decides by text which element a choice refers to, or that none may be acted on. Pure.
 
-The text counts and the number is only a hint, because models read texts well and numbers badly. See
-docs/act.md, "How a choice is verified".
+The text decides and the number is only a hint, because models read texts well and numbers badly.
+See docs/act.md, "How a choice is verified".
 """
 
 from collections import Counter
@@ -25,14 +25,14 @@ from pytest_autoweb.results import ChosenMark
 Status = Literal[
     "number_match",  # the text of the mark is the expected one
     "number_only",  # an icon: there is no text on either side to compare
-    "text_unique",  # another mark alone has the expected text
-    "text_prefix_unique",  # another mark alone has a cut form of it
+    "text_unique",  # only one other mark has the expected text
+    "text_prefix_unique",  # only one other mark has a cut form of it
     "text_ambiguous",  # several others have it
     "text_prefix_ambiguous",
-    "near_unique",  # several have it; one alone stands near what was named (choice/disambiguate.py)
+    "near_unique",  # several have it; only one is near the named text (choice/disambiguate.py)
     "text_not_found",  # no mark has it
     "no_expected_text",  # the choice came without a text although its mark has one
-    "no_such_mark",  # the number is not in the picture, nor is the text
+    "no_such_mark",  # neither the number nor the text is in the picture
     "chosen_twice",  # the number was chosen for two texts at once
 ]
 
@@ -49,15 +49,15 @@ class Choice(NamedTuple):
     number: int | None
     expected_text: str
     near: str = ""
-    """What surrounds the element, if its text does not tell it apart from others."""
+    """The element's surroundings, if its text does not distinguish it from others."""
 
 
 class Resolution(NamedTuple):
-    """The element that a choice means, or the reason why there is none."""
+    """The element that a choice refers to, or the reason why there is none."""
 
     status: Status
     chosen: ChosenMark
-    """The choice as the record of the decision keeps it."""
+    """The choice as kept in the record of the decision."""
     mark: Mark | None
     """The mark to act on; None if there is none."""
     candidates: tuple[int, ...] = ()
@@ -65,11 +65,11 @@ class Resolution(NamedTuple):
 
 
 def compare_mark(expected_text: str, mark: Mark) -> TextComparison:
-    """Compare with what is painted of a marked element, and with its accessible name.
+    """Compare with the painted text of a marked element, and with its accessible name.
 
-    A match says which of the two it was.
+    A match names which of the two it was.
     """
-    # A label that stands in for its hidden checkbox may show a picture.
+    # A label that represents its hidden checkbox may show a picture.
     role = "" if mark.tag == "label" and names_icon(expected_text) else mark.role
     texts = (*mark.texts, mark.name)
     found = compare_element(expected_text, texts, visible=visible_text(mark), role=role)
@@ -84,7 +84,7 @@ def compare_mark(expected_text: str, mark: Mark) -> TextComparison:
 def compare_marks(expected_text: str, marks: Sequence[Mark]) -> dict[int, TextComparison]:
     """Compare with each mark, by number.
 
-    Of fields without any text, `password field` means one of that kind if there is one.
+    Among fields without text, `password field` refers to one of that kind if there is one.
     """
     found = {mark.number: compare_mark(expected_text, mark) for mark in marks}
     there = {mark.attributes.get("type", "") for mark in marks}
@@ -118,17 +118,17 @@ def visible_text(mark: Mark) -> str:
 
 
 def resolve(choice: Choice, marks: Sequence[Mark]) -> Resolution:
-    """Return the mark that a choice means.
+    """Return the mark that a choice refers to.
 
-    A mark whose text is surely the expected one is taken. Otherwise the only other mark that surely
-    has the text is taken in its place; if several have it, they are candidates for a second look. A
-    mark that fits roughly (a cut text) is taken if no other one does.
+    The chosen mark is taken if its text surely matches. Otherwise the only other mark whose text
+    surely matches replaces it; if there are several, they are candidates for a second look. A mark
+    that matches roughly (a cut text) is taken if no other one does.
 
     Args:
         choice: number and expected text.
         marks: the marks of the picture that the choice was made on.
     """
-    # The order of the rules matters: a sure text on another mark beats a rough one on this mark.
+    # The order of the rules matters: a sure match on another mark beats a rough one on this mark.
     fits = compare_marks(choice.expected_text, marks)
     by_number = {mark.number: mark for mark in marks}
     own = fits.get(choice.number) if choice.number is not None else None
@@ -164,7 +164,7 @@ def resolve_all(choices: Sequence[Choice], marks: Sequence[Mark]) -> tuple[Resol
     Choices of one number for different texts are all refused; repeated choices are dropped.
     """
     once = list(dict.fromkeys(choices))
-    # Two texts for one number cannot both be right, and nothing says which of them is.
+    # Two texts for one number cannot both be right, and nothing shows which one is.
     times = Counter(choice.number for choice in once if choice.number is not None)
     by_number = {mark.number: mark for mark in marks}
     return tuple(
@@ -178,7 +178,7 @@ def resolve_all(choices: Sequence[Choice], marks: Sequence[Mark]) -> tuple[Resol
 def _take_rough_match(
     choice: Choice, own: TextComparison, by_number: dict[int, Mark], rivals: list[int]
 ) -> Resolution:
-    """Take a mark that fits roughly, or refuse if others fit as well."""
+    """Take a mark that matches roughly, or refuse if others match as well."""
     if rivals and choice.number is not None:
         return _refused("text_prefix_ambiguous", choice, own, by_number, [choice.number, *rivals])
     return _taken("number_match", choice, own, by_number)

@@ -1,4 +1,4 @@
-"""Test processes on the nodes of a Ray cluster, and all that they ask of the session's machine.
+"""Test processes on the nodes of a Ray cluster, and their requests to the session's machine.
 
-What decides which cell runs where is in `session.cluster_session`; here is no pytest.
+`session.cluster_session` decides which cell runs where; this package does not use pytest.
 """

@@ -1,10 +1,10 @@
-"""One test process on a node of the cluster, and what travels between it and the session.
+"""One test process on a node of the cluster, and its messages to and from the session.
 
-An actor of Ray holds a `NodeWorker`. It starts the test process, and gives it a loopback address at
-which it finds home. It passes on what xdist's controller and the test process say to each other,
-and what the test process asks of the session's machine: replies of models, and a place for the
-files of cells that have ended. All that travels are small frames of bytes; a cell's files are one
-zip file.
+A Ray actor holds a `NodeWorker`. It starts the test process and gives it a loopback address through
+which it reaches the session's machine ("home"). It relays the traffic between xdist's controller
+and the test process, and the test process's requests to the session's machine: model calls, and
+storing the files of completed cells. Everything travels in small frames of bytes; a cell's files
+are sent as one zip file.
 """
 
 import contextlib
@@ -38,25 +38,25 @@ from pytest_autoweb.redaction import without_secrets
 from pytest_autoweb.runs.saving import CELL_FILE, STARTED_FILE, files_below, suspicion
 
 PART_BYTES = 1024 * 1024
-"""The most bytes of a file in one frame."""
+"""Maximum number of bytes of a file in one frame."""
 MOST_BYTES = 64 * 1024 * 1024
 """The largest body of a frame; requests for a model may hold pictures."""
 CELL_PATH = "/cell"
-"""The question that brings the files of a cell."""
+"""The request that delivers a cell's files."""
 _LENGTHS = struct.Struct("!II")
 _MOST_HEADER = 64 * 1024
 
 MOST_CELL_BYTES = 512 * 1024 * 1024
-"""The most that the files of one cell may take up; larger ones are left on the node."""
+"""Maximum total size of a cell's files; files beyond it stay on the node."""
 MOST_FILES = 5_000
 _CELL = re.compile(r"cells/[A-Za-z0-9._-]+/[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 
 SENT_FILES = ("progress.jsonl", "resumed.jsonl", "browsers", "browser-sandbox")
-"""Files of the session's folder to which all processes append, and which are sent home."""
+"""Files in the session's folder that all processes append to and that are sent home."""
 _PULL_S = 5.0
 _PULL_BYTES = 4 * PART_BYTES
 _FULL = 64
-"""Frames that may wait to be fetched; whoever has more waits."""
+"""Maximum number of frames waiting to be fetched; a sender with more blocks."""
 _POLL_S = 0.5
 _TAIL = 2000
 _SERVE = (
@@ -68,7 +68,7 @@ _SERVE = (
 class Frame(NamedTuple):
     """One message.
 
-    To a worker go `start`, `input` (bytes for its standard input), `answer` and `end`; from it come
+    A worker receives `start`, `input` (bytes for its standard input), `answer` and `end`; it sends
     `placed`, `output` (bytes of its standard output), `lines` (of a file that all processes of a
     session append to), `part` (of a file), `ask` and `down`.
     """
@@ -76,9 +76,9 @@ class Frame(NamedTuple):
     kind: str
     worker: str
     number: int = 0
-    """Which question is asked or answered, or to which one a part belongs."""
+    """The number of the request that is made or answered, or that a part belongs to."""
     text: str = ""
-    """A path that is asked, a status, the name of a file, or a sentence."""
+    """A requested path, a status, a file name, or a sentence."""
     body: bytes = b""
 
 
@@ -86,7 +86,7 @@ class FrameStream:
     """Frames over a connected socket; several threads may send, and one may read.
 
     Args:
-        connection: the socket, which this closes.
+        connection: the socket; `close` closes it.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -122,19 +122,19 @@ class FrameStream:
         return Frame(kind, worker, number, text, content)
 
     def close(self) -> None:
-        """End the connection, which wakes whoever reads on either side."""
+        """End the connection, which wakes readers on both sides."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
 
 def is_cell_folder(text: str) -> bool:
-    """Tell whether a text is the folder of a cell as it stands in a run."""
+    """Return whether a text is a cell's folder within a run."""
     return bool(_CELL.fullmatch(text)) and not {".", ".."} & set(text.split("/"))
 
 
 def pack_cell(run: Path, cell: str, target: Path) -> None:
-    """Pack the files of a cell, the small ones first; what exceeds the limit is left out.
+    """Pack a cell's files, small ones first; files beyond the limit are left out.
 
     Args:
         run: the run folder on this node.
@@ -157,7 +157,7 @@ def unpack_cell(packed: Path, cell: str, folder: Path) -> None:
     """Unpack the files of a cell below a folder.
 
     Raises:
-        SettingsError: the file is broken, or holds what no cell has.
+        SettingsError: the file is corrupt, or holds entries that no cell has.
     """
     try:
         with zipfile.ZipFile(packed) as source:
@@ -185,9 +185,9 @@ class NodeWorker:
     """A test process on this node; its methods are called through Ray.
 
     Args:
-        worker: its name, as xdist gives it.
-        where: the folder to start it in, relative to the project's.
-        variable: the environment variable that tells the test process its folder on this node.
+        worker: its name, as assigned by xdist.
+        where: the folder to start it in, relative to the project folder.
+        variable: the environment variable with the test process's folder on this node.
     """
 
     def __init__(self, worker: str, where: str, variable: str) -> None:
@@ -200,11 +200,11 @@ class NodeWorker:
         self._process: subprocess.Popen[bytes] | None = None
 
     def begin(self, variables: Mapping[str, str]) -> dict[str, str]:
-        """Start the test process, and return what this node is.
+        """Start the test process, and return a description of this node.
 
         Args:
-            variables: for its environment; not given before, because Ray keeps and shows with what
-                an actor was made.
+            variables: its environment variables; passed here because Ray stores and shows an
+                actor's constructor arguments.
         """
         session = self._folder / "session"
         session.mkdir()
@@ -229,7 +229,7 @@ class NodeWorker:
         return {"host": socket.gethostname(), "version": __version__, "root": str(Path.cwd())}
 
     def push(self, frames: list[Frame]) -> None:
-        """Take frames from home."""
+        """Accept frames from home."""
         process = self._process
         assert process is not None
         assert process.stdin is not None
@@ -238,13 +238,13 @@ class NodeWorker:
                 if (waiting := self._answers.get(frame.number)) is not None:
                     waiting.put(frame)
             elif frame.kind == "input":
-                # A test process that is gone says so by the end of its output.
+                # A dead test process is detected by the end of its output.
                 with suppress(OSError):
                     process.stdin.write(frame.body)
                     process.stdin.flush()
 
     def pull(self) -> list[Frame]:
-        """Return the frames for home, as soon as there are some; none after a few seconds."""
+        """Return the frames for home as soon as there are any; empty after a few seconds."""
         try:
             frames = [self._out.get(timeout=_PULL_S)]
         except queue.Empty:
@@ -257,14 +257,14 @@ class NodeWorker:
         return frames
 
     def end(self) -> None:
-        """End the test process, and leave nothing on this node."""
+        """End the test process, and remove everything from this node."""
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
             self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def ask(self, path: str, body: bytes) -> tuple[int, bytes]:
-        """Ask home, and wait for its answer."""
+        """Send a request home, and wait for the answer."""
         with self._lock:
             self._numbers += 1
             number = self._numbers
@@ -306,7 +306,7 @@ class NodeWorker:
             self._send_lines()
 
     def _send_lines(self) -> None:
-        """Send home what was appended to the session's files."""
+        """Send home the lines appended to the session's files."""
         with self._lock:
             for name in SENT_FILES:
                 with suppress(OSError), (self._folder / "session" / name).open("rb") as file:
@@ -319,7 +319,7 @@ class NodeWorker:
 
 
 class _Relay(ThreadingHTTPServer):
-    """The address on loopback at which the test process finds home."""
+    """The loopback address at which the test process reaches home."""
 
     daemon_threads = True
 
@@ -331,8 +331,8 @@ class _Relay(ThreadingHTTPServer):
 class _Asked(BaseHTTPRequestHandler):
     server: _Relay
 
-    def do_POST(self) -> None:  # the name is http.server's
-        """Pass a question on, and its answer back."""
+    def do_POST(self) -> None:  # the name comes from http.server
+        """Pass on a request, and return its answer."""
         length = int(self.headers.get("Content-Length") or 0)
         given = self.headers.get("Authorization") or ""
         if length > MOST_BYTES or not hmac.compare_digest(given, self.server.bearer):
@@ -344,5 +344,5 @@ class _Asked(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer)
 
-    def log_message(self, format: str, *args: Any) -> None:  # the name is http.server's
-        """Say nothing."""
+    def log_message(self, format: str, *args: Any) -> None:  # the name comes from http.server
+        """Log nothing."""

@@ -1,4 +1,4 @@
-"""A Ray cluster as the session sees it: workers to start, their streams, and what they ask."""
+"""A Ray cluster as the session sees it: starting workers, their streams and their requests."""
 
 import contextlib
 import os
@@ -35,13 +35,13 @@ _LEFT_OUT = (
     ".ruff_cache/",
     "test-results/",
 )
-"""What no node needs, besides what `.gitignore` names."""
+"""Files that no node needs, besides those matched by `.gitignore`."""
 _PASSED_ON = ("AUTOWEB_", "PYTEST_", "LC_")
 _PASSED_ON_TOO = ("CI", "LANG", "TZ", "NO_COLOR")
 
 
 class Room(NamedTuple):
-    """What the cluster had free when the session began."""
+    """The cluster's free resources when the session began."""
 
     ray: str
     nodes: int
@@ -51,12 +51,12 @@ class Room(NamedTuple):
 
 
 class WorkerStream:
-    """Bytes from and to a worker, in the form that execnet reads and writes.
+    """A byte stream from and to a worker, with the interface that execnet expects.
 
     Args:
         send: sends bytes to the worker.
-        end: gives the worker up.
-        execmodel: execnet's.
+        end: gives up the worker.
+        execmodel: execnet's execution model.
     """
 
     def __init__(
@@ -67,22 +67,22 @@ class WorkerStream:
         self._closed = False
         self._news = threading.Condition()
         self.why = ""
-        """Why the worker is gone."""
+        """The reason why the worker is gone."""
 
     def feed(self, data: bytes) -> None:
-        """Take bytes that the worker sent."""
+        """Accept bytes that the worker sent."""
         with self._news:
             self._buffer += data
             self._news.notify_all()
 
     def close(self, why: str = "") -> None:
-        """Note that the worker will send no more."""
+        """Note that the worker will send nothing more."""
         with self._news:
             self._closed, self.why = True, self.why or why
             self._news.notify_all()
 
     def read(self, numbytes: int) -> bytes:
-        """Return exactly as many bytes, once they are there.
+        """Return exactly that many bytes, once they have arrived.
 
         Raises:
             EOFError: the worker is gone.
@@ -106,13 +106,13 @@ class WorkerStream:
         self._send(data)
 
     def close_read(self) -> None:
-        """Do nothing: what still comes is not read."""
+        """Do nothing: any further bytes are ignored."""
 
     def close_write(self) -> None:
-        """Do nothing: execnet has sent its farewell."""
+        """Do nothing: execnet has already sent its termination message."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait until the worker has ended, or for so many seconds."""
+        """Wait until the worker has ended, or the given number of seconds has passed."""
         with self._news:
             self._news.wait_for(lambda: self._closed, timeout)
         return 0
@@ -124,13 +124,13 @@ class WorkerStream:
 
 
 class RayCluster:
-    """The connection with a cluster, through the bridge.
+    """The connection to a cluster, through the bridge.
 
     Args:
         process: the bridge.
-        stream: leads to the bridge.
-        room: what the cluster has free.
-        home: answers what workers ask.
+        stream: the stream to the bridge.
+        room: the cluster's free resources.
+        home: answers the workers' requests.
     """
 
     def __init__(
@@ -140,17 +140,17 @@ class RayCluster:
         self.room = room
         self.home = home
         self.workers = room.places
-        """The number of workers to begin with."""
+        """The initial number of workers."""
         self.lost = ""
-        """Why the whole cluster is gone; empty as long as it is not."""
+        """The reason why the whole cluster is gone; empty while it is there."""
         self.hosts: dict[str, str] = {}
-        """On which machine each worker is, as far as it has been placed."""
+        """The machine of each worker that has been placed."""
         self._streams: dict[str, WorkerStream] = {}
         self._lock = threading.Lock()
         threading.Thread(target=self._read, name="autoweb-cluster", daemon=True).start()
 
     def start(self, worker: str, execmodel: Any) -> WorkerStream:
-        """Have a worker placed as soon as there is room for it, and return its stream at once."""
+        """Request a worker, placed as soon as there is room, and return its stream immediately."""
 
         def send(data: bytes) -> None:
             self._stream.send(Frame("input", worker, body=data))
@@ -177,15 +177,15 @@ class RayCluster:
         )
 
     def why_lost(self, worker: str) -> str:
-        """Return why a worker is gone."""
+        """Return the reason why a worker is gone."""
         stream = self._streams.get(worker)
         return stream.why if stream else ""
 
     def close(self, why: str) -> None:
-        """Leave the cluster.
+        """Disconnect from the cluster.
 
         Args:
-            why: what is noted of cells that have begun and not ended.
+            why: the note on cells that have begun but not ended.
         """
         self._home.close(why)
         deadline = time.monotonic() + _END_S
@@ -220,7 +220,7 @@ class RayCluster:
             try:
                 self._home.take(frame)
             except OSError:
-                # The question that follows the file finds it broken, and says so.
+                # The request that follows the file finds it corrupt and reports that.
                 return
 
     def _answer(self, frame: Frame) -> None:
@@ -236,40 +236,40 @@ def _count(number: int, word: str) -> str:
 
 
 class Luggage(NamedTuple):
-    """What travels to the nodes."""
+    """The data that is sent to the nodes."""
 
     project: Path
     """The folder with code and cases."""
     invoked: Path
     """The folder in which pytest was started."""
     left_out: tuple[str, ...]
-    """What of the project stays behind, besides what nobody needs."""
+    """Parts of the project to leave out, besides those that no node needs."""
     variable: str
-    """The environment variable that tells a test process its folder on the node."""
+    """The environment variable with a test process's folder on the node."""
     environ: Mapping[str, str]
-    """The session's environment variables, of which only settings travel."""
+    """The session's environment variables, of which only settings are sent."""
 
 
 class Wanted(NamedTuple):
-    """The workers that are asked for."""
+    """The requested workers."""
 
     workers: int
-    """How many; 0 means as many as there is room for."""
+    """Their number; 0 means as many as there is room for."""
     memory: int
-    """Bytes that each takes up."""
+    """Bytes of memory for each."""
 
 
 def connect(
     address: str, home: Home, luggage: Luggage, wanted: Wanted, session_folder: Path
 ) -> RayCluster:
-    """Connect with a cluster.
+    """Connect to a cluster.
 
     Args:
         address: `auto`, or an address of a cluster.
-        home: answers what workers ask.
-        luggage: what travels to the nodes.
-        wanted: the workers that are asked for.
-        session_folder: for the bridge's log.
+        home: answers the workers' requests.
+        luggage: the data sent to the nodes.
+        wanted: the requested workers.
+        session_folder: the folder for the bridge's log.
 
     Raises:
         SettingsError: there is no cluster, no room, or the project cannot be sent.
@@ -325,7 +325,7 @@ def _start_bridge(
 
 
 def _welcome(listener: socket.socket, token: str) -> FrameStream:
-    """Accept the bridge, which connected before it said that it is ready."""
+    """Accept the bridge's connection, which it made before reporting that it is ready."""
     listener.settimeout(10)
     while True:
         stream = FrameStream(listener.accept()[0])
@@ -336,12 +336,12 @@ def _welcome(listener: socket.socket, token: str) -> FrameStream:
 
 
 def _of_ray(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables by which Ray itself is set up, its own token among them."""
+    """Return the variables that configure Ray itself, including its token."""
     return {name: value for name, value in environ.items() if name.startswith("RAY_")}
 
 
 def passed_on(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that test processes on nodes get: settings, and no secrets."""
+    """Return the variables for test processes on nodes: settings, but no secrets."""
     return {
         name: value
         for name, value in without_secrets(environ).items()

@@ -1,7 +1,7 @@
-"""The process that speaks with Ray, so that pytest outlives the end of the cluster.
+"""The process that talks to Ray, so that pytest survives the end of the cluster.
 
-Ray ends a process whose cluster is lost, prints what it likes and takes signals over; and importing
-it takes seconds. So the session starts this process, and sees a lost cluster as a closed socket.
+Ray ends a process whose cluster is lost, prints freely, takes over signals, and takes seconds to
+import. So the session starts this process, and sees a lost cluster as a closed socket.
 """
 
 import os
@@ -55,13 +55,13 @@ class BridgeConfig(BaseModel):
 
 
 class Hand(threading.Thread):
-    """One worker: has Ray place it, and passes frames on in both directions.
+    """One worker: has Ray place it, and relays frames in both directions.
 
     Args:
         ray: the module, which is imported only once the address is known.
-        config: the bridge's.
+        config: the bridge's configuration.
         worker: the name of the worker.
-        stream: leads to the session.
+        stream: the stream to the session.
     """
 
     def __init__(self, ray: Any, config: BridgeConfig, worker: str, stream: FrameStream) -> None:
@@ -72,7 +72,7 @@ class Hand(threading.Thread):
         self._placed = False
 
     def put(self, frame: Frame) -> None:
-        """Pass a frame on to the worker, in its turn."""
+        """Queue a frame for the worker."""
         self._inbox.put(frame)
 
     def end(self) -> None:
@@ -81,7 +81,7 @@ class Hand(threading.Thread):
         if self._actor is None:
             return
         if self._placed:
-            # A node that is gone cannot tidy up, and one that is busy need not.
+            # A lost node cannot clean up, and a busy one need not.
             with suppress(Exception):
                 self._ray.get(self._actor.end.remote(), timeout=_END_S)
         with suppress(Exception):
@@ -92,7 +92,7 @@ class Hand(threading.Thread):
         try:
             frame = self._follow()
         except Exception as error:
-            # Ray has dozens of errors for what is one thing here: the worker is gone.
+            # Ray has dozens of errors that all mean the same here: the worker is gone.
             frame = Frame("down", self._worker, -1, _first_line(error))
         self._inbox.put(None)
         self.end()
@@ -101,7 +101,7 @@ class Hand(threading.Thread):
 
     def _follow(self) -> Frame:
         config, ray = self._config, self._ray
-        # Three at once: one that waits for news, one that brings some, and one to spare.
+        # Three concurrent calls: one that waits for frames, one that delivers some, and one spare.
         placed = ray.remote(NodeWorker).options(
             num_cpus=config.cores,
             memory=config.memory,
@@ -128,19 +128,19 @@ class Hand(threading.Thread):
             try:
                 self._ray.get(self._actor.push.remote([frame]), timeout=SILENT_S)
             except Exception:
-                # Whoever waits for news of the worker learns of its end, too.
+                # The thread that waits for the worker's frames also notices its end.
                 return
 
 
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # Errors that come from a node begin with its traceback and end with what went wrong.
+    # Errors from a node begin with its traceback and end with the actual message.
     told = lines[-1] if lines and "Traceback" in str(error) else " ".join(lines[:1])
     return f"{type(error).__name__}: {told}"[:500]
 
 
 def places(ray: Any, config: BridgeConfig) -> int:
-    """Return how many workers there is room for now."""
+    """Return the number of workers that there is room for now."""
     free = ray.available_resources()
     by_cores = free.get("CPU", 0.0) / config.cores
     by_memory = free.get("memory", 0.0) / config.memory
@@ -149,7 +149,7 @@ def places(ray: Any, config: BridgeConfig) -> int:
 
 def _connect(config: BridgeConfig) -> tuple[Any, dict[str, Any]]:
     os.environ.update(_QUIET)
-    # Late, because it takes seconds, and its variables have to be set before.
+    # Imported late, because it takes seconds and its variables have to be set first.
     import ray
 
     ray.init(
@@ -171,12 +171,12 @@ def _connect(config: BridgeConfig) -> tuple[Any, dict[str, Any]]:
 
 
 def main() -> None:
-    """Connect with the cluster, and pass frames on until the session ends."""
+    """Connect to the cluster, and relay frames until the session ends."""
     config = BridgeConfig.model_validate(read_config())
     try:
         ray, facts = _connect(config)
     except Exception as error:
-        # Whatever Ray raises is a sentence for the user, not a traceback.
+        # Any exception from Ray becomes a sentence for the user, not a traceback.
         answer_owner({"error": _first_line(error)})
         sys.exit(1)
     connection = socket.create_connection(("127.0.0.1", config.port))

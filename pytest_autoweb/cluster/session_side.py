@@ -1,8 +1,8 @@
-"""The session's machine, as the nodes of a cluster see it: the run folder, and the way to models.
+"""The session's machine, as a cluster's nodes see it: the run folder, and access to models.
 
-Only here are results written, is money counted and are keys known. A cell counts as ended once its
-files are in the run folder, so a node that is lost costs only the cells that it was running. What a
-test process on a node asks of this machine stands here beside the answers.
+Results are written, money is counted and keys are known only here. A cell counts as ended once its
+files are in the run folder, so a lost node costs only the cells that it was running. This module
+holds both the requests of a node's test process and the answers.
 """
 
 import shutil
@@ -40,7 +40,7 @@ FORGET_PATH, VARIABLES_PATH = "/forget", "/variables"
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
 GATEWAY_PATHS = frozenset({"/complete", "/models", "/stats", "/prices", "/check"})
-"""What a node may ask of the gateway: anything but to stop it."""
+"""The gateway paths open to a node: all but the one that stops it."""
 ARRIVING = ".arriving"
 
 
@@ -78,7 +78,7 @@ class Taken(_Body):
 
 
 class Away:
-    """The session's machine, as a test process on a node sees it.
+    """The session's machine, as seen by a test process on a node.
 
     Args:
         session_folder: the folder on this node that holds the address of the relay.
@@ -90,13 +90,13 @@ class Away:
         self._begun: dict[str, CellResult | None] = {}
 
     def plan(self, manifest: Manifest) -> None:
-        """Tell which cells were collected."""
+        """Send the collected cells."""
         self._ask(PLAN_PATH, manifest, Taken)
 
     def begin(self, folder: str, nodeid: str) -> CellResult | None:
-        """Tell that a cell is about to run; return its result if it ended meanwhile elsewhere.
+        """Announce that a cell is about to run; return its result if it has ended elsewhere.
 
-        What an earlier session has of the cell is fetched, for `--autoweb-resume`.
+        Files of the cell from an earlier session are fetched, for `--autoweb-resume`.
         """
         if folder not in self._begun:
             known = self._ask(BEGIN_PATH, CellAsked(folder=folder, nodeid=nodeid), CellKnown)
@@ -109,7 +109,7 @@ class Away:
         return self._begun[folder]
 
     def deliver(self, folder: str, *, keep: bool) -> None:
-        """Send the files of a cell that has ended, and wait until they have arrived.
+        """Send an ended cell's files, and wait until they have arrived.
 
         Args:
             folder: its folder below the run folder.
@@ -120,11 +120,11 @@ class Away:
             shutil.rmtree(self._run_folder / folder, ignore_errors=True)
 
     def forget(self, folder: str) -> None:
-        """Tell that a cell was cancelled before it had really begun."""
+        """Announce that a cell was cancelled before it had really begun."""
         self._ask(FORGET_PATH, CellAsked(folder=folder), Taken)
 
     def variables(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the values of environment variables that cases name, as far as they are set."""
+        """Return the values of those environment variables named by cases that are set."""
         asked = Variables(values=dict.fromkeys(names, ""))
         return self._ask(VARIABLES_PATH, asked, Variables).values
 
@@ -146,7 +146,7 @@ class Away:
 
 
 class Sent(NamedTuple):
-    """A question of a node, with the file that came before it."""
+    """A node's request, with the file that preceded it."""
 
     worker: str
     path: str
@@ -155,17 +155,17 @@ class Sent(NamedTuple):
 
 
 class Home:
-    """Answers what the nodes ask.
+    """Answers the nodes' requests.
 
     Args:
         run_folder: the run folder.
-        session_folder: the folder of what all processes of the session append to.
-        stamp: when this session began, as part of a file name.
-        gateway: the session's.
+        session_folder: the folder of the files that all processes of the session append to.
+        stamp: the start of this session, as part of a file name.
+        gateway: the session's gateway.
         environ: the environment variables, of which cases may name some.
         keys: names of variables that only the gateway may read.
-        open_folder: makes the run folder, once.
-        save_plan: saves what was collected.
+        open_folder: creates the run folder, once.
+        save_plan: saves the collected cells.
     """
 
     def __init__(
@@ -190,10 +190,10 @@ class Home:
         self._lost: set[str] = set()
         self._parts: dict[tuple[str, int], Path] = {}
 
-    # -- what comes without a question ---------------------------------------------------
+    # -- messages without a request ------------------------------------------------------
 
     def take(self, frame: Frame) -> None:
-        """Keep a part of a file, or lines of one that all processes append to."""
+        """Store a part of a file, or lines of one that all processes append to."""
         if frame.kind == "lines" and frame.text in SENT_FILES:
             with (self._session / frame.text).open("ab") as file:
                 file.write(frame.body)
@@ -206,10 +206,10 @@ class Home:
                 with path.open("ab") as file:
                     file.write(frame.body)
 
-    # -- questions -----------------------------------------------------------------------
+    # -- requests ------------------------------------------------------------------------
 
     def answer(self, frame: Frame) -> tuple[int, bytes]:
-        """Return status and body of the answer to a question."""
+        """Return status and body of the answer to a request."""
         file = self._parts.pop((frame.worker, frame.number), None)
         sent = Sent(frame.worker, frame.text, frame.body, file)
         try:
@@ -266,7 +266,7 @@ class Home:
                 return CellKnown(saved=saved.read_text(encoding="utf-8"), ended=True)
             self._running.setdefault(worker, {})[asked.folder] = asked.nodeid
             if saved.exists():
-                # The worker decides whether it is kept; until there is another, this one stays.
+                # The worker decides whether to keep this result; it stays until there is another.
                 return CellKnown(saved=saved.read_text(encoding="utf-8"))
             cut_off = asked.folder not in self._begun and saved.parent.exists()
             if cut_off:
@@ -276,7 +276,7 @@ class Home:
         return CellKnown(began=cut_off)
 
     def _receive(self, worker: str, cell: str, packed: Path) -> None:
-        """Put the files of a cell into the run folder, all of them at once."""
+        """Put a cell's files into the run folder in a single move."""
         arriving = self._run / ARRIVING / packed.stem
         try:
             unpack_cell(packed, cell, arriving)
@@ -291,7 +291,7 @@ class Home:
             shutil.rmtree(arriving, ignore_errors=True)
 
     def _make_room(self, cell: str, arriving: Path) -> None:
-        """Move away what is there of a cell: a mark, files sent before, or an earlier session's."""
+        """Move a cell's existing files away: a marker, earlier files, or an earlier session's."""
         if not (self._run / cell).exists():
             return
         if (self._run / cell / CELL_FILE).exists() and cell not in self._ended:
@@ -311,13 +311,13 @@ class Home:
     # -- the end -------------------------------------------------------------------------
 
     def lose(self, worker: str) -> frozenset[str]:
-        """Take nothing more from a worker; return the ids of the cells that it was running."""
+        """Accept nothing more from a worker; return the ids of the cells that it was running."""
         with self._lock:
             self._lost.add(worker)
             return frozenset(self._running.pop(worker, {}).values())
 
     def close(self, why: str) -> None:
-        """Note of the cells that have begun and not ended why that is so."""
+        """Record the reason on each cell that has begun but not ended."""
         with self._lock:
             for cells in self._running.values():
                 for cell in cells:

@@ -1,7 +1,7 @@
-"""Asking the model for a plan, showing it the planned pages, and asking for a script.
+"""Ask the model for a plan, show it the planned pages, and ask for a script.
 
 The planned pages are shown with one snapshot per URL and entry action. The model's questions are
-answered or refused; its code is brought into normal form, and refused if unsafe.
+answered or refused; its code is normalised, and rejected if unsafe.
 """
 
 import re
@@ -34,7 +34,7 @@ CURRENT_PAGE = "CURRENT_PAGE"
 PROMPT_OVERHEAD_TOKENS = 1_800
 """Estimate of the tokens of rules, examples, task and plan around the snapshots."""
 
-# A reply that was cut off has no closing fence, and a plan that was cut off no end mark.
+# A truncated reply has no closing fence, and a truncated plan no end mark.
 _FENCE = re.compile(
     r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<lang>[\w+-]*)[^\n]*\n"
     r"(?P<body>.*?)(?:^[ \t]*(?P=mark)[ \t]*$|\Z)",
@@ -45,15 +45,15 @@ _FENCE_MARK = re.compile(r"^<<(?:end )?[\w ]+ [0-9a-f]{8}>>[ \t]*\n?", re.MULTIL
 
 
 def capture_pages(attempt: Attempt, tools: Tools) -> Attempt:
-    """Take the snapshots without acting; other pages are opened in tabs of their own.
+    """Take the snapshots without acting; other pages are opened in separate tabs.
 
-    The entry page is always among them, and of a page that cannot be shown the model is told why:
-    a plan may name addresses that do not exist.
+    The entry page is always among them. The model gets the reason why a page cannot be shown: a
+    plan may name addresses that do not exist.
     """
     wanted: dict[tuple[str, str], list[int]] = {}
     where = (CURRENT_PAGE, "")
     for step in attempt.plan_steps:
-        # A step on the current page goes on where the step before it was.
+        # A step on the current page continues where the previous step was.
         where = _page_of(step, tools) or where
         wanted.setdefault(where, []).append(step.index)
     if (CURRENT_PAGE, "") not in wanted:
@@ -71,11 +71,11 @@ def capture_pages(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def show_more(tools: Tools, number: int, row: int = 1) -> None:
-    """Let the next listing show a list in full that this one shortens; `page.show_more(…)`.
+    """Make the next listing show in full a list that this one shortens; `page.show_more(…)`.
 
     Args:
         tools: the tools of the attempt.
-        number: the number of the list, as the listing gives it.
+        number: the list's number in the listing.
         row: where to begin, from 1.
 
     Raises:
@@ -106,9 +106,9 @@ def _not_shown(
 
 
 def page_budget(tools: Tools, pages: int) -> int:
-    """Return the number of tokens that each of the pages may take in the prompt."""
+    """Return the number of tokens that each page may take in the prompt."""
     room = tools.spec.context_tokens - tools.spec.max_tokens - PROMPT_OVERHEAD_TOKENS
-    # Less than this shows nothing useful, so a small context is rather overrun.
+    # Less than this shows nothing useful, so exceeding a small context is the lesser evil.
     return max(400, min(room, tools.spec.page_tokens) // max(1, pages))
 
 
@@ -128,7 +128,7 @@ def _capture(
 ) -> Snapshot:
     page = tools.page
     if url != CURRENT_PAGE:
-        # A plan may name any address, and must not lead the browser off the case's origins.
+        # A plan may name any address, but must not lead the browser off the case's origins.
         if not tools.policy.allows(url):
             raise LookupError(f"{url} is outside the case's origins; not captured")
         page = tools.page.context.new_page()
@@ -150,7 +150,7 @@ def _capture(
 
 
 def describe_picture(attempt: Attempt, tools: Tools) -> Attempt:
-    """Let the model describe a screenshot in words, for `--autoweb-visual-supplement`."""
+    """Ask the model to describe a screenshot, for `--autoweb-visual-supplement`."""
     if not (tools.settings.visual_supplement and tools.spec.vision):
         return attempt
     path = tools.folder / "visual.jpg"
@@ -162,13 +162,13 @@ def describe_picture(attempt: Attempt, tools: Tools) -> Attempt:
     )
     described, text = ask(attempt, tools, "visual", messages, max_tokens=600, usable=str)
     if described.failure:
-        # The picture is only a supplement, so the attempt goes on without it.
+        # The picture is only a supplement, so the attempt continues without it.
         return change(described, failure=None)
     return change(described, visual_description=tools.redact(text))
 
 
 def snapshots_as_text(attempt: Attempt) -> str:
-    """Return the snapshots for a prompt; a URL that was shown before is only named."""
+    """Return the snapshots for a prompt; a URL already shown is only named."""
     parts: list[str] = []
     first_with: dict[str, str] = {}
     for snapshot in attempt.snapshots:
@@ -211,7 +211,7 @@ def with_marks(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ..
     try:
         marked = mark_page(tools.page, hide=tools.hidden)
     except Error as error:
-        # The picture is only a supplement, so the attempt goes on without it.
+        # The picture is only a supplement, so the attempt continues without it.
         tools.log.write(f"the page could not be marked: {error}")
         return messages
     listed = fence(tools.redact(listing(marked.marks, "", max_chars=0)), "marks")
@@ -222,13 +222,13 @@ def with_marks(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ..
 
 
 def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
-    """Add the script of a reply, in normal form if only that lints clean."""
+    """Add the script of a reply, normalised if only that form lints clean."""
     code = extract_code(reply)
     if not code.strip():
         failure = Failure(kind="lint", message="the reply holds no code")
         return fail(attempt, failure, StepProblem.of("(code)", NO_CODE))
     notes: list[str] = []
-    # Normal form can change what code does, so code that is clean already is left alone.
+    # Normalising can change what code does, so code that is already clean is left alone.
     if lint_code(code, offered=tools.offered):
         tidy = normal_form(code)
         if not lint_code(tidy, offered=tools.offered):
@@ -239,7 +239,7 @@ def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
 
 
 def lint_script(attempt: Attempt, tools: Tools) -> Attempt:
-    """Refuse a script with lint findings: the attempt fails and no step is run."""
+    """Reject a script with lint findings: the attempt fails and no step runs."""
     scripts = scripts_allowed(tools.settings.sandbox, tools.spec.provider)
     findings = lint_code(attempt.code, scripts=scripts, offered=tools.offered)
     if not findings:
@@ -270,7 +270,7 @@ def extract_code(reply: str) -> str:
     blocks = [b for b in blocks if b.strip()]
     if blocks:
         headed = [b for b in blocks if any(map(heading_number, b.splitlines()))]
-        # Several fences with headings are one script in pieces; otherwise take the longest.
+        # Several fences with headings are one script in pieces; otherwise take the longest fence.
         return "\n\n".join(headed) if len(headed) > 1 else (headed or [max(blocks, key=len)])[0]
     if fences:
         text = "\n".join(m["body"] for m in fences)
@@ -279,7 +279,7 @@ def extract_code(reply: str) -> str:
 
 
 def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
-    """Ask for a plan; `--autoweb-questions` says what happens if it contains a question."""
+    """Ask for a plan; `--autoweb-questions` decides what happens if it contains a question."""
     attempt = change(attempt, prompt=_task_text(tools))
     attempt, plan = _ask_plan(attempt, tools, hint=_hint(tools), answer="")
     if plan and plan.has_question and tools.settings.questions == "answer":
@@ -298,7 +298,7 @@ def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def plan_as_task(attempt: Attempt, tools: Tools) -> Attempt:
-    """Use the task itself as the only step of the plan, without a model call."""
+    """Use the task itself as the plan's only step, without a model call."""
     step = PlanStep(
         index=1,
         description=tools.case.user_task,
@@ -315,7 +315,7 @@ def plan_as_task(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def _task_text(tools: Tools) -> str:
-    """Return the task as the report shows it; the prompts have a wording of their own."""
+    """Return the task as shown in the report; the prompts have their own wording."""
     label = "Entry URL" if tools.settings.language == "en" else "入口URL"
     return tools.redact(f"{tools.case.user_task}\n{label}: {tools.case.entry_url}")
 
@@ -350,7 +350,7 @@ def _ask_plan(
 
 
 def _hint(tools: Tools) -> str:
-    """Return what was wrong with the plan of the previous attempt; empty if there was none."""
+    """Return the problem with the previous attempt's plan; empty if there was none."""
     if tools.previous and tools.previous.failure:
         return tools.previous.failure.message
     return ""

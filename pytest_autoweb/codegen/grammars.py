@@ -1,12 +1,12 @@
-"""The languages that replies are held to by a grammar: `refs`, and that of a constrained retry.
+"""The languages that a grammar enforces on replies: `refs`, and that of a constrained retry.
 
 In the `refs` dialect a line is one action on a numbered element. `e1.fill("ana")` becomes the step
 language's own `page.get_by_label("User").fill("ana")`, so lint, sandbox, judge and report see plain
-Playwright code. Small models get the few actions that they can keep apart (`read_actions`), capable
-ones all of them, and are told which lines could not be read (`read_lines`).
+Playwright code. Small models get the few actions that they can distinguish (`read_actions`);
+capable ones get all of them, and feedback on lines that could not be read (`read_lines`).
 
-A constrained retry may only call what was found on the page, and nothing that failed before. Pure
-text, both.
+A constrained retry may only use elements found on the page, and no call that failed before. Both
+are pure text.
 """
 
 import ast
@@ -28,9 +28,9 @@ _TAKES_TEXT = frozenset({"fill", "press", "select_option"})
 _STRING = string_rule(MAX_TEXT)
 
 MAX_CALLS = 12
-"""Limit on the calls of a script, so that a model cannot repeat a line without end."""
+"""Limit on the calls of a script, so that a model cannot repeat a line endlessly."""
 MAX_ELEMENTS = 80
-"""Limit on the elements that are offered."""
+"""Limit on the elements offered."""
 _ANY = ("click", "fill", "check", "uncheck", "select_option", "press")
 _BY_ROLE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("button", "link", "tab", "menuitem", "option"), ("click",)),
@@ -52,13 +52,13 @@ class Action(NamedTuple):
     code: str
     """The same in the step language."""
     pair: tuple[str, str] | None
-    """Locator and method, by which a repetition is recognised."""
+    """Locator and method, which identify a repetition."""
     elements: tuple[RefElement, ...] = ()
-    """The elements that the line is about, for models that are told what was done with which."""
+    """The elements that the line acts on, for models that get a log of actions by element."""
 
     @property
     def told(self) -> str:
-        """The line with the role and name of its elements, since numbers change with the page."""
+        """The line with its elements' role and name, because numbers change with the page."""
         named = (f'{e.ref} is {e.role} "{e.name}"'.removesuffix(' ""') for e in self.elements)
         return f"{self.line}  # {', '.join(named)}" if self.elements else self.line
 
@@ -70,7 +70,7 @@ class Actions(NamedTuple):
     problems: tuple[str, ...]
     """Problems with lines that are not in the dialect or name an element that is not listed."""
     done: bool
-    """Whether the model says that nothing is left to do."""
+    """Whether the model reports that nothing is left to do."""
 
 
 def refs_grammar(
@@ -80,7 +80,7 @@ def refs_grammar(
     may_end: bool,
     may_answer: bool,
 ) -> str | None:
-    """Return a GBNF of fitting actions on the listed elements; None if there are none."""
+    """Return a GBNF of suitable actions on the listed elements; None if there are none."""
     acts = [
         _act_rule(element, action)
         for element in elements
@@ -123,14 +123,14 @@ def read_actions(reply: str, elements: Sequence[RefElement]) -> Actions:
         action = _translate(line, by_ref)
         if isinstance(action, str):
             problems.append(action)
-        # Without a grammar nothing limits the length of a reply.
+        # Without a grammar, nothing limits the length of a reply.
         elif len(actions) < MAX_LINES:
             actions.append(action)
     return Actions(tuple(actions), tuple(problems), done)
 
 
 def _translate(line: str, by_ref: dict[str, RefElement]) -> Action | str:
-    """Return the action of a line, or a sentence that says what is wrong with it."""
+    """Return a line's action, or a sentence that describes the error."""
     shown = line if len(line) <= 80 else line[:79] + "…"
     try:
         call = ast.parse(line, mode="eval").body
@@ -167,7 +167,7 @@ _FENCED = re.compile(
 )
 _CALL = re.compile(r"(?:e\d+\.)?[a-z_]+\(|done\b", re.IGNORECASE)
 MAX_LINE_GROUP = 60
-"""The most lines over which one action may stretch, such as an answer written as an object."""
+"""Maximum number of lines that one action may span, such as an answer written as an object."""
 _ON_ANY = {
     "click": "click()",
     "double_click": "dblclick()",
@@ -193,19 +193,19 @@ class Lines(NamedTuple):
     """The lines of a capable model's reply."""
 
     actions: tuple[Action, ...]
-    """Those before the first that could not be read."""
+    """The lines before the first one that could not be read."""
     problem: str = ""
-    """What is wrong with the first line that could not be read."""
+    """The problem with the first line that could not be read."""
     left_out: tuple[str, ...] = ()
-    """That line and those after it, none of which is carried out."""
+    """That line and all later ones, none of which is executed."""
     done: bool = False
 
 
 def read_lines(reply: str, elements: Sequence[RefElement]) -> Lines:
     """Translate the fenced lines of a reply, or the whole reply if nothing in it is fenced.
 
-    Reading ends at the first line that is not in the dialect, because those after it were written
-    as if it had worked.
+    Reading ends at the first line that is not in the dialect, because later lines assume that it
+    worked.
     """
     by_ref = {element.ref: element for element in elements}
     lines = _written_lines(strip_reasoning(reply))
@@ -230,7 +230,7 @@ def read_lines(reply: str, elements: Sequence[RefElement]) -> Lines:
 
 
 def _written_lines(text: str) -> list[str]:
-    """Return the lines of all fenced blocks; without any, the text from its first call on."""
+    """Return the lines of all fenced blocks or, without any, the text from its first call on."""
     if blocks := [found["body"] for found in _FENCED.finditer(text)]:
         return "\n".join(blocks).splitlines()
     lines = text.splitlines()
@@ -240,7 +240,7 @@ def _written_lines(text: str) -> list[str]:
 
 
 def _call_at(lines: Sequence[str], start: int) -> tuple[int, ast.Call | None]:
-    """Return over how many lines the call stretches that begins in a line, and the call."""
+    """Return the number of lines that a call starting in a line spans, and the call."""
     for count in range(1, min(MAX_LINE_GROUP, len(lines) - start) + 1):
         text = "\n".join(lines[start : start + count]).strip().rstrip(";")
         try:
@@ -294,7 +294,7 @@ def _on_the_page(name: str, values: Sequence[Any]) -> str:
 
 
 def _on_an_element(element: RefElement, method: str, values: Sequence[Any]) -> str:
-    """Return the call on the element in the step language."""
+    """Return the call on the element, in the step language."""
     if method not in _fitting(element):
         listed = ", ".join(_fitting(element))
         raise ReplyProblem(f"{element.ref} ({element.role}) takes {listed}")
@@ -321,7 +321,7 @@ def _fitting(element: RefElement) -> tuple[str, ...]:
 
 
 def _quoted(method: str, values: Sequence[Any]) -> str:
-    """Return the only argument of a method as the literal of a text."""
+    """Return a method's only argument as a string literal."""
     texts = [value for value in values if isinstance(value, str | int | float)]
     if len(values) != 1 or len(texts) != 1 or isinstance(texts[0], bool):
         raise ReplyProblem(f"{method} takes one text")
@@ -336,7 +336,7 @@ class _JsonWords(ast.NodeTransformer):
 
 
 def _value_of(argument: ast.expr, by_ref: dict[str, RefElement]) -> Any:
-    """Return a plain value of Python or JSON, or the element that is named.
+    """Return a plain Python or JSON value, or the named element.
 
     Raises:
         ReplyProblem: it is neither.
@@ -354,7 +354,7 @@ class OfferedCalls(NamedTuple):
     """The calls that a retry may make."""
 
     elements: Mapping[str, tuple[str, ...]]
-    """The methods that may be called, by locator as the script has to spell it."""
+    """The methods that may be called, by locator in the spelling that the script must use."""
     banned: frozenset[Pair] = frozenset()
     may_answer: bool = False
 
@@ -362,15 +362,15 @@ class OfferedCalls(NamedTuple):
 def offered_calls(
     here: Sequence[RefElement], attempts: Sequence[Attempt], *, may_answer: bool = False
 ) -> OfferedCalls:
-    """Return calls on elements of the entry page, of calls that worked, and of the failed pages.
+    """Return calls on elements of the entry page, of successful calls, and of the failed pages.
 
     Args:
-        here: the elements of the entry page as it is now.
-        attempts: the failed attempts, with what was found on the page at the time.
+        here: the current elements of the entry page.
+        attempts: the failed attempts, with the elements found on the page at the time.
         may_answer: whether the task asks for data.
     """
     banned = failed_pairs(attempts)
-    # The latest attempt comes first; one that was refused before it ran has seen nothing.
+    # The latest attempt comes first; one that was refused before running has seen nothing.
     seen_then = [finding for each in reversed(attempts) for finding in each.findings]
     near = [f for f in seen_then if f.code in ("near", "ambiguous", "other_frame")]
     listed = [f for f in seen_then if f.code == "on_page"]
@@ -382,7 +382,7 @@ def offered_calls(
         for call in each.tool_calls
         if call.ok and call.acting
     ]
-    # The order decides what is dropped at the limit, so elements like the missing one come first.
+    # The order decides what the limit drops, so elements similar to the missing one come first.
     texts = [
         *(locator for finding in near for locator in finding.locators),
         *(each.locator for each in here),
@@ -405,8 +405,8 @@ def offered_calls(
 def failed_pairs(attempts: Iterable[Attempt]) -> frozenset[Pair]:
     """Return the calls that failed; of a script that ran to its end, its only acting call.
 
-    Failures that may pass by themselves are left out, because repeating the call may help then. So
-    is an only call that another script made beside others: what they lacked may be another call.
+    Transient failures are left out, because repeating the call may then help. So is a single call
+    that another script made along with others: a different call may have been missing.
     """
     ran = [attempt for attempt in attempts if not may_pass(attempt)]
     together = [acted for attempt in ran if len(acted := acted_pairs(attempt)) > 1]
@@ -462,7 +462,7 @@ def constrained_grammar(offered: OfferedCalls) -> str | None:
 
 
 def schema(offered: OfferedCalls) -> dict[str, Any]:
-    """Return the JSON Schema of a list of offered calls, for servers that know no grammar."""
+    """Return the JSON Schema of a list of offered calls, for servers without grammar support."""
     actions = sorted({name for names in offered.elements.values() for name in names})
     call = {
         "type": "object",
@@ -515,10 +515,11 @@ def disallowed_calls(code: str, offered: OfferedCalls) -> tuple[str, ...]:
 
 
 def repeated_calls(code: str, attempts: Sequence[Attempt]) -> tuple[str, ...]:
-    """Return a sentence for each call that failed in an attempt; empty if there is none.
+    """Return a sentence for each call that failed in an attempt; empty if there are none.
 
-    A call that failed and worked later in the same attempt, as one that a turn corrected, may be
-    made again. Other elements may be named: by turns, pages come that no attempt has seen.
+    A call that failed but worked later in the same attempt, for example after a turn corrected it,
+    may be made again. Other elements may be named, because turns can reach pages that no attempt
+    has seen.
     """
     try:
         tree = ast.parse(code)

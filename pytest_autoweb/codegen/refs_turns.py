@@ -1,7 +1,7 @@
 """Turns in the `refs` dialect: observe, ask for a few lines, run them, look again.
 
-Small models get short prompts and the limits that were measured to be good for them
-(`take_turns`); capable ones take turns as in the Playwright dialect (`write_lines_by_turns`).
+Small models get short prompts and the limits that measured best for them (`take_turns`); capable
+ones take turns as in the Playwright dialect (`write_lines_by_turns`).
 """
 
 import ast
@@ -79,7 +79,8 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
             break
         attempt = _run_turn(attempt, tools, number, actions.actions)
         done = (*done, *(action.line for action in actions.actions))
-        # What a repair must not begin with is allowed later; the last turn is not repeated.
+        # Calls barred from the first turn of a repair are allowed later; the last turn is not
+        # repeated.
         banned = frozenset(action.pair for action in actions.actions if action.pair) | (
             banned if number > 1 else frozenset()
         )
@@ -89,7 +90,7 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def without_failed_calls(view: RefView, failed: frozenset[tuple[str, str]]) -> RefView:
-    """Return the list without calls that failed, which keeps even models without a grammar off.
+    """Return the list without failed calls, which deters even models without a grammar.
 
     Args:
         view: the page.
@@ -111,7 +112,7 @@ def without_failed_calls(view: RefView, failed: frozenset[tuple[str, str]]) -> R
 
 
 def _failed_pairs(tools: Tools) -> frozenset[tuple[str, str]]:
-    """Return the failed calls of all attempts so far, in an arm that bans them."""
+    """Return the failed calls of all attempts so far, if the arm bans them."""
     guidance = tools.guidance
     if guidance is None or not guidance.arm.bans_failed_calls:
         return frozenset()
@@ -205,9 +206,9 @@ def _run_turn(attempt: Attempt, tools: Tools, number: int, actions: tuple[Action
 
 
 def _banned(tools: Tools) -> frozenset[tuple[str, str]]:
-    """Return what a repair must not begin with: a failed call, or a lone call that did not help.
+    """Return calls that a repair must not begin with: failed ones, or a lone one that did not help.
 
-    A correction recognises failures that may pass by themselves, and may repeat their calls.
+    A correction recognises transient failures, and may repeat their calls.
     """
     failed = tools.previous
     corrects = tools.guidance is not None and not tools.guidance.arm.ordinary
@@ -235,16 +236,16 @@ def _pair(line: str) -> tuple[str, str] | None:
 
 
 WHOLE_PAGE = 1_000_000
-"""Tokens that no list of a page has."""
+"""More tokens than any page's list has."""
 
 
 def write_lines_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
-    """Take turns as in the Playwright dialect, in lines on a numbered list of elements."""
+    """Take turns as in the Playwright dialect, with lines about a numbered list of elements."""
     return converse(attempt, tools, TurnForm("refs_turns", _see, _take, _until_cut))
 
 
 def _until_cut(text: str) -> str:
-    """Return the whole lines of a reply that was cut off, and a line that tells the model so."""
+    """Return the complete lines of a truncated reply, and a line that informs the model."""
     lines = whole_lines(text)
     return f"{lines}\n(here the reply was cut off at its limit)" if lines else ""
 
@@ -259,7 +260,7 @@ def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Atte
 
 
 def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Attempt, Became]:
-    """Carry out the lines of a reply, each as a step of the script."""
+    """Execute the lines of a reply, each as a step of the script."""
     assert shown.view is not None, "this dialect shows numbered lists"
     said, lines = read_turn(reply), read_lines(reply, shown.view.elements)
     if not lines.actions and not lines.problem:
@@ -315,10 +316,10 @@ def _carry_out(attempt: Attempt, tools: Tools, action: Action) -> tuple[Attempt,
 
 
 def _gone(action: Action, shown: Shown, tools: Tools, *, first: bool) -> str:
-    """Return why the elements of a line are not those that were listed any more, or nothing.
+    """Return why a line's elements are no longer the listed ones; empty if they are.
 
-    A locator that counts elements proves nothing if others have come or gone, so for these the
-    texts between the elements must be what they were.
+    A locator that counts elements proves nothing if others have appeared or gone, so for these the
+    texts between the elements must be unchanged.
     """
     page = front_tab(tools)
     if not first:
@@ -342,5 +343,5 @@ def _gone(action: Action, shown: Shown, tools: Tools, *, first: bool) -> str:
 
 
 def _texts(listed: str) -> list[str]:
-    """Return the lines of a list that are no elements."""
+    """Return the lines of a list that are not elements."""
     return [line for line in listed.splitlines() if line.startswith('t "')]

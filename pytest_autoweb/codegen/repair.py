@@ -1,4 +1,4 @@
-"""Asking for the script again, with the scene of the failure and, in some arms, a reflection."""
+"""Ask for the script again, with the page at the failure and, in some arms, a reflection."""
 
 from pytest_autoweb.attempt.execute import split_blocks, unified_diff
 from pytest_autoweb.attempt.finders import with_sight
@@ -80,16 +80,16 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def write_again(attempt: Attempt, tools: Tools) -> Attempt:
-    """Ask with the prompt of the first attempt, for the control arm."""
+    """Ask with the first attempt's prompt, for the control arm."""
     assert tools.guidance is not None, "only a correction writes again"
     return write_script(_with_plan_of(tools.guidance.failed, attempt), tools)
 
 
 def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
-    """Ask for a script that may only name elements that were found, and no call that failed.
+    """Ask for a script that only names elements that were found and repeats no failed call.
 
-    Servers that know grammars or schemas enforce this; what other models write is checked before it
-    runs. The script is a single step, because its calls need not follow the plan.
+    Servers that support grammars or schemas enforce this; other models' scripts are checked before
+    they run. The script is a single step, because its calls need not follow the plan.
     """
     guidance, made = tools.guidance, attempt.correction
     assert guidance is not None, "only a correction is held to anything"
@@ -161,10 +161,10 @@ def _worked(attempts: tuple[Attempt, ...]) -> str:
 
 
 def _tried(attempts: tuple[Attempt, ...]) -> str:
-    """Return the calls that failed; a script that ran to its end in vain is one line of calls.
+    """Return the calls that failed; a script that ran to its end in vain becomes one line of calls.
 
-    Each of its calls worked, and may be needed beside others. The only call of a script is told if
-    it must not be made again.
+    Each of its calls worked, and may be needed together with others. A script's only call is listed
+    only if it must not be made again.
     """
     banned = failed_pairs(attempts)
     lines = []
@@ -188,14 +188,14 @@ def _unless_the_same(attempt: Attempt, failed: Attempt) -> Attempt:
 
 
 def _what_ran(attempt: Attempt) -> str:
-    """Return the script that ran before the refused one, and what became of it."""
+    """Return the script that ran before the refused one, and its outcome."""
     return f"{fence(attempt.code, 'code')}\n{fence(execution_output(attempt), 'output')}"
 
 
 def _page_text(failed: Attempt, tools: Tools) -> str:
     """Return the entry page and the page at the failure, or the pages of the first attempt.
 
-    The script runs again from the entry page. Where that is the page of the failure, it is shown
+    The script starts again from the entry page. If the failure happened there, the page is shown
     once.
     """
     budget = page_budget(tools, 2) * CHARS_PER_TOKEN

@@ -1,9 +1,9 @@
 """Turns of a conversation: see the page, write code for it, run that, look again.
 
-What ran is one script at the end, in the Playwright dialect with a step for each turn. An error
-inside a turn is told to the model, which may correct it in the next one; lines that were not
-carried out stay in the script as comments, so that the script can be read and run again. What
-happens beside the page meanwhile, such as a dialog or a download, is told with the turn.
+The executed code ends up as one script, in the Playwright dialect with a step for each turn. An
+error inside a turn is reported to the model, which may correct it in the next one; lines that were
+not executed stay in the script as comments, so it can be read and run again. Events outside the
+page, such as a dialog or a download, are reported with the turn.
 """
 
 import ast
@@ -49,7 +49,7 @@ from pytest_autoweb.sandbox.engine import scripts_allowed
 from pytest_autoweb.sandbox.lint import fields_in, lint_code
 
 _MOST = 12
-"""The most lines that a model is told after one turn."""
+"""Maximum number of lines reported to a model after one turn."""
 _TEXT_CHARS = 300
 
 CHARS_PER_TOKEN = 3
@@ -73,7 +73,7 @@ class TurnEvents:
         tools.watch.news()
 
     def take(self) -> tuple[str, ...]:
-        """Return what happened since the last call, without secrets, and say what is left out."""
+        """Return the events since the last call, without secrets, noting any that are left out."""
         lines, self._lines = self._lines, []
         files = self._tools.downloads[self._downloads :]
         self._downloads += len(files)
@@ -85,14 +85,14 @@ class TurnEvents:
         return tuple(lines)
 
     def on_page(self, page: Page) -> None:
-        """Note a tab."""
+        """Record a new tab."""
         self._lines.append(f"a tab opened: {self._clean(page.url)}")
 
     def on_dialog(self, dialog: Dialog) -> None:
-        """Note a dialog, and answer it as Playwright does where no code listens to dialogs."""
+        """Record a dialog, and answer it as Playwright does when no code listens to dialogs."""
         said, kind = self._clean(dialog.message), dialog.type
-        # Whoever listens answers, and Playwright answers only if nobody listens. That this one
-        # listens must not keep it from that, and only the page's own emitter knows who does.
+        # A listener is expected to answer; Playwright answers only if there is none. This listener
+        # must not prevent that, and only the page's own emitter knows the other listeners.
         page: Any = getattr(dialog.page, "_impl_obj", None)
         if page is not None and page.listeners("dialog"):
             self._lines.append(f'the page showed a dialog ({kind}), "{said}": your code answered')
@@ -114,7 +114,7 @@ class TurnEvents:
 
 @contextmanager
 def turn_events(tools: Tools) -> Iterator[TurnEvents]:
-    """Listen to the tabs of an attempt for as long as turns are taken."""
+    """Listen to an attempt's tabs while turns are taken."""
     events, context = TurnEvents(tools), tools.page.context
     context.on("dialog", events.on_dialog)
     context.on("page", events.on_page)
@@ -126,58 +126,58 @@ def turn_events(tools: Tools) -> Iterator[TurnEvents]:
 
 
 class TurnReply(NamedTuple):
-    """What a reply says."""
+    """The content of a reply."""
 
     words: str
     code: str
     done: bool
     """Nothing is left to do once the code has run."""
     question: str = ""
-    """What the model asks instead of writing code."""
+    """The model's question, if it wrote no code."""
 
 
 class Became(NamedTuple):
-    """What became of a turn, as the model is told."""
+    """A turn's outcome, as reported to the model."""
 
     words: str
     error: str = ""
     logged: str = ""
     lines: str = ""
-    """What was carried out, where the reply does not say it well enough."""
+    """The executed code, where the reply does not show it well enough."""
     well: bool = False
     """The code ran to its end."""
     ends: bool = False
-    """The attempt goes no further."""
+    """The attempt ends here."""
     code: str = ""
-    """The code of the turn, by which a repetition is recognised."""
+    """The turn's code, which identifies a repetition."""
     beside: tuple[str, ...] = ()
-    """What happened meanwhile that no listing of the page shows."""
+    """Events in the meantime that no listing of the page shows."""
 
 
 class Shown(NamedTuple):
-    """The page as the model is shown it at the beginning of a turn."""
+    """The page as shown to the model at the beginning of a turn."""
 
     number: int
     """Number of the turn, from 1."""
     url: str
     text: str
     view: RefView | None = None
-    """The numbered list, in the dialect that has one."""
+    """The numbered list, in the dialect that uses one."""
     tab: str = ""
-    """How code calls the tab that is shown; empty if it is `page`."""
+    """The name of the shown tab in code; empty if it is `page`."""
 
 
 class TurnForm(NamedTuple):
-    """What a dialect decides of a conversation by turns."""
+    """The parts of a conversation by turns that depend on the dialect."""
 
     prompt: str
     """The file in `prompts/` with the rules and the task."""
     see: Callable[[Attempt, Tools, int, int], tuple[Attempt, Shown]]
-    """Looks at the page; takes the number of the turn and the tokens that the page may take."""
+    """Observes the page; takes the turn's number and the page's token limit."""
     take: Callable[[Attempt, Tools, Shown, str], tuple[Attempt, Became]]
     """Reads a reply and runs its code."""
     usable: Callable[[str], str] = closed_block
-    """The part of a reply that can be used although its end was cut off; see `ask`."""
+    """The usable part of a truncated reply; see `ask`."""
 
 
 def write_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
@@ -186,9 +186,9 @@ def write_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def converse(attempt: Attempt, tools: Tools, form: TurnForm) -> Attempt:
-    """Take turns until the model says that the task is done, or the limit is reached.
+    """Take turns until the model reports that the task is done, or the limit is reached.
 
-    An attempt also ends when two turns in a row come to nothing with the same code, or with none.
+    An attempt also ends when two turns in a row fail with the same code, or with none.
     """
     with turn_events(tools) as events:
         attempt = _conversation(attempt, tools, form, events)
@@ -213,10 +213,10 @@ def _conversation(attempt: Attempt, tools: Tools, form: TurnForm, events: TurnEv
             attempt = attempt if attempt.failure else _in_vain(attempt, became)
             break
         in_vain = None if became.well else became.code
-        # The last turn is followed by none in which its error could be corrected.
+        # No turn follows the last one, so its error cannot be corrected.
         attempt = _corrected(attempt) if attempt.failure and number < limit else attempt
         if number < limit:
-            # What a turn led to comes while the page settles.
+            # The effects of a turn appear while the page settles.
             wait_until_quiet(front_tab(tools))
         became = became._replace(beside=events.take())
         talk = (*talk, *_told(number, reply, became, tools))
@@ -257,7 +257,7 @@ def _is_python(text: str) -> bool:
 
 
 def _without_headings(code: str) -> str:
-    """Return the code without headings of steps, which would cut the turn into several."""
+    """Return the code without step headings, which would split the turn into several."""
     lines = code.split("\n")
     return "\n".join(
         "" if line.lstrip().startswith("#") and heading_number(line) is not None else line
@@ -284,7 +284,7 @@ def _opening(attempt: Attempt, tools: Tools, prompt: str) -> tuple[Message, ...]
         output=fence(execution_output(failed), "output") if failed else "",
         at_end=_page_at_end(failed, tools) if failed else "",
     )
-    # Only code can call `get_by_sight`; the lines of the other dialect have nothing like it.
+    # Only code can call `get_by_sight`; the other dialect has no equivalent.
     return with_sight(messages, tools) if prompt == "turns" else messages
 
 
@@ -292,11 +292,11 @@ _ADVICE = "Do again what worked, and find another way for what did not."
 
 
 def _page_at_end(failed: Attempt, tools: Tools) -> str:
-    """Return the page at which the failed attempt ended; empty if nothing is known of it."""
+    """Return the page at which the failed attempt ended; empty if it is unknown."""
     scene = failed.scene
     if scene is None or not scene.snapshot:
         return ""
-    # Addresses are half of such a listing, and the rest of the room is for this attempt's pages.
+    # Addresses make up half of such a listing, and this attempt's pages need the room.
     room = page_budget(tools, 4) * CHARS_PER_TOKEN
     whole = _ADDRESS.sub("", scene.snapshot)
     text = whole[:room]
@@ -305,13 +305,13 @@ def _page_at_end(failed: Attempt, tools: Tools) -> str:
 
 
 def front_tab(tools: Tools) -> Page:
-    """Return the tab that was opened last and is still open."""
+    """Return the most recently opened tab that is still open."""
     tabs = [tab for tab in tools.page.context.pages if not tab.is_closed()]
     return tabs[-1] if tabs else tools.page
 
 
 def asked(attempt: Attempt, tools: Tools, asks: str) -> tuple[Attempt, Became]:
-    """Stop at a question or answer it, as `--autoweb-questions` says."""
+    """Stop at a question or answer it, depending on `--autoweb-questions`."""
     attempt = change(attempt, plan_has_question=True, plan_question=tools.redact(asks))
     policy, answer = tools.settings.questions, ""
     if policy == "answer":
@@ -342,14 +342,14 @@ def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Atte
 
 
 def _name_of(page: Page, tools: Tools) -> str:
-    """Return how code calls the tab that is listed; empty if it is `page`."""
+    """Return the listed tab's name in code; empty if it is `page`."""
     tabs = page.context.pages
     listed = page is not tools.page and page in tabs
     return f"page.context.pages[{tabs.index(page)}]" if listed else ""
 
 
 def _page_message(shown: Shown, limit: int) -> Message:
-    """Return the message with the page as it is now."""
+    """Return the message with the page's current state."""
     page = fence(shown.text, "page")
     number, tab = shown.number, shown.tab
     return render("turn_page", number=number, turns=limit, url=shown.url, tab=tab, page=page)[1]
@@ -363,7 +363,7 @@ def _ask_turn(
 
 
 def _alternating(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Join messages of one role that follow each other, because some servers refuse these."""
+    """Join consecutive messages of one role, because some servers reject these."""
     joined: list[Message] = []
     for message in messages:
         if joined and joined[-1].role == message.role:
@@ -393,9 +393,10 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
 
 
 def nothing_left(shown: Shown) -> Became:
-    """Return what becomes of a turn in which nothing is done, because the task is done.
+    """Return the outcome of a turn without code, in which the model reports the task as done.
 
-    In the first turn that is asked back once: small models tend to reply so to whatever they see.
+    In the first turn the model is asked to confirm: small models tend to reply like this to
+    anything.
     """
     if shown.number > 1:
         return Became("", well=True, ends=True)
@@ -405,14 +406,14 @@ def nothing_left(shown: Shown) -> Became:
 def carry_out(
     attempt: Attempt, tools: Tools, number: int, code: str, words: str
 ) -> tuple[Attempt, Became]:
-    """Run code as a step of the script; what was not carried out stays in it as comments.
+    """Run code as a step of the script; lines that were not executed stay in it as comments.
 
     Args:
         attempt: the attempt so far.
         tools: its tools.
         number: the number of the step.
         code: its code, without a heading, which ends in a line break.
-        words: what the step is about.
+        words: a description of the step.
     """
     first_line = len(attempt.code.splitlines()) + 1
     findings = _findings(code, tools, attempt.code)
@@ -436,9 +437,9 @@ def carry_out(
         listed = "\n".join(findings)
         became = Became("was refused before it ran, so nothing of it was done:", listed)
     else:
-        # The block keeps the line numbers that it has in the whole script.
+        # The block keeps its line numbers from the whole script.
         placed = "\n" * (first_line - 1) + block
-        # The names in the code tell which frame it is meant for, more surely than the words do.
+        # The names in the code show the intended frame more reliably than the description does.
         attempt = run_block(attempt, tools, number, placed, code, told=True)
         became = _became(attempt.step_results[-1], placed)
     if became.error:
@@ -451,9 +452,9 @@ def carry_out(
 
 
 def _findings(code: str, tools: Tools, before: str) -> tuple[str, ...]:
-    """Return why the code is refused; dataclasses of the code before it are known.
+    """Return why the code is rejected; dataclasses defined in earlier code are known.
 
-    A correction arm that bans failed calls has them refused as well.
+    In a correction arm that bans failed calls, these are rejected as well.
     """
     scripts = scripts_allowed(tools.settings.sandbox, tools.spec.provider)
     found = lint_code(code, scripts=scripts, offered=tools.offered, fields=fields_in(before))
@@ -482,7 +483,7 @@ def _became(result: StepResult, placed: str) -> Became:
 
 
 def as_it_ran(block: str, failed_line: int) -> str:
-    """Return a block with what was not carried out as comments, so that lines keep their numbers.
+    """Return a block with the lines not executed as comments, so that line numbers stay the same.
 
     Args:
         block: the code of a turn that ended in an error.
@@ -494,18 +495,18 @@ def as_it_ran(block: str, failed_line: int) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         done = 0
     else:
-        # A statement that failed half way through is not carried out as far as a script can say.
+        # For a script, a statement that failed halfway counts as not executed.
         ends = [node.end_lineno or node.lineno for node in tree.body]
         done = max((end for end in ends if end < failed_line), default=0)
     heading, *_ = lines
     kept = lines[1:done]
-    # A plain comment could be taken for the heading of another step.
+    # A plain comment could be mistaken for a step heading.
     rest = [f"#| {line}".rstrip() for line in lines[max(done, 1) :]]
     return "\n".join([heading, *kept, *rest]) + "\n"
 
 
 def _corrected(attempt: Attempt) -> Attempt:
-    """Return the attempt with its last error as one that the model was told and may correct."""
+    """Return the attempt with its last error marked as reported to the model for correction."""
     *before, last = attempt.step_results
     corrected = last.model_copy(update={"status": "corrected"})
     return change(
@@ -519,7 +520,7 @@ def _corrected(attempt: Attempt) -> Attempt:
 
 
 def _told(number: int, reply: str, became: Became, tools: Tools) -> tuple[Message, ...]:
-    """Return a turn as it stands in the conversation afterwards, without its page."""
+    """Return a turn as kept in the conversation afterwards, without its page."""
     answered, answer = tools.engine.answer
     told = render(
         "turn_became",

@@ -110,6 +110,7 @@ GROUPS: dict[str, Group] = {
     "redaction": Group(
         ("pytest_autoweb.redaction",),
         (
+            "tests/unit/llm/test_llm_keys.py",
             "tests/unit/sandbox/test_redaction.py",
             "tests/unit/store/test_store_address.py",
             "tests/unit/test_redaction_forms.py",
@@ -135,6 +136,8 @@ NOT_ASKED = frozenset(
         "tests/unit/browser/test_browser_har.py",
         "tests/unit/cases/test_cases_docs.py",
         "tests/unit/cases/test_cases_loading.py",
+        "tests/unit/judge/test_judge_model.py",
+        "tests/unit/llm/test_llm_cassettes.py",
         "tests/unit/report/test_report_comment.py",
         "tests/unit/report/test_report_history.py",
         "tests/unit/report/test_report_outputs_hostile.py",

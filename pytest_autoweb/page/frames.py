@@ -83,8 +83,8 @@ def run_script(
     Raises:
         Error: Playwright's error if the page does not answer, or the script fails.
     """
-    chosen = f".{part}" if part else ""
-    code = f"{_wrapped(name)} return dom.stringify((await made){chosen}); }}"
+    chosen = f"(await made).{part}" if part else "await made"
+    code = f"{_wrapped(name)} return dom.stringify({chosen}); }}"
     return json.loads(_within(context, timeout_ms, lambda: context.evaluate(code, arg)))
 
 

@@ -7,7 +7,7 @@ the cell in its turn; see `flights.session_bound` and `flights.item_bound`.
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import is_lost
@@ -36,6 +36,8 @@ class SparePage:
         self._ready: ReadyPage | None = None
         self._opening: Browser | None = None
         """The browser in which a page is being opened, if one is."""
+        self._crashed = False
+        """Whether the page that nobody has taken yet has crashed."""
 
     def take(self, request: pytest.FixtureRequest) -> ReadyPage | None:
         """Return the page if there is one that lives, and have the next one opened.
@@ -44,7 +46,8 @@ class SparePage:
             request: that of the cell that is to have it.
         """
         browser: Browser = request.getfixturevalue("browser")
-        if self._ready and (self._ready.page.context.browser is not browser or is_lost(browser)):
+        same = self._ready is not None and self._ready.page.context.browser is browser
+        if self._crashed or not same or is_lost(browser):
             self.close()
         ready, self._ready = self._ready, None
         if self._opening is not browser and self._is_wanted(request.node):
@@ -52,6 +55,9 @@ class SparePage:
             self._opening = browser
             waiting.beside(browser, _LATER_S, lambda: self._open(browser, given))
         return ready
+
+    def _note_crash(self, page: Page) -> None:
+        self._crashed = self._crashed or (self._ready is not None and self._ready.page == page)
 
     def close(self) -> None:
         """Close the page that nobody took."""
@@ -74,7 +80,8 @@ class SparePage:
             page = new_page(browser, given, {**PLAIN_CONTEXT, "proxy": proxy.settings})
             limit_talk(page.context)
             watch(page.context)
-            self._ready = ReadyPage(page, proxy)
+            page.on("crash", self._note_crash)
+            self._ready, self._crashed = ReadyPage(page, proxy), False
         except Exception:  # the next cell opens its own page, and says what is wrong
             proxy.__exit__()
         finally:

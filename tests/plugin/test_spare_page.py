@@ -28,7 +28,7 @@ PAGE = """<!doctype html><title>Shop</title>
   document.getElementById('seen').textContent = `seen ${localStorage.length} ${document.cookie}`;
   localStorage.setItem('me', '1');
   document.cookie = 'me=1';
-  fetch('http://127.0.0.1:1/leak').catch(() => {
+  fetch('http://127.0.0.1:45678/leak').catch(() => {
     document.getElementById('told').textContent = 'kept in';
   });
 </script>"""
@@ -88,7 +88,7 @@ def test_cells_find_a_fresh_page_that_was_opened_before_and_reaches_no_more_than
     assert taken[:4] == ["first False", "second True", "third True", "fourth True"]
     logs = list((shop.path / "autoweb-report/cells").rglob("run.log"))
     assert len(logs) == len(IDS)
-    assert all("blocked: http://127.0.0.1:1 " in log.read_text(encoding="utf-8") for log in logs)
+    assert all("blocked: http://127.0.0.1:45678" in log.read_text(encoding="utf-8") for log in logs)
 
 
 def test_nothing_is_opened_before_where_pytest_does_something_for_each_cell(

@@ -219,6 +219,8 @@ def open_page(
             watch(page.context)
             response = page.goto(url, timeout=timeout_ms, wait_until="commit")
             _prepare(page)
+            left = max(1.0, timeout_ms - (waiting.now() - started) * 1000)
+            page.wait_for_load_state("domcontentloaded", timeout=left)
     except Error as error:
         return _failure(url, f"{url} could not be opened: {_first_line(error)}")
     if response is not None and response.status >= 400:
@@ -273,7 +275,7 @@ def _failure(url: str, message: str, **evidence: object) -> Failure:
 
 def _first_line(error: Exception) -> str:
     line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return line.removeprefix("Page.goto: ")
+    return re.sub(r"^Page\.\w+: ", "", line)
 
 
 def _redirect_note(asked: str, reached: str) -> str:

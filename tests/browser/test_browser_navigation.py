@@ -1,4 +1,6 @@
 import socket
+import threading
+from contextlib import suppress
 
 import pytest
 from local_site import Site
@@ -37,6 +39,28 @@ def test_an_error_of_the_server_is_a_navigation_failure(page: Page, site: Site) 
 
     assert failure is not None
     assert failure.message.endswith("/a answered 503")
+
+
+def test_a_document_that_never_ends_is_a_navigation_failure(page: Page) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+
+        def begin() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    begun.append(connection)
+                    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n<p>Tea")
+
+        begun: list[socket.socket] = []
+        threading.Thread(target=begin, daemon=True).start()
+        failure = open_page(page, url, timeout_ms=1_500)
+        page.goto("about:blank")
+        for connection in begun:
+            connection.close()
+
+    assert failure is not None
+    assert failure.message.startswith(f"{url} could not be opened: Timeout")
 
 
 @pytest.mark.parametrize(

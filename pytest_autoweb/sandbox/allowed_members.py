@@ -12,7 +12,7 @@ Kind = Literal["chain", "link", "local", "call", "get", "manage", "listen", "fin
 property that does the same; `local`: a method that the worker builds from other members; `call`: a
 method performed by the host; `get`: a property read by the host; `manage`: `with page.expect_…()`;
 `listen`: `on`, `once`, `remove_listener`; `find` and `function`: not members of Playwright, but
-answered by what the host offers in this cell."""
+offered by the host in this cell."""
 
 
 class ApiMember(NamedTuple):
@@ -153,7 +153,7 @@ _PAGE_CLAIMS = "to_have_title to_have_url"
 
 
 def _claims(names: str) -> Members:
-    # Playwright writes the negation into the name: `not_to_be_visible` beside `to_be_visible`.
+    # Playwright puts the negation into the name: `not_to_be_visible` next to `to_be_visible`.
     both = [form for name in names.split() for form in (name, f"not_{name}")]
     return {name: ApiMember("call", timeout=True) for name in both}
 

@@ -149,8 +149,8 @@ def _clean(data: Any, depth: int) -> Any:
     if depth > 200:
         raise WireError("data is nested too deeply")
     if isinstance(data, str):
-        # JSON can spell half a surrogate pair, which could later be written to no file and no
-        # report.
+        # JSON can encode half a surrogate pair, which could not be written to any file or report
+        # later.
         return data.encode("utf-8", "replace").decode("utf-8")
     if isinstance(data, list):
         return [_clean(item, depth + 1) for item in data]
@@ -166,7 +166,7 @@ class Receiver(NamedTuple):
     kind: str
     text: str
     subject: Any = None
-    """What assertions are about; None for everything else."""
+    """The subject of an assertion; None for everything else."""
 
 
 class Bound(NamedTuple):
@@ -271,7 +271,8 @@ class Binder:
     def _argument(self, data: Any, callbacks: bool) -> Any:
         def special(tag: str, inner: Any) -> Any:
             if tag == "$p" and isinstance(inner, dict) and isinstance(inner.get("root"), str):
-                # The check of the whole frame did not look inside arguments, which may be any data.
+                # The check of the whole frame did not look inside the arguments, which may be any
+                # data.
                 check_chain(inner.get("chain"))
                 found = self._resolve(inner["root"], inner["chain"])
                 if found.kind not in {"Locator", "FrameLocator"}:

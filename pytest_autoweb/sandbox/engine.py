@@ -1,7 +1,7 @@
-"""The interface between the stages and what runs generated code, and how strictly that is held.
+"""The interface between the stages and the runner of generated code, and its strictness levels.
 
 All rules of the sandbox have ids: those of the lint, of the level `strict` and of the border. Each
-text says what is refused. Messages name the offending code, and hints say what to do instead.
+text describes what is refused. Messages name the offending code, and hints suggest alternatives.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -101,7 +101,7 @@ def scripts_allowed(level: Level, provider: str) -> bool:
 
     Args:
         level: the level of the sandbox.
-        provider: who wrote the code; a built-in model only replays the script of the case's author.
+        provider: the origin of the code; a built-in model only replays the case author's script.
     """
     return level != "strict" or provider == "builtin"
 
@@ -109,12 +109,12 @@ def scripts_allowed(level: Level, provider: str) -> bool:
 JsonValue: TypeAlias = (
     "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 )
-"""What may cross the border in either direction."""
+"""Values that may cross the border in either direction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one step may use."""
+    """Resource limits of one step."""
 
     step_s: float = 20.0
     """Wall seconds of a step, waits in the browser included."""
@@ -125,10 +125,10 @@ class Limits:
     calls: int = 2_000
     """Calls of one step across the border."""
     exchanged_mb: int = 200
-    """Megabytes that one step may send to its page and read from it, in both directions together;
-    the host keeps what was read until the next step."""
+    """Megabytes that one step may exchange with its page, in both directions together; the host
+    keeps the data read until the next step."""
     call_s: float = float("inf")
-    """The most wall seconds of a call that names no timeout of its own, if that is less than
+    """Limit in wall seconds for a call without a timeout of its own, if that is less than
     Playwright's default."""
     patience: float = 1.0
     """Factor for the timeout of the one call at which the last run of this block ended; used only
@@ -137,13 +137,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """What happened when one block of code ran."""
+    """The outcome of running one block of code."""
 
     ok: bool
     failure: Failure | None = None
     """Kind `step`, `timeout` or `sandbox`; its message is `ErrorType: first line`. Its `line` is
     counted within the block, `evidence` holds `error_type`, `detail` (the whole message) and
-    `page_lost` when the page does not answer any more."""
+    `page_lost` when the page no longer answers."""
     calls: tuple[ToolCall, ...] = ()
     log: str = ""
     """What the block printed or logged, redacted."""
@@ -154,8 +154,8 @@ class StepOutcome:
     """The worker was killed and a fresh one stands ready with the plain values of the last good
     step; functions defined in earlier steps are gone."""
     timed_out: bool = False
-    """The block ended with an error of the class of timeouts, whoever had set the limit: the step,
-    Playwright's defaults or the code itself. A failure of kind `timeout` always is one."""
+    """The block ended with a timeout error, whether the step, Playwright's defaults or the code
+    itself set the limit. A failure of kind `timeout` always is one."""
     overdue: ToolCall | None = None
     """The recorded call whose timeout ended the block, if it was one."""
 
@@ -165,7 +165,7 @@ class StepCallError(Exception):
 
     Args:
         message: a plain sentence; the code may catch it as `Error`.
-        evidence: what the step's failure keeps when this is why it failed; JSON values.
+        evidence: JSON values to keep in the step's failure if this error causes it.
     """
 
     def __init__(self, message: str, **evidence: JsonValue) -> None:
@@ -174,22 +174,22 @@ class StepCallError(Exception):
 
 
 class RecalledCall(Protocol):
-    """What is known of a call before it is made."""
+    """The knowledge about a call before it is made."""
 
     duplicate: bool
-    """Whether it was made before in the same state of the page; known of a call that acts only
+    """Whether it was made before in the same state of the page; for a call that acts, known only
     after `done`."""
     answered: bool
     """Whether `value` is its result, so that it need not be made."""
     value: JsonValue
 
     def done(self, value: JsonValue) -> None:
-        """Take note that the call was made and gave this value."""
+        """Note that the call was made and returned this value."""
         ...
 
 
 class CallMemory(Protocol):
-    """A memory of the calls that were made before."""
+    """A memory of earlier calls."""
 
     def ask(self, page: Page, method: str, identity: str, *, acting: bool) -> RecalledCall:
         """Return what is known of a call; `identity` is receiver, method and arguments in full."""
@@ -197,7 +197,7 @@ class CallMemory(Protocol):
 
 
 Finder: TypeAlias = "Callable[Concatenate[Page | Frame | Locator, ...], Locator]"
-"""Finds an element for the code: takes what it was called on and the code's arguments."""
+"""Finds an element for the code: takes the object it was called on and the code's arguments."""
 
 
 class SentRequest(NamedTuple):
@@ -216,7 +216,7 @@ class SentRequest(NamedTuple):
 
 @dataclass(slots=True)
 class SandboxBorder:
-    """What the host side may use on behalf of generated code; made anew for each attempt."""
+    """Everything the host side may use on behalf of generated code; created for each attempt."""
 
     page: Page
     """Playwright's Page, never handed to the worker."""
@@ -235,11 +235,11 @@ class SandboxBorder:
     redact: Callable[[str], str] = lambda text: text
     """Removes secrets from text that leaves the host."""
     covers: Callable[[Page], Sequence[Locator]] = lambda page: ()
-    """Locators of what a picture of the page must not show."""
+    """Locators of elements that a picture of the page must not show."""
     sent: "Callable[[SentRequest], None]" = lambda request: None
     """Called with each request that the code sent itself (`page.request`), for the evidence."""
     on_log: Callable[[str], None] = lambda line: None
-    """Called with each line the code logs, as it happens."""
+    """Called with each line that the code logs, as it happens."""
     finders: "Mapping[str, Finder]" = field(default_factory=dict)
     """The finders that this cell offers, by their names in `allowed_members.FINDERS`. Each is
     called with the object of the call (Page, Frame or Locator) and the code's arguments, and
@@ -248,9 +248,10 @@ class SandboxBorder:
     """The functions that this cell offers, by their names in `FUNCTIONS` and `PAGE_FUNCTIONS`. Each
     is called with the code's arguments and returns a JSON value."""
     waited: Callable[[], float] = lambda: 0.0
-    """Seconds spent waiting for models so far: they are not charged to the step."""
+    """Seconds spent waiting for models so far, which are not charged to the step."""
     recall: CallMemory | None = None
-    """Counts repeated calls and may answer readings; None: every call is made, none is counted."""
+    """Counts repeated calls and may answer reads; if None, every call is made and none is counted.
+    """
 
     @property
     def offered(self) -> frozenset[str]:
@@ -274,19 +275,19 @@ class StepEngine(Protocol):
 
         Args:
             index: the step's number, for records and messages.
-            code: the block; it was linted by `sandbox.lint.lint_code`.
+            code: the block, already linted by `sandbox.lint.lint_code`.
             root: Playwright's Page or Frame that the name `page` stands for in this block.
-            limits: what the block may use.
+            limits: the block's limits.
             resume: calls that an earlier run of this block completed. They are answered from the
                 host's record while the code asks for the same calls in the same order, so that a
-                continued step repeats no action. Give all calls before the one that failed, also
-                failed ones that the code caught.
+                continued step repeats no action. Pass all calls before the one that failed,
+                including failed ones that the code caught.
         """
         ...
 
     @property
     def answer(self) -> tuple[bool, JsonValue]:
-        """Return whether `answer(...)` was called in this attempt, and with what."""
+        """Return whether `answer(...)` was called in this attempt, and its argument."""
         ...
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ MAX_TO_WORKER = 16_000_000
 MAX_FROM_WORKER = 4_000_000
 MAX_VALUES_FROM_WORKER = 100_000
 """Limit on the values in a frame. Four million bytes of brackets keep the host busy for ten
-seconds, and become a hundred times as much memory."""
+seconds, and take a hundred times as much memory."""
 MAX_DEPTH = 40
 MAX_PATTERN_CHARS = 2_000
 MAX_KEYS = 1_000
@@ -26,7 +26,7 @@ MAX_KEYS = 1_000
 have the same hash, and ten thousand such keys keep the host busy for a minute."""
 MAX_NAME_CHARS = 200
 """Limit on the name of a variable that outlives its step."""
-# It never goes back, so that a line of quotes takes no longer than any other.
+# It never backtracks, so a line of quotes takes no longer than any other.
 _TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.S)
 _REGEX_FLAGS = int(re.A | re.I | re.M | re.S | re.X | re.U)
 
@@ -57,14 +57,14 @@ def to_line(frame: Mapping[str, Any], limit: int = MAX_TO_WORKER) -> bytes:
 
 
 def check_values(line: bytes) -> int:
-    """Return how many values the line of a worker's frame holds, before it is read.
+    """Return the number of values in the line of a worker's frame, before it is decoded.
 
     Raises:
-        WireError: too many.
+        WireError: there are too many.
     """
     found = _marks(line)
     if found > MAX_VALUES_FROM_WORKER:
-        # Marks inside texts are no values.
+        # Punctuation inside strings does not count as values.
         found = _marks(_TEXT.sub(b"", line))
     if found > MAX_VALUES_FROM_WORKER:
         raise WireError(f"value has more than {MAX_VALUES_FROM_WORKER:,} parts")

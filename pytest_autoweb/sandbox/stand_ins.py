@@ -1,4 +1,4 @@
-"""The names that generated code finds: restricted builtins, and stand-ins for modules and pages.
+"""The names available to generated code: restricted builtins, and stand-ins for modules and pages.
 
 Real module objects lead to `sys` and `os` within one or two attributes, so the code gets plain
 objects that hold only the listed members.
@@ -31,7 +31,7 @@ from pytest_autoweb.sandbox.frame_codec import WireError
 Segment = list[Any]
 """A step of a chain, already encoded: `[name]` for a link, else `[name, args, kwargs]`."""
 
-# Modules that the standard library imports at first use, when no file can be opened any more.
+# Modules that the standard library imports at first use, when no file can be opened any longer.
 _LOADED_LATE = (
     "_strptime",
     "encodings.ascii",
@@ -231,7 +231,7 @@ def _local_method(proxy: Proxy, name: str, _member: ApiMember) -> Callable[..., 
 
     def wait_for_selector(selector: str, **kwargs: Any) -> Any:
         first = proxy.locator(selector).first
-        # `first` has already decided what `strict` would complain about.
+        # `first` has already resolved the ambiguity that `strict` would report.
         kwargs.pop("strict", None)
         first.wait_for(**kwargs)
         return None if kwargs.get("state") in {"hidden", "detached"} else first
@@ -328,7 +328,7 @@ class Records:
         plain = {key: value for key, value in own.items() if key not in self._PYTHONS}
         if own["__module__"] != self._module or not all(map(_is_plain, [*plain, *annotations])):
             raise TypeError("a dataclass has plain fields and methods here")
-        # Python would give it a docstring later, which the audit hook takes for an attack.
+        # Python would otherwise add a docstring later, which the audit hook takes for an attack.
         fixed = {"__doc__": own.get("__doc__") or name, "__module__": self._module}
         made = type(name, (), {**plain, **fixed, "__annotations__": annotations})
         self._built.add(made)
@@ -336,13 +336,13 @@ class Records:
 
     def dataclass(self, cls: type | None = None, /, **options: object) -> Any:
         """Stand in for `dataclasses.dataclass`."""
-        # Slots only save memory, and classes that have them are made in a way that is refused here.
+        # Slots only save memory, and classes with them are created in a way that is refused here.
         options.pop("slots", None)
         if unknown := options.keys() - self._OPTIONS:
             raise TypeError(f"dataclass() takes no {min(unknown)!r} here")
 
         def make(cls: type) -> type:
-            # Python would make code of its fields' names, so they must have been looked at.
+            # Python generates code from the fields' names, so these must have been checked.
             if not isinstance(cls, type) or cls not in self._built:
                 raise TypeError("dataclass() takes a class of the code's own")
             made: type = dataclasses.dataclass(**options)(cls)  # type: ignore[call-overload]
@@ -352,7 +352,7 @@ class Records:
         return make if cls is None else make(cls)
 
     def holds(self, value: object) -> bool:
-        """Tell whether a value is a record, that is an instance of such a dataclass."""
+        """Tell whether a value is an instance of such a dataclass."""
         return type(value) in self._made
 
 

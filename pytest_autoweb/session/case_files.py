@@ -16,9 +16,9 @@ _CASES = re.compile(r"""^[\s{]*["']?cases["']?\s*:""", re.MULTILINE)
 def is_case_file(path: Path, session: pytest.Session, settings: "Settings") -> bool:
     """Tell whether a file is read as cases.
 
-    It is if it is named on the command line, if it matches a pattern of `--autoweb-files`, or if
-    it lies in a folder named on the command line. Files in subfolders are read only if they hold
-    cases, because data and cassettes live there as well.
+    This holds if it is named on the command line, matches a pattern of `--autoweb-files`, or lies
+    in a folder named on the command line. Files in subfolders are read only if they hold cases,
+    because data and cassettes live there as well.
     """
     if session.isinitpath(path):
         return True
@@ -33,7 +33,7 @@ def is_case_file(path: Path, session: pytest.Session, settings: "Settings") -> b
 
 
 def holds_cases(path: Path) -> bool:
-    """Tell whether a YAML or JSON file has `cases` at its top level, however wrong they may be."""
+    """Tell whether a YAML or JSON file has `cases` at its top level, valid or not."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return bool(_CASES.search(file.read(_HEAD_CHARS)))

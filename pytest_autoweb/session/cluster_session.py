@@ -1,8 +1,8 @@
 """Cells on the nodes of a cluster: xdist's controller, whose workers Ray has placed.
 
-xdist distributes items as it does over processes of one machine. What differs is here: workers are
-not waited for, cells of a lost worker are placed again, and the end of the cluster ends the session
-with a report.
+xdist distributes items as it does over processes of one machine. This module has the differences:
+the session does not wait for workers, cells of a lost worker are placed again, and the end of the
+cluster ends the session with a report.
 """
 
 import os
@@ -39,9 +39,9 @@ from pytest_autoweb.session.shared_run import NODE_FOLDER
 from pytest_autoweb.settings import Settings
 
 CLUSTER: pytest.StashKey[RayCluster] = pytest.StashKey()
-"""The connection with the cluster, in the controller of a session that has one."""
+"""The connection to the cluster, in the controller of a session that has one."""
 PLACED_AGAIN = 2
-"""How many times a cell is placed again whose worker was lost; then it counts as what kills it."""
+"""How often a cell of a lost worker is placed again before it counts as the cause of the loss."""
 LOST = "the cluster was lost while it ran"
 _WORKER_MB, _CELL_MB = 1024, 60
 """Memory of a worker with its browser and one cell, and of each further cell in flight."""
@@ -56,10 +56,10 @@ _OWN_PYTHON = {
 
 
 class PlacedWorker(WorkerController):  # type: ignore[misc]  # xdist's types are its own affair
-    """A worker that Ray places when there is room; nothing here waits for it."""
+    """A worker that Ray places when there is room; the session does not wait for it."""
 
     def setup(self) -> None:
-        """Tell the worker what to run."""
+        """Send the worker its configuration."""
         self.config.hook.pytest_configure_node(node=self)
         module = self.config.hook.pytest_xdist_getremotemodule()
         self.channel = self.gateway.remote_exec(module)
@@ -75,11 +75,11 @@ class ClusterNodes(NodeManager):  # type: ignore[misc]
         self._cluster = cluster
 
     def setup_node(self, spec: execnet.XSpec, putevent: Any) -> PlacedWorker:
-        """Have one more worker placed."""
+        """Request one more worker."""
         stream = self._cluster.start(str(spec.id), self.group.execmodel)
         gateway = execnet.Gateway(stream, spec)
         self.group._register(gateway)
-        # Whoever asks what Python a new worker has would wait until Ray has found it a place.
+        # Asking a new worker for its Python version would block until Ray has placed it.
         gateway._cache_rinfo = RInfo(_OWN_PYTHON)
         self.config.hook.pytest_xdist_newgateway(gateway=gateway)
         node = PlacedWorker(self, gateway, self.config, putevent)
@@ -94,7 +94,7 @@ class ClusterScheduling(LoadScheduling):  # type: ignore[misc]
     Args:
         config: the controller's.
         log: xdist's.
-        most: cells in flight in each worker.
+        most: limit on cells in flight in each worker.
     """
 
     collection: list[str] | None
@@ -106,11 +106,11 @@ class ClusterScheduling(LoadScheduling):  # type: ignore[misc]
 
     @property
     def collection_is_completed(self) -> bool:
-        """Tell whether one worker has collected: the others join when Ray has placed them."""
+        """Tell whether one worker has collected; the others join when Ray has placed them."""
         return self.collection is not None or bool(self.node2collection)
 
     def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
-        """Let a worker take part if it has collected what the others have."""
+        """Let a worker take part if it has collected the same items as the others."""
         if self.collection is not None and list(collection) != self.collection:
             del self.node2pending[node]
             node.shutdown()
@@ -126,17 +126,16 @@ class ClusterScheduling(LoadScheduling):  # type: ignore[misc]
             self.check_schedule(node)
 
     def check_schedule(self, node: Any, duration: float = 0) -> None:
-        """Keep a worker supplied, and end it when nothing is left to be given out.
+        """Keep a worker supplied, and end it when no items are left.
 
-        A worker begins with the last of its items only when it is given more, or is told that
-        nothing more will come.
+        A worker begins its last item only when it gets more, or learns that there are no more.
         """
         if node.shutting_down or node not in self.node2collection:
             return
         left = len(self.pending) + sum(map(len, self.node2pending.values()))
-        # Not more than its share of what is left, so that all end at about the same time.
+        # At most its share of the remaining items, so that all workers end at about the same time.
         share = max(2, -(-left // max(1, self.numnodes, len(self.node2pending))))
-        # Twice what can be in flight, as cells that ended ahead of their turn stay in the queue.
+        # Twice the cells in flight, because cells that ended ahead of their turn stay in the queue.
         missing = min(2 * self._most + 1, share) - len(self.node2pending[node])
         if missing > 0:
             self._send_tests(node, missing)
@@ -144,14 +143,14 @@ class ClusterScheduling(LoadScheduling):  # type: ignore[misc]
             node.shutdown()
 
     def take_back(self, node: Any, running: frozenset[str]) -> list[str]:
-        """Take back what a lost worker has not ended.
+        """Take back the items that a lost worker has not finished.
 
         Args:
             node: the worker.
-            running: the ids of the cells that had begun in it.
+            running: the ids of the cells that it had begun.
 
         Returns:
-            The ids of cells that are not placed again, because every worker that ran them was lost.
+            The ids of cells that are not placed again, because each of their workers was lost.
         """
         pending = self.node2pending.pop(node, [])
         self.node2collection.pop(node, None)
@@ -175,7 +174,7 @@ class ClusterScheduling(LoadScheduling):  # type: ignore[misc]
 
     @property
     def needs_workers(self) -> bool:
-        """Tell whether there is work, or may be, that no worker has."""
+        """Tell whether there is, or may be, work that no worker has."""
         return self.collection is None or bool(self.pending)
 
 
@@ -191,7 +190,7 @@ class ClusterSession(DSession):  # type: ignore[misc]
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Have the workers placed."""
+        """Request the workers."""
         self._begin_to_report()
         self.nodemanager = ClusterNodes(self.config, self._cluster)
         nodes = self.nodemanager.setup_nodes(putevent=self.queue.put)
@@ -199,7 +198,7 @@ class ClusterSession(DSession):  # type: ignore[misc]
         self._session = session
 
     def _begin_to_report(self) -> None:
-        """Take up what xdist's own controller finds when it is made: terminal and processes."""
+        """Set up the terminal and processes, as xdist's own controller does when it is created."""
         self._last_words: dict[str, str] = {}
         self._replaced, self._most_replaced = 0, get_default_max_worker_restart(self.config)
         self.terminal = self.config.pluginmanager.get_plugin("terminalreporter")
@@ -209,7 +208,7 @@ class ClusterSession(DSession):  # type: ignore[misc]
             self.config.pluginmanager.register(self.trdist, "terminaldistreporter")
 
     def worker_errordown(self, node: Any, error: object | None) -> None:
-        """Place again what a lost worker was running."""
+        """Place a lost worker's running cells again."""
         if node not in self._active_nodes:
             return
         worker, cluster = node.gateway.id, self._cluster
@@ -240,13 +239,13 @@ class ClusterSession(DSession):  # type: ignore[misc]
         self._clone_node(node)
 
     def worker_internal_error(self, node: Any, formatted_error: str) -> None:
-        """Take an internal error for the loss of the worker: its node may just be going down."""
+        """Treat an internal error as the loss of the worker: its node may be going down."""
         lines = [line.strip() for line in formatted_error.splitlines() if line.strip()]
         self._last_words[node.gateway.id] = lines[-1] if lines else "internal error"
         node.gateway._io.kill()
 
     def worker_workerfinished(self, node: Any) -> None:
-        """Let go of a worker that has ended, so that its place is free for another one."""
+        """Release a worker that has ended, so that its place is free for another one."""
         output = node.workeroutput
         interrupted = output["exitstatus"] == pytest.ExitCode.INTERRUPTED
         stopped = output["shouldfail"] or output["shouldstop"] or interrupted
@@ -258,17 +257,17 @@ class ClusterSession(DSession):  # type: ignore[misc]
         node.ensure_teardown()
 
     def triggershutdown(self) -> None:
-        """End all workers, and wait for none that has no place yet."""
+        """End all workers, without waiting for any that is not placed yet."""
         super().triggershutdown()
         for node in self._active_nodes - set(self.sched.nodes):
             node.gateway._io.kill()
 
 
 def node_arguments(config: pytest.Config) -> list[str]:
-    """Return the command line for a worker on a node, where the project is in another folder.
+    """Return the command line for a worker on a node, which has the project in another folder.
 
     Raises:
-        pytest.UsageError: it names what lies outside of the project, which does not travel.
+        pytest.UsageError: it names files outside the project, which are not copied to nodes.
     """
     root, base = config.rootpath, config.invocation_params.dir
     given = [str(argument) for argument in config.invocation_params.args]
@@ -289,10 +288,10 @@ def _relative(argument: str, root: Path, base: Path) -> str:
 
 
 def use_cluster(config: pytest.Config) -> None:
-    """Put the session's controller in place of xdist's own, before any worker is started.
+    """Replace xdist's controller with the session's, before any worker is started.
 
     Raises:
-        SettingsError: another flag cannot go with a cluster.
+        SettingsError: another flag is not possible with a cluster.
     """
     if config.getoption("dist") not in ("no", "load"):
         raise SettingsError(
@@ -303,13 +302,13 @@ def use_cluster(config: pytest.Config) -> None:
         raise SettingsError("--autoweb-cluster: --pdb cannot reach the nodes; leave it out")
     node_arguments(config)
     config.option.dist = "load"
-    # Without them xdist starts no controller of its own.
+    # Without these, xdist starts no controller of its own.
     config.option.tx = []
     config.pluginmanager.register(ClusterSession(config), "dsession")
 
 
 def open_cluster(config: pytest.Config, settings: Settings, run: RunSession) -> RayCluster:
-    """Connect with the cluster that the settings name.
+    """Connect to the cluster that the settings name.
 
     Raises:
         SettingsError: it cannot be reached, or has no room.
@@ -349,5 +348,5 @@ def open_cluster(config: pytest.Config, settings: Settings, run: RunSession) -> 
 
 
 def _results(settings: Settings) -> list[str]:
-    """Return the folders of results, which grow large and which no node needs."""
+    """Return the folders of results, which grow large and are not needed on nodes."""
     return [p.as_posix() for p in (settings.report, settings.blobs) if not p.is_absolute()]

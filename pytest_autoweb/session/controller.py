@@ -50,7 +50,7 @@ from pytest_autoweb.session.run_session import RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.settings import Settings
 
-# Late imports: workers of xdist and sessions that end early need nothing of what comes at the end.
+# Late imports: xdist workers and sessions that end early need none of the final steps.
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -65,14 +65,14 @@ if TYPE_CHECKING:
 UNSOLVED = "unsolved"
 """pytest's category of cells that a model lost."""
 TOLD_CELLS = 5
-"""The number of lost cells up to which the terminal tells what became of each."""
+"""The number of lost cells up to which the terminal describes each."""
 
 
 @contextmanager
 def _first_interrupt_waits(session: pytest.Session) -> Iterator[None]:
-    """Put a first Ctrl-C off until the block has ended; it makes the session an interrupted one.
+    """Defer a first Ctrl-C until the block has ended; it makes the session an interrupted one.
 
-    pytest itself would end in a traceback that late, without the rest of the report.
+    At this late stage pytest itself would end in a traceback, without the rest of the report.
     """
     own = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or own is None:
@@ -96,7 +96,7 @@ def _first_interrupt_waits(session: pytest.Session) -> Iterator[None]:
 
 
 class RunController:
-    """The plugin of a session's controller, or of its only process."""
+    """The plugin of a session's controller or only process."""
 
     def __init__(self, config: pytest.Config, settings: Settings, shared: SharedRun) -> None:
         self._config, self._settings = config, settings
@@ -155,8 +155,8 @@ class RunController:
         self._environment = Environment(self._config, self._settings)
         self._check_places()
         if self._settings.models and self._earlier is None:
-            # The folder is made once there is something to run, so that a start that fails leaves
-            # the report of the last run where it is.
+            # The folder is created once there is something to run, so that a failed start leaves
+            # the last run's report in place.
             check_run_folder(session.run_folder)
         session.check_agents()
         session.check_browsers(self._environment.browsers)
@@ -183,11 +183,11 @@ class RunController:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Add up which cells ran alone in the workers."""
+        """Collect which cells ran alone in the workers."""
         self._alone.update(getattr(node, "workeroutput", {}).get(ALONE_KEY, {}))
 
     def pytest_report_header(self) -> list[str]:
-        """Report what the run stands on, and what it goes on with."""
+        """Report the run's environment, and the run that it resumes."""
         if self._environment is None:
             return []
         lines = list(self._environment.header(self._config.stash[SESSION]))
@@ -208,9 +208,9 @@ class RunController:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Iterator[None]:
-        """Write the report of whatever is on disk, whatever the teardown of others does.
+        """Write the report of everything on disk, even if another plugin's teardown fails.
 
-        Ctrl-C in a terminal also ends the browser, so that fixtures that close it raise here.
+        Ctrl-C in a terminal also ends the browser, so fixtures that close it raise here.
         """
         try:
             yield
@@ -251,7 +251,7 @@ class RunController:
             self._held.release()
 
     def _tell_alone(self) -> None:
-        """Say why cells ran alone although several were to be in flight."""
+        """Print why cells ran alone although several were to be in flight."""
         if flights := self._config.stash.get(FLIGHTS, None):
             self._alone.update(flights.alone)
         for why, cells in self._alone.items():
@@ -259,7 +259,7 @@ class RunController:
             self._notices.append(f"{told}: {why}")
 
     def _empty_shard(self) -> pytest.ExitCode:
-        """Excuse a shard without cells, because there may be more shards than cells."""
+        """Accept a shard without cells, because there may be more shards than cells."""
         from pytest_autoweb.runs.run_folder import read_manifest
 
         if not self.shared.opened_file.exists():
@@ -273,7 +273,7 @@ class RunController:
         from pytest_autoweb.runs.saving import pack
 
         save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
-        # Read once for all that follows: ten thousand cells take seconds.
+        # Read once for all later uses, because ten thousand cells take seconds.
         self._reading = read_for_report(run.run_folder)
         self._report_agreement(run)
         self._decide(run, session, self._reading.run)
@@ -295,7 +295,7 @@ class RunController:
             self._notices.append(send_spans(run.run_folder, self._reading.run.info))
 
     def _store(self, run: RunSession) -> None:
-        """Copy the run into its database; the report is written, whatever happens here."""
+        """Copy the run into its database; an error here does not stop the report."""
         from pytest_autoweb.store.session_hooks import store_at_end
 
         if self._settings.shard is not None:
@@ -313,7 +313,7 @@ class RunController:
             self._notices += [agreement_line(found) for found in run.agreements]
 
     def _decide(self, run: RunSession, session: pytest.Session, saved: "RecordedRun") -> None:
-        """Judge the run by its gates; whatever goes wrong here, the report is still written."""
+        """Judge the run by its gates; an error here does not stop the report."""
         from pytest_autoweb.gates.gate_decision import decide
 
         assert self._gate_inputs is not None
@@ -324,8 +324,8 @@ class RunController:
             elif self._gate_inputs.policy.asks_anything:
                 self._notices.append("the gates wait for `autoweb gate` on the merged report")
         except Exception as error:
-            # After a bug of ours or with a full disk, nobody knows that the gates hold, so the run
-            # must not end as a success.
+            # After an internal error or with a full disk, the gates are not known to hold, so the
+            # run must not succeed.
             self._notices.append(f"the gates could not be judged: {type(error).__name__}: {error}")
             session.exitstatus = ended or pytest.ExitCode.INTERNAL_ERROR
         self._notices += self._gate_inputs.notices
@@ -336,7 +336,7 @@ class RunController:
         self._keep(saved)
 
     def _save_new_end(self, run: RunSession, session: pytest.Session) -> None:
-        """Save that the run ended otherwise than pytest said."""
+        """Save that the run's exit status differs from pytest's."""
         assert self._reading is not None
         info = self._run_info(run, session.exitstatus)
         save_run_info(run.run_folder, info)
@@ -409,9 +409,9 @@ class RunController:
     def pytest_report_teststatus(
         self, report: pytest.CollectReport | pytest.TestReport, config: pytest.Config
     ) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-        """Count a cell that its model lost by itself, so that no wall of red follows.
+        """Count a cell that its model lost separately, to avoid a wall of red.
 
-        Its test has failed all the same; `-rf` lists it like any other.
+        Its test has still failed; `-rf` lists it like any other.
         """
         if not isinstance(report, pytest.TestReport) or not is_lost(report):
             return None
@@ -421,7 +421,7 @@ class RunController:
         return UNSOLVED, "F", ("UNSOLVED", {"yellow": True})
 
     def pytest_unconfigure(self) -> None:
-        """Print the comparison in pytest's style, the gates, and last where the report is."""
+        """Print the comparison in pytest's style, the gates, and finally the report's location."""
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None:
             self._print(terminal)
@@ -500,7 +500,7 @@ def open_session(
 
 
 def write_manifest(session: pytest.Session) -> None:
-    """Save what was collected, so that cells that never report are still counted."""
+    """Save the collected cells, so that ones that never report are still counted."""
     stash = session.config.stash
     run = stash.get(SESSION, None)
     if run is None or session.config.option.collectonly or run.settings.preview:
@@ -511,7 +511,7 @@ def write_manifest(session: pytest.Session) -> None:
     if not (cells or whole):
         return
     if session.testsfailed and not session.config.option.continue_on_collection_errors:
-        return  # pytest is about to stop, because something could not be collected
+        return  # pytest is about to stop because of a collection error
     if run.away is not None:
         run.away.plan(Manifest(cells=tuple(cells), whole=tuple(whole), ts=run.shared.ts))
         return

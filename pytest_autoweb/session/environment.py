@@ -1,6 +1,6 @@
-"""What a run stands on: barriers around code and pages, browsers, versions.
+"""A run's environment: barriers around code and pages, browsers, versions.
 
-The session's header tells it, and `run.json` keeps it.
+The session's header shows it, and `run.json` keeps it.
 """
 
 import os
@@ -37,7 +37,7 @@ class Environment:
         settings: the session's.
 
     Raises:
-        SandboxError: more is asked for than this machine has.
+        SandboxError: the settings require more than this machine has.
     """
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
@@ -65,7 +65,7 @@ class Environment:
             yield f"autoweb browser: Chromium's own sandbox is {own}"
 
     def facts(self, run: RunSession) -> dict[str, str]:
-        """Return what `run.json` keeps, once the run has ended."""
+        """Return the facts for `run.json`, once the run has ended."""
         return {
             **_versions(run.settings.rootdir),
             "browser": run.seen_browsers(),

@@ -31,7 +31,7 @@ def browser_type_launch_args(
 ) -> dict[str, Any]:
     """Choose Playwright's own Chromium, else the system's, with the flags that cells need.
 
-    Sessions without cells keep what pytest-playwright gives.
+    Sessions without cells keep pytest-playwright's.
     """
     items = request.session.items
     if not any(_needs_browser(item) for item in items) or _elsewhere(request.config):
@@ -55,9 +55,9 @@ def browser_type_launch_args(
 def launch_browser(
     launch_browser: "Callable[..., Browser]", request: pytest.FixtureRequest
 ) -> "Callable[..., Browser]":
-    """Connect to a browser of `--autoweb-connect` in place of starting one, in sessions with cells.
+    """Connect to a browser of `--autoweb-connect` instead of starting one, in sessions with cells.
 
-    Whoever puts a lost browser aside gets the next one here, as every browser of a session does.
+    A lost browser's replacement comes from here too, like every browser of a session.
     """
     items = request.session.items
     if not any(map(_needs_browser, items)) or not (pool := _elsewhere(request.config)):
@@ -88,10 +88,10 @@ OLD_BASE_URL = "playwright-base-url"
 
 
 class BaseUrl:
-    """The fixture `base_url` in place of pytest-playwright's own.
+    """The fixture `base_url`, replacing pytest-playwright's own.
 
-    Theirs is a method of an object, against which pytest warns since 9.2: every test with a page,
-    and so every cell, would fail under `-W error`.
+    Theirs is a method of an object, which pytest warns about since 9.2: every test with a page, and
+    so every cell, would fail under `-W error`.
     """
 
     @pytest.fixture(scope="session")
@@ -103,7 +103,7 @@ class BaseUrl:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let cells be run by a protocol of their own, in sessions that have some."""
+    """Let cells run by a protocol of their own, in sessions that have any."""
     if any(map(_needs_browser, items)):
         from pytest_autoweb.session.other_plugins import CellProtocol
 
@@ -138,7 +138,7 @@ class Autoweb:
         Args:
             target: `path/to/cases.yaml::case-id`, below the rootdir.
             model: any model name that `--autoweb-models` takes.
-            capture: a capture mode, in upper or lower case; default is the session's first.
+            capture: a capture mode, in upper or lower case; by default the session's first.
 
         Raises:
             pytest.UsageError: the target names no case, or the model or the capture mode is

@@ -59,17 +59,17 @@ _CACHE: pytest.StashKey["Cache"] = pytest.StashKey()
 _RESUMED: pytest.StashKey[ResumedCells] = pytest.StashKey()
 _MARKS: pytest.StashKey[dict[tuple[str, ...], list[pytest.MarkDecorator]]] = pytest.StashKey()
 CONTROL_RUNS = 3
-"""How many times `--autoweb-controls` runs each control of a case, each time from a fresh start."""
+"""How many times `--autoweb-controls` runs each control of a case, each from a fresh start."""
 RECORDINGS = ("tracing", "video", "screenshot")
-"""The flags of pytest-playwright by which it keeps what it sees of a test."""
+"""pytest-playwright's flags for recording a test."""
 RECORDED_IN: pytest.StashKey[Path] = pytest.StashKey()
-"""The folder into which pytest-playwright writes what it keeps of an item."""
+"""The folder into which pytest-playwright writes an item's recordings."""
 NO_SECRETS = (
     "the case has secrets, which an outside agent is told only with `secrets: true` in its settings"
 )
 NO_ORACLE = "the case has no `oracle` script, so nothing shows that its checks can pass"
 BAD_CASES = "bad case file"
-"""The text in the report of an unreadable case file, by which the run is given exit code 4."""
+"""The text in the report of an unreadable case file, which makes the run exit with code 4."""
 
 
 class CaseFile(pytest.File):
@@ -111,7 +111,7 @@ class CellItem(pytest.Function):
     def repr_failure(  # type: ignore[override]  # as in pytest.Function itself
         self, excinfo: pytest.ExceptionInfo[BaseException]
     ) -> Any:
-        """Show what became of a failed cell instead of a traceback through this package."""
+        """Show a failed cell's outcome instead of a traceback through this package."""
         if isinstance(excinfo.value, CellFailed):
             return "\n".join(describe(excinfo.value.result))
         return super().repr_failure(excinfo)
@@ -137,7 +137,7 @@ def _cells(parent: CaseFile, cases: tuple[LoadedCase, ...]) -> Iterator[CellItem
 
 
 def _axes(session: RunSession, case: LoadedCase, position: int) -> Iterator[_Axes]:
-    """Yield the controls first, if they were asked for, and then the models."""
+    """Yield the controls first, if requested, and then the models."""
     settings = session.settings
     if session.mutants is not None:
         own = session.mutants.get(_key(case, settings), {})
@@ -147,12 +147,12 @@ def _axes(session: RunSession, case: LoadedCase, position: int) -> Iterator[_Axe
     if settings.controls:
         yield from _control_axes(settings, case)
         models = tuple(model for model in models if not is_control(model))
-    # Rotated, so that no model always gets a freshly started server, or always comes last.
+    # Rotated, so that no model always gets a freshly started server or always comes last.
     turn = position % max(1, len(models))
     for model in (*models[turn:], *models[:turn]):
         spec = session.spec(model)
         strategy = strategy_of(strategy_name(case, spec, settings), spec)
-        # In each mode, the prompts of a strategy that uses none would be the same.
+        # A strategy that uses no capture mode would have the same prompts in each.
         modes = settings.capture_modes if strategy.uses_capture else settings.capture_modes[:1]
         for mode in modes:
             for repeat in range(1, settings.repeat + 1):
@@ -161,7 +161,7 @@ def _axes(session: RunSession, case: LoadedCase, position: int) -> Iterator[_Axe
 
 def _control_axes(settings: Settings, case: LoadedCase) -> Iterator[_Axes]:
     for model in (ORACLE, NOOP):
-        # A case without an oracle script is skipped, and once is enough to say so.
+        # A case without an oracle script is skipped; reporting this once is enough.
         runs = 1 if model == ORACLE and not case.has_oracle else CONTROL_RUNS
         for repeat in range(1, runs + 1):
             yield _Axes(model, settings.capture_modes[0], repeat)
@@ -200,7 +200,7 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) 
 
 
 def _marks(config: pytest.Config, tags: tuple[str, ...]) -> list[pytest.MarkDecorator]:
-    """Return the marks of a cell, for `-m`: its tags, also by the words used before version 0.2."""
+    """Return the marks of a cell, for `-m`: its tags, also in the spelling before version 0.2."""
     known = config.stash.setdefault(_MARKS, {})
     if tags not in known:
         words = [word for tag in tags for word in (tag, tag.replace("-", "_").replace(".", "_"))]
@@ -214,7 +214,7 @@ def _marks(config: pytest.Config, tags: tuple[str, ...]) -> list[pytest.MarkDeco
 
 
 def strategy_name(case: LoadedCase, spec: ModelSpec, settings: Settings) -> StrategyName:
-    """Return who drives the browser; controls are scripts, whatever the case asks for."""
+    """Return the strategy that drives the browser; controls are scripts, whatever the case sets."""
     if is_control(spec.name):
         return CODEGEN.name
     return spec.agent_name or case.strategy or settings.strategy
@@ -237,7 +237,7 @@ def cell_name(case_id: str, model: str, mode: str, repeat: int, settings: Settin
 
 
 def _key(case: LoadedCase, settings: Settings) -> str:
-    """Return the name under which the file of mutants knows a case."""
+    """Return a case's name in the file of mutants."""
     return f"{_relative(case.path, settings.rootdir)}::{case.id}"
 
 
@@ -276,7 +276,7 @@ def run_item(request: pytest.FixtureRequest) -> None:
 
 
 def kept_result(item: CellItem) -> CellResult | None:
-    """Return the result that a resumed run has of a cell and keeps; None if the cell is to run."""
+    """Return a cell's result that a resumed run keeps; None if the cell is to run."""
     session, config = item.config.stash[SESSION], item.config
     if (away := session.away) is not None and (
         ended := away.begin(item.cell.folder, item.nodeid)
@@ -296,9 +296,9 @@ def recorded(config: pytest.Config) -> bool:
 
 
 def _kept_by_playwright(item: CellItem) -> str:
-    """Return the flags by which pytest-playwright stores what it sees of a case with secrets.
+    """Return the flags that make pytest-playwright record a case with secrets.
 
-    Nobody can take the secrets out of its traces, videos and pictures.
+    Secrets cannot be removed from its traces, videos and pictures.
     """
     flags = [f"--{name}" for name in RECORDINGS if item.config.getoption(name, "off") != "off"]
     return ", ".join(flags) if item.cell.case.has_secrets else ""
@@ -309,7 +309,7 @@ def run_with_fixtures(
 ) -> CellResult:
     """Run a cell on contexts made by pytest-playwright's `new_context`.
 
-    The fixture is asked for while the cell runs, so that a browser that cannot be started is a
+    The fixture is requested while the cell runs, so that a browser that cannot be started makes a
     `broken` cell like any other infrastructure failure.
     """
     outside = is_outside(cell)
@@ -352,7 +352,7 @@ def _tell_end(session: RunSession, cell: Cell, result: CellResult) -> None:
 
 
 def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
-    """Run a cell on contexts of the browser that it shares with others, which may go on before."""
+    """Run a cell on contexts of a shared browser, whose other cells may proceed first."""
 
     def opening(context_args: dict[str, Any]) -> "Page":
         page = open_page(context_args)
@@ -391,7 +391,7 @@ def _resources(
         pause=pause_of(config) if session.settings.pause else None,
         past=_past(cell, session.settings),
         mistaken=_mistaken(cell, session.settings),
-        # Readings of a page may contain its secrets, which must not leave this process.
+        # Data read from a page may contain its secrets, which must not leave this process.
         cache=None if cell.case.has_secrets else _cache(config, session.settings),
     )
 
@@ -401,7 +401,7 @@ def _shown_name(cell: Cell) -> str:
 
 
 def _flights(request: pytest.FixtureRequest) -> Flights | None:
-    """Return this process's cells in flight; None if each runs in its turn."""
+    """Return this process's cells in flight; None if cells run one by one."""
     stash = request.config.stash
     if FLIGHTS not in stash:
         most = stash[SESSION].concurrency(processes_of(request.config))
@@ -414,7 +414,7 @@ def _flights(request: pytest.FixtureRequest) -> Flights | None:
 
 
 def _unfinished(item: pytest.Item, why: str) -> None:
-    """Keep on disk why a cell in flight was not finished; without a reason it never began."""
+    """Save why a cell in flight was not finished; without a reason, it never began."""
     assert isinstance(item, CellItem)
     folder = item.config.stash[SESSION].run_folder
     if why:
@@ -446,7 +446,7 @@ def _past(cell: Cell, settings: Settings) -> "PastCorrections":
 
 
 def _mistaken(cell: Cell, settings: Settings) -> Mapping[str, tuple[int, int]]:
-    """Return how often the model mistook each kind of element, for cells that choose elements."""
+    """Return the model's error counts for each kind of element, for cells that choose elements."""
     if not settings.store or cell.strategy == CODEGEN.name or is_control(cell.spec.name):
         return {}
     from pytest_autoweb.store.session_hooks import mistaken_kinds
@@ -455,7 +455,7 @@ def _mistaken(cell: Cell, settings: Settings) -> Mapping[str, tuple[int, int]]:
 
 
 def _cache(config: pytest.Config, settings: Settings) -> "Cache | None":
-    """Return the cache that a URL names, which is opened once in each process."""
+    """Return the cache at a URL, which is opened once in each process."""
     if "://" not in settings.cache:
         return None
     if _CACHE not in config.stash:
@@ -465,7 +465,7 @@ def _cache(config: pytest.Config, settings: Settings) -> "Cache | None":
 
 
 def open_cache(url: str, rootdir: Path) -> "Cache":
-    """Open the cache that a URL names, whose packages are imported only then.
+    """Open the cache at a URL, importing its packages only then.
 
     Raises:
         SettingsError: the URL is invalid, or a package is missing.
@@ -481,7 +481,7 @@ def open_cache(url: str, rootdir: Path) -> "Cache":
 
 
 INTERRUPTED = "interrupted while it ran"
-"""The reason of a cell that Ctrl-C ended."""
+"""The reason recorded for a cell that Ctrl-C ended."""
 
 
 def _run_or_break(cell: Cell, resources: Any) -> CellResult:
@@ -504,7 +504,8 @@ def _run_or_break(cell: Cell, resources: Any) -> CellResult:
         if was_interrupted(error):
             mark_started(resources.run_folder, cell.folder, INTERRUPTED)
             raise KeyboardInterrupt from error
-        # The browser's fixture may have failed, or we have a bug. Neither must stop other cells.
+        # The browser's fixture may have failed, or this package has a bug. Neither must stop other
+        # cells.
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         from_browser = "playwright" in type(error).__module__ or "Browser" in type(error).__name__
         failure = Failure(
@@ -520,7 +521,7 @@ def is_outside(cell: Cell) -> bool:
 
 
 def _lacks_secrets(cell: Cell) -> bool:
-    """Tell whether an outside agent would be asked to use secrets that it may not know."""
+    """Tell whether an outside agent would have to use secrets that it may not know."""
     outside = strategy_of(cell.strategy, cell.spec).outside
     if outside is None or not cell.case.has_secrets:
         return False
@@ -530,10 +531,10 @@ def _lacks_secrets(cell: Cell) -> bool:
 def was_interrupted(error: BaseException) -> bool:
     """Tell whether an exception arose while another one, Ctrl-C, was on its way.
 
-    In a terminal Ctrl-C also ends the browser, so that closing a page raises in its place.
+    In a terminal, Ctrl-C also ends the browser, so closing a page raises another error instead.
     """
     seen: BaseException | None = error
-    # Playwright raises one and the same error again for a lost connection, which leads to itself.
+    # For a lost connection Playwright raises the same error object again, so the chain is circular.
     known = set[int]()
     while seen is not None and id(seen) not in known and not isinstance(seen, KeyboardInterrupt):
         known.add(id(seen))
@@ -542,10 +543,10 @@ def was_interrupted(error: BaseException) -> bool:
 
 
 def report_unmet(session: pytest.Session) -> None:
-    """Report, as errors of collection, what the selected cases need and do not find.
+    """Report missing requirements of the selected cases as collection errors.
 
-    Only now is known which of them are selected: whoever leaves out the cases with secrets need not
-    have the secrets.
+    Only now is the selection known: a run that leaves out the cases with secrets does not need the
+    secrets.
     """
     _fetch_variables(session)
     unmet: dict[str, list[CaseError]] = {}
@@ -562,7 +563,7 @@ def report_unmet(session: pytest.Session) -> None:
             unmet.setdefault(item.nodeid.partition("::")[0], []).extend(errors)
         else:
             met.append(item)
-    # xdist runs what else was collected, as does --continue-on-collection-errors.
+    # xdist runs everything else that was collected, as does --continue-on-collection-errors.
     session.items[:] = met
     for nodeid, found in unmet.items():
         text = f"{BAD_CASES}\n{joined_errors(found)}"

@@ -16,7 +16,7 @@ MAX_ERROR_LINES = 4
 
 
 def analyse(report: Report, model: str, client: Client) -> Analysis:
-    """Ask a model about the run; without an answer, `error` says why.
+    """Ask a model about the run; if there is no answer, `error` has the reason.
 
     Args:
         report: the facts.
@@ -26,7 +26,7 @@ def analyse(report: Report, model: str, client: Client) -> Analysis:
     messages = render("analysis", report=fence(compact_input(report), "run"))
     prompt = "\n\n".join(message.content for message in messages)
     request = Request(model=model, messages=messages, stage="analysis")
-    # What it said before it was cut off is worth reading, too.
+    # A reply that was cut off is still worth reading.
     answer = ask_once(client, request, str, usable=strip_reasoning).outcome
     if isinstance(answer, ModelError):
         first = (answer.detail.splitlines() or [""])[0]
@@ -46,7 +46,7 @@ def _short_name(name: str) -> str:
 
 
 def compact_input(report: Report) -> str:
-    """Describe the run in a few lines a cell, cut to what a local model can read."""
+    """Describe the run in a few lines per cell, cut to a local model's context."""
     lines = [
         f"ts={report.ts}",
         f"models={','.join(report.models)}",

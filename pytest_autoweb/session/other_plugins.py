@@ -1,8 +1,8 @@
-"""Cells beside other plugins: no second tries, named timeouts, no loop left, recordings kept.
+"""Cells alongside other plugins: no reruns, named timeouts, no loop left over, recordings kept.
 
-pytest-playwright writes traces, videos and pictures into a folder of its own when a test is torn
-down, after the cell was saved, and empties that folder when the next session begins. So they are
-copied into the folder of their cell.
+pytest-playwright writes traces, videos and pictures into its own folder when a test is torn down,
+after the cell was saved, and empties that folder when the next session begins. So they are copied
+into their cell's folder.
 """
 
 import asyncio
@@ -32,17 +32,17 @@ RERUNS = (
     "once; use --autoweb-repeat=N, which counts every try"
 )
 TIMED_OUT = "timed out by pytest-timeout"
-# The part of its limit after which a cell is sure to be ended by pytest-timeout.
+# The share of its limit after which pytest-timeout is certain to end a cell.
 _NEARLY = 0.97
 
 FOLDER = "recordings"
 KINDS = ("trace*.zip", "video*.webm", "test-*.png")
 MOST_BYTES = 64_000_000
-"""The largest file that is copied; of a large one, the run folder only knows where it is."""
+"""The largest file that is copied; for larger ones the run folder only records the path."""
 
 
 def reruns_notice(config: pytest.Config) -> str:
-    """Return a sentence for the header if pytest-rerunfailures was asked for, else ""."""
+    """Return a sentence for the header if pytest-rerunfailures is in use, else ""."""
     asked = config.getoption("reruns", None) or config.getoption("force_reruns", None)
     if not asked and config.pluginmanager.has_plugin("rerunfailures"):
         asked = str(config.getini("reruns") or "0").strip() not in ("", "0", "None")
@@ -53,7 +53,7 @@ class CellProtocol:
     """The plugin that runs cells, and tests that use the `autoweb` fixture.
 
     Args:
-        runs_cells: tells such items from the others.
+        runs_cells: tells whether an item is one of these.
         uses_browser: tells whether an item shares the browser of the cells.
     """
 
@@ -66,7 +66,7 @@ class CellProtocol:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Any:
-        """Run cells by pytest's own protocol, before a plugin can run them several times."""
+        """Run cells by pytest's own protocol, before another plugin can rerun them."""
         if not self._runs_cells(item):
             if self._uses_browser(item):
                 self._hidden.show()
@@ -81,7 +81,7 @@ class CellProtocol:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """End the cells in flight whose turn does not come any more, and close what is spare."""
+        """End the cells in flight whose turn will not come, and close the spare pages."""
         close_spare_page(session.config)
         if flights := session.config.stash.get(FLIGHTS, None):
             interrupted = exitstatus == pytest.ExitCode.INTERRUPTED
@@ -91,7 +91,7 @@ class CellProtocol:
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_timeout_set_timer(self, item: pytest.Item, settings: Any) -> None:
-        """Note in time that pytest-timeout will end this process, which leaves no time for it."""
+        """Note in advance that pytest-timeout will end this process, as it leaves no time then."""
         if settings.method != "thread" or not isinstance(item, CellItem) or not settings.timeout:
             return
         session, folder = item.config.stash[SESSION], item.cell.folder
@@ -114,8 +114,8 @@ class HiddenLoop:
     """Playwright's event loop while it stands still, hidden from tests with loops of their own.
 
     Playwright's sync API keeps its loop in a greenlet and leaves it marked as running between its
-    calls, so that no other loop can run in this thread. The mark is taken away after a cell, and
-    set again as soon as Playwright's greenlet is entered.
+    calls, so that no other loop can run in this thread. The mark is removed after a cell, and set
+    again as soon as Playwright's greenlet is entered.
     """
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class HiddenLoop:
         self._trace: Any = None
 
     def hide(self) -> None:
-        """Take the mark away, if there is one."""
+        """Remove the mark, if there is one."""
         loop = asyncio._get_running_loop()
         if loop is None or self._loop is not None:
             return
@@ -137,7 +137,7 @@ class HiddenLoop:
         asyncio._set_running_loop(None)
 
     def show(self) -> None:
-        """Set the mark again, if it was taken away."""
+        """Set the mark again, if it was removed."""
         if self._loop is None:
             return
         loop, self._loop = self._loop, None
@@ -147,7 +147,7 @@ class HiddenLoop:
 
 
 class Recordings:
-    """The plugin that copies them, in sessions with `--tracing`, `--video` or `--screenshot`."""
+    """The plugin that copies recordings in sessions with `--tracing`, `--video`, `--screenshot`."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -168,7 +168,7 @@ def _keep(item: CellItem, source: Path) -> None:
         saved = CellResult.model_validate_json((folder / CELL_FILE).read_bytes())
         kept = tuple(_recordings(item, source, folder))
     except (OSError, ValueError) as error:
-        # The verdict must not depend on a full disk or a file of somebody else.
+        # The verdict must not depend on a full disk or somebody else's file.
         item.add_report_section("teardown", "autoweb", f"no recordings were copied: {error}")
         return
     if kept:
@@ -177,7 +177,7 @@ def _keep(item: CellItem, source: Path) -> None:
 
 
 def _recordings(item: CellItem, source: Path, folder: Path) -> Iterator[Recording]:
-    """Copy what may be copied, and say of the rest why it was left where it is."""
+    """Copy the files that may be copied, and record why the others were left in place."""
     root = item.config.rootpath
     for file in (file for kind in KINDS for file in sorted(source.glob(kind), key=_in_order)):
         where = file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name
@@ -192,5 +192,5 @@ def _recordings(item: CellItem, source: Path, folder: Path) -> Iterator[Recordin
 
 
 def _in_order(file: Path) -> tuple[int, str]:
-    """Return a key by which trace-2 comes before trace-10."""
+    """Return a sort key that puts trace-2 before trace-10."""
     return len(file.name), file.name

@@ -1,7 +1,7 @@
-"""`--autoweb-preview`: the cells of a run and what they would take; nothing is run.
+"""`--autoweb-preview`: the cells of a run and the resources they would need; nothing is run.
 
 The constants behind time, memory and storage were measured; `docs/scale.md` names the commands, and
-a test compares both.
+a test compares the two.
 """
 
 import os
@@ -36,7 +36,7 @@ from pytest_autoweb.strategies import (
 )
 
 CELL_S = 0.5
-"""Seconds of a processor that a cell costs besides its model."""
+"""Processor seconds that a cell takes besides its model calls."""
 PROCESS_MB = 403
 """Memory of a process that runs cells, with its browser and driver, before its first cell."""
 FLIGHT_MB = 29
@@ -46,35 +46,35 @@ REPORT_MB = 107
 REPORT_CELL_MB = 0.0634
 """Memory of building a report, for each cell."""
 CELL_KB = 252
-"""What is kept of a cell, in kilobytes, with its pictures."""
+"""Storage of a cell in kilobytes, with its pictures."""
 TEXT_KB = 97
 """The same without pictures."""
 CALL_S = 4.0
-"""Seconds that a call of a model is taken to last where no earlier cell says more."""
+"""Assumed seconds of a model call without data from earlier cells."""
 
 Basis = Literal["case", "model", "prompts", "control"]
 """What an estimate is based on: earlier cells of the same case and model (`case`) or of the model's
 other cases (`model`), the size of the prompts, or nothing for a control."""
 
 NEWEST = 50
-"""The most earlier cells that a mean is taken over; the newest ones are."""
+"""Limit on the earlier cells, the newest ones, behind a mean."""
 
 
 class Demand(NamedTuple):
-    """What the cells of a run ask of one model."""
+    """A run's demand on one model."""
 
     waiting_s: float
-    """Seconds that its calls last, one after the other."""
+    """Total seconds of its calls, made one after the other."""
     parallel: int
-    """The most calls of it at once; 0 if there is no limit."""
+    """Limit on its concurrent calls; 0 if there is none."""
 
 
 class Capacity(NamedTuple):
-    """What runs the cells."""
+    """The capacity that runs the cells."""
 
     processes: int
     in_flight: int
-    """The most cells in flight in each process."""
+    """Limit on cells in flight in each process."""
     cores: int
 
     @property
@@ -84,7 +84,7 @@ class Capacity(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What a run takes."""
+    """The resources that a run needs."""
 
     working_s: float
     """Seconds for which the processor is busy."""
@@ -93,27 +93,27 @@ class Needs(NamedTuple):
     waits_for: str
     """The model whose limit makes the run wait; "" if more cells at once would shorten it."""
     memory_mb: float
-    """The most memory, while cells run or while the report is built."""
+    """Peak memory, while cells run or while the report is built."""
     for_report: bool
-    """Whether it is the report that takes the most memory."""
+    """Whether the report causes the peak."""
     stored_mb: float
 
     @property
     def seconds(self) -> float:
         """Return how long the run takes.
 
-        In what was measured, working and waiting hardly overlapped, so this is their sum.
+        In measurements, working and waiting hardly overlapped, so this is their sum.
         """
         return self.working_s + self.waiting_s
 
 
 def needs_of(cells: int, asked: Mapping[str, Demand], machine: Capacity) -> Needs:
-    """Return what a run takes.
+    """Return the resources that a run needs.
 
     Args:
         cells: the number of its cells, controls included.
-        asked: what they ask of each model.
-        machine: what runs them.
+        asked: their demand on each model.
+        machine: the capacity that runs them.
     """
     slots = max(1, min(machine.slots, cells))
     in_slots = sum(one.waiting_s for one in asked.values()) / slots
@@ -133,7 +133,7 @@ def needs_of(cells: int, asked: Mapping[str, Demand], machine: Capacity) -> Need
 
 
 def advice(needs: Needs, machine: Capacity) -> str:
-    """Return what would make a run shorter."""
+    """Return advice on how to shorten a run."""
     if needs.working_s >= needs.waiting_s:
         return "mostly processor: more cores, or shards on other machines, make it shorter"
     if needs.waits_for:
@@ -148,7 +148,7 @@ def advice(needs: Needs, machine: Capacity) -> str:
 
 
 def time_words(seconds: float) -> str:
-    """Return a time as people say it, in the unit that fits."""
+    """Return a time in words, in a suitable unit."""
     for unit, length in (("days", 86_400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:,.0f} {unit}"
@@ -156,7 +156,7 @@ def time_words(seconds: float) -> str:
 
 
 def size_words(megabytes: float) -> str:
-    """Return a size as people say it, in the unit that fits."""
+    """Return a size in words, in a suitable unit."""
     for unit, size in (("TB", 1_000_000), ("GB", 1000)):
         if megabytes >= size:
             return f"{megabytes / size:,.1f} {unit}"
@@ -164,7 +164,7 @@ def size_words(megabytes: float) -> str:
 
 
 def need_lines(needs: Needs, machine: Capacity, cells: int) -> Sequence[str]:
-    """Return what a run takes, as lines for a terminal."""
+    """Return a run's needs, as lines for a terminal."""
     text_mb = cells * TEXT_KB / 1000
     most = "for the report at the end" if needs.for_report else "while cells run"
     processes = "1 process" if machine.processes == 1 else f"{machine.processes} processes"
@@ -192,7 +192,7 @@ class RepeatGroup(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What one cell is expected to take."""
+    """The expected needs of one cell."""
 
     calls: float
     input_tokens: float
@@ -200,7 +200,7 @@ class Estimate(NamedTuple):
     cost: Cost
     basis: Basis
     behind: int = 0
-    """The number of earlier cells that the means are taken over."""
+    """The number of earlier cells behind the means."""
     waiting_s: float = 0.0
     """Seconds for which the cell waits for its model."""
 
@@ -220,8 +220,8 @@ def from_history(
 ) -> Estimate | None:
     """Return the mean of earlier cells, or None if there are none.
 
-    These are cells of the same unchanged case, or else of any case of the model in this mode, by
-    the same strategy.
+    These are cells of the same unchanged case, or else of any case of the model, in this mode and
+    with the same strategy.
     """
     rows = [row for run in reversed(runs) for row in run.rows if _is_like(row, group)]
     same = [row for row in rows if _is_of(row, group)]
@@ -255,7 +255,7 @@ def preview_lines(rows: Sequence[PreviewRow]) -> list[str]:
 
 
 def _is_like(row: CellSummary, group: RepeatGroup) -> bool:
-    """Tell whether a row is of the same model and mode, and the model was really asked."""
+    """Tell whether a row has the same model and mode, and the model was really called."""
     asked = row.calls > 0 and row.outcome not in ("broken", "skipped")
     mine = (group.model, group.mode, group.strategy)
     return asked and (row.model, row.capture_mode, row.strategy) == mine
@@ -267,7 +267,7 @@ def _is_of(row: CellSummary, group: RepeatGroup) -> bool:
 
 
 def _cost(rows: Sequence[CellSummary], price: Price | None, given: float, made: float) -> Cost:
-    """Return the mean cost that was paid, or today's price of the tokens if that is unknown."""
+    """Return the mean cost paid or, if unknown, today's price of the tokens."""
     known = [row.cost_usd for row in rows if row.cost_usd is not None and row.cost_complete]
     if len(known) == len(rows):
         return Cost(usd=fmean(known))
@@ -321,8 +321,8 @@ def _amounts(rows: Sequence[PreviewRow]) -> list[str]:
 
 
 PAGE_TOKENS = 2000
-"""The tokens assumed for a page as it is shown to a model; a list of numbered elements takes half
-of them."""
+"""The tokens assumed for a page as shown to a model; a list of numbered elements takes half as
+many."""
 PLAN_TOKENS, SCRIPT_TOKENS = 200, 300
 """Assumed for replies."""
 TURNS, TURN_TOKENS = 2, 30
@@ -358,7 +358,7 @@ REPLAYED = "Replies come from cassettes only: nothing is paid."
 
 
 class Preview:
-    """The plugin that takes the place of the run with `--autoweb-preview`, without workers."""
+    """The plugin that replaces the run with `--autoweb-preview`, without workers."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._processes = int(config.getoption("numprocesses", None) or 1)
@@ -370,7 +370,7 @@ class Preview:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Estimate instead of run; errors of collection are left to pytest."""
+        """Estimate instead of running; collection errors are left to pytest."""
         broken = session.testsfailed and not session.config.option.continue_on_collection_errors
         if broken or (run := self._config.stash.get(SESSION, None)) is None:
             return None
@@ -382,14 +382,14 @@ class Preview:
         return True
 
     def _left(self, run: RunSession, cells: Sequence[Cell]) -> list[Cell]:
-        """Return the cells that would run again, and say how many would not."""
+        """Return the cells that would run again, and print how many would not."""
         resumed = ResumedCells(self._config, run.run_folder, run.shared.resumed_file)
         left = [cell for cell in cells if resumed.will_run(cell, run.settings)]
         self._lines.append(f"{count_of(len(cells) - len(left), 'cell')} would be kept")
         return left
 
     def _is_foreign(self, spec: ModelSpec) -> bool:
-        """Tell whether a hook answers for the model, in which case nobody can know its price."""
+        """Tell whether a hook answers for the model, in which case its price is unknowable."""
         return self._config.hook.pytest_autoweb_client(spec=spec) is not None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -401,7 +401,7 @@ class Preview:
 
 
 class _Forecast:
-    """The knowledge from which cells are estimated."""
+    """The data behind the estimates of cells."""
 
     def __init__(
         self, run: RunSession, is_foreign: Callable[[ModelSpec], bool], processes: int
@@ -434,7 +434,7 @@ class _Forecast:
         return [*preview_lines(rows), "", *self._needs(rows, specs), *self._notes]
 
     def _needs(self, rows: Sequence[PreviewRow], specs: dict[str, ModelSpec]) -> Sequence[str]:
-        """Say what the run takes in time, memory and storage, with these flags on this machine."""
+        """Print the time, memory and storage the run needs, with these flags on this machine."""
         machine = Capacity(
             self._processes, self._run.concurrency(self._processes), os.cpu_count() or 1
         )
@@ -489,9 +489,9 @@ class _Forecast:
         return 3, plan + looked + script + DESCRIPTION_TOKENS, made
 
     def _decision_sizes(self, cell: Cell, task: int) -> tuple[int, int, int]:
-        """Return the sizes for a strategy that decides step by step, by a call for each decision.
+        """Return the sizes for a strategy that decides step by step, with one call per decision.
 
-        A strategy of the user's own is taken to ask once with each of its prompts.
+        A user's strategy is assumed to ask once with each of its prompts.
         """
         spec, prompts = cell.spec, strategy_of(cell.strategy, cell.spec).prompts
         shown = PICTURE_TOKENS if spec.vision else PAGE_TOKENS // 2
@@ -525,7 +525,7 @@ class _Forecast:
         return True
 
     def _prices(self, specs: Sequence[ModelSpec]) -> dict[str, Price | None]:
-        """Return what tokens cost: as the settings say, or else as the gateway finds out."""
+        """Return the tokens' prices: from the settings, or else from the gateway."""
         found = {spec.name: price_in_spec(spec) for spec in specs}
         asked = [
             spec
@@ -548,7 +548,7 @@ def _axes(cell: Cell) -> tuple[str, str, str, str]:
 
 
 def _questions(spec: CollectSpec) -> int:
-    """Return how many questions a collection is expected to take."""
+    """Return the expected number of questions of a collection."""
     if spec.pattern is not None or spec.xpath is not None or spec.config is not None:
         return 0
     return min(spec.navigate, FILTER_STEPS) + spec.explore + 1

@@ -1,7 +1,7 @@
-"""What the terminal shows while cells run, and the pause after a failed attempt.
+"""The terminal display while cells run, and the pause after a failed attempt.
 
-There is a line for each stage (-v), or a live status line. In a pause a person looks at the page
-that the attempt left.
+There is a line for each stage (-v), or a live status line. During a pause, a person can inspect the
+page that the attempt left.
 """
 
 import json
@@ -35,7 +35,7 @@ class Event(NamedTuple):
 
     cell: str
     kind: str
-    """`planned` (its text: the count of all cells), `stage`, `log`, `spent` (US dollars), `end`."""
+    """`planned` (text: the count of all cells), `stage`, `log`, `spent` (US dollars), `end`."""
     text: str
 
 
@@ -59,19 +59,19 @@ class Progress:
 
 
 class LastingStream:
-    """A stream that goes on in silence when its reader leaves, as in `pytest | head`.
+    """A stream that silently continues when its reader leaves, as in `pytest | head`.
 
     A run may have cost hours and money, so its report must not depend on who reads the terminal.
 
     Args:
-        file: the stream to which everything is passed on.
+        file: the stream that receives everything.
     """
 
     def __init__(self, file: Any) -> None:
         self._file = file
 
     def write(self, text: str) -> int:
-        """Write, or do as if."""
+        """Write, or pretend to."""
         try:
             self._file.write(text)
         except BrokenPipeError:
@@ -79,7 +79,7 @@ class LastingStream:
         return len(text)
 
     def flush(self) -> None:
-        """Flush, or do as if."""
+        """Flush, or pretend to."""
         try:
             self._file.flush()
         except BrokenPipeError:
@@ -89,7 +89,7 @@ class LastingStream:
         return getattr(self._file, name)
 
     def _leave(self) -> None:
-        # What is buffered, and whatever else writes to this descriptor, goes nowhere from now on.
+        # From now on, buffered text and all other output to this descriptor is discarded.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._file.fileno())
         os.close(nowhere)
@@ -102,7 +102,8 @@ class Display(threading.Thread):
         path: the progress file.
         verbose: show each stage.
         stream_log: show what the code of a cell logs.
-        neutral: removes from a line what a terminal or a CI runner would obey as a command.
+        neutral: removes anything from a line that a terminal or a CI runner would obey as a
+            command.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ class Display(threading.Thread):
             self._show_new()
 
     def stop(self) -> None:
-        """Show what is left and end."""
+        """Show the remaining events and end."""
         self._halt.set()
         if self.is_alive():
             self.join(timeout=2)
@@ -192,7 +193,7 @@ class Display(threading.Thread):
             self._shown = status
 
     def _so_far(self, running: int) -> str:
-        """Say how many cells have ended and run, what they cost, and how long the rest may take."""
+        """Return the counts of ended and running cells, their cost, and the estimated time left."""
         of = f" of {self._planned}" if self._planned else ""
         parts = [f"{self._ended}{of} done", f"{running} running"]
         if self._spent:
@@ -211,7 +212,7 @@ class Display(threading.Thread):
 
 
 def _rounded(seconds: float) -> str:
-    """Return a duration as roughly as it is known, so that the line does not flicker."""
+    """Return a duration, rounded to its precision so that the line does not flicker."""
     if seconds < 60:
         return f"{max(10, round(seconds, -1)):.0f} s"
     minutes = round(seconds / 60)
@@ -226,8 +227,8 @@ def plain(text: str) -> str:
 def pause_of(config: pytest.Config) -> "Callable[[Attempt, Page], None]":
     """Return the function that waits, with the page open, until a person presses Enter.
 
-    pytest's capture is off meanwhile, as it is for its debugger. Where nobody can press a key,
-    because standard input is closed, the run goes on at once.
+    pytest's capture is off meanwhile, as for its debugger. If standard input is closed, so that
+    nobody can press a key, the run continues at once.
     """
     capture = config.pluginmanager.getplugin("capturemanager")
 
@@ -253,7 +254,7 @@ def _why(attempt: Attempt, page: "Page") -> str:
 
 
 def refuse_with_others(config: pytest.Config, concurrency: int) -> None:
-    """Refuse to pause where other cells would run meanwhile.
+    """Refuse to pause if other cells would run meanwhile.
 
     Raises:
         pytest.UsageError: there are xdist workers, or cells in flight.

@@ -1,4 +1,4 @@
-"""The meaning of a cell's outcome to pytest: passed, failed, skipped or expected to fail."""
+"""Maps a cell's outcome to pytest's: passed, failed, skipped or expected to fail."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,10 +26,10 @@ class CellFailed(Exception):
 
 
 def policy_of(config: pytest.Config, settings: Settings) -> GatePolicy:
-    """Return the gates of the session, which each process reads once.
+    """Return the session's gates, which each process reads once.
 
     Raises:
-        SettingsError: a flag or a group's table is wrong.
+        SettingsError: a flag or a group's table is invalid.
     """
     if POLICY not in config.stash:
         config.stash[POLICY] = read_policy(settings)
@@ -37,7 +37,7 @@ def policy_of(config: pytest.Config, settings: Settings) -> GatePolicy:
 
 
 def conclude(result: CellResult, policy: GatePolicy) -> None:
-    """Turn the outcome into pytest's terms.
+    """Translate the outcome into pytest's terms.
 
     Where a gate decides, a failed cell is an expected failure: it neither fails the session nor
     counts for `-x`. Controls and pinned cases are never left to a gate.
@@ -59,7 +59,7 @@ def conclude(result: CellResult, policy: GatePolicy) -> None:
 
 
 def is_lost(report: pytest.TestReport) -> bool:
-    """Tell whether a report is of a cell that a compared model lost, in a case that it may lose."""
+    """Tell whether a report is of a cell that a compared model lost in a case it may lose."""
     if not report.failed:
         return False
     facts = {name: value for name, value in report.user_properties if isinstance(name, str)}
@@ -71,9 +71,9 @@ def is_lost(report: pytest.TestReport) -> bool:
 
 
 def never_graded(cells: Sequence[CellResult]) -> dict[str, str]:
-    """Return the models without a single verdict, each with the reason of its first such cell.
+    """Return the models without a single verdict, each with the reason from its first such cell.
 
-    Cells without checks do not count, because nothing was to be graded.
+    Cells without checks do not count, because there was nothing to grade.
     """
     graded = {cell.model for cell in cells if is_graded(cell)}
     return {
@@ -86,7 +86,7 @@ def never_graded(cells: Sequence[CellResult]) -> dict[str, str]:
 
 
 def no_verdicts(cells: Sequence[CellResult]) -> list[str]:
-    """Return a sentence for each model that was never graded; with one, a run is not green."""
+    """Return a sentence for each model that was never graded; any such model fails the run."""
     return [
         f"no verdict on {model}: none of its cells could be graded ({why})"
         for model, why in never_graded(cells).items()
@@ -94,7 +94,7 @@ def no_verdicts(cells: Sequence[CellResult]) -> list[str]:
 
 
 def describe(result: CellResult) -> list[str]:
-    """Describe a failed cell in a few lines that hold no commands for a CI runner."""
+    """Describe a failed cell in a few lines without commands for a CI runner."""
     lines = [f"{result.case_id} on {result.model}: {result.outcome.upper()} - {result.reason}"]
     for attempt in result.attempts:
         steps = " ".join(f"{r.step_index}:{r.status}" for r in attempt.step_results)
@@ -112,7 +112,7 @@ def describe(result: CellResult) -> list[str]:
 
 
 def _where(attempt: Attempt) -> Iterator[str]:
-    """Yield the line of each step that failed, and what kept Playwright's call from its end."""
+    """Yield the line of each failed step, and what blocked Playwright's call."""
     steps = [step.failure for step in attempt.step_results if step.status == "failed"]
     for failure in (steps or [attempt.failure])[:5]:
         if failure is None or not failure.line:
@@ -121,7 +121,7 @@ def _where(attempt: Attempt) -> Iterator[str]:
             yield one_line(f"line {failure.line}: {code}")
         detail = str(failure.evidence.get("detail", ""))
         tried = [line.strip(" -") for line in detail.splitlines() if line.strip().startswith("- ")]
-        # The log goes round, and may end with the pause before the next time.
+        # The log repeats, and may end with the pause before the next retry.
         telling = [line for line in tried if not _PAUSES.match(line)]
         if telling or tried:
             yield one_line(f"call log: {(telling or tried)[-1]}")
@@ -131,5 +131,5 @@ _PAUSES = re.compile(r"(?:\d+ × )?(?:waiting \d+ ?ms|retrying|attempting|scroll
 
 
 def _shown(text: str) -> str:
-    """Return text of pages and models in a form that is safe for terminals and CI runners' logs."""
+    """Return text from pages and models in a form that is safe for terminals and CI logs."""
     return neutral(clean_lines(text))

@@ -1,4 +1,4 @@
-"""Going on with a run that ended early: which of its cells are kept, and why others run again."""
+"""Resumes a run that ended early: which of its cells are kept, and why others run again."""
 
 import json
 from collections.abc import Sequence
@@ -42,12 +42,12 @@ _NAMED = 3
 
 
 class EarlierRun(NamedTuple):
-    """The run that a session goes on with, as it was found."""
+    """The run that a session resumes, as found."""
 
     info: RunInfo
     planned: int
     ended: int
-    """The number of cells whose results are kept, if nothing that they rest on has changed."""
+    """The number of cells whose results are kept unless something they depend on has changed."""
     spent_usd: float
 
     def told(self) -> str:
@@ -59,11 +59,11 @@ class EarlierRun(NamedTuple):
 
 
 def find_earlier_run(folder: Path, ts: str) -> EarlierRun:
-    """Read what there is of the run in a folder.
+    """Read the earlier run in a folder.
 
     Args:
         folder: the run folder.
-        ts: the id of the run, by which its ledger is known.
+        ts: the id of the run, which identifies its ledger.
 
     Raises:
         SettingsError: there is no run, it was merged, or its folder cannot be written.
@@ -99,27 +99,27 @@ def _cost(cell: CellResult) -> float:
 
 
 def all_planned(folder: Path, cells: Sequence[PlannedCell]) -> list[PlannedCell]:
-    """Return the cells that the run had planned before, and those that are new."""
+    """Return the cells that the run had planned before, plus new ones."""
     new = {cell.folder: cell for cell in cells}
     before = [new.pop(cell.folder, cell) for cell in read_manifest(folder).cells]
     return [*before, *new.values()]
 
 
 class ResumedCells:
-    """What becomes of the cells of a run that a session goes on with.
+    """Decides which cells of a resumed run are kept and which run again.
 
-    Cells that are named on the command line, or selected by `--lf`, run whatever became of them.
+    Cells named on the command line or selected by `--lf` always run.
 
     Args:
         config: pytest's.
         folder: the run folder.
-        told: the file to which all processes append what they kept and what they run again.
+        told: the file to which all processes append the cells they keep and those they run again.
     """
 
     def __init__(self, config: pytest.Config, folder: Path, told: Path) -> None:
         self._folder, self._told = folder, told
         failed = getattr(config.pluginmanager.get_plugin("lfplugin"), "lastfailed", {})
-        # With `--lf` and no failure on record pytest runs everything, which nobody asked for.
+        # With `--lf` and no failure on record, pytest runs everything, which was not the request.
         asked = failed if config.getoption("lf", False) else ()
         self._failed = frozenset(map(str, asked))
         self._named = tuple(str(name) for name in config.args if "[" in str(name))
@@ -129,7 +129,7 @@ class ResumedCells:
     def kept(self, cell: Cell, settings: Settings) -> CellResult | None:
         """Return the saved result of a cell, or None if the cell is to run.
 
-        What an earlier session left of a cell that runs again is set aside, not erased.
+        Earlier files of a cell that runs again are set aside, not erased.
         """
         if not self._keeps.get(cell.folder, True):
             return None
@@ -144,7 +144,7 @@ class ResumedCells:
         return saved if self._keeps[cell.folder] and isinstance(saved, CellResult) else None
 
     def will_run(self, cell: Cell, settings: Settings) -> bool:
-        """Tell whether a cell is to run, and change nothing."""
+        """Tell whether a cell is to run, without changing anything."""
         return bool(self._why(cell, settings, saved_cell(self._folder, cell.folder)))
 
     def _why(self, cell: Cell, settings: Settings, saved: CellResult | str) -> str:
@@ -165,11 +165,11 @@ class ResumedCells:
 
 
 def read_told(told: Path, started: datetime) -> Resumption:
-    """Return what the processes of a session kept and ran again."""
+    """Return the cells that a session's processes kept and ran again."""
     again: dict[str, list[str]] = {}
     kept = 0
     lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
-    # A cell that lost its worker is told of again by the next one.
+    # A cell that lost its worker is recorded again by the next one.
     for nodeid, why in dict(map(json.loads, lines)).items():
         if why:
             again.setdefault(why, []).append(nodeid.partition("::")[2] or nodeid)

@@ -55,14 +55,14 @@ if TYPE_CHECKING:
 
 
 class Servers:
-    """Lends web servers to attempts, with their state put back."""
+    """Provides attempts with web servers whose state was reset."""
 
     def __init__(self, shared: SharedRun) -> None:
         self._pool = ServerPool(Path(shared.session_folder), owner_pid=shared.owner_pid)
 
     @contextmanager
     def lend(self, case: LoadedCase) -> Iterator[ServerHandle | None]:
-        """Lend the case file's running servers, reset; exclusively while they have HTTP resets."""
+        """Provide the case file's running servers, reset; exclusively if they have HTTP resets."""
         if not case.webservers:
             yield None
             return
@@ -106,16 +106,16 @@ class RunSession:
         self._servers = Servers(shared)
         folder = Path(shared.session_folder)
         self.browsers = BrowserPool(settings.connect, folder, worker) if settings.connect else None
-        """The browsers elsewhere; None if this machine's own one is started."""
+        """Remote browsers; None if this machine starts its own."""
         self.gateway = SharedGateway(folder, self._start_gateway)
         self._seen_browser: Browser | None = None
         self._specs: dict[str, ModelSpec] = {}
         self._learn(settings.models)
         path = settings.mutants
         self.mutants = read_mutants(settings.rootdir / path) if path else None
-        """What `autoweb prove` changes in the oracle of each case; None in any other session."""
+        """The changes of `autoweb prove` to each case's oracle; None in any other session."""
         self.agreements = self._read_agreements()
-        """How far the judges of `--autoweb-judge-labels` agree with people."""
+        """The agreement of the judges of `--autoweb-judge-labels` with people."""
         self._judges = JudgeSelection(
             self.spec,
             self.model,
@@ -147,12 +147,12 @@ class RunSession:
         return self._specs[name]
 
     def concurrency(self, processes: int) -> int:
-        """Return how many cells each of the test processes may have in flight."""
+        """Return how many cells each test process may have in flight."""
         specs = [self.spec(name) for name in self.settings.models]
         return how_many(self.settings.concurrency, specs, processes)
 
     def model_settings(self) -> tuple[ModelDescription, ...]:
-        """Return what each compared model is; the controls are no models."""
+        """Return a description of each compared model, not of the controls."""
         specs = [self.spec(name) for name in self.settings.models]
         return tuple(describe_model(spec) for spec in specs if spec.provider != "builtin")
 
@@ -172,7 +172,7 @@ class RunSession:
         settings = self.settings
         specs = load_project_specs(names, settings.rootdir, settings.models_file)
         if len(settings.codegen) == 1:
-            # What a model's own settings say goes before what is said for all.
+            # A model's own settings take precedence over those for all.
             update = {"codegen": settings.codegen[0]}
             for name, spec in specs.items():
                 if spec.codegen == "auto":
@@ -180,7 +180,7 @@ class RunSession:
         self._specs |= specs
 
     def open_folder(self) -> Path:
-        """Make the run folder once per session, moving an older run aside unless it is resumed."""
+        """Create the run folder once per session; move an older run aside unless it is resumed."""
         opened = self.shared.opened_file
         with FileLock(f"{opened}.lock"):
             if not opened.exists():
@@ -190,11 +190,11 @@ class RunSession:
         return self.run_folder
 
     def deliver(self, cell: str, *, keep: bool) -> None:
-        """Send a cell that has ended to the session's machine, if this is not it.
+        """Send a finished cell to the session's machine, if that is a different one.
 
         Args:
             cell: its folder below the run folder.
-            keep: leave its files here as well, because more will come.
+            keep: keep its files here as well, because more will follow.
         """
         if self.away is not None:
             self.away.deliver(cell, keep=keep)
@@ -206,11 +206,11 @@ class RunSession:
         return (*own, *usual)
 
     def see_browser(self, browser: "Browser | None", *, remote: bool) -> None:
-        """Note a browser's version and what sandbox of its own it has, once for each.
+        """Note a browser's version and its own sandbox, once for each.
 
         Args:
             browser: the browser of a page that has just been opened.
-            remote: it runs elsewhere, where its processes cannot be seen.
+            remote: it runs on another machine, where its processes are not visible.
 
         Raises:
             BrowserError: `--autoweb-browser-sandbox=strict` demands one, and it has none.
@@ -232,17 +232,17 @@ class RunSession:
         self._seen_browser = browser
 
     def seen_sandboxes(self) -> str:
-        """Return what sandboxes the browsers of all processes had, or "" if none was started."""
+        """Return the sandboxes of all processes' browsers, or "" if none was started."""
         return _noted(self.shared.sandbox_file)
 
     def seen_browsers(self) -> str:
-        """Return names and versions of the browsers of all processes, or "" if none was started."""
+        """Return the names and versions of all processes' browsers, or "" if none was started."""
         return _noted(self.shared.browser_file)
 
     def cell_resources(
         self, cell_name: str, open_page: Callable[[dict[str, Any]], "Page"]
     ) -> CellResources:
-        """Gather what one cell may use."""
+        """Gather the resources of one cell."""
         return CellResources(
             settings=self.settings,
             run_folder=self.open_folder(),
@@ -305,7 +305,7 @@ class RunSession:
                 yield name, outside, spec
 
     def outside_agents(self) -> tuple[OutsideAgent, ...]:
-        """Return what is known of outside agents before the cases are."""
+        """Return the outside agents that are known before the cases are."""
         found = (
             identity_of(name, outside, spec, None, self.settings.rootdir)
             for name, outside, spec in self._driven_from_outside()
@@ -313,7 +313,7 @@ class RunSession:
         return tuple(dict.fromkeys(found))
 
     def check_agents(self) -> None:
-        """Look for the programs of the outside agents that this run names.
+        """Check the programs of the outside agents that this run names.
 
         Raises:
             SettingsError: one of them is not installed, or its program is not found.
@@ -324,13 +324,13 @@ class RunSession:
                 check_command(name, command, self.settings.rootdir)
 
     def check_browsers(self, names: Sequence[str]) -> None:
-        """Connect to each browser elsewhere once, before anything is paid.
+        """Connect to each remote browser once, before the run costs anything.
 
         Args:
             names: the kinds of browsers that the session asks for.
 
         Raises:
-            SettingsError: one cannot be used, or is asked for what only this machine's own can.
+            SettingsError: one cannot be used, or lacks a feature that only a local browser has.
         """
         if self.browsers is None:
             return
@@ -339,7 +339,7 @@ class RunSession:
                 f"--autoweb-connect: outside agents ({named_agents(outside)}) need a browser on "
                 "this machine, which they connect to themselves"
             )
-        # In a thread of its own, as Playwright can be used only once in each.
+        # In its own thread, because Playwright can be used only once per thread.
         try:
             with ThreadPoolExecutor(1) as one:
                 for name in names:
@@ -348,10 +348,10 @@ class RunSession:
             raise SettingsError(f"--autoweb-connect: {error}") from None
 
     def check_models(self) -> None:
-        """Ask the gateway whether each model that this run may call live can be, and may be.
+        """Ask the gateway whether each model that this run may call live can and may be called.
 
         Raises:
-            SettingsError: one line per model that cannot, or that has no price under a cap.
+            SettingsError: one line per model that cannot be called, or has no price despite a cap.
             ModelError: the gateway does not start.
         """
         others = [full_name(self.settings.local_model)] if self.settings.local_analyze else []

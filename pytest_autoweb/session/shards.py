@@ -1,4 +1,4 @@
-"""The division of cells into shards, and their selection in pytest."""
+"""Divides cells into shards, and selects a shard in pytest."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from pytest_autoweb.session.items import UNSHARDED_ITEMS, CellItem
 
 
 class ShardPlace(NamedTuple):
-    """Where a cell stands in the grid of all cells."""
+    """A cell's place in the grid of all cells."""
 
     row: tuple[str, str, int]
     """The cell's model, capture mode and repeat."""
@@ -21,9 +21,9 @@ class ShardPlace(NamedTuple):
 def split(places: Sequence[ShardPlace], shards: int) -> list[int]:
     """Return the shard, from 1, of every cell.
 
-    Shards differ by one cell at most, in all and in every row, and neighbouring rows begin with
+    Shards differ by at most one cell, in total and in every row, and neighbouring rows begin with
     different shards, so that a case is spread too. The order of the cells does not matter: every
-    process and machine comes to the same split.
+    process and machine arrives at the same split.
     """
     rows: dict[tuple[str, str, int], list[int]] = {}
     for index in sorted(range(len(places)), key=lambda index: places[index]):
@@ -41,9 +41,9 @@ def split(places: Sequence[ShardPlace], shards: int) -> list[int]:
 class ShardSelection:
     """The plugin that deselects the cells of other shards, with `--autoweb-shard`.
 
-    The split is made over all collected cells, so that a cell stays in its shard whatever `-k`,
-    `-m` and the like select besides. Tests that use the `autoweb` fixture are split like cells;
-    every other test runs in each shard.
+    The split covers all collected cells, so a cell stays in its shard whatever `-k`, `-m` and the
+    like select. Tests that use the `autoweb` fixture are split like cells; every other test runs in
+    each shard.
     """
 
     def __init__(self, shard: tuple[int, int]) -> None:
@@ -51,7 +51,7 @@ class ShardSelection:
         self._elsewhere: frozenset[str] = frozenset()
 
     def divide(self, items: Sequence[pytest.Item]) -> None:
-        """Decide where each cell belongs, before anything else selects."""
+        """Assign each cell to a shard, before anything else selects."""
         placed = [(item, place) for item in items if (place := _place(item)) is not None]
         shards = split([place for _, place in placed], self._of)
         self._elsewhere = frozenset(

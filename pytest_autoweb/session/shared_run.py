@@ -1,4 +1,4 @@
-"""The facts that all processes of a session share; cheap to import, for idle sessions use it."""
+"""Facts that all processes of a session share; cheap to import, because idle sessions use it."""
 
 import json
 import os
@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 STEALS_KEY = "autoweb-steals"
-"""Where workers of xdist are told that one may take another's items away."""
+"""The key that tells xdist workers that one may take another's items."""
 
 NODE_FOLDER = "_AUTOWEB_NODE_FOLDER"
-"""The variable by which a test process knows that it runs on a node, and its folder there."""
+"""The variable that tells a test process that it runs on a node, and its folder there."""
 
 
 class SharedRun(NamedTuple):
@@ -26,26 +26,26 @@ class SharedRun(NamedTuple):
     spent_usd: float = 0.0
     """US dollars that earlier sessions of the run spent, if the run is resumed."""
     away: bool = False
-    """Whether this process runs on a node of a cluster, where the folders are others."""
+    """Whether this process runs on a cluster node, where the folders differ."""
 
     @property
     def resumed_file(self) -> Path:
-        """Return the file to which all processes append what of a resumed run they kept."""
+        """Return the file to which all processes append the cells they kept of a resumed run."""
         return Path(self.session_folder) / "resumed.jsonl"
 
     @property
     def progress_file(self) -> Path:
-        """Return the file to which all processes append what they are doing."""
+        """Return the file to which all processes append their progress."""
         return Path(self.session_folder) / "progress.jsonl"
 
     @property
     def sandbox_file(self) -> Path:
-        """Return the file to which all processes append what sandbox their browsers have."""
+        """Return the file to which all processes append their browsers' sandboxes."""
         return Path(self.session_folder) / "browser-sandbox"
 
     @property
     def browser_file(self) -> Path:
-        """Return the file to which all processes append what browsers they use."""
+        """Return the file to which all processes append the browsers they use."""
         return Path(self.session_folder) / "browsers"
 
     @property
@@ -59,7 +59,7 @@ class SharedRun(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "SharedRun":
-        """Read what `dump` wrote."""
+        """Read the text that `dump` wrote."""
         return cls(**json.loads(text))
 
 
@@ -77,11 +77,11 @@ def on_node(shared: SharedRun, environ: Mapping[str, str]) -> SharedRun:
 
 
 def share_run(run_folder: Path, ts: str = "") -> SharedRun:
-    """Decide the session's folders; nothing of the run folder is touched yet.
+    """Choose the session's folders; the run folder is not touched yet.
 
     Args:
         run_folder: the folder of the run.
-        ts: the id of the run, if it was begun before.
+        ts: the id of the run, if it is resumed.
     """
     return SharedRun(
         ts=ts or run_ts(),

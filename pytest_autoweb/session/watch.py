@@ -1,7 +1,7 @@
-"""`--autoweb-watch`: what a changed file touches is run again, until Ctrl-C.
+"""`--autoweb-watch`: reruns the cells affected by a changed file, until Ctrl-C.
 
-Each run is a pytest of its own, so nothing of an earlier one (imported modules, browsers, servers)
-can be mistaken for what is there now. The watching process itself runs nothing.
+Each run is a separate pytest process, so nothing from an earlier one (imported modules, browsers,
+servers) can be stale. The watching process itself runs nothing.
 """
 
 import os
@@ -17,12 +17,12 @@ from pytest_autoweb.options import named_folder
 from pytest_autoweb.session.case_files import holds_cases
 
 TOUCHED = "_AUTOWEB_TOUCHED"
-"""As in the plugin, which must not import this module before somebody watches."""
+"""Repeated in the plugin, which must not import this module unless watching is on."""
 CASE_SUFFIXES = (".yaml", ".yml", ".json")
 SETTINGS_FILES = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
 PROMPTS = "prompts"
 OUTPUTS = tuple(f"autoweb-{name}" for name in ("controls", "explore", "proof", "record", "rerun"))
-"""Where commands keep their runs unless they are told otherwise."""
+"""The default folders of commands' runs."""
 
 _PARTIAL = ("--autoweb-shard", "--autoweb-preview")
 _LOOK_MS = 300
@@ -30,7 +30,7 @@ _SHOWN_NAMES = 5
 
 
 class TouchedSelection:
-    """The plugin of a run that is told which case files were touched."""
+    """The plugin of a run that gets the list of touched case files."""
 
     def __init__(self, touched: str) -> None:
         self._paths = {Path(path) for path in touched.split(os.pathsep)}
@@ -38,7 +38,7 @@ class TouchedSelection:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Leave everything out but the cells of these files."""
+        """Deselect everything except the cells of these files."""
         left = [item for item in items if item.path not in self._paths]
         items[:] = [item for item in items if item.path in self._paths]
         if left:
@@ -46,12 +46,12 @@ class TouchedSelection:
 
 
 class _Sources(DefaultFilter):
-    """Files that people write, without what runs leave behind."""
+    """Files that people write, without the output of runs."""
 
     def __init__(self, root: Path, report: Path, ignored: Iterable[Path]) -> None:
         super().__init__(ignore_paths=tuple(ignored))
         self._root = root
-        # Runs that were moved aside have the same name with a time behind it.
+        # Runs that were moved aside have the same name followed by a time.
         self._outputs = (report.name, *OUTPUTS)
 
     def __call__(self, change: Change, path: str) -> bool:
@@ -69,15 +69,15 @@ def _is_case_file(file: Path) -> bool:
 
 
 def _concerns_everything(file: Path) -> bool:
-    """Tell whether any case may rest on it: Python (checks, conftests), prompts, settings."""
+    """Tell whether any case may depend on it: Python (checks, conftests), prompts, settings."""
     return file.suffix == ".py" or file.name in SETTINGS_FILES or PROMPTS in file.parts[:-1]
 
 
 def watch_and_run(config: pytest.Config) -> int:
-    """Run everything, then what each change touches; return the exit code of the last run.
+    """Run everything, then the cells that each change affects; return the last run's exit code.
 
     Raises:
-        pytest.UsageError: nobody could end the watching, or the run would not be a whole one.
+        pytest.UsageError: nobody could end the watching, or the run would not be complete.
     """
     _refuse(config)
     root = config.rootpath
@@ -90,7 +90,7 @@ def watch_and_run(config: pytest.Config) -> int:
     )
     status = 0
     try:
-        # The first look begins the watching, so a change during the first run is not missed.
+        # Watching begins with the first scan, so a change during the first run is not missed.
         next(changes)
         status = _run(config, "everything", ())
         for files in _changed(changes):
@@ -114,7 +114,7 @@ def _refuse(config: pytest.Config) -> None:
 
 
 def _changed(changes: Iterator[set[tuple[Change, str]]]) -> Iterator[tuple[Path, ...]]:
-    """Yield the files of each change, and say before that something is waited for."""
+    """Yield the files of each change, printing first that changes are awaited."""
     waiting = False
     for found in changes:
         if found:
@@ -134,7 +134,7 @@ def _names(files: tuple[Path, ...], root: Path) -> str:
 
 
 def _run(config: pytest.Config, why: str, touched: tuple[Path, ...]) -> int:
-    """Run pytest as it was called, with only what was touched; a Ctrl-C is the run's to handle."""
+    """Run pytest with its original arguments on the touched files; the run handles Ctrl-C."""
     print(f"\nwatch: {why}", flush=True)
     environment = {**os.environ}
     environment.pop(TOUCHED, None)
@@ -147,6 +147,6 @@ def _run(config: pytest.Config, why: str, touched: tuple[Path, ...]) -> int:
     try:
         return process.wait()
     except KeyboardInterrupt:
-        # The terminal has interrupted the run as well; it writes its report first.
+        # The terminal has also interrupted the run, which writes its report first.
         process.wait()
         raise

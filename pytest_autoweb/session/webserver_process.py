@@ -1,8 +1,8 @@
 """The small process that starts, watches and reliably ends one web server.
 
 It is run by its path and imports only the standard library, so that it starts within a few
-hundredths of a second. It ends together with its server when the stop file appears, when a process
-for which it works is gone, when it receives a signal to terminate, or when the server ends.
+hundredths of a second. It ends together with its server when the stop file appears, when one of its
+owners is gone, when it receives a signal to terminate, or when the server ends.
 
 Its folder:
     config.json   what to run (`Config`)
@@ -48,11 +48,11 @@ class Config(TypedDict):
     port: int
     """Port of the static server; 0 stands for any free one."""
     owners: list[list[str]]
-    """Id and start mark of each process for which the server works."""
+    """Id and start mark of each process that owns the server."""
 
 
 def start_mark(pid: int) -> str:
-    """Return what tells a process from a later one with the same id; empty if unknown.
+    """Return a mark that distinguishes a process from a later one with its id; empty if unknown.
 
     This is the start time that Linux keeps; other systems have no `/proc`.
     """
@@ -93,7 +93,7 @@ def is_supervised(folder: Path) -> bool:
     """Return whether a supervisor is at work in the folder."""
     if not (folder / "alive").exists():
         return False
-    # A shared lock, so that two processes that look at once do not take each other for it.
+    # A shared lock, so that two processes checking at once do not mistake each other for it.
     lock = lock_alive(folder, fcntl.LOCK_SH)
     if lock is None:
         return True
@@ -112,7 +112,7 @@ def kill_group(group: int, how: int) -> bool:
 
 
 class StaticFiles(SimpleHTTPRequestHandler):
-    """A handler that serves files of one folder, without listings or links that lead outside."""
+    """A handler that serves one folder's files, without listings or links that lead outside."""
 
     protocol_version = "HTTP/1.1"
     timeout = 60
@@ -127,7 +127,7 @@ class StaticFiles(SimpleHTTPRequestHandler):
         if target != root and not target.startswith(root + os.sep):
             self.send_error(HTTPStatus.NOT_FOUND)
             return None
-        # Without this header, every answer carries the file, which a reset may have changed.
+        # Without this header, every answer contains the file, which a reset may have changed.
         del self.headers["If-Modified-Since"]
         return super().send_head()
 
@@ -186,8 +186,8 @@ class _EndConditions:
 
 
 def _keep_command(folder: Path, config: Config, watch: _EndConditions) -> str:
-    """Run the command until it ends or has to be ended, and return its exit code."""
-    # In a process group of its own, by which its children are ended with it.
+    """Run the command until it ends or must be stopped, and return its exit code."""
+    # In its own process group, so that its children end with it.
     process = subprocess.Popen(
         config["command"], cwd=config["cwd"], stdin=subprocess.DEVNULL, start_new_session=True
     )
@@ -230,13 +230,13 @@ def supervise(folder: Path) -> None:
 
 
 def main() -> None:
-    """Supervise in a process of its own, so that the starting process returns at once."""
+    """Supervise in a separate process, so that the starting process returns at once."""
     folder = Path(sys.argv[1])
     lock = lock_alive(folder)
     if lock is None:
         sys.exit(f"{folder} has a supervisor already")
-    # The lock is taken before the starting process returns, so whoever looks next sees it held. The
-    # grandchild belongs to init, so no test process has to reap it or takes it down when it ends.
+    # The lock is taken before the starting process returns, so the next check sees it held. The
+    # grandchild belongs to init, so no test process has to reap it, or takes it down by ending.
     if os.fork() == 0:
         try:
             supervise(folder)

@@ -70,7 +70,7 @@ class RunningServer:
 
 @dataclass(frozen=True, slots=True)
 class Placeholders:
-    """What `{port}`, `{data}` and `{python}` stand for in one start."""
+    """The values of `{port}`, `{data}` and `{python}` for one start."""
 
     port: int
     data: Path
@@ -96,7 +96,7 @@ def start(
         case_path: the case file that names it; None stands for the current folder.
         runs: the folder in which a folder for this start is created.
         ports: the folder in which the ports of this session are reserved.
-        owners: ids of processes; if one of them ends, so does the server.
+        owners: process ids; if one of these processes ends, so does the server.
 
     Raises:
         WebServerError: the server did not start or did not answer in time.
@@ -181,7 +181,7 @@ def static_folder(static: str, base: Path) -> Path:
 
 
 def _reserved_port(ports: Path) -> int:
-    """Return a free port that no other server of this session was given.
+    """Return a free port that no other server of this session has.
 
     The port is free only when it is chosen, see `PortTaken`. Servers of the same session reserve
     theirs by a file, so that at least they do not collide.
@@ -209,7 +209,7 @@ def _refuse_if_answering(url: str) -> None:
 def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
     """Start the supervisor, which holds the folder's lock when this returns."""
     (folder / "config.json").write_text(json.dumps(config))
-    # `-S` leaves out `site`, which makes up most of the time that Python takes to start.
+    # `-S` skips `site`, which accounts for most of Python's start-up time.
     command = [sys.executable, "-I", "-S", webserver_process.__file__, str(folder)]
     with (folder / "server.log").open("ab") as log:
         run = partial(
@@ -239,8 +239,8 @@ def _answering(webserver: Webserver, folder: Path, config: Config, data: Path) -
         if config["static"] and config["port"] == 0:
             url = _static_url(webserver, folder, data) or ""
         status = _status(url) if url else None
-        # A server may answer 5xx while it is still starting. And the answer may be that of another
-        # process, which took the port before our server could.
+        # A server may answer 5xx while it is still starting. The answer may also come from another
+        # process that took the port before our server could.
         if status is not None and status < 500 and is_supervised(folder):
             return RunningServer(folder, ServerHandle(url=url, data=data))
         waiting.sleep(_POLL_S)
@@ -332,9 +332,9 @@ def _kill(folder: Path) -> None:
 class ServerPool:
     """The web servers of one pytest session on one machine, seen from one test process.
 
-    All processes of the session use the same folder, in which the running servers are recorded. So
-    any process can start a server that all of them use. The servers end with their owner, even if
-    it is killed.
+    All processes of the session use the same folder, which records the running servers, so any
+    process can start a server that all of them use. The servers end with their owner, even if it is
+    killed.
     """
 
     def __init__(self, session_dir: Path, owner_pid: int) -> None:
@@ -351,10 +351,10 @@ class ServerPool:
           processes wait until this context ends. Send the reset with `reset`.
         - With `reset: restart`, the server and its `{data}` are new and private, and end with the
           context.
-        - One that is started by others is only waited for.
+        - A server that is started elsewhere is only waited for.
 
-        A server that has died in the meantime is started again. One that could not be started is
-        not tried twice in a session; its error is raised again.
+        A server that has died in the meantime is restarted. One that could not be started is not
+        tried again in the session; its error is raised again.
 
         Raises:
             WebServerError: the server did not start or did not answer in time.
@@ -412,7 +412,7 @@ class ServerPool:
     def _home(self, webserver: Webserver, case_path: Path | None, name: str) -> Path:
         """Return the folder of a case file's server, by file, name and settings.
 
-        One that is started by others is the same for all files, so that only one attempt uses it
+        A server that is started elsewhere is shared by all files, so that only one attempt uses it
         between its resets.
         """
         file = str(case_path.resolve()) if case_path else ""
@@ -449,7 +449,7 @@ class ServerPool:
 
 
 def _found_running(webserver: Webserver, home: Path) -> ServerHandle:
-    """Wait until a server that others have started answers.
+    """Wait until a server that was started elsewhere answers.
 
     Raises:
         WebServerError: it does not answer in time.
@@ -468,10 +468,10 @@ def _found_running(webserver: Webserver, home: Path) -> ServerHandle:
 
 
 def stop_all(session_dir: Path) -> None:
-    """End every server of the session; to be called once, by the process that owns them."""
+    """End every server of the session; the owning process calls this once."""
     folders = list(_homes(session_dir.resolve()).glob("*/runs/*"))
     for folder in folders:
-        # All are asked first, so that they end at the same time.
+        # All are signalled first, so that they end at the same time.
         (folder / "stop").touch()
     for folder in folders:
         stop(folder)

@@ -1,4 +1,4 @@
-"""Runs in a database, for questions over many of them; the run's own files stay the truth.
+"""Runs in a database, for queries over many of them; the run's own files stay authoritative.
 
-The pages over it live in `dashboard`.
+Its web pages live in `dashboard`.
 """

@@ -1,4 +1,4 @@
-"""Where a store is, and the open store: brought up to date, with one writer at a time."""
+"""A store's address, and the open store: migrated to the newest version, one writer at a time."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ def read_address(text: str, *, base: Path | None = None) -> URL:
 
 
 def display_url(url: URL) -> str:
-    """Return the URL without its password and its driver, as it may be printed."""
+    """Return the URL for printing, without its password and driver."""
     plain = url.set(drivername=url.get_backend_name())
     return without_password(plain.render_as_string(hide_password=True))
 

@@ -149,7 +149,7 @@ def runs(
 
     Args:
         connection: a connection to the store.
-        limit: the most runs to return.
+        limit: the maximum number of runs to return.
         offset: how many of the newest runs to skip.
         model: return only runs with cells of this model; empty means all runs.
     """
@@ -443,7 +443,7 @@ def past_corrections(
         connection: a connection to the store.
         model: the model that corrected.
         arm: the way of correcting.
-        last: the most corrections that count for a type; the latest ones do.
+        last: limit on the corrections, the latest ones, that count for a type.
     """
     recent = (
         select(
@@ -464,7 +464,7 @@ def past_choices(connection: Connection, model: str, last: int) -> dict[str, tup
     Args:
         connection: a connection to the store.
         model: the model that chose.
-        last: the most choices that count for a kind; the latest ones do.
+        last: limit on the choices, the latest ones, that count for a kind.
     """
     recent = (
         select(
@@ -526,8 +526,8 @@ def precedent(
         parameters: `target`, `arguments` or both; those given must be equal.
         run_id: look only in this run; empty means in all runs.
     """
-    # Texts were cleaned when they were stored, so what is looked up must be cleaned in the same
-    # way, and Postgres would refuse a NUL character in a query, too.
+    # Texts were cleaned when they were stored, so values to look up must be cleaned in the same
+    # way. Postgres would also refuse a NUL character in a query.
     of_tool = [ToolCallRecord.tool_name == clean(tool)]
     if run_id:
         of_run = (

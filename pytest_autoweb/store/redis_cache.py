@@ -1,4 +1,4 @@
-"""Keeps answers of tools in Redis, which needs no other package of the store."""
+"""Caches tool answers in Redis, which needs none of the store's other packages."""
 
 import logging
 
@@ -54,7 +54,7 @@ class RedisCache:
         self._lost = False
 
     def get(self, key: str) -> str | None:
-        """Return a kept answer; see `correct.call_cache.Cache`."""
+        """Return a cached answer; see `correct.call_cache.Cache`."""
         if self._lost:
             return None
         try:
@@ -78,7 +78,7 @@ class RedisCache:
         self._redis.close()
 
     def _lose(self, error: Exception) -> None:
-        """Stop using Redis, since every further try would cost the whole timeout again."""
+        """Stop using Redis, because every further try would cost the whole timeout again."""
         self._lost = True
         _log.warning(
             "the cache of tool calls in Redis is no longer used: %s: %s",

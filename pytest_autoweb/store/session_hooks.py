@@ -1,6 +1,6 @@
-"""What a session asks its store before a cell, keeps in it, and writes to it at its end.
+"""A session's use of its store: queries before a cell, cached answers, and the final write.
 
-Answers of tools that outlive a process are kept in a table of the store.
+Cached tool answers that outlive a process are kept in a table of the store.
 """
 
 import datetime as dt
@@ -44,7 +44,7 @@ class StoreCache:
 
     Args:
         store: the store, which is closed together with the cache.
-        now: returns the present moment with its time zone.
+        now: returns the current time with its time zone.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class StoreCache:
         self._lost = False
 
     def get(self, key: str) -> str | None:
-        """Return a kept answer; see `Cache`."""
+        """Return a cached answer; see `Cache`."""
         wanted = select(CachedCall.cached_result).where(
             CachedCall.call_hash == key, CachedCall.expires_at > self._now()
         )
@@ -79,7 +79,7 @@ class StoreCache:
             "expires_at": now + dt.timedelta(seconds=ttl_s),
         }
         try:
-            # One row at a time needs no hold on the whole store, so processes do not queue here.
+            # Single rows need no lock on the whole store, so processes do not queue here.
             with self._store.write(alone=False) as connection:
                 dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
                 new = dialect.insert(CachedCall).values(
@@ -94,7 +94,7 @@ class StoreCache:
         self._store.close()
 
     def _lose(self, error: StoreError) -> None:
-        """Stop using the store, since every further try would cost the whole wait again."""
+        """Stop using the store, because every further try would cost the whole wait again."""
         self._lost = True
         _log.warning("the cache of tool calls is no longer used: %s", error)
 
@@ -111,7 +111,7 @@ def corrections_so_far(
         rootdir: the folder that a relative path in the URL starts from.
         model: the model that corrects.
         arm: the way of correcting.
-        last: the most corrections that count for a type; the latest ones do.
+        last: limit on the corrections, the latest ones, that count for a type.
     """
     try:
         with (
@@ -133,10 +133,10 @@ def mistaken_kinds(text: str, rootdir: Path, model: str, last: int) -> dict[str,
         text: the store's URL.
         rootdir: the folder that a relative path in the URL starts from.
         model: the model that chooses.
-        last: the most choices that count for a kind; the latest ones do.
+        last: limit on the choices, the latest ones, that count for a kind.
 
     Returns:
-        For each kind the wrong choices and all choices.
+        For each kind, the counts of wrong choices and of all choices.
     """
     try:
         with (
@@ -150,9 +150,9 @@ def mistaken_kinds(text: str, rootdir: Path, model: str, last: int) -> dict[str,
 
 
 def store_at_end(text: str, rootdir: Path, folder: Path) -> str:
-    """Write a finished run into the store and return one sentence that says how that went.
+    """Write a finished run into the store and return one sentence on the result.
 
-    A store that cannot be reached does not fail the run, since its folder has everything.
+    A store that cannot be reached does not fail the run, because its folder has everything.
 
     Args:
         text: the store's URL.

@@ -1,4 +1,4 @@
-"""Writes runs into a store from their folders, makes the roll-ups anew, and removes old runs."""
+"""Writes runs into a store from their folders, recomputes roll-ups, and removes old runs."""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -146,7 +146,7 @@ def prune(store: Store, *, before: dt.datetime, now: dt.datetime) -> int:
         now: the present moment, which decides which entries of the cache are expired.
 
     Returns:
-        How many runs were removed.
+        The number of removed runs.
 
     Raises:
         StoreError: the store cannot be written; nothing in it has changed.
@@ -155,7 +155,7 @@ def prune(store: Store, *, before: dt.datetime, now: dt.datetime) -> int:
         old = connection.execute(select(RunRow.id).where(RunRow.started_at < before)).scalars()
         gone = list(old)
         for run in gone:
-            # Asked first, because once the rows are gone nothing says which roll-ups counted them.
+            # Queried first, because the rows determine which roll-ups counted them.
             reach = reach_of(connection, run)
             connection.execute(delete(RunRow).where(RunRow.id == run))
             roll_up(connection, reach.days, reach.tools)
@@ -172,7 +172,7 @@ class SyncResult(NamedTuple):
 
 
 def sync_run(store: Store, folder: Path) -> SyncResult:
-    """Write a run in one transaction, replacing what the store had of it.
+    """Write a run in one transaction, replacing the store's earlier rows of it.
 
     Raises:
         SettingsError: the folder is not a run folder, or holds only a shard of a run.
@@ -180,8 +180,8 @@ def sync_run(store: Store, folder: Path) -> SyncResult:
     """
     rows = read_rows(folder)
     with store.write() as connection:
-        # Asked before the old rows go: roll-ups that counted them must be computed again even if
-        # the new rows no longer touch their day or tool.
+        # Queried before the old rows are removed: roll-ups that counted them must be recomputed
+        # even if the new rows no longer touch their day or tool.
         before = reach_of(connection, rows.run["id"])
         connection.execute(delete(RunRow).where(RunRow.id == rows.run["id"]))
         connection.execute(insert(RunRow).values(**rows.run))
@@ -219,11 +219,11 @@ def identify(folder: Path) -> str | None:
 
 
 def _identity(manifest: Manifest, run: RecordedRun | None) -> str:
-    """Return the run's id from its manifest, or from the whole run where that is incomplete."""
+    """Return the run's id from its manifest, or from the whole run if that is incomplete."""
     ts, cells = manifest.ts, tuple(cell.folder for cell in manifest.cells)
     if run is not None:
         ts = ts or run.info.ts
-        # Controls that were run later lie outside of `cells/` and must not change the id.
+        # Controls that were run later lie outside `cells/` and must not change the id.
         cells = cells or tuple(c.folder for c in run.cells if c.folder.startswith("cells/"))
     return run_id(ts, cells)
 

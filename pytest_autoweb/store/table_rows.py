@@ -25,23 +25,22 @@ from pytest_autoweb.runs.run_folder import RecordedRun
 from pytest_autoweb.store import tables
 
 LONGEST = 20_000
-"""The most characters that are kept of a text; the run's own files have the rest."""
+"""Limit on the stored characters of a text; the run's own files have the rest."""
 _SHORT = 300
 """The same for the text of an element, of which a page may have thousands."""
-# From here on a number does not fit an integer column of Postgres.
+# Numbers from here on do not fit an integer column of Postgres.
 _LARGEST = 2**31
 
 
 def row_id(*parts: object) -> str:
-    """Return the id of whatever the parts identify; the same parts always give the same id."""
+    """Return the id of the object that the parts identify; equal parts always give the same id."""
     text = json.dumps([str(part) for part in parts])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def clean(text: str) -> str:
     """Return a text of limited length without NUL and lone surrogates, which Postgres refuses."""
-    # UTF-16 joins the two halves of a pair to their character, and leaves only lone ones to
-    # replace.
+    # UTF-16 joins the two halves of a pair into their character, leaving only lone ones to replace.
     text = (
         text.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     )
@@ -54,13 +53,13 @@ def clean_value(value: Any) -> Any:
 
 
 MOST_OF_A_CALL = 2_000
-"""The most characters that are kept of a parameter or a result of a call."""
+"""Limit on the stored characters of a call's parameter or result."""
 MOST_CALLS = 20
-"""The most calls that are kept of a correction."""
+"""Limit on the stored calls of a correction."""
 
 
 def parameter(text: str) -> str:
-    """Return a parameter or result of a call as it is kept: redacted, bounded and clean."""
+    """Return a call's parameter or result as stored: redacted, bounded and clean."""
     # Redacted before the cut that counts, because half a key is not recognised as one; this one
     # only bounds the work.
     text = redact_keys(text[: 4 * MOST_OF_A_CALL])
@@ -144,7 +143,7 @@ def _validation(call: ToolCall) -> str:
 
 
 def correction_row(retry: RetriedAttempt) -> dict[str, Any]:
-    """Return the row about a correction: what was tried after a failure, and whether it helped."""
+    """Return the row of a correction: the reaction to a failure, and whether it helped."""
     failed, attempt, told = retry.failed, retry.attempt, retry.attempt.correction
     known = (told.of if told else None) or failed.classification
     if known is None and failed.failure:
@@ -305,8 +304,8 @@ def _of_line(
     began, control = line.began, is_control(cell.model)
     failed: tuple[Attempt, str | None] | None = None
     for place, attempt in enumerate(line.attempts):
-        # An arm run for comparison shares the first attempt, whose rows exist already; it is
-        # looked at again only to know which call the arm's first correction was about.
+        # An arm run for comparison shares the first attempt, whose rows exist already; it is read
+        # again only to find which call the arm's first correction was about.
         shared = line.beside and place == 0
         # The ids of the cell's own attempts leave out the arm, as all ids did before there were
         # arms, because writing an old run again must find its rows.
@@ -376,7 +375,7 @@ def _attempt(attempt: Attempt, began: datetime) -> Row:
 
 def _type(failure: Failure | None, known: Classification | None) -> Row:
     found = (known or classify_failure(failure)) if failure else None
-    # The tables do not say who named a type, so they keep only what the rules say.
+    # The tables do not record who named a type, so they keep only the rules' result.
     if found and found.by == "model":
         found = found.model_copy(update={"type": found.ruled or "UNKNOWN"})
     return {

@@ -53,7 +53,7 @@ class Base(DeclarativeBase):
         dict[str, Any]: JSON,
         list[str]: JSON,
         dt.datetime: UtcTime,
-        # What SQLAlchemy 2.1 takes by itself, and the migrations always did.
+        # The default of SQLAlchemy 2.1, which the migrations have always used.
         float: Double,
         str: Text,
     }
@@ -79,7 +79,7 @@ class RunRow(Base):
     environment: Mapped[dict[str, Any]]
     workers: Mapped[int]
     folder: Mapped[str]
-    """Where the run was read from, on the machine that wrote it."""
+    """The folder the run was read from, on the machine that wrote it."""
 
 
 class CellRow(Base):
@@ -109,9 +109,9 @@ class CellRow(Base):
     input_tokens: Mapped[int] = mapped_column(BigInteger)
     output_tokens: Mapped[int] = mapped_column(BigInteger)
     cached_tokens: Mapped[int | None] = mapped_column(BigInteger)
-    """Those of the tokens sent that a service read from its cache; None in rows from before."""
+    """The sent tokens that a service read from its cache; None in older rows."""
     reasoning_tokens: Mapped[int | None] = mapped_column(BigInteger)
-    """Those of the tokens written that were thoughts; None in rows from before."""
+    """The written tokens that were reasoning; None in older rows."""
     cost_usd: Mapped[float | None]
     """The cost in US dollars; None when no call had a price."""
     cost_complete: Mapped[bool]
@@ -191,7 +191,7 @@ class CheckRow(Base):
     finding: Mapped[str] = mapped_column(server_default="")
     """The verdict by name, such as `CONDITION_IGNORED` or `PARTIAL_MATCH`; empty for most."""
     match_score: Mapped[float | None]
-    """The share of what was asked for that was found, from 0 to 1; None for other checks."""
+    """The share of the requested items that was found, from 0 to 1; None for other checks."""
     weight: Mapped[float]
     advisory: Mapped[bool]
 

@@ -1,4 +1,4 @@
-"""Columns of attempts for the way of correcting, and for attempts made only for comparison."""
+"""Columns of attempts for the correction arm, and for attempts made only for comparison."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Add the columns, and fill them for rows from before, which had only the deciding way."""
+    """Add the columns, and fill them for older rows, which had only the deciding arm."""
     op.add_column("attempts", sa.Column("arm", sa.Text(), nullable=False, server_default=""))
     op.add_column(
         "attempts", sa.Column("beside", sa.Boolean(), nullable=False, server_default=sa.false())

@@ -1,4 +1,4 @@
-"""Columns of cells for the tokens that came from a service's cache, and for those of thoughts.
+"""Columns of cells for tokens that came from a service's cache, and for reasoning tokens.
 
 Only run folders have them; `autoweb store sync` writes an older run again. Until then they are
 null, which means unknown.
@@ -12,7 +12,7 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
-    """Add the columns, which are empty for rows from before."""
+    """Add the columns, which are empty for older rows."""
     for name in ("cached_tokens", "reasoning_tokens"):
         op.add_column("cells", sa.Column(name, sa.BigInteger(), nullable=True))
 

@@ -1,5 +1,5 @@
-"""Recorded traffic: what a live site answered, kept and played to later runs.
+"""Recorded traffic: a live site's answers, kept and replayed to later runs.
 
-The rules of a case, the file of a recording, and who answers in a recorded attempt. How requests
-are read off the wire is in `egress`, what checks see of them in `evidence`.
+A case's rules, the recording's file, and the source of answers in a recorded attempt. Reading
+requests off the wire is in `egress`, their form for checks in `evidence`.
 """

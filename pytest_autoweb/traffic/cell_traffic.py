@@ -1,6 +1,6 @@
-"""Who answers the requests of one attempt: the live site, its recording, or the case itself.
+"""Answers the requests of one attempt from the live site, its recording, or the case itself.
 
-Where a recording has no answer, it says why, and the recording is left.
+Where a recording has no answer, the reason is noted, and the attempt leaves the recording.
 """
 
 import asyncio
@@ -37,38 +37,38 @@ from pytest_autoweb.traffic.traffic_file import (
 from pytest_autoweb.traffic.traffic_rules import TrafficMode, TrafficRules
 
 State = tuple[str, ...]
-"""The writes that were made so far, each by its key."""
+"""The writes so far, each by its key."""
 
-# What a page does without.
+# Resources that a page can do without.
 _DISPENSABLE = frozenset({"font", "image", "track", "audio", "video", "manifest"})
 _SHOWN_CHARS = 200
 
 BODY_BYTES = 8_000_000
-"""Limit on the bytes that are kept of one answer."""
+"""Limit on the stored bytes of one answer."""
 TAKE_BYTES = 48_000_000
-"""Limit on the bytes that are kept of all answers of an attempt together."""
+"""Limit on the stored bytes of all answers of an attempt together."""
 TRAFFIC_MODES: dict[str, TrafficMode] = {mode: mode for mode in get_args(TrafficMode)}
 EXCHANGES = 3_000
-"""Limit on the requests that are kept of one attempt."""
+"""Limit on the stored requests of one attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a recording says to a request."""
+    """A recording's answer to a request."""
 
     exchange: RecordedExchange | None = None
     """The answer; None if there is none."""
     left: str = ""
-    """Why the recording is left; empty if it is not."""
+    """Why the attempt leaves the recording; empty if it does not."""
 
 
 class PlayedTraffic:
-    """A recording as one attempt goes through it.
+    """One attempt's pass through a recording.
 
     Args:
         recording: the recording.
-        rules: what the case says about its traffic.
-        masks: take secrets out of requests, so that they compare with those of the recording.
+        rules: the case's rules for its traffic.
+        masks: remove secrets from requests, so that they compare with those of the recording.
     """
 
     def __init__(
@@ -93,12 +93,12 @@ class PlayedTraffic:
             self._addresses.add((one.method, _place(one.url)))
             if self._rules.order == "writes" and self._rules.writes(one.method, one.url):
                 state = (*state, key)
-        # The first take that has a request is the one that is played, so that a page and what it
-        # fetches come from the same moment.
+        # The first take that has a request is replayed, so that a page and its resources come from
+        # the same moment.
         self._at = {**own, **self._at}
 
     def key_of(self, request: HttpRequest) -> str:
-        """Return what the request has in common with its recording."""
+        """Return the key that identifies the request in the recording."""
         return self._rules.key(
             request.method,
             self._masks.url(request.url),
@@ -107,7 +107,7 @@ class PlayedTraffic:
         )
 
     def wrote(self, request: HttpRequest) -> None:
-        """Note a write, after which pages are others."""
+        """Note a write, after which pages differ."""
         if self._rules.order == "writes" and self._rules.writes(request.method, request.url):
             self._state = (*self._state, self.key_of(request))
 
@@ -127,7 +127,7 @@ class PlayedTraffic:
         return Played(left=f"{_shown(request, self._masks)} {self._why(request, key)}")
 
     def _does_without(self, request: HttpRequest) -> bool:
-        """Tell whether a page does not depend on a request that was not recorded."""
+        """Tell whether a page can do without a request that was not recorded."""
         return request.destination in _DISPENSABLE or request.url.endswith("/favicon.ico")
 
     def _why(self, request: HttpRequest, key: str) -> str:
@@ -155,29 +155,29 @@ def _shown(request: HttpRequest, masks: TrafficMasks) -> str:
 
 
 class TrafficFile(NamedTuple):
-    """Where the traffic of a case is recorded, and by whom."""
+    """The file of a case's recording, and its recorder."""
 
     path: Path
     case_id: str
     run: str
     """The id of the run."""
     title: str
-    """What the take is called: the cell and its attempt."""
+    """The title of the take: the cell and its attempt."""
     extends: bool = False
-    """Whether what other runs have recorded stays."""
+    """Whether the recordings of other runs stay."""
     encrypted: bool = False
     """Whether a site of the case speaks https."""
 
 
 @dataclass(slots=True)
 class _Heard:
-    """A request and what came of it, as it was on the wire."""
+    """A request and its answer, as on the wire."""
 
     request: HttpRequest
     started: datetime
     began: float
     answer: HttpAnswer | None = None
-    """None until it is there."""
+    """None until it has arrived."""
     took_ms: float = 0.0
     held: bool = False
     not_kept: str = ""
@@ -187,11 +187,11 @@ class CellTraffic:
     """The traffic of one attempt; answers come from it in the proxy's thread.
 
     Args:
-        mode: what is done: `record`, `replay`, or `off` if requests are only held back.
-        rules: what the case says.
-        file: where the recording is.
+        mode: `record`, `replay`, or `off` if requests are only held back.
+        rules: the rules of the case.
+        file: the recording's file.
         secrets: the values of the case's secrets, by name.
-        note: gets sentences for the log of the attempt.
+        note: receives sentences for the attempt's log.
 
     Raises:
         TrafficError: there is no recording to replay, or it is damaged.
@@ -218,7 +218,7 @@ class CellTraffic:
         self._noted: set[str] = set()
         self._began = datetime.now(UTC)
         self.left = ""
-        """Why the recording was left; empty while it is not."""
+        """Why the attempt left the recording; empty if it did not."""
         self.on_left: Callable[[], None] = lambda: None
 
     @property
@@ -227,7 +227,7 @@ class CellTraffic:
         return self.mode != "replay"
 
     def note_socket(self, request: HttpRequest) -> None:
-        """Say in the log that a WebSocket has no part in recordings."""
+        """Log that WebSockets are not part of recordings."""
         if self.mode != "off":
             what = "is refused in a replay" if self.mode == "replay" else "is not recorded"
             self._note_once(f"traffic: a WebSocket {what}: {self._masks.url(request.url)}")
@@ -281,11 +281,11 @@ class CellTraffic:
             text = body.decode("utf-8", "surrogateescape")
             body = self._masks.restored(text, self._secrets).encode("utf-8", "surrogateescape")
         answer = HttpAnswer(exchange.status, exchange.reason, tuple(restored), body)
-        # A stream that ended would be opened again and again.
+        # A page would keep reopening a stream that ended.
         return replace(answer, rest=_silence()) if is_event_stream(answer) else answer
 
     async def _recorded(self, request: HttpRequest, fetch: Fetch) -> HttpAnswer:
-        # Requests are kept in the order in which they come, not that of their answers.
+        # Requests are kept in their own order, not in that of their answers.
         heard = self._begun(request)
         answer = await fetch(request, BODY_BYTES)
         if answer.rest is None or not is_event_stream(answer):
@@ -296,7 +296,7 @@ class CellTraffic:
     async def _listened(
         self, heard: _Heard, answer: HttpAnswer, rest: AsyncIterator[bytes]
     ) -> AsyncIterator[bytes]:
-        """Yield an event stream, and keep it as it grows: it may end with the page only."""
+        """Yield an event stream, and keep it as it grows, because it may end only with the page."""
         so_far = b""
         async for data in rest:
             so_far += data if len(so_far) < BODY_BYTES else b""
@@ -321,7 +321,7 @@ class CellTraffic:
         heard.answer = answer
 
     def save(self) -> None:
-        """Write what was recorded, once the browser can ask for nothing more.
+        """Write the recording, once the browser can send no more requests.
 
         Raises:
             TrafficError: the file cannot be written.
@@ -339,7 +339,7 @@ class CellTraffic:
             fields = sorted(self._masks.password_fields)
             file = self._file
             take = Take(title, exchanges, started)
-            # Others in flight go on while it is written.
+            # Other cells in flight continue during the write.
             why = waiting.blocking(
                 lambda: add_take(
                     *(file.path, file.case_id, file.run, take, fields), extends=file.extends
@@ -396,12 +396,12 @@ async def _silence() -> AsyncIterator[bytes]:
 
 
 def traffic_mode(rules: TrafficRules, wanted: str, *, own_server: bool) -> TrafficMode:
-    """Return what is done with the traffic of a case.
+    """Return the mode of a case's traffic.
 
     Args:
-        rules: what the case says.
-        wanted: what the run says: `case`, or a mode for all cases.
-        own_server: the case's file starts its own web server, which is there in every run.
+        rules: the rules of the case.
+        wanted: the run's setting: `case`, or a mode for all cases.
+        own_server: the case's file starts its own web server, which exists in every run.
     """
     if own_server:
         return "off"

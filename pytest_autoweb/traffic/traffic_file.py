@@ -1,13 +1,12 @@
 """The file of a recording: HAR 1.2, which browsers and other tools read, without secrets.
 
-One file holds one case. Each attempt that recorded it is a page of the HAR, a take; its requests
-stand in the order in which they were made, so that it is known after which writes each was
-answered.
+One file holds one case. Each attempt that recorded it is a page of the HAR, a take. Its requests
+are in the order in which they were made, which shows the writes before each answer.
 
-Cookies, logins, passwords and tokens are taken out before anything is kept. A page must still work
-when it is replayed, so that nothing is taken out by its looks alone where scripts could break.
-Instead values are learned where they are surely secret (headers, cookies, fields by their names)
-and then replaced wherever they stand.
+Cookies, logins, passwords and tokens are removed before anything is kept. A replayed page must
+still work, so nothing is removed by its appearance alone where scripts could break. Instead, values
+are learned where they are certainly secret (headers, cookies, fields by name) and then replaced
+everywhere.
 """
 
 import base64
@@ -37,9 +36,9 @@ from pytest_autoweb.runs.saving import write_text_atomic
 from pytest_autoweb.traffic.traffic_rules import is_sensitive_field
 
 STAND_IN = "redacted"
-"""What stands for a value that nobody declared; it is no tag and no quote, so that pages work."""
+"""Replaces an undeclared secret; it contains no tag or quote, so that pages still work."""
 LONG_ENOUGH = 8
-"""A shorter value is taken out of its own place only: elsewhere it may be an ordinary word."""
+"""A shorter value is removed only where it was found: elsewhere it may be an ordinary word."""
 
 _TEXT = re.compile(
     r"(?i)^(?:text/|application/(?:[\w.+-]*\+)?(?:json|xml|javascript|x-javascript|ecmascript)\b"
@@ -57,11 +56,11 @@ _COOKIE = re.compile(r"^([^=;]+)=([^;]*)(.*)$", re.DOTALL)
 FORMAT = "pytest-autoweb/traffic"
 VERSION = 1
 PARTS = frozenset({"font", "image", "manifest", "script", "style", "track", "audio", "video"})
-"""What the browser fetches only to show a page, by its own words."""
+"""Resources that the browser fetches only to show a page, by its own names for them."""
 TAKES = 100
 """Limit on the takes of a recording."""
 FILE_BYTES = 128_000_000
-"""Limit on a recording; a take that does not fit any more is left out."""
+"""Limit on a recording; a take that no longer fits is left out."""
 NEW = "Record it with --autoweb-traffic=record, on the live site."
 
 
@@ -71,11 +70,11 @@ def is_text(content_type: str) -> bool:
 
 
 class TrafficMasks:
-    """Takes secrets out of the traffic of one attempt, and learns more of them on the way.
+    """Removes secrets from the traffic of one attempt, and learns more of them on the way.
 
     Args:
         secrets: those that the case declares, by name.
-        remembered: the password fields of pages, which other attempts have seen.
+        remembered: the password fields of pages that other attempts have seen.
     """
 
     def __init__(self, secrets: dict[str, str], remembered: Iterable[str] = ()) -> None:
@@ -129,7 +128,7 @@ class TrafficMasks:
         return name in self.password_fields or is_sensitive_field(name)
 
     def _learn(self, value: str, *, sure: bool = True) -> None:
-        """Learn a value; one that need not be secret only if it looks like a token."""
+        """Learn a value; if it need not be secret, only when it looks like a token."""
         random = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
         if not (len(value) >= LONG_ENOUGH if sure else len(value) >= 12 and random):
             return
@@ -157,7 +156,7 @@ class TrafficMasks:
         return redact_url(url, self.text)
 
     def headers(self, headers: Headers) -> list[dict[str, str]]:
-        """Return headers as they are kept."""
+        """Return headers in stored form."""
         return [{"name": name, "value": self._header(name.lower(), v)} for name, v in headers]
 
     def _header(self, name: str, value: str) -> str:
@@ -170,7 +169,7 @@ class TrafficMasks:
         return redact_keys(self.text(value))
 
     def request_body(self, request: HttpRequest) -> str:
-        """Return the body of a request in the form in which it is kept and compared."""
+        """Return the body of a request in the form for storing and comparing."""
         kind = request.header("content-type").lower()
         if not request.body:
             return ""
@@ -202,7 +201,7 @@ class TrafficMasks:
         return [self._in_json(one) for one in value] if isinstance(value, list) else value
 
     def _fields(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Return the fields of a form or the members of an object; files are only their digests."""
+        """Return the fields of a form or the members of an object, with files as digests."""
         kind = request.header("content-type").lower()
         if "application/x-www-form-urlencoded" in kind:
             return parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True)
@@ -218,13 +217,13 @@ class TrafficMasks:
         return [(name, one) for name, one in members if isinstance(one, str)]
 
     def answer_text(self, text: str, content_type: str) -> str:
-        """Return the body of an answer as it is kept."""
+        """Return the body of an answer in stored form."""
         if "json" in content_type:
             return self.text(_json_without(text, self._in_json))
         return self.text(text)
 
     def restored(self, text: str, secrets: dict[str, str]) -> str:
-        """Return a kept text with the secrets that the case declares, for the page of a replay."""
+        """Return a stored text with the case's declared secrets restored, for replay."""
         return SECRET.sub(lambda match: secrets.get(match[1], match[0]), text)
 
 
@@ -259,7 +258,7 @@ def _digest(content: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RecordedExchange:
-    """A request and its answer without secrets, as they are kept."""
+    """A request and its answer in stored form, without secrets."""
 
     method: str
     url: str
@@ -275,21 +274,21 @@ class RecordedExchange:
     started: str = ""
     milliseconds: float = 0.0
     destination: str = ""
-    """What the browser wanted it for, such as `document` or `image`."""
+    """The browser's purpose for it, such as `document` or `image`."""
     held: bool = False
-    """Whether the request was held back and the answer is that of the case."""
+    """Whether the request was held back and answered by the case."""
     not_kept: str = ""
-    """Why the body is missing; empty if it is there."""
+    """Why the body is missing; empty if it is present."""
 
     @property
     def is_part(self) -> bool:
-        """Tell whether it is a picture, a script and the like, which no write changes."""
+        """Tell whether it is a picture, a script or the like, which no write changes."""
         return self.method == "GET" and self.destination in PARTS
 
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """What one attempt recorded."""
+    """The recording of one attempt."""
 
     title: str
     exchanges: tuple[RecordedExchange, ...]
@@ -298,12 +297,12 @@ class Take:
 
 @dataclass(frozen=True, slots=True)
 class TrafficRecording:
-    """All that is recorded of a case."""
+    """All recordings of a case."""
 
     case_id: str
     takes: tuple[Take, ...]
     run: str = ""
-    """The id of the run that recorded it; a later one begins anew."""
+    """The id of the run that recorded it; a later run starts over."""
     recorded: str = ""
     password_fields: tuple[str, ...] = ()
     """Names of fields of the type password on its pages."""
@@ -315,7 +314,7 @@ def read_traffic(path: Path) -> TrafficRecording:
     """Read a recording, or reuse the one read before if the file has not changed.
 
     Raises:
-        TrafficError: there is none, or it is damaged.
+        TrafficError: there is no recording, or it is damaged.
     """
     try:
         stat = path.stat()
@@ -325,7 +324,7 @@ def read_traffic(path: Path) -> TrafficRecording:
 
 
 def traffic_checksum(path: Path) -> str:
-    """Return the checksum of a recording; empty if there is none that can be read."""
+    """Return the checksum of a recording; empty if there is no readable one."""
     try:
         return read_traffic(path).checksum
     except TrafficError:
@@ -405,18 +404,18 @@ def add_take(
     *,
     extends: bool = False,
 ) -> str:
-    """Add a take to the recording of a case, in place of what other runs have recorded.
+    """Add a take to the recording of a case, replacing the takes of other runs.
 
     Args:
         path: the file.
         case_id: the id of the case.
-        run: the id of this run, for which all its processes and cells record together.
-        take: what was recorded.
+        run: the id of this run, shared by all its processes and cells.
+        take: the new take.
         fields: the names of the password fields that were seen.
-        extends: the takes of other runs stay.
+        extends: keep the takes of other runs.
 
     Returns:
-        Why the take was left out, or "".
+        The reason why the take was left out, or "".
 
     Raises:
         OSError: the file cannot be written.
@@ -450,7 +449,7 @@ def add_take(
 def _without_known_parts(take: Take, takes: Sequence[Take]) -> Take:
     """Return a take without the parts of pages that an earlier one has, byte for byte.
 
-    They are played at any time, so that they are needed once only.
+    They are replayed regardless of order, so they are needed only once.
     """
     known = {(one.url, one.body) for each in takes for one in each.exchanges if one.is_part}
     new = (e for e in take.exchanges if not (e.is_part and (e.url, e.body) in known))
@@ -560,5 +559,5 @@ def _kind(exchange: RecordedExchange) -> str:
 
 
 def without_body(exchange: RecordedExchange, why: str) -> RecordedExchange:
-    """Return an exchange whose answer is known to be there but is not kept."""
+    """Return an exchange whose answer existed but is not kept."""
     return replace(exchange, body=b"", is_text=False, not_kept=why)

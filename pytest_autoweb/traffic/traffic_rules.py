@@ -1,4 +1,4 @@
-"""What a case says about its traffic: which requests are the same, and which are never sent."""
+"""A case's rules for its traffic: which requests are equal, and which are never sent."""
 
 import json
 import re
@@ -14,8 +14,8 @@ from pytest_autoweb.specs import Spec
 from pytest_autoweb.values.url_globs import UrlGlob, url_glob
 
 TrafficMode = Literal["off", "record", "extend", "replay"]
-"""`record` asks the live site and keeps what it answers, `extend` besides what was kept before;
-`replay` asks the recording alone."""
+"""`record` asks the live site and keeps its answers; `extend` adds them to earlier ones; `replay`
+asks the recording alone."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _METHOD = re.compile(r"[A-Z]{3,10}")
@@ -26,10 +26,10 @@ class RequestPattern:
 
     Args:
         text: an optional method, then a path or an address as a glob. A path that begins with `/`
-            fits every origin. Queries count only if the pattern has one.
+            matches every origin. Queries count only if the pattern has one.
 
     Raises:
-        ValueError: it is no such pattern.
+        ValueError: it is not a valid pattern.
     """
 
     def __init__(self, text: str) -> None:
@@ -44,9 +44,9 @@ class RequestPattern:
         self._glob: UrlGlob = url_glob(self.glob)
 
     def fits(self, method: str, url: str) -> bool:
-        """Tell whether a request fits."""
+        """Tell whether a request matches."""
         parts = urlsplit(url)
-        # A glob takes `?` for the beginning of a query.
+        # In a glob, `?` begins a query.
         if "?" not in self.glob:
             parts = parts._replace(query="")
         if self.glob.startswith("/"):
@@ -76,7 +76,7 @@ class HeldRequest(Spec):
     asks."""
 
     def answer(self, request: HttpRequest) -> HttpAnswer:
-        """Return the answer to a request that fits."""
+        """Return the answer to a matching request."""
         by_script = request.destination == "empty" or (
             not request.destination and "text/html" not in request.header("accept")
         )
@@ -135,7 +135,7 @@ class TrafficRules(Spec):
         return _any_fits(self._ignored, method, url)
 
     def writes(self, method: str, url: str) -> bool:
-        """Tell whether a request may change what the site answers from then on."""
+        """Tell whether a request may change the site's later answers."""
         return method not in SAFE_METHODS and not _any_fits(self._reads, method, url)
 
     @cached_property
@@ -147,7 +147,7 @@ class TrafficRules(Spec):
         return tuple(map(RequestPattern, self.reads))
 
     def key(self, method: str, url: str, body: str, content_type: str) -> str:
-        """Return what two requests have in common if they are the same to a recording.
+        """Return a key that is equal for requests that a recording treats as the same.
 
         Args:
             method: the method.
@@ -188,7 +188,7 @@ def _without(value: Any, free: Any) -> Any:
 
 
 BUSTERS = frozenset({"_", "cb", "cachebuster", "nocache"})
-"""Parameters that only keep caches from answering."""
+"""Parameters that only bypass caches."""
 _SENSITIVE_FIELD = re.compile(
     r"(?i)(?:^|[_.\-\[])(?:pass(?:word|wd|phrase|code)?|pwd|otp|pin|cvv|cvc|secret|token|csrf|xsrf"
     r"|nonce|api_?key|jwt|sid|session(?:_?id)?|signature|authenticity_token)(?:$|[\]_.\-\d])"
@@ -197,5 +197,5 @@ _SENSITIVE_FIELD = re.compile(
 
 
 def is_sensitive_field(name: str) -> bool:
-    """Tell whether a field of this name holds what nobody else may know, or a passing token."""
+    """Tell whether a field of this name holds a secret or a short-lived token."""
     return _SENSITIVE_FIELD.search(name) is not None

@@ -35,10 +35,10 @@ class ValueFormat(NamedTuple):
     currency: str | None = None
 
     def read(self, value: Any) -> Meanings:
-        """Return everything that a value may mean.
+        """Return every meaning that a value may have.
 
-        That is nothing for a value that is not of this type, and several things for one that can
-        be read in several ways.
+        There is none for a value that is not of this type, and there are several for an ambiguous
+        one.
 
         Raises:
             UnknownLocale: there is no locale of that name.
@@ -59,7 +59,7 @@ def at_least(least: Meanings, actual: Meanings) -> bool | None:
 
 
 def describe_meanings(meanings: Meanings) -> str:
-    """Return the meanings of a value as a person reads them, at most three of them."""
+    """Return at most three meanings of a value, in readable form."""
     texts = sorted(map(_shown, meanings))
     more = ["…"] if len(texts) > _SHOWN else []
     return " or ".join([*texts[:_SHOWN], *more])

@@ -89,7 +89,7 @@ def _small_words(language: str) -> set[str]:
     patterns = [str(p.pattern) for p in locale.date_formats.values()]
     patterns += [str(p) for p in locale.datetime_formats.values()]
     for pattern in patterns:
-        # What is quoted is written as it is; without quotes only letters outside ASCII are.
+        # Quoted text is literal; without quotes, only letters outside ASCII are.
         texts += re.findall(r"'([^']+)'", pattern)
         texts += re.findall(r"[^\x00-\x7f]+", re.sub(r"'[^']*'", " ", pattern))
     return {word for text in texts for word in re.findall(rf"{_LETTERS}+", lookup_form(text))}
@@ -115,7 +115,7 @@ def _finder(names: dict[str, frozenset[int]]) -> re.Pattern[str]:
 
 
 def _edge(char: str, side: str) -> str:
-    """Return the lookaround for what must not touch the first or last character of a name."""
+    """Return the lookaround for characters that must not touch the start or end of a name."""
     if char.isdigit():
         return rf"(?{side}\d)"
     return "" if _is_unspaced(char) else rf"(?{side}{_LETTERS})"
@@ -169,7 +169,7 @@ class _Time(NamedTuple):
 
 
 def date_readings(value: Any, locale: str | None) -> frozenset[date]:
-    """Return the days that a value may mean, ignoring a time of day beside the date.
+    """Return the days that a value may mean, ignoring a time of day next to the date.
 
     `03/04/2026` means two days unless a locale says whether the month or the day comes first.
     Years of two digits are 1969 to 2068, as in POSIX.

@@ -1,4 +1,4 @@
-"""Texts and URLs in one form, so that what means the same compares equal. Pure."""
+"""Normalises texts and URLs, so that equivalent ones compare equal. Pure."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ _MARKS = str.maketrans({"−": "-", "–": "-", "‐": "-", "‑": "-", "’": "
 _MARK_KINDS = ("Mn", "Mc", "Me", "Cf")
 
 MAX_CHARS = 200
-"""The longest text that is read as a number, a date or an amount."""
+"""Limit on the length of a text that is read as a number, a date or an amount."""
 
 
 def normalise(text: str) -> str:
@@ -124,7 +124,7 @@ def _sorted_query(query: str) -> str:
 
 
 def without_password(url: str) -> str:
-    """Return the URL of a database without what lets one in: its password, its query's values."""
+    """Return a database URL without its credentials: the password and the query's values."""
     login, at, place = url.rpartition("@")
     scheme, slashes, user = login.partition("://")
     kept = f"{scheme}://{user.partition(':')[0]}:***" if slashes else "***"

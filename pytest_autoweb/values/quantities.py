@@ -1,6 +1,6 @@
 """Numbers, amounts of money and lengths of time as people write them.
 
-Babel says how a locale writes numbers.
+Babel knows how a locale writes numbers.
 """
 
 import math
@@ -76,9 +76,9 @@ _EVERYWHERE = ("'", " ", "٬")
 def number_readings(value: Any, locale: str | None) -> frozenset[Fraction]:
     """Return the numbers that a value may mean, several of them when it is ambiguous.
 
-    `1.234` means both 1234 and 1.234 unless a locale says what its dot is.
+    `1.234` means both 1234 and 1.234 unless a locale defines its dot.
     """
-    # A bool is an int in Python, but True is not the number 1 to whoever wrote the check.
+    # A bool is an int in Python, but to the check's author True is not the number 1.
     if isinstance(value, bool):
         return frozenset()
     if isinstance(value, int):
@@ -109,8 +109,7 @@ def unsigned_readings(body: str, locale: str | None) -> frozenset[Fraction]:
 @cache
 def _separators(locale: str) -> tuple[str, str]:
     symbols = locale_of(locale).number_symbols["latn"]
-    # In many locales the group sign is a kind of space, and making a text canonical strips spaces
-    # at its ends, so nothing would be left of it.
+    # In many locales the group separator is a kind of space, which `canonical_text` would strip.
     return normalise(symbols["decimal"]), canonical_text(symbols["group"]) or " "
 
 
@@ -135,7 +134,7 @@ def _ungrouped(whole: str, group: str) -> str:
     if whole.isascii() and whole.isdigit():
         return whole
     mark = re.escape(group)
-    # Groups of three digits, or as in India groups of two and a last one of three.
+    # Groups of three digits or, as in India, groups of two and a last one of three.
     if re.fullmatch(
         rf"[1-9]\d{{0,2}}(?:{mark}\d{{3}})+|[1-9]\d?(?:{mark}\d\d)+{mark}\d{{3}}", whole
     ):
@@ -205,7 +204,7 @@ def money_readings(value: Any, locale: str | None, currency: str | None) -> froz
 
 
 def _currencies(words: list[str], locale: str | None, default: str | None) -> frozenset[str | None]:
-    """Return the currencies that the words beside an amount name, if the words agree."""
+    """Return the currencies named by the words next to an amount, if the words agree."""
     if not words:
         return frozenset({default})
     meant = [_named(word, locale, default) for word in words]
@@ -305,7 +304,7 @@ _UNITS: dict[str, tuple[int, int]] = {
 
 _LENGTHS: tuple[Literal["long", "short", "narrow"], ...] = ("long", "short", "narrow")
 _COUNTS = (1, 1.5, 2, 3, 5, 11, 21)
-"""Amounts that together call for every plural form that the known languages have."""
+"""Amounts that together require every plural form of the known languages."""
 
 _SHORT = {
     **{"s": "second", "sec": "second", "secs": "second"},
@@ -317,7 +316,7 @@ _SHORT = {
 
 
 class Duration(NamedTuple):
-    """A length of time in months and seconds, apart because a month has no fixed length."""
+    """A length of time in months and seconds, kept apart because a month has no fixed length."""
 
     months: Fraction
     seconds: Fraction

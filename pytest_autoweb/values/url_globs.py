@@ -1,10 +1,10 @@
 r"""Globs for URLs, matched in time that grows with the URL only.
 
 `*` stands for anything without `/`, `**` for anything, `/**/` also for a single `/`, `{a,b}` for
-one of its parts; `\` takes the next character as it is. `?` is a plain character.
+one of its parts; `\` makes the next character literal. `?` is a plain character.
 
-As a regular expression `**a**a**a` would try every way to divide a URL that does not fit, which
-takes years, and nothing could interrupt it. So all ways are followed at once.
+As a regular expression, `**a**a**a` would try every way to divide a URL that does not match, which
+takes years and cannot be interrupted. So all ways are followed at once.
 """
 
 import re
@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 MAX_GLOB_CHARS = 4_000
 MAX_URL_CHARS = 20_000
-"""Limit on the URLs that are matched: a longer one fits no glob with wildcards."""
+"""Limit on the length of matched URLs: a longer one matches no glob with wildcards."""
 
 _ANY, _NO_SLASH = "any", "no slash"
 GLOB_TOKEN = re.compile(r"\\.|\*+/?|[{},]|.", re.DOTALL)
-"""What a glob is made of; the export writes its own regular expression from it."""
+"""The tokens of a glob; the export builds its own regular expression from them."""
 
 
 class _Step(NamedTuple):
-    """A way from one state to another, over a character that fits or over none."""
+    """A transition between two states, over a matching character or over none."""
 
     test: str
     """A character, `any` or `no slash`; empty: over no character."""
@@ -35,7 +35,7 @@ class UrlGlob:
         glob: the pattern.
 
     Raises:
-        ValueError: it is too long, or a brace lacks its other half.
+        ValueError: it is too long, or its braces are unbalanced.
     """
 
     def __init__(self, glob: str) -> None:
@@ -45,7 +45,7 @@ class UrlGlob:
         self._last = self._read(glob)
 
     def fits(self, url: str) -> bool:
-        """Tell whether the whole URL fits."""
+        """Tell whether the whole URL matches."""
         if len(url) > MAX_URL_CHARS:
             return False
         states = self._spread({0})
@@ -65,7 +65,7 @@ class UrlGlob:
         return self._last in states
 
     def _spread(self, states: set[int]) -> set[int]:
-        """Add the states that are reached over no character."""
+        """Add the states reached over no character."""
         waiting = list(states)
         while waiting:
             for step in self._steps[waiting.pop()]:
@@ -85,7 +85,7 @@ class UrlGlob:
         return to
 
     def _loop(self, at: int, test: str) -> int:
-        """Add any number of characters, also none."""
+        """Add any number of characters, including none."""
         round_ = self._add(at, "")
         self._steps[round_].append(_Step(test, round_))
         return round_

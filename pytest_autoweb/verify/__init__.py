@@ -1,6 +1,5 @@
-"""`autoweb verify`, `autoweb prove`, `autoweb explore`: what runs, checks and cases are worth.
+"""`autoweb verify`, `autoweb prove`, `autoweb explore`: the validity of runs, checks and cases.
 
-Judging a saved run again, offline, from the evidence it kept, running the controls of its cases,
-mutation testing of checks, and cases that a model proposes for it. The judging is that of `judge`;
-nothing here decides on its own.
+Rejudging a saved run offline from its evidence, running the controls of its cases, mutation testing
+of checks, and cases proposed by a model. All judging is done by `judge`.
 """

@@ -1,8 +1,8 @@
-"""Cases that a model proposes: asking for them, reading the reply, and what may be in them.
+"""Cases that a model proposes: asking for them, reading the reply, and limiting their content.
 
-A proposal is text from outside. It may act on the site that was shown and look at it, and nothing
-else: no files, no functions, no databases, no secrets, no other sites. What the model is shown is
-the entry page and some pages behind its links.
+A proposal is untrusted text. It may act on the site that was shown and look at it, and nothing
+else: no files, no functions, no databases, no secrets, no other sites. The model sees the entry
+page and some pages behind its links.
 """
 
 import re
@@ -40,15 +40,15 @@ _LINKS = f"""() => [...document.querySelectorAll('a[href]')]
   .slice(0, {_MOST_LINKS}).map(link => [link.innerText.trim().slice(0, 60),
     link.href.slice(0, 500)])"""
 _LEAVES = re.compile(r"(?i)log[\s_-]?out|sign[\s_-]?out|delete|remove|unsubscribe|cancel|destroy")
-"""Addresses and names behind which a mere visit may change something."""
+"""Addresses and names of links where a mere visit may change something."""
 
 PROMPT_OVERHEAD_TOKENS = 1_800
 FIELDS = ("id", "entry_url", "user_task", "expect", "oracle")
-"""What a proposed case has, all of it."""
+"""All fields of a proposed case."""
 CHECKS_TO_PROPOSE = ("url", "text", "element", "answer", "request", "download", "http")
-"""The checks that look at the site alone; others read files, run code or ask models."""
+"""The checks that look only at the site; others read files, run code or ask models."""
 DRAFT_S = 30
-"""Seconds for an attempt in the proof: a wrong oracle must not wait for as long as a model may."""
+"""Seconds for an attempt in the proof: a wrong oracle must not wait as long as a model may."""
 _BLOCK = re.compile(
     r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?:ya?ml|json)?[ \t]*\n"
     r"(?P<body>.*?)(?:^[ \t]*(?P=mark)[ \t]*$|\Z)",
@@ -70,7 +70,7 @@ class PageLink(NamedTuple):
 
 
 class SeenPage(NamedTuple):
-    """A page as a model is shown it."""
+    """A page as shown to a model."""
 
     url: str
     text: str
@@ -84,17 +84,17 @@ def links_of(page: Page) -> list[PageLink]:
 def see_pages(
     page: Page, entry: str, most: int, budget: int, say: Callable[[str], None]
 ) -> list[SeenPage]:
-    """Show the entry page, and pages of its site that links lead to, nearest first.
+    """Capture the entry page and linked pages of its site, nearest first.
 
-    Nothing is pressed and no form is sent; links whose name or address says that they end or
-    delete something are left alone.
+    Nothing is pressed and no form is sent; links whose name or address suggests that they end or
+    delete something are skipped.
 
     Args:
         page: opens them.
         entry: the address of the first one.
-        most: the most pages.
-        budget: the most tokens of them together.
-        say: is told of each page.
+        most: limit on the pages.
+        budget: limit on their total tokens.
+        say: called with a line about each page.
 
     Raises:
         BrowserError: the entry page cannot be opened.
@@ -129,7 +129,7 @@ def _shown(page: Page, budget: int) -> str:
 
 
 def _further(page: Page, entry: str) -> Iterator[str]:
-    """Yield the addresses of the site that a page links to."""
+    """Yield the addresses on the same site that a page links to."""
     try:
         links = links_of(page)
     except Error:
@@ -148,12 +148,12 @@ class ProposedCase:
     fields: Mapping[str, Any]
     """Its fields, as they stand in the case file."""
     problem: str = ""
-    """Why it is no case that could be proven; empty if it is one."""
+    """Why it cannot be proven; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseFileForm:
-    """How the cases of a site are written.
+    """The format of a site's case files.
 
     Args:
         site: the address of the started server; "" if there is none.
@@ -194,7 +194,7 @@ class CaseFileForm:
         """Return a case of a reply, in the form of a case file.
 
         Args:
-            raw: what the model wrote.
+            raw: the model's text.
             taken: the ids of other cases.
         """
         if not isinstance(raw, Mapping):
@@ -244,7 +244,7 @@ class CaseFileForm:
 
 
 def check_with_loader(case: ProposedCase, form: CaseFileForm, file: Path) -> ProposedCase:
-    """Write a case into a file of its own, and return it with what the loader says to it."""
+    """Write a case into a file of its own, and return it with the loader's verdict."""
     if case.problem:
         return case
     try:
@@ -263,9 +263,9 @@ class Proposer:
     """Asks a model for cases.
 
     Args:
-        client: asks it.
+        client: calls the model.
         spec: the model.
-        about: what the cases are to be about; "" for anything.
+        about: the subject of the cases; "" for any.
     """
 
     client: Client
@@ -275,20 +275,20 @@ class Proposer:
 
     @property
     def budget(self) -> int:
-        """Return the most tokens of all pages together."""
+        """Return the token limit of all pages together."""
         room = self.spec.context_tokens - self.spec.max_tokens - PROMPT_OVERHEAD_TOKENS
         return max(400, min(room, self.spec.page_tokens))
 
     def ask(
         self, pages: Sequence[SeenPage], entry: str, cases: int, wrong: Sequence[ProposedCase] = ()
     ) -> list[object]:
-        """Return the cases of a reply as they came, not more than were asked for.
+        """Return the cases of a reply unchanged, at most as many as requested.
 
         Args:
-            pages: what the model is shown.
+            pages: the pages to show to the model.
             entry: the address of the entry page.
-            cases: how many are asked for.
-            wrong: cases that are to be written again, with their problems.
+            cases: the number of cases to request.
+            wrong: cases to be rewritten, with their problems.
 
         Raises:
             ModelError: there is no reply.
@@ -313,10 +313,10 @@ class Proposer:
 
 
 def cases_in(reply: str) -> list[object]:
-    """Return the cases of a reply, in fences or not, as YAML or JSON.
+    """Return the cases of a reply in YAML or JSON, fenced or not.
 
     Raises:
-        Unreadable: there are none.
+        Unreadable: there are no cases.
     """
     text = strip_reasoning(reply)[:_REPLY_CHARS]
     blocks = [match["body"] for match in _BLOCK.finditer(text)] or [text]
@@ -344,7 +344,7 @@ def _told(case: ProposedCase) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts over several lines as they are, and no anchors, which case files do not have."""
+    """Writes multi-line texts as blocks, and no anchors, which case files do not allow."""
 
     def ignore_aliases(self, data: Any) -> bool:
         """Write a value out each time."""

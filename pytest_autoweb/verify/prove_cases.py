@@ -1,4 +1,4 @@
-"""What cases are worth: the controls alone (`autoweb verify --controls`), and `autoweb prove`.
+"""Validates cases: the controls alone (`autoweb verify --controls`), and `autoweb prove`.
 
 `prove` is mutation testing of a case's checks. Two sessions of pytest do the work: one plays the
 controls, three times each; the other plays the oracle of each sound case again and again, every
@@ -50,7 +50,7 @@ _NEUTRAL = {
     "shard": "",
     "store": "",
 }
-"""What the project's own configuration may ask of its runs, and this one must not do."""
+"""Settings of the project's configuration that must not apply to this run."""
 _SAME = ("step_timeout", "check_timeout", "on_step_failure")
 """Settings of the saved run that decide whether a control holds."""
 
@@ -59,18 +59,18 @@ Start = Callable[[Sequence[str], Path], int]
 """Runs a command in a folder and returns its exit code."""
 
 MOST_REQUESTS = 20
-"""The most requests of a case that are suppressed; each costs a run."""
+"""Limit on the suppressed requests of a case; each costs a run."""
 MUTANTS_FILE = "mutants.json"
 _LEAST_STEP_S = 5.0
 _UNTOLD = {"failure_model": "", "store": ""}
-"""Settings of the project for runs of models: failures here are meant, and no news."""
+"""The project's settings for runs of models, unsuitable here because failures are intended."""
 _READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "CONNECT"})
 _NOTHING = "doing nothing"
 
 ChangeState = Literal["noticed", "unnoticed", "no verdict", "not tried"]
-"""What became of a change; `not tried` means that the request did not come again."""
+"""The outcome of a change; `not tried` means that the request did not occur again."""
 ProofVerdict = Literal["proven", "weak", "blind", "refused", "no oracle"]
-"""Whether a case is proven. If not: nothing noticed some change (`weak`), nothing noticed any
+"""Whether a case is proven. If not: some change went unnoticed (`weak`), every change did
 (`blind`), the controls do not hold (`refused`), or there is nothing to change."""
 
 
@@ -79,24 +79,24 @@ def _in_view(command: Sequence[str], folder: Path) -> int:
 
 
 def _on_stderr(command: Sequence[str], folder: Path) -> int:
-    """Leave standard output to what somebody else prints there."""
+    """Keep standard output free for other output."""
     return subprocess.run(command, cwd=folder, check=False, stdout=sys.stderr).returncode
 
 
 class Controlled(NamedTuple):
-    """What came of the controls."""
+    """The outcome of the controls."""
 
     rows: tuple[ControlRow, ...]
     notes: tuple[str, ...]
     failed: bool
-    """A control is broken, or did not come to a verdict for a reason outside the case."""
+    """A control is broken, or has no verdict for a reason outside the case."""
 
 
 def control_run(run_folder: Path, *, rootdir: Path, words_to_stderr: bool = False) -> Controlled:
-    """Run the controls of a saved run's cases into its folder `controls`, and report anew.
+    """Run the controls of a saved run's cases into its folder `controls`, and rewrite its report.
 
-    Controls run there earlier are moved aside. Case files are found by the paths that the run
-    knows them by. What pytest prints goes to stderr if stdout is for something else.
+    Controls run there earlier are moved aside. Case files are found by the paths recorded in the
+    run. pytest's output goes to stderr if stdout is needed for something else.
 
     Raises:
         SettingsError: a case file is not where it was, or the run has no cases.
@@ -109,14 +109,14 @@ def control_run(run_folder: Path, *, rootdir: Path, words_to_stderr: bool = Fals
     start = _on_stderr if words_to_stderr else _in_view
     run_controls(targets, folder, rootdir, modes, _settings_of(run), start)
     write_report(run_folder, max_chars=int(_value(run, "report_max_chars") or 8_000_000))
-    # Of the run with its new controls, so that a changed case shows as such.
+    # The run with its new controls, so that a changed case shows as such.
     return Controlled(control_rows(read_run(run_folder).cells), notes, _failed(folder))
 
 
 def control_files(
     paths: Sequence[Path], output: Path, *, rootdir: Path, words_to_stderr: bool = False
 ) -> Controlled:
-    """Run the controls of all cases of some files, or folders of them, into a run of their own.
+    """Run the controls of all cases in some files, or folders of files, into a separate run.
 
     Raises:
         SettingsError: a path does not exist.
@@ -132,7 +132,7 @@ def control_files(
 
 
 def control_lines(rows: Sequence[ControlRow]) -> list[str]:
-    """Return the table, one line for each case, with broken ones first."""
+    """Return the table with one line per case, broken ones first."""
     head = ["case", "oracle", "doing nothing", ""]
     lines = [
         [
@@ -179,7 +179,7 @@ def _targets(run: RecordedRun, rootdir: Path) -> tuple[list[str], tuple[str, ...
 
 
 def _is_below(rootdir: Path, path: str) -> bool:
-    """Tell whether a path stays below the root, as anybody may have written the saved run."""
+    """Tell whether a path stays below the root, because the saved run may come from anyone."""
     file = (rootdir / path).resolve()
     return file.is_file() and file.is_relative_to(rootdir.resolve())
 
@@ -208,7 +208,7 @@ def run_controls(
     settings: Mapping[str, str] = MappingProxyType({}),
     start: Start = _in_view,
 ) -> None:
-    """Run the controls in a session of their own.
+    """Run the controls in a separate session.
 
     Raises:
         AutowebError: pytest could not run them.
@@ -225,7 +225,7 @@ def run_session(
     settings: Mapping[str, str],
     start: Start,
 ) -> None:
-    """Run cases in a session of their own, of which the project's own settings ask nothing else.
+    """Run cases in a separate session, shielded from the project's own settings.
 
     Raises:
         AutowebError: pytest could not run them.
@@ -233,10 +233,10 @@ def run_session(
     options = {**_NEUTRAL, **settings, "report": str(folder)}
     flags = [f"--autoweb-{name.replace('_', '-')}={value}" for name, value in options.items()]
     with tempfile.TemporaryDirectory(prefix="autoweb-") as scratch:
-        # A file of arguments, since a run may have more cases than a command line takes.
+        # A file of arguments, because a run may have more cases than fit on a command line.
         listing = Path(scratch, "cases.txt")
         listing.write_text("\n".join(targets), encoding="utf-8")
-        # A project whose `addopts` say `-x` wants to hear of all controls nevertheless.
+        # Even if a project's `addopts` has `-x`, all controls must be reported.
         own = ("--maxfail=0", f"--rootdir={rootdir}")
         command = [sys.executable, "-m", "pytest", *own, *flags, f"@{listing}"]
         status = start(command, rootdir)
@@ -275,7 +275,7 @@ class CaseProof(Record):
 
 
 class ProofOrder(NamedTuple):
-    """What is to be proven, and how."""
+    """What to prove, and how."""
 
     targets: tuple[str, ...]
     """Case files, folders of them, or `FILE::CASE`."""
@@ -289,7 +289,7 @@ def prove_cases(order: ProofOrder, start: Start) -> tuple[CaseProof, ...]:
     """Prove cases by their controls and by mutation of their oracles.
 
     Args:
-        order: what is to be proven.
+        order: what to prove.
         start: runs a session of pytest.
 
     Raises:
@@ -310,7 +310,8 @@ def prove_cases(order: ProofOrder, start: Start) -> tuple[CaseProof, ...]:
         file = order.output / MUTANTS_FILE
         write_text_atomic(file, MutantsFile(cases=mutants).model_dump_json(indent=1))
         targets = [one for one in targets if _has_mutants(one, mutants, order.rootdir)]
-        # What follows a failed step is done as well: else its absence would be all that is noticed.
+        # The steps after a failed one run as well: otherwise their absence would be all that is
+        # noticed.
         settings = {
             **_UNTOLD,
             "models": ORACLE,
@@ -329,12 +330,12 @@ def prove_cases(order: ProofOrder, start: Start) -> tuple[CaseProof, ...]:
 
 
 def screen_cases(order: ProofOrder, start: Start) -> tuple[CaseProof, ...]:
-    """Play the controls of cases once, and return those that are refused already.
+    """Play the controls of cases once, and return the cases that are already refused.
 
-    A proof of many cases of which few are sound takes less time if this is done first.
+    Proving many cases of which few are sound takes less time if this is done first.
 
     Args:
-        order: what is to be proven later.
+        order: what to prove later.
         start: runs a session of pytest.
 
     Raises:
@@ -357,7 +358,7 @@ def _absolute(target: str) -> str:
 
 
 def _step_timeout(played: RecordedRun) -> float:
-    """Return the seconds for a step, some more than the oracles took, as many steps will fail."""
+    """Return the seconds for a step, slightly above the oracles', because many steps will fail."""
     took = (
         step.duration_ms / 1000
         for cell in played.cells
@@ -371,7 +372,7 @@ def _step_timeout(played: RecordedRun) -> float:
 
 
 def _has_mutants(target: str, mutants: Mutants, rootdir: Path) -> bool:
-    """Tell whether a case that is named has any, since pytest refuses names without a test."""
+    """Tell whether a named case has any mutants, because pytest refuses names without a test."""
     return "::" not in target or any(str(rootdir / key) == target for key in mutants)
 
 
@@ -383,7 +384,7 @@ def _by_case(cells: Sequence[CellResult]) -> dict[CaseKey, list[CellResult]]:
 
 
 def _refused(row: ControlRow) -> CaseProof:
-    """Say why a case is not worth mutating."""
+    """Return why a case is not worth mutating."""
     verdict: ProofVerdict = "refused"
     if row.noop == "broken":
         reason = "doing nothing passes every check"
@@ -404,14 +405,14 @@ def _refused(row: ControlRow) -> CaseProof:
 
 
 class _Plan(NamedTuple):
-    """What is to be changed in a case."""
+    """The changes to make in a case."""
 
     mutants: dict[str, Mutant]
     notes: tuple[str, ...]
 
     @classmethod
     def of(cls, folder: Path, cells: Sequence[CellResult], ignored: Sequence[UrlGlob]) -> "_Plan":
-        """Find what the oracle did in its first run."""
+        """Find the oracle's actions in its first run."""
         cell = next(cell for cell in cells if cell.model == ORACLE)
         attempt = cell.attempts[-1]
         parts = [
@@ -435,13 +436,13 @@ class _Plan(NamedTuple):
 
 
 def _suppressing(entries: Sequence[WireEntry]) -> Iterator[Mutant]:
-    """Yield a mutant for each request, with the answer that it was given."""
+    """Yield a mutant for each request, with the answer that it got."""
     seen: Counter[tuple[str, str]] = Counter()
     for entry in entries:
         request = SuppressedRequest(
             method=entry.method,
             url=entry.url,
-            # A request without an answer, such as a beacon of a page that closed, needs no text.
+            # A request without an answer, such as a closed page's beacon, needs no text.
             status=entry.status or 204,
             headers={
                 name: value for name, value in entry.response_headers.items() if value != REDACTED
@@ -465,7 +466,7 @@ def _judged(
 ) -> CaseProof:
     ran = {cell.model: cell for cell in done}
     nothing = [cell for cell in controls if cell.model == NOOP]
-    # What fails only now and then is no check to rely on.
+    # A check that fails only now and then is not reliable.
     steady = set.intersection(*(set(_failed_checks(cell)) for cell in nothing))
     changes = (
         ChangeResult(name=_NOTHING, state="noticed", noticed_by=tuple(sorted(steady))),
@@ -488,7 +489,7 @@ def _judged(
 
 
 def _change(mutant: Mutant, cell: CellResult | None, folder: Path) -> ChangeResult:
-    """Tell which checks noticed a change."""
+    """Return which checks noticed a change."""
     if cell is None:
         return ChangeResult(name=mutant.name, state="no verdict", why="it was not run")
     where = f"mutants/{cell.folder}"

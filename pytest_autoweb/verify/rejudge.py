@@ -23,7 +23,7 @@ MISSING = "this run kept no {what}"
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The stored evidence; None stands for a part that was not kept or cannot be read."""
+    """The stored evidence; None marks a part that was not kept or cannot be read."""
 
     page: str | None
     url: str
@@ -91,7 +91,7 @@ AS_RECORDED = "as recorded, not judged again"
 UNDECIDED = "cannot be decided offline: "
 
 _SHOWN = ("page", "address", "opinion")
-"""Grounds for which the stored page is opened."""
+"""Grounds that require the stored page to be opened."""
 _HIDDEN = "<hidden>"
 
 
@@ -113,7 +113,7 @@ class RejudgeTools:
     changed_only: bool = False
     """Keep the recorded verdict of every check that is still the same."""
     judge: Callable[[Attempt], RubricJudge] | None = None
-    """Makes the judge of an attempt's `judge` checks; None when no model is to be asked."""
+    """Creates the judge for an attempt's `judge` checks; None if no model is to be asked."""
 
 
 def rejudge(
@@ -151,7 +151,7 @@ def rejudge(
 
 
 class _Recorded:
-    """The recorded verdicts, each of which belongs to at most one check of today."""
+    """The recorded verdicts, each of which belongs to at most one current check."""
 
     def __init__(self, results: Sequence[CheckResult]) -> None:
         self._left = list(results)
@@ -165,7 +165,7 @@ class _Recorded:
 
 
 def _problem(written: CurrentCheck, stored: Stored, tools: RejudgeTools) -> str:
-    """Return why the check cannot be judged from what was kept; empty when it can."""
+    """Return why the check cannot be judged from the stored evidence; empty if it can."""
     ground = written.check.rests_on
     if ground == "live":
         return f"a `{written.check.name}` check needs the live page or its server"
@@ -224,7 +224,7 @@ def _shown(
 
 
 def _checked(result: CheckResult, check: Check, copy: OpenCopy | None) -> CheckResult:
-    """Return the verdict, unless the copy lacks what it would rest on."""
+    """Return the verdict, unless the copy lacks its basis."""
     if copy is None or result.passed is None:
         return result
     if check.rests_on == "address" and not copy.has_url:

@@ -1,6 +1,6 @@
 """Judges a saved run again into a new run folder; the old one is only read.
 
-Only `judge` checks need calls of models, of those that the user names.
+Only `judge` checks need model calls, to models that the user names.
 """
 
 import shutil
@@ -104,7 +104,7 @@ class Order:
     """Case files to use instead of those that the run names."""
     changed_only: bool = False
     judge: Judge | None = None
-    """Makes the judge of `judge` checks; None when no model is to be asked."""
+    """Creates the judge for `judge` checks; None if no model is to be asked."""
 
 
 def verify_run(order: Order) -> Verification:
@@ -138,7 +138,7 @@ def verify_run(order: Order) -> Verification:
 
 
 class _Cases:
-    """The cases of the run, as they are in their files now."""
+    """The run's cases as they are in their files now."""
 
     def __init__(self, order: Order) -> None:
         self._rootdir = order.rootdir
@@ -180,7 +180,7 @@ def _rejudge_cell(
     for attempt in cell.attempts:
         attempts.append(_rejudge_attempt(cell, attempt, loaded, order, tools, notes))
         if attempts[-1].checks_passed and attempt is not cell.attempts[-1]:
-            # The run would have ended here, so what was repaired afterwards must not count.
+            # The run would have ended here, so later repairs must not count.
             notes.append(f"attempt {attempt.attempt_index} now passes; later ones are left out")
             break
     outcome, reason, failure = settle(attempts, has_checks=loaded.has_expect)
@@ -325,7 +325,7 @@ def _check_change(
 @contextmanager
 def browser_when_needed() -> Iterator[Callable[[], Browser]]:
     """Provide a function that starts the browser on its first call, and stop it at the end."""
-    # Late: a run whose checks need no page is judged without loading Playwright.
+    # Late, because a run whose checks need no page is judged without loading Playwright.
     with ExitStack() as stack:
         started: list[Browser] = []
 
@@ -350,7 +350,7 @@ def _copy_cell(order: Order, cell: CellResult) -> None:
 
 
 def _links(folder: str, names: list[str]) -> list[str]:
-    """Return the names that are links, which are not copied as they may lead anywhere."""
+    """Return the names that are links, which are not copied because they may lead anywhere."""
     return [name for name in names if (Path(folder) / name).is_symlink()]
 
 
@@ -428,9 +428,9 @@ def asked_judges(
     Args:
         compared: the models of the run, none of which may judge.
         default: the judging model for checks that name none.
-        labels: a file of human verdicts; only judges that agree with them decide, others advise.
+        labels: a file of human verdicts; only judges that agree with these decide, others advise.
         rootdir: the folder whose `pyproject.toml` has the settings of models.
-        max_cost: the most US dollars that all questions together may cost.
+        max_cost: limit in US dollars on the cost of all questions together.
 
     Raises:
         CaseError: the labels cannot be read.

@@ -1,6 +1,6 @@
-"""Fakes for tests of pytest-autoweb and of plugins on it. They are marked as what they are.
+"""Fakes for tests of pytest-autoweb and of plugins built on it. They are marked as fakes.
 
-Nothing of the package itself uses them.
+The package itself does not use them.
 """
 
 from pytest_autoweb.testing.scripted import (

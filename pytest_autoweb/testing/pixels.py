@@ -18,7 +18,7 @@ from pytest_autoweb.results import Usage
 
 if problem := missing_extras(["testing"]):
     raise ImportError(problem)
-from PIL import Image, ImageChops  # only here, so that its absence is explained
+from PIL import Image, ImageChops  # imported here, so that its absence is explained
 
 Colour = tuple[int, int, int]
 Rect = tuple[int, int, int, int]

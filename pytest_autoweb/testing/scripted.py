@@ -53,7 +53,7 @@ class ScriptedClient:
         """Return the next answer for the request's stage.
 
         Raises:
-            ModelError: the script says so, or has no answer for this stage.
+            ModelError: the script raises it, or has no answer for this stage.
         """
         self.requests.append(request)
         answers = self._answers.get(request.stage)
@@ -107,7 +107,7 @@ class Faults:
     """It copies texts loosely: shortened, in capitals, or without punctuation at the ends. That is
     not an error, but a verifier may take it for one."""
     heeds: float = 0.8
-    """It decides again when the prompt says what was wrong; otherwise it repeats its reply."""
+    """It decides again when the prompt explains the mistake; otherwise it repeats its reply."""
     rethinks: float = 0.3
     """It decides again when it is asked again without a reason."""
 
@@ -198,7 +198,7 @@ class FaultyClient:
         self, right: Right, lines: dict[int, str], chance: random.Random, model: str
     ) -> str:
         meant = _meant(right, lines, model)
-        # All draws are always made, so that one setting does not shift the draws of the others.
+        # All random draws are always made, so that one setting does not shift those of the others.
         swaps, drops, breaks, hasty, pick, leaves = (chance.random() for _ in range(6))
         if breaks < self._faults.malformed:
             self.slips.append(Slip("malformed", meant, None, ""))

@@ -1,4 +1,4 @@
-"""Every exception this package raises on purpose, and the "did you mean" of their messages."""
+"""Every exception this package raises on purpose, and the "did you mean" in their messages."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ ModelCause = Literal[
 
 MODEL_CAUSES: tuple[str, ...] = get_args(ModelCause)
 FORMER_CAUSES = {"cut_off": "truncated"}
-"""Names of causes in files of earlier versions, with those of today."""
+"""Names of causes in files of earlier versions, with the current ones."""
 
 
 class AutowebError(Exception):
@@ -43,7 +43,7 @@ class CaseError(AutowebError):
         line: 1-based line of the offending entry, if known.
         field: dotted path of the offending field, e.g. ``cases[0].expect[1].url``.
         reason: the sentence without its location.
-        also: what else is wrong with the file.
+        also: the file's other errors.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class CaseError(AutowebError):
         super().__init__("\n".join([own, *map(str, self.also)]))
 
     def all(self) -> "list[CaseError]":
-        """Return this error and the others, each on its own."""
+        """Return this error and the others separately."""
         own = CaseError(self.reason, path=self.path, line=self.line, field=self.field)
         return [own, *self.also]
 
@@ -73,7 +73,7 @@ MAX_CASE_ERRORS = 50
 
 
 def joined_errors(errors: "Iterable[CaseError]") -> CaseError:
-    """Return several errors as one, by line; a matrix or a shared part gives the same one often."""
+    """Return several errors as one, by line, without the duplicates of a matrix or shared part."""
     found = {str(one): one for error in errors for one in error.all()}
     first, *others = sorted(found.values(), key=lambda error: error.line or 0)
     if left := others[MAX_CASE_ERRORS - 1 :]:
@@ -83,7 +83,7 @@ def joined_errors(errors: "Iterable[CaseError]") -> CaseError:
 
 
 class RunNotFound(AutowebError):
-    """Raised when no saved run fits what was asked for, as on the very first run."""
+    """Raised when no saved run matches the request, as on the very first run."""
 
 
 class AssetError(AutowebError):
@@ -107,7 +107,7 @@ class ModelError(AutowebError):
         cause: one of `MODEL_CAUSES`.
         model: the model's name as given on the command line.
         detail: the provider's message, redacted.
-        usage: what the failed calls used (a `results.Usage`), or None if unknown.
+        usage: the usage of the failed calls (a `results.Usage`), or None if unknown.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class ModelError(AutowebError):
 
 
 class CassetteMiss(ModelError):
-    """Raised when replay was asked for and no recording fits the request."""
+    """Raised when replay is on and no recording matches the request."""
 
     def __init__(self, model: str, detail: str) -> None:
         super().__init__("unavailable", model, detail)
@@ -145,7 +145,7 @@ class StoreError(AutowebError):
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names as they appear in a sentence."""
+    """Return names as a list for a sentence."""
     return ", ".join(names) or "none"
 
 
@@ -161,8 +161,8 @@ def near_miss(name: str, allowed: Iterable[str], also: Iterable[str] = ()) -> st
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that an unknown one was probably meant to be."""
-    # Late, because every session of pytest imports this module, and few make a mistake.
+    """Return the known name that was probably meant by an unknown one."""
+    # Late, because every pytest session imports this module, and few have an error.
     from difflib import get_close_matches
 
     folded = {candidate.lower(): candidate for candidate in reversed(tuple(known))}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def pytest_autoweb_register(registry: "Registry") -> None:
-    """Add variants of your own, such as check types, for flags and case files to name.
+    """Add variants of your own, such as check types, for use in flags and case files.
 
     Called in every process of a session before settings are read, so put it into the conftest of
     the rootdir or of a folder that is named on the command line::

@@ -1,7 +1,7 @@
-"""What is installed of this package: its bundled files, and the packages of each extra.
+"""The installed parts of this package: its bundled files, and the packages of each extra.
 
-Prompts, skills and templates have their place in a wheel and in a checkout. Where the packages of
-an extra are missing, a sentence says which to install.
+Prompts, skills and templates have one place in a wheel and another in a checkout. If packages of an
+extra are missing, a sentence names those to install.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ _PACKAGES = {
 
 
 def asset_dir(folder: str) -> Path:
-    """Return a folder of assets: in a wheel the package's, else the checkout's.
+    """Return a folder of assets: the package's in a wheel, else the checkout's.
 
     Args:
         folder: `prompts`, `skills` or `templates`.
@@ -52,7 +52,7 @@ def asset_dir(folder: str) -> Path:
 
 
 def missing_extras(extras: Iterable[str]) -> str | None:
-    """Say what is not installed of some extras and how to install all of it, or return None."""
+    """Return what some extras lack and how to install all of it, or None if nothing is missing."""
     absent: dict[str, list[str]] = {}
     for extra in extras:
         modules = [name for name in _MODULES[extra] if not _installed(name)]
@@ -81,7 +81,7 @@ def require_extras(*extras: str) -> None:
     """Check that all packages of some extras are installed.
 
     Raises:
-        SettingsError: one of them is missing; the message says how to install everything.
+        SettingsError: one of them is missing; the message explains how to install everything.
     """
     if problem := missing_extras(extras):
         raise SettingsError(problem)

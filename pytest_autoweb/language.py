@@ -1,8 +1,8 @@
-"""The language of the sentences that describe a run, English or Chinese: `--autoweb-language`.
+"""The language of sentences that describe a run, English or Chinese (`--autoweb-language`).
 
 A stage notes what went wrong as a `StepProblem`. It becomes a line of text late: in the chosen
-language where people read it, and in one fixed form where a model does. Chinese is the format of
-the program that this one grew out of; it keeps the English words beside the Chinese ones.
+language for people, and in one fixed form for models. Chinese is the format of this program's
+predecessor; it keeps the English words next to the Chinese ones.
 """
 
 from typing import Literal, NamedTuple
@@ -17,7 +17,7 @@ class Reason(NamedTuple):
     zh: str
 
     def text(self, language: Language) -> str:
-        """Return the reason on its own; the Chinese form has the English one beside it."""
+        """Return the reason on its own; the Chinese form includes the English one."""
         return self.en if language == "en" else f"{self.zh} ({self.en})"
 
 
@@ -33,7 +33,7 @@ REFUSED_BY_LINT = Reason("refused before it ran", "静态检查未通过")
 
 
 class StepProblem(NamedTuple):
-    """What went wrong, and where: the number of a step, or the name of a stage in brackets."""
+    """A problem and its place: the number of a step, or the name of a stage in brackets."""
 
     where: str
     en: str
@@ -48,7 +48,7 @@ class StepProblem(NamedTuple):
 
     @classmethod
     def quoted(cls, where: str, message: str) -> "StepProblem":
-        """Return a problem in somebody else's words, such as the browser's."""
+        """Return a problem in quoted words, such as the browser's."""
         return cls(where, message, message)
 
     def line(self, language: Language) -> str:

@@ -28,7 +28,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def captures(text: str) -> tuple[str, ...]:
-    """Return the capture modes that are named, in upper or lower case."""
+    """Return the named capture modes, given in upper or lower case."""
     known = variants_of("pytest_autoweb.page.capture", "CAPTURE_MODES")
     spelled = {name.lower(): name for name in known}
     given = (spelled.get(word.lower(), word) for word in comma_list(text))
@@ -36,7 +36,7 @@ def captures(text: str) -> tuple[str, ...]:
 
 
 def arms(text: str) -> tuple[str, ...]:
-    """Return the ways to correct that are named; the first one decides."""
+    """Return the named correction arms; the first one decides."""
     known = variants_of("pytest_autoweb.strategies", "ARMS")
     given = tuple(known.pick(name).name for name in comma_list(text))
     if not given:
@@ -45,7 +45,7 @@ def arms(text: str) -> tuple[str, ...]:
 
 
 def flag(text: str) -> bool:
-    """Read yes or no."""
+    """Read a yes or no."""
     truth = {"true": True, "1": True, "yes": True, "on": True}
     falsehood = {"false": False, "0": False, "no": False, "off": False}
     try:
@@ -93,7 +93,7 @@ def one_of(*allowed: str) -> Callable[[str], str]:
 
 
 def codegen_ways(text: str) -> tuple[str, ...]:
-    """Read the ways to write a script; several make each model run once in each."""
+    """Read the ways of writing a script; with several, each model runs once in each."""
     ways = comma_list(text)
     for way in ways:
         one_of("auto", "turns", "once")(way)
@@ -103,7 +103,7 @@ def codegen_ways(text: str) -> tuple[str, ...]:
 
 
 def agents(text: str) -> tuple[str, ...]:
-    """Read the agents that are named; several make each model run once with each."""
+    """Read the named agents; with several, each model runs once with each."""
     return tuple(known_strategy(name) for name in comma_list(text))
 
 
@@ -116,8 +116,8 @@ def locator(text: str) -> str:
 
 
 def endpoints(text: str) -> "tuple[BrowserAddress, ...]":
-    """Read the addresses of browsers that run elsewhere."""
-    # Late, because the module imports Playwright, which no session without models pays for.
+    """Read the addresses of remote browsers."""
+    # Late, because the module imports Playwright, which sessions without models must not pay for.
     if not text.strip():
         return ()
     from pytest_autoweb.egress.remote_browsers import parse_endpoints
@@ -151,7 +151,7 @@ def path(text: str) -> Path | None:
 
 
 def or_none(parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return a reader that takes an empty text for None."""
+    """Return a reader that reads an empty text as None."""
     return lambda text: parse(text) if text else None
 
 
@@ -193,7 +193,7 @@ Source = Literal["flag", "env", "ini", "default"]
 
 DEFAULT_STORE = "sqlite:///.autoweb/store.db"
 LATEST = "latest"
-"""The value of flags that name a run, when they are given without one."""
+"""The value of flags that name a run, if given without one."""
 
 
 class Option(NamedTuple):
@@ -207,9 +207,9 @@ class Option(NamedTuple):
     bare: str | None = None
     """The value of the flag when it is given without one; None if it needs one."""
     shown: Callable[[Any], Any] = lambda value: value
-    """Turns the value into what the report may show."""
+    """Turns the value into a form that the report may show."""
     repeatable: bool = False
-    """Whether the flag may be given several times, which is one list with commas."""
+    """Whether the flag may be given several times, like one list with commas."""
 
     @property
     def flag(self) -> str:
@@ -396,7 +396,7 @@ def add_options(parser: "pytest.Parser") -> None:
             dest=option.dest,
             default=None,
             metavar=option.metavar,
-            # argparse takes a percent sign for a placeholder.
+            # argparse reads a percent sign as a placeholder.
             help=f"{option.help}{default} [ini: {option.dest}, env: {option.env}]".replace(
                 "%", "%%"
             ),
@@ -433,7 +433,7 @@ def report_folder(config: "pytest.Config", environ: Mapping[str, str]) -> Path:
 
 
 def is_resuming(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
-    """Tell whether the session goes on with a run that was begun before."""
+    """Tell whether the session resumes an earlier run."""
     return bool(_text_of("resume", config, environ))
 
 
@@ -448,14 +448,14 @@ def _text_of(name: str, config: "pytest.Config", environ: Mapping[str, str]) -> 
 
 
 def missing_models(config: "pytest.Config", environ: Mapping[str, str]) -> str:
-    """Return what asks for models in a session that names none; empty if nothing does.
+    """Return the setting that requires models in a session that names none; empty if none does.
 
-    Gates count only where the models are expressly empty, as in `--autoweb-models=$UNSET`: without
+    Gates count only if the models are explicitly empty, as in `--autoweb-models=$UNSET`: without
     the flag they may be meant for tests that use the `autoweb` fixture.
     """
     empty = names_models(config, environ)
     asking = (*_NEED_MODELS, *_GATES) if empty else _NEED_MODELS
-    # Every session without models comes here, so only the settings in question are read.
+    # Every session without models gets here, so only the relevant settings are read.
     for option in (option for option in OPTIONS if option.name in asking):
         _, source = first_value(option, config, environ)
         if source == "flag" or (empty and source != "default"):
@@ -487,7 +487,7 @@ def typed_gate(config: "pytest.Config") -> str:
 
 
 def names_models(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
-    """Tell whether the command line or the environment sets the models, be it to nothing."""
+    """Tell whether the command line or the environment sets the models, even to nothing."""
     return config.getoption(OPTIONS[0].dest) is not None or OPTIONS[0].env in environ
 
 

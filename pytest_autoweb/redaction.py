@@ -1,8 +1,8 @@
-"""Takes secrets out of text before it leaves the process: prompts, logs, reports, cassettes.
+"""Removes secrets from text before it leaves the process: prompts, logs, reports, cassettes.
 
 Three tools: `Redactor` knows the values that a case declares and finds them in every form in which
-a page or a tool writes them; `redact_keys` knows no values and goes by what keys, tokens and
-cookies look like; `KeyMask` knows the keys of providers.
+a page or a tool writes them; `redact_keys` knows no values and recognises keys, tokens and cookies
+by their form; `KeyMask` knows the keys of providers.
 """
 
 import base64
@@ -19,7 +19,7 @@ ordinary words."""
 _MIN_EMBEDDED = 6
 REDACTED = "<redacted>"
 SECRET = re.compile(r"<secret:([^<>]*)>")
-"""What stands for a secret, with its name."""
+"""The placeholder for a secret, with its name."""
 
 MASK = "<key>"
 
@@ -94,7 +94,7 @@ def _forms(value: str) -> Iterator[str]:
     yield from (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
     as_json = json.dumps(value)[1:-1]
     yield as_json.replace("/", "\\/")
-    # The form in which servers write JSON inside HTML.
+    # The form of JSON inside HTML.
     for_html = re.sub("[<>&'+]", lambda match: f"\\u{ord(match[0]):04x}", as_json)
     yield from (for_html, re.sub("u00[0-9a-f]{2}", _upper_digits, for_html))
     yield repr(value)[1:-1]
@@ -163,7 +163,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def redact_keys(text: str) -> str:
-    """Return the text without what looks like a key, a token, a login header or a cookie."""
+    """Return the text without anything that looks like a key, token, login header or cookie."""
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text

@@ -49,7 +49,7 @@ class Settings:
     locator: LocatorAlgorithm
     repeat: int
     concurrency: int
-    """The most cells in flight in each process; 0 means as many as make sense."""
+    """Limit on cells in flight in each process; 0 means as many as make sense."""
     cluster: str
     """The address of a Ray cluster; empty if there is none."""
     max_repairs: int
@@ -141,7 +141,8 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
     """Read all settings, each from the first place that has it.
 
     Raises:
-        SettingsError: a value is not allowed; names the place, the value and what is allowed.
+        SettingsError: a value is not allowed; the message names its source, the value and the
+            options.
     """
     values: dict[str, Any] = {}
     sources: dict[str, Source] = {}
@@ -160,7 +161,7 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
 
 
 def _check_agents(values: dict[str, Any], sources: Mapping[str, Source]) -> None:
-    """Take a single agent for the strategy; which of the two was named nearer wins."""
+    """Take a single agent for the strategy; the setting from the nearer source wins."""
     nearness = ("flag", "env", "ini", "default").index
     if not values["agents"]:
         return
@@ -176,7 +177,7 @@ def _check_agents(values: dict[str, Any], sources: Mapping[str, Source]) -> None
 
 
 def _check_sandbox(level: str, config: "pytest.Config", environ: Mapping[str, str]) -> None:
-    """Let only a person at the command line, not the tested repository, switch the sandbox off."""
+    """Let only a person at the command line, not the tested repository, turn off the sandbox."""
     flag = next(option.flag for option in OPTIONS if option.name == "sandbox")
     if level != "off" or hasattr(config, "workerinput"):
         return

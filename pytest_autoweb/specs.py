@@ -1,4 +1,4 @@
-"""The building blocks of what is read from files: the bases of models, and checked texts."""
+"""Building blocks for data read from files: base models, and validated texts."""
 
 import ast
 import inspect
@@ -22,10 +22,10 @@ _PATTERN_SENTENCES: dict[str, str] = {}
 
 
 class FieldError(Exception):
-    """Raised when a field breaks the contract; the loader makes it a `CaseError`.
+    """Raised when a field breaks the contract; the loader turns it into a `CaseError`.
 
     Attributes:
-        also: what else was found to be wrong at the same time.
+        also: other errors found at the same time.
     """
 
     def __init__(self, at: FieldPath, reason: str, also: "Sequence[FieldError]" = ()) -> None:
@@ -33,19 +33,19 @@ class FieldError(Exception):
         super().__init__(reason)
 
     def all(self) -> "list[FieldError]":
-        """Return this error and the others, each on its own."""
+        """Return this error and the others separately."""
         return [FieldError(self.at, self.reason), *self.also]
 
 
 class FieldErrors:
-    """Everything that is wrong in one place, so that an author need not learn it bit by bit."""
+    """All errors in one place, so that an author sees them together."""
 
     def __init__(self) -> None:
         self._found: list[FieldError] = []
 
     @contextmanager
     def kept(self, below: FieldPath = ()) -> Iterator[None]:
-        """Keep the error that ends this block, with its place below another one."""
+        """Keep the error that ends this block, with `below` in front of its place."""
         try:
             yield
         except FieldError as error:
@@ -74,14 +74,14 @@ def fitting(pattern: str, sentence: str) -> Any:
 
     Args:
         pattern: a regular expression.
-        sentence: what the author of a case is told when it does not fit, e.g. `must be a word`.
+        sentence: the message to the case's author if it does not fit, e.g. `must be a word`.
     """
     _PATTERN_SENTENCES[pattern] = sentence
     return Field(pattern=pattern)
 
 
 def pattern_sentence(pattern: str) -> str:
-    """Return what the author of a case is told when a text does not fit this pattern."""
+    """Return the message to a case's author about a text that does not fit this pattern."""
     return _PATTERN_SENTENCES.get(pattern, f"must fit the regular expression {pattern}")
 
 
@@ -157,7 +157,7 @@ class Pattern(Spec):
 
 
 COMMAND = "command"
-"""The name of the agent that a case file, or a model's settings, declare themselves."""
+"""The name of an agent that a case file or a model's settings declare themselves."""
 
 
 class AgentCommand(Spec):

@@ -1,7 +1,7 @@
 """Ways for a model to drive the browser, and ways to try a failed attempt again.
 
-For both: what one is, the registry, the built-in ones. A strategy is a list of stages; those live
-in `attempt`, `codegen`, `act` and `collect`. A correction arm changes the stages of a retry: those
+For both: the class, the registry, the built-in ones. A strategy is a list of stages; those live in
+`attempt`, `codegen`, `act` and `collect`. A correction arm changes the stages of a retry: those
 that write the second try live in `codegen`, the rules for retries in `correct`.
 """
 
@@ -42,7 +42,7 @@ class CorrectionArm(Arm):
     """Files in `prompts/` that it uses besides those of the strategy. Runs are not comparable if
     one of these differs."""
     first_asks: tuple[NamedStage, ...] = ()
-    """Stages of a retry after the page was opened, before those of the strategy."""
+    """Stages of a retry that run after the page was opened and before those of the strategy."""
     writer: NamedStage | None = None
     """The stage that replaces the strategy's stage `repair`, if it has one."""
 
@@ -123,17 +123,17 @@ class Strategy:
     prompts: tuple[str, ...] = ()
     """Files in `prompts/` that it uses. Runs are not comparable if one of these differs."""
     uses_capture: bool = True
-    """Whether it shows pages in the cell's capture mode. One that has a form of its own is run
-    once, however many modes a run has."""
+    """Whether it shows pages in the cell's capture mode. A strategy with its own form runs once,
+    however many modes a run has."""
     in_dialect: Mapping[str, "Strategy"] = field(default_factory=dict)
     """The strategies that replace it for models of other dialects of the step language."""
     by_turns: "Strategy | None" = None
     """The strategy that replaces it for models that write turn by turn (`--autoweb-codegen`)."""
     outside: AgentSettings | None = None
-    """Returns the settings of the outside agent that it is; None for what runs in this process."""
+    """Returns the settings of an outside agent; None for strategies that run in this process."""
 
     def stages(self, *, anew: bool) -> tuple[NamedStage, ...]:
-        """Return the stages of an attempt that begins anew, or that repairs a failed one."""
+        """Return the stages of a fresh attempt, or of the repair of a failed one."""
         return self.first if anew or not self.repair else self.repair
 
 
@@ -154,7 +154,7 @@ _OF_SIGHT = ("sight", "locate", "locate_again")
 
 
 def strategy_of(name: StrategyName, spec: ModelSpec) -> Strategy:
-    """Return the strategy of a cell, in the variant for the way in which the model writes."""
+    """Return the strategy of a cell, in the variant for the model's way of writing."""
     strategy = STRATEGIES.pick(name)
     strategy = strategy.in_dialect.get(spec.dialect, strategy)
     return strategy.by_turns if strategy.by_turns and spec.takes_turns else strategy
@@ -177,7 +177,7 @@ def stages_for(
 ) -> tuple[NamedStage, ...]:
     """Return the stages of a first attempt, or of a retry of the failed one in an arm.
 
-    If the plan was at fault, there is no script to repair, so the retry begins anew.
+    If the plan was at fault, there is no script to repair, so the retry starts over.
     """
     at_fault = failed is not None and failed.failure is not None and failed.failure.kind == "plan"
     stages = strategy_of(name, spec).stages(anew=failed is None or at_fault)
@@ -250,12 +250,12 @@ COLLECT = STRATEGIES.add(
 
 
 def outside_agent(name: str, summary: str, settings: AgentSettings) -> Strategy:
-    """Return the strategy that leaves the page to an outside agent.
+    """Return the strategy that hands the page to an outside agent.
 
     Args:
-        name: what flags and reports call it.
+        name: its name in flags and reports.
         summary: one sentence for help texts.
-        settings: returns how it is run, or says what is missing.
+        settings: returns its settings, or raises an error about what is missing.
     """
     drive = NamedStage("agent", partial(run_outside_agent, settings))
     judge = NamedStage("judge", judge_what_is_left)

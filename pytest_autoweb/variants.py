@@ -10,15 +10,15 @@ from pytest_autoweb.errors import near_miss
 # Compiled when first used, because every session of pytest imports this module.
 _NAME = r"[A-Za-z][A-Za-z0-9_]*"
 AGENT_NAME = r"[A-Za-z][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*"
-"""Agents are called as their projects are, e.g. `browser-use`."""
+"""Agents have the names of their projects, e.g. `browser-use`."""
 
 
 class Variant(Protocol):
-    """What every variant tells about itself; each kind adds what it does."""
+    """The description common to all variants; each kind adds its behaviour."""
 
     @property
     def name(self) -> str:
-        """Return the name by which flags, case files and reports call it."""
+        """Return its name in flags, case files and reports."""
         ...
 
     @property
@@ -33,14 +33,14 @@ V = TypeVar("V", bound=Variant)
 class Variants(Mapping[str, V], Generic[V]):
     """The variants of one kind by name: the built-in ones, sorted, then those of the user.
 
-    The built-in variants are added with `add` by the module `home`, or by the modules of the
-    package `home`; there is no list to keep. They are imported when somebody first asks for any,
-    because they need this module, and because a session without models must not pay for them.
+    The module `home`, or the modules of the package `home`, add the built-in variants with `add`;
+    there is no list to maintain. They are imported at the first use of any, because they need this
+    module, and because a session without models must not pay for them.
 
     Args:
-        kind: what one of them is called in messages, such as `capture mode`.
+        kind: the term for one of them in messages, such as `capture mode`.
         home: dotted name of the module, or of the package of modules, that adds the built-in ones.
-        names: what a name must look like, as a regular expression.
+        names: the regular expression that a name must match.
     """
 
     def __init__(self, kind: str, home: str, names: str = _NAME) -> None:
@@ -72,7 +72,7 @@ class Variants(Mapping[str, V], Generic[V]):
         """Return the variant of that name.
 
         Raises:
-            ValueError: there is none; the message lists those there are.
+            ValueError: there is none; the message lists the existing ones.
         """
         if name not in self:
             raise ValueError(f"unknown {self.kind} {name!r}{near_miss(name, self)}")
@@ -84,7 +84,7 @@ class Variants(Mapping[str, V], Generic[V]):
 
     def _complete(self) -> dict[str, V]:
         if self._home is not None:
-            # Late, because a session without models asks for no variant.
+            # Late, because a session without models needs no variant.
             import pkgutil
 
             # Cleared first, because a module that is being imported may look a variant up.
@@ -92,7 +92,7 @@ class Variants(Mapping[str, V], Generic[V]):
             home = import_module(name)
             for module in pkgutil.iter_modules(getattr(home, "__path__", ())):
                 import_module(f"{name}.{module.name}")
-            # Which module came first depends on who imports it; lists must not.
+            # The order of imports varies; that of lists must not.
             self._known = dict(sorted(self._known.items()))
         return self._known
 
@@ -109,12 +109,12 @@ class Variants(Mapping[str, V], Generic[V]):
 def variants_of(module: str, name: str) -> Variants[Any]:
     """Return the variants that a module further up holds.
 
-    Flags, case files and reports name variants, but they are read by modules that the variants
-    themselves import; an import at the top would be a circle.
+    Flags, case files and reports name variants, but are read by modules that the variants
+    themselves import; an import at the top would be circular.
 
     Args:
         module: dotted name of the module.
-        name: what it calls them.
+        name: their name in that module.
     """
     found = getattr(import_module(module), name)
     assert isinstance(found, Variants), f"{module}.{name} is not a registry of variants"
@@ -126,15 +126,15 @@ StrategyName = str
 
 
 def known_strategies() -> Variants[Variant]:
-    """Return all that are registered, by name."""
+    """Return all registered strategies, by name."""
     return variants_of("pytest_autoweb.strategies", "STRATEGIES")
 
 
 def known_strategy(name: str) -> StrategyName:
-    """Return the name as it is.
+    """Return the name unchanged.
 
     Raises:
-        ValueError: no strategy has it; the message names the nearest one that does exist.
+        ValueError: no strategy has this name; the message suggests the nearest one.
     """
     return known_strategies().pick(name).name
 
@@ -142,13 +142,13 @@ def known_strategy(name: str) -> StrategyName:
 def contestants(
     models: tuple[str, ...], agents: tuple[StrategyName, ...], ways: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return every model once for each agent and way to write a script, but controls once.
+    """Return every model once for each agent and way of writing a script, but controls only once.
 
-    What is compared with what is known by its name: `MODEL@AGENT`, `MODEL@WAY`, or both.
+    The name identifies a contestant: `MODEL@AGENT`, `MODEL@WAY`, or both.
 
     Args:
-        models: as named.
-        agents: fewer than two are no axis.
+        models: the names given.
+        agents: fewer than two do not form an axis.
         ways: likewise; only `codegen` writes scripts.
     """
     each_way = tuple(f"@{way}" for way in ways) if len(ways) > 1 else ("",)

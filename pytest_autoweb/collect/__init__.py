@@ -1,5 +1,5 @@
 """Strategy `collect`.
 
-The addresses behind a list, learned with a model once and done again without one. What of a case
-file describes the list is read in `cases`.
+It collects the addresses behind a list, learning how with a model once and repeating it without
+one. `cases` reads the part of a case file that describes the list.
 """

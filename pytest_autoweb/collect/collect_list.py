@@ -1,6 +1,6 @@
 """The strategy `collect` and `collect_urls(…)`, which collect the addresses behind a list.
 
-A collection is one run of either, from its beginning or from where it was stopped.
+A collection is one run of either, from its beginning or from the point where it was stopped.
 """
 
 from collections.abc import Callable
@@ -55,33 +55,33 @@ class Job:
     """Everything that a collection needs."""
 
     site: Site
-    """The site, whose page shows the list."""
+    """The site whose page shows the list."""
     collection: Collection
-    """What is already known about the list."""
+    """The known facts about the list."""
     spec: CollectSpec
     pacer: Pacer
     guide: Guide | None = None
-    """The model that is asked for what is unknown; None when there is no model."""
+    """The model that supplies missing facts; None when there is no model."""
     folders: tuple[Path, ...] = ()
     """The folders to which the results are written after every page."""
     kept: Path | None = None
-    """A folder that may hold the progress of an earlier run; results are written there as well."""
+    """A folder that may hold an earlier run's progress; results are written there as well."""
     reveal: Callable[[str], str] = lambda text: text
     """Replaces the placeholders of secrets in recorded steps."""
     clean: Callable[[str], str] = lambda text: text
-    """Removes secrets from what is written."""
+    """Removes secrets from written text."""
     over: Callable[[], bool] = lambda: False
-    """Tells whether the time is up."""
+    """Returns whether the time is up."""
 
 
 def collect(job: Job) -> CollectProgress:
     """Set the filters, learn the pattern of entries, and collect page after page.
 
-    The model is asked only for what the collection does not say. With a pattern, from the case or
-    from an earlier run's `collection.json`, it is not asked at all.
+    The model supplies only what the collection lacks. With a pattern, from the case or from an
+    earlier run's `collection.json`, it is not called at all.
 
     Returns:
-        The progress at the end; `pause_reason` says why it ended there.
+        The progress at the end; `pause_reason` explains why it ended there.
     """
     created = job.collection.created_at or datetime.now(UTC).isoformat()
     known = job.collection.model_copy(update={"created_at": created})
@@ -119,7 +119,7 @@ def _learn(job: Job, guide: Guide, known: Collection) -> Collection:
 
 
 def _go_on(job: Job, progress: CollectProgress) -> CollectProgress:
-    """Continue an earlier run after the last page it has done."""
+    """Continue an earlier run after its last completed page."""
     with job.site.watched():
         reached = go_back_to(job.site, progress, job.reveal)
     job.site.note(
@@ -159,14 +159,14 @@ def _stopped(job: Job, progress: CollectProgress, reason: str) -> CollectProgres
 
 
 def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
-    """Collect from the entry page on, and make the addresses the attempt's answer."""
+    """Collect from the entry page onwards, and return the addresses as the attempt's answer."""
     spec = tools.case.collect or CollectSpec()
     asker = QuestionAsker(tools, attempt)
     began = tools.clock.now()
     job = job_of(tools, spec, known_collection(tools, spec), asker, folder=tools.folder)
     if spec.folder:
         place = cell_folder(tools.case.id, tools.spec.name, tools.mode, tools.repeat)
-        # Without the leading `cells/`, which is of use in a run folder only.
+        # Without the leading `cells/`, which is only useful in a run folder.
         job.kept = _beside_case(tools, spec.folder) / place.partition("/")[2]
     tools.wire.counting = True
     try:
@@ -211,7 +211,7 @@ def job_of(
         spent = tools.clock.now() - began - (tools.budget.waited() - waited)
         return spent > tools.budget.left
 
-    # With a known pattern no model is asked at all.
+    # With a known pattern no model is called.
     guide = None
     if not collection.has_pattern:
         guide = Guide(
@@ -234,7 +234,7 @@ def job_of(
 
 
 def _robots(tools: Tools, spec: CollectSpec) -> Robots:
-    """Return the rules of the sites that are not one's own."""
+    """Return the rules of sites other than the user's own."""
     own = spec.own_site
     return robots_of(
         tools.page, tools.policy.allows, lambda url: not (is_loopback(url) if own is None else own)
@@ -242,14 +242,14 @@ def _robots(tools: Tools, spec: CollectSpec) -> Robots:
 
 
 def known_collection(tools: Tools, spec: CollectSpec) -> Collection:
-    """Return what the case says about the list, or the `collection.json` that it names.
+    """Return the collection from the case's description of the list, or from its `collection.json`.
 
     Raises:
         CaseError: there is no such file, or it is not a collection.
     """
     if spec.config is None:
         return collection_of(spec, tools.case.entry_url, tools.case.user_task)
-    # A server started for the tests has another port in each run.
+    # A server started for the tests has a different port in each run.
     saved = moved(load_collection(_beside_case(tools, spec.config)), tools.case.entry_url)
     return saved.model_copy(update={"task_description": tools.case.user_task})
 
@@ -260,11 +260,11 @@ def _beside_case(tools: Tools, name: str) -> Path:
 
 
 class QuestionAsker:
-    """The side of the collector that asks the model and keeps calls and decisions on the attempt.
+    """The part of the collector that asks the model and records calls and decisions on the attempt.
 
     Args:
         tools: the tools of the attempt.
-        attempt: the attempt so far; the attribute `attempt` is the attempt with what was added.
+        attempt: the attempt so far; the attribute `attempt` holds the extended attempt.
         task: what to collect; the case's task if empty.
     """
 
@@ -274,7 +274,7 @@ class QuestionAsker:
         self._pictures = len(list(tools.folder.glob("decision-*.png")))
 
     def ask(self, question: GuideQuestion) -> str | None:
-        """Return the reply; None if the call failed, which makes the attempt fail."""
+        """Return the reply; None if the call failed, which fails the attempt."""
         tools, phase = self._tools, question.phase
         tools.progress(f"{phase} {question.number}")
         marks = [m for m in question.marked.marks if m.number not in question.banned]
@@ -321,9 +321,9 @@ class QuestionAsker:
         return render("collect", images=images, url=url, vision=vision, **variables)
 
     def _near(self, question: GuideQuestion) -> dict[int, str]:
-        """Return the texts that tell marks apart, as far as the model is told them.
+        """Return the texts that distinguish marks, as far as the model gets them.
 
-        A small model is told them only when it has to choose among elements that read alike.
+        A small model gets them only when it has to choose among elements that read alike.
         """
         return {} if is_brief(self._tools) and not question.second_look else question.near
 
@@ -331,7 +331,7 @@ class QuestionAsker:
         """Return the marks and the page's text; for vision models only what no picture shows."""
         tools = self._tools
         if tools.spec.vision:
-            # In a second look the elements may look alike, so that a picture does not suffice.
+            # In a second look the elements may look alike, so a picture is not enough.
             again = question.marked.marks if question.second_look else ()
             shown_again = [listing(again, "", max_chars=0, near=question.near)] if again else []
             return tools.redact("\n".join([*shown_again, *_options(question)]))
@@ -379,16 +379,16 @@ def _redacted(value: Any, redact: Any) -> Any:
 
 
 STEP_SHARE = 0.8
-"""Share of a step's time after which the addresses found so far are returned. Otherwise the time
-limit would stop the step and lose them."""
+"""Share of a step's time after which it returns the addresses found so far, before the time limit
+stops it and loses them."""
 
 
 def collect_urls(tools: Tools, description: str = "", **options: Any) -> list[str]:
-    """Collect from the current page on, page after page.
+    """Collect from the current page onwards, page by page.
 
     Args:
         tools: the tools of the attempt.
-        description: what to collect, as a model is told it; not needed with a pattern.
+        description: what to collect, as worded for the model; not needed with a pattern.
         options: `pattern`, `xpath`, `next`, `target`, `pages`, `scroll` and `explore` as in the
             `collect` of a case, and `delay` as in its `rate`.
 
@@ -425,7 +425,7 @@ def _spec(tools: Tools, options: dict[str, Any]) -> CollectSpec:
     try:
         if delay is not None:
             rate = Rate(delay=delay, jitter=min(rate.jitter, float(delay)))
-        # The code that calls this has brought the page to its list, so no model sets filters.
+        # The calling code has already navigated to its list, so no model sets filters.
         return CollectSpec.model_validate({"navigate": 0, "rate": rate, **options})
     except (ValidationError, ValueError) as error:
         first = error.errors()[0] if isinstance(error, ValidationError) else None

@@ -1,4 +1,4 @@
-"""Lets a model set the list, choose entries and find the next page, where no rule helps."""
+"""Lets a model set filters, choose entries and find the next page where no rule helps."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -22,21 +22,21 @@ from pytest_autoweb.page.opening import wait_until_quiet
 from pytest_autoweb.specs import Pattern
 
 RETRIES = 2
-"""The number of extra decisions for those that have no effect."""
+"""Number of extra decisions to make up for those without effect."""
 MAX_SCROLLS = 5
 VAIN_ROUNDS = 2
-"""The number of rounds in a row without a new entry that end the choice of entries."""
+"""Number of consecutive rounds without a new entry that end the choice of entries."""
 _NAME_CHARS = 30
 
 
 def set_list(
     guide: Guide, site: Site, *, limit: int, reveal: Callable[[str], str]
 ) -> tuple[NavStep, ...]:
-    """Let the model set filters until the list shows what is wanted; return the steps.
+    """Let the model set filters until the list shows the wanted entries; return the steps.
 
-    Controls that were used are not offered again, because small models keep setting the same one.
-    The prompt says for each step whether the list changed, so that the model knows whether a button
-    still has to be pressed.
+    Used controls are not offered again, because small models keep setting the same one. The prompt
+    shows for each step whether the list changed, so the model knows whether it still has to press a
+    button.
     """
     steps: list[NavStep] = []
     told: list[str] = []
@@ -137,15 +137,15 @@ def pick_entries(
 
 
 TRIES = 5
-"""The most decisions for each page to visit."""
+"""Maximum number of decisions per page to visit."""
 MAX_BOTTOMS = 3
-"""How often the end of the page may be reached before exploring stops."""
+"""Number of times that the end of the page may be reached before exploring stops."""
 MAX_IN_VAIN = 2
-"""The most decisions in a row without effect before the page is scrolled anyway."""
+"""Number of consecutive decisions without effect before the page is scrolled anyway."""
 
 
 class Explored(NamedTuple):
-    """The collection with what was learned."""
+    """The collection, extended with the learned pattern."""
 
     collection: Collection
     reason: str
@@ -167,9 +167,9 @@ def explore(
         guide: asks the model.
         site: shows the list.
         pacer: pauses before each visit.
-        collection: the list, with what is already known about it.
+        collection: the list, with the facts already known about it.
         visits: the number of pages to visit.
-        over: tells whether the time is up.
+        over: returns whether the time is up.
     """
     seen = _Visits(guide, site, pacer, visits)
     bottoms = in_vain = 0
@@ -210,7 +210,7 @@ class _Visits:
         return mark.identity in self._done
 
     def visit(self, picked: Picked) -> None:
-        """Open the chosen link and come back; the model is told about links that do not open."""
+        """Open the chosen link and come back; report links that do not open to the model."""
         entry, mark = picked
         # A link to the list itself would teach the pattern of the list's own address.
         if entry.url == self._site.page.url:
@@ -242,7 +242,7 @@ class _Visits:
 
 
 def _learned(collection: Collection, seen: _Visits) -> Explored:
-    """Return the collection with a pattern of places, or of addresses if places differ too much."""
+    """Return the collection with a pattern of places, or of addresses if those differ too much."""
     collection = collection.model_copy(update={"visited": seen.urls})
     if len(seen.entries) < MIN_VISITS:
         return Explored(collection, f"{len(seen.entries)} detail pages were visited, 2 are needed")

@@ -1,4 +1,4 @@
-"""Asks a model about the page that is shown, and lets through only what the page bears out."""
+"""Asks a model about the current page, and accepts only replies that the page confirms."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ from pytest_autoweb.results import Decision, DecisionStatus, RefusalCause
 Phase = Literal["navigate", "explore", "paginate", "collect"]
 
 PICKS = 3
-"""The most entries that a small model may name at once."""
+"""Maximum number of entries that a small model may name at once."""
 
 _NAMES_MARKS = {"mark_id", "mark_id_text_map"}
 # The text comes before the number, because a small model that had to give the number first failed
@@ -168,7 +168,7 @@ def _rule(action: str, fields: tuple[str, ...], choice: str) -> str:
 
 
 KNOWN_SHOWN = 5
-"""How many known addresses a question names, so that they are not chosen again."""
+"""Number of known addresses listed in a question, so that they are not chosen again."""
 
 
 class GuideQuestion(NamedTuple):
@@ -180,21 +180,21 @@ class GuideQuestion(NamedTuple):
     page: Page
     marked: MarkedPage
     problems: tuple[Problem, ...]
-    """What was wrong with the last decision."""
+    """The problem with the last decision."""
     known: tuple[str, ...]
     """The addresses that have already been found."""
     banned: frozenset[int]
     """The numbers of marks that must not be chosen again."""
     second_look: str = ""
-    """The expected text, if only the elements are marked that may be meant."""
+    """The expected text, if only candidate elements are marked."""
     action: str = ""
     """The action of a second look."""
     unsure: bool = False
-    """Whether the second look was taken because the model was not sure."""
+    """Whether the model's own uncertainty caused the second look."""
 
     @property
     def near(self) -> dict[int, str]:
-        """Return the texts that tell marks apart that read alike; in a second look, of all."""
+        """Return texts that distinguish marks that read alike; in a second look, for all marks."""
         marks = self.marked.marks
         if self.second_look:
             return distinguishing_texts(marks)
@@ -209,15 +209,15 @@ class Picked(NamedTuple):
 
 
 class _Resolved(NamedTuple):
-    """What a reply means."""
+    """A reply's resolved elements."""
 
     found: tuple[Resolution, ...]
     marked: MarkedPage
-    """The picture to which the numbers of the marks found belong."""
+    """The picture that the numbers of the found marks belong to."""
     fields: Mapping[str, Any]
     second_look: bool = False
     given_up: bool = False
-    """The second look came to no choice."""
+    """The second look ended without a choice."""
 
 
 class GuidedDecision(NamedTuple):
@@ -236,13 +236,13 @@ class Guide:
     ask: Callable[[GuideQuestion], str | None]
     """Returns the reply, or None if the model cannot be reached, which ends all asking."""
     keep: Callable[[GuideQuestion, Decision], None]
-    """Is called with the record of each decision, which lacks its picture."""
+    """Called with the record of each decision, which still lacks its picture."""
     hide: Callable[[str], str] | None = None
     """Removes the case's secrets from texts, if it has any."""
     feedback: Feedback = field(default_factory=Feedback)
     asked: int = 0
     lost: bool = False
-    """The model did not answer, so it is not asked again."""
+    """The model did not reply, so it is not asked again."""
     _failed: tuple[Mark, ...] = ()
 
     def decide(
@@ -256,10 +256,10 @@ class Guide:
         """Ask one question about the current state of the page and verify the reply.
 
         Args:
-            phase: the phase, which decides what is asked.
+            phase: the phase, which determines the question.
             page: the page that shows the list.
             known: the addresses that have already been found.
-            over: tells whether a mark needs no further attention.
+            over: returns whether a mark needs no further attention.
         """
         self.asked += 1
         marked = mark_page(page, failed=self._failed, hide=self.hide)
@@ -284,7 +284,7 @@ class Guide:
         return self._settled(question, action, resolved)
 
     def _settled(self, question: GuideQuestion, action: str, resolved: _Resolved) -> GuidedDecision:
-        """Record what a reply means, and return what the page bears out."""
+        """Record a reply's resolved elements, and return those that the page confirms."""
         picked = tuple(
             self._picked(question.page, resolved.marked, found.mark)
             for found in resolved.found
@@ -302,10 +302,10 @@ class Guide:
     def _resolved(
         self, question: GuideQuestion, action: str, fields: Mapping[str, Any]
     ) -> _Resolved:
-        """Resolve the elements that are meant.
+        """Resolve the elements that the reply refers to.
 
-        Of links to visit the number decides among those that read alike, as every visit is checked.
-        What is performed must be one element for certain, so the model may have to look again.
+        Among links to visit that read alike the number decides, because every visit is checked. An
+        action needs one certain element, so the model may have to look again.
         """
         choices, marked = read_choices(fields), question.marked
         if len(choices) != 1 or _FORMS[question.phase][action][:2] != _ON_ONE:
@@ -320,10 +320,10 @@ class Guide:
         return self._looked_again(question, action, _Look(choice, fields, first, numbers))
 
     def _looked_again(self, question: GuideQuestion, action: str, look: "_Look") -> _Resolved:
-        """Ask once more, on a picture of the elements only that may be meant.
+        """Ask once more, on a picture of the candidate elements only.
 
         Raises:
-            ReplyProblem: the reply is no decision.
+            ReplyProblem: the reply is not a decision.
         """
         self.asked += 1
         only = [mark for mark in question.marked.marks if mark.number in look.numbers]
@@ -350,12 +350,12 @@ class Guide:
             chosen = chosen._replace(expected_text=look.choice.expected_text)
         second = resolve_apart(chosen, closer.marks, again=True)
         both = combined(look.first, second, question.marked.marks)
-        # What to type or to select was asked for in the first look.
+        # The text to type or option to select comes from the first look.
         kept = {**look.fields, **(fields if unsure else {"near": chosen.near})}
         return _Resolved((both,), closer, {**kept, "mark_id": look.fields.get("mark_id")}, True)
 
     def wrong(self, phase: Phase, reason: str, mark: Mark | None = None) -> None:
-        """Note what was wrong with a decision, for the next question."""
+        """Note the problem with a decision, for the next question."""
         number = mark.number if mark else None
         self.feedback.add(Problem(phase, self.asked, number, "", "", None, reason))
 
@@ -363,7 +363,7 @@ class Guide:
         chosen = found.chosen
         wrong = question.marked.mark(chosen.mark) if chosen.mark is not None else None
         if wrong:
-            # One that merely could not be told apart may be the right one.
+            # An element that was merely ambiguous may be the right one.
             self._failed = self._failed if found.candidates else (*self._failed, wrong)
         self.feedback.add(
             Problem(
@@ -382,7 +382,7 @@ class Guide:
         )
 
     def _picked(self, page: Page, marked: MarkedPage, mark: Mark) -> Picked:
-        """Return the mark as an entry with its place, from which a pattern can be learned."""
+        """Return the mark as an entry, with its place to learn a pattern from."""
         located = marked.locator(mark.number)
         found = list(entries_of(run_on_elements(located, "list_links", {}))) if located else []
         url = joined(page.url, mark.url)

@@ -1,6 +1,6 @@
-"""The list under collection: a real page that is opened, scrolled, turned and watched.
+"""The list being collected: a real page that is opened, scrolled, paged through and watched.
 
-What the site's robots.txt asks of programs that collect (RFC 9309) is kept to.
+The collector obeys the site's robots.txt (RFC 9309).
 """
 
 import re
@@ -23,15 +23,15 @@ from pytest_autoweb.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.page.frames import run_script
 
 AGENT = "pytest-autoweb"
-"""The name under which a site may address this package; otherwise its rules for `*` count."""
+"""The user agent name for rules about this package; otherwise the rules for `*` apply."""
 LONGEST = 500_000
-"""The number of characters of a robots.txt that are read, which is what the RFC asks for."""
+"""Number of characters of a robots.txt that are read, as the RFC requires."""
 _MOST_RULES = 5_000
 
 REFUSALS = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Status codes that mean "later" rather than "no"."""
 LONGEST_WAIT_S = 300.0
-"""A server that asks for a longer wait pauses the collection instead."""
+"""If a server asks for a longer wait, the collection pauses instead."""
 
 _LOADED_BY = ("document", "xhr", "fetch")
 
@@ -43,7 +43,7 @@ class RobotRule(NamedTuple):
     allows: bool
 
     def fits(self, path: str) -> bool:
-        """Tell whether the rule is about a path; `*` stands for anything, `$` for the end."""
+        """Return whether the rule covers a path; `*` stands for anything, `$` for the end."""
         parts = self.path.removesuffix("$").split("*")
         at = 0
         for number, part in enumerate(parts):
@@ -53,7 +53,7 @@ class RobotRule(NamedTuple):
             at = found + len(part)
         if not self.path.endswith("$"):
             return True
-        # The last part may come again later, so it is looked for at the end.
+        # The last part may occur again later, so it is matched at the end.
         return at == len(path) or (len(parts) > 1 and path.endswith(parts[-1]))
 
 
@@ -62,10 +62,10 @@ class RobotRules(NamedTuple):
 
     rules: tuple[RobotRule, ...] = ()
     delay: float = 0.0
-    """The seconds between two pages that the site asks for (`Crawl-delay`)."""
+    """The site's requested seconds between two pages (`Crawl-delay`)."""
 
     def forbids(self, url: str) -> bool:
-        """Tell whether an address may not be fetched: the longest rule counts, `Allow` in a tie."""
+        """Return whether an address may not be fetched: the longest rule wins, `Allow` in a tie."""
         parts = urlsplit(url)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         fitting = [rule for rule in self.rules if rule.fits(path)]
@@ -84,7 +84,7 @@ def read_robots(text: str) -> RobotRules:
         if not colon:
             continue
         if name == "user-agent":
-            # Lines that follow each other name the agents of one group.
+            # Consecutive lines name the agents of one group.
             agents = [*([] if begun else agents), value.lower()]
             begun = False
             groups.setdefault(value.lower(), [])
@@ -106,7 +106,7 @@ class Robots:
 
     Args:
         fetch: returns the text at an address, or None if there is none.
-        heeded: tells whether the rules of a site count.
+        heeded: returns whether a site's rules apply.
     """
 
     fetch: Callable[[str], str | None]
@@ -114,7 +114,7 @@ class Robots:
     _known: dict[str, RobotRules] = field(default_factory=dict)
 
     def rules(self, url: str) -> RobotRules:
-        """Return the rules of the site that an address is at."""
+        """Return the rules of an address's site."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not self.heeded(url):
             return RobotRules()
@@ -124,7 +124,7 @@ class Robots:
         return self._known[origin]
 
     def problem(self, url: str) -> str:
-        """Say that an address may not be fetched; empty if it may."""
+        """Return a sentence that an address may not be fetched; empty if it may."""
         if not self.rules(url).forbids(url):
             return ""
         return (
@@ -142,7 +142,7 @@ class Traffic:
     def __init__(self) -> None:
         self.refused: list[str] = []
         self.wait_s = 0.0
-        """The longest wait that a refusal of this move asks for in `Retry-After`."""
+        """The longest wait requested in `Retry-After` by refusals of this move."""
         self.lost = False
         """The server refused the page itself, so there is nothing on it to press."""
         self._open = 0
@@ -190,11 +190,11 @@ class Traffic:
 
 
 def asked_wait(header: str, now: datetime) -> float:
-    """Return the seconds that `Retry-After` asks for, as a number or a date; 0 if it says nothing.
+    """Return the seconds requested by `Retry-After`, a number or a date; 0 if it is empty.
 
     Args:
         header: the header's value.
-        now: the time, from which a date counts.
+        now: the current time, to which a date is relative.
     """
     with suppress(ValueError):
         return max(0.0, float(header)) if header.strip().isascii() else 0.0
@@ -210,7 +210,7 @@ CLICK_MS = 5_000.0
 CHANGE_MS = 10_000.0
 """The longest wait for the effect of a move."""
 QUIET_MS = 700.0
-"""How long a page without requests and new entries is waited for."""
+"""Maximum wait for a page without requests and new entries."""
 STILL_MS = 100.0
 POLL_MS = 50.0
 SCROLL_STEP = 500
@@ -243,10 +243,10 @@ class Site:
 
     page: Page
     allows: Callable[[str], bool]
-    """Tells whether an address may be opened."""
+    """Returns whether an address may be opened."""
     note: Callable[[str], None] = lambda line: None
     robots: Robots | None = None
-    """What the sites ask for; None where nobody needs to ask, as on a site of one's own."""
+    """The sites' rules; None where they do not apply, as on the user's own site."""
     _traffic: Traffic = field(default_factory=Traffic)
 
     def watched(self) -> AbstractContextManager[None]:
@@ -255,20 +255,20 @@ class Site:
 
     @property
     def refusal(self) -> str:
-        """What the server refused since the last move; empty when nothing was."""
+        """The server's refusals since the last move; empty when there were none."""
         return next(iter(self._traffic.refused), "")
 
     @property
     def wait_s(self) -> float:
-        """Return how many seconds the refusals since the last move ask to wait; 0 for none."""
+        """Return the seconds of waiting requested by refusals since the last move; 0 for none."""
         return self._traffic.wait_s
 
     def forget_refusals(self) -> None:
-        """Forget what was refused before, so that it is not taken for an effect of what follows."""
+        """Forget earlier refusals, so that they are not attributed to later actions."""
         self._traffic.start()
 
     def forbidden(self, url: str) -> str:
-        """Say that the site's robots.txt forbids an address; empty if it does not."""
+        """Return a sentence that robots.txt forbids an address; empty if it does not."""
         return self.robots.problem(url) if self.robots else ""
 
     def open(self, url: str) -> MoveResult:
@@ -293,11 +293,11 @@ class Site:
         problem = f"{url} answered {response.status}"
         if response.status in _MISSING:
             return MoveResult("gone", problem)
-        # A server that has said no, and not later, is not asked again.
+        # A server whose refusal means "no", not "later", is not asked again.
         return MoveResult("failed" if response.status in REFUSALS else "forbidden", problem)
 
     def entries(self, collection: Collection) -> tuple[ListEntry, ...]:
-        """Return the entries that the pattern finds, as soon as two readings in a row agree."""
+        """Return the entries that the pattern finds, once two consecutive readings agree."""
         ends = waiting.now() + CHANGE_MS / 1000
         found: tuple[ListEntry, ...] | None = None
         while waiting.now() < ends:
@@ -313,7 +313,7 @@ class Site:
         return page_controls(self.page)
 
     def way_of(self, control: Control) -> Way:
-        """Return the way that a control leads, with its own address if it is a link."""
+        """Return the way through a control, with its own address if it is a link."""
         url = joined(self.page.url, control.href) if control.leads_away else ""
         return Way(url, control.path, control.name)
 
@@ -329,7 +329,7 @@ class Site:
         if move.kind != "ok":
             return move
         if self._wait(turned):
-            # The page is here: it is not fetched again because something else on it was refused.
+            # The page has loaded: a refusal of something else on it is no reason to fetch it again.
             return MoveResult("ok", self.refusal)
         if self.refusal:
             return MoveResult("failed", self.refusal)
@@ -365,13 +365,13 @@ class Site:
         """Scroll the page, and the boxes in it that hold a list, to the end, step by step.
 
         Args:
-            enough: tells whether to stop where the page is. It is only asked where a box scrolls,
-                because boxes often show no more entries than fit into them.
+            enough: returns whether to stop at the current position. It is only called where a box
+                scrolls, because boxes often show no more entries than fit into them.
         """
         self._traffic.start()
         # Up first: pages load more on a scroll event, and at the end there would be none.
         run_script(self.page, "scroll_list", -SCROLL_STEP)
-        # Up and down within one frame would be no event at all.
+        # Up and down within one frame would not trigger any event.
         self.page.wait_for_timeout(POLL_MS)
         for _ in range(_MAX_STEPS):
             moved = run_script(self.page, "scroll_list", SCROLL_STEP)
@@ -390,7 +390,7 @@ class Site:
     def peek(self, url: str) -> str:
         """Open an address in a new tab and close it; return the problem if it shows no page."""
         if not self.allows(url) or self.forbidden(url):
-            return ""  # It may still be a detail page, only one that must not be visited.
+            return ""  # It may still be a detail page, just one that must not be visited.
         tab = self.page.context.new_page()
         try:
             return Site(tab, self.allows).open(url).problem
@@ -398,11 +398,11 @@ class Site:
             tab.close()
 
     def grew(self, shown: tuple[ListEntry, ...], collection: Collection) -> bool:
-        """Tell whether new entries appear after something was pressed or scrolled."""
+        """Return whether new entries appear after pressing or scrolling."""
         return self._wait(lambda: self.has_grown(shown, collection))
 
     def has_grown(self, shown: tuple[ListEntry, ...], collection: Collection) -> bool:
-        """Tell whether there are new entries now."""
+        """Return whether there are new entries now."""
         before = {entry.key for entry in shown}
         return any(entry.key not in before for entry in self._now(collection))
 
@@ -418,11 +418,11 @@ class Site:
         return ()
 
     def _wait(self, done: Callable[[], bool]) -> bool:
-        """Wait for a condition, but not longer than the page is active and nothing is refused."""
+        """Wait for a condition, but only while the page is active and nothing is refused."""
         began = waiting.now()
         ends = began + CHANGE_MS / 1000
         while not done():
-            # The scrolling before may have taken longer, and what it caused be a timer.
+            # The earlier scrolling may have taken longer, and its effect may depend on a timer.
             idle = min(self._traffic.quiet_for(), waiting.now() - began)
             quiet = idle > QUIET_MS / 1000
             if self._traffic.refused or quiet or waiting.now() > ends:
@@ -432,19 +432,19 @@ class Site:
 
 
 def robots_of(page: Page, allows: Callable[[str], bool], heeded: Callable[[str], bool]) -> Robots:
-    """Return the robots.txt of sites, which are fetched in tabs of the page's browser.
+    """Return the sites' robots.txt files, fetched in tabs of the page's browser.
 
     Args:
         page: the page, whose context opens the tabs.
-        allows: tells whether an address may be opened.
-        heeded: tells whether the rules of a site count.
+        allows: returns whether an address may be opened.
+        heeded: returns whether a site's rules apply.
     """
 
     def fetch(url: str) -> str | None:
         if not allows(url):
             return None
-        # In a tab of the attempt's own context, so that this request passes its proxy and its rules
-        # like every other one.
+        # In a tab of the attempt's own context, so that this request goes through its proxy and
+        # rules like every other one.
         tab = page.context.new_page()
         try:
             with WATCH.within(lambda: CALL_S):
@@ -465,7 +465,7 @@ def _first_line(error: Exception) -> str:
 
 
 LEAVE_MS = 3_000.0
-"""How long a click may take to lead to another page before it counts as leading nowhere."""
+"""Time limit for a click to lead to another page before it counts as leading nowhere."""
 _POLL_MS = 50.0
 
 

@@ -1,4 +1,4 @@
-"""Keeps a collection on disk: the way to do it again, and its progress so far."""
+"""Stores a collection on disk: how to repeat it, and its progress so far."""
 
 import json
 import re
@@ -63,12 +63,12 @@ class Collection(Record):
 
     @property
     def has_pattern(self) -> bool:
-        """Tell whether it says how detail links are recognised."""
+        """Return whether it defines how to recognise detail links."""
         return bool(self.detail_xpath) or self.detail_pattern is not None
 
 
 def collection_of(spec: CollectSpec, list_url: str, task: str) -> Collection:
-    """Return the collection as the case describes it; a model may have to find the rest."""
+    """Return the collection as described by the case; a model may have to find the rest."""
     return Collection(
         list_url=list_url,
         task_description=task,
@@ -193,7 +193,7 @@ def save_progress(
     now = datetime.now(UTC).isoformat()
     update = {"last_updated": now, "collected_count": len(progress.urls)}
     progress = progress.model_copy(update=update)
-    # First the file that is read again; the others only repeat what is in it.
+    # First the file that a later run reads; the others only repeat its content.
     write_text_atomic(folder / PROGRESS_FILE, clean(json_text(progress)))
     save_urls(progress.urls, folder, clean)
     return progress

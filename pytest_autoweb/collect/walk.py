@@ -1,6 +1,6 @@
-"""Collects page after page, politely, until there is enough or nothing more.
+"""Collects page by page, politely, until there is enough or nothing is left.
 
-It finds the way to the next page of a list, and back to where a stopped collection was.
+It finds the way to the next page of a list, and back to the point where a collection stopped.
 """
 
 import random
@@ -30,11 +30,11 @@ _FROM_ZERO = ("offset", "start", "skip", "from")
 GROWTH = 1.5
 MAX_LEVEL = 3
 RECOVERY_PAGES = 5
-"""The number of good pages in a row after which the level falls by one."""
+"""Number of consecutive good pages after which the level falls by one."""
 
 
 def next_by_parameter(url: str, given: PageParameter) -> str:
-    """Return the address of the page after `url`, with its parameter one step further.
+    """Return the address of the page after `url`, with its parameter advanced by one step.
 
     A page without the parameter is the first one. An `offset` counts entries, so its step is the
     number of entries on a page, which the case gives.
@@ -99,10 +99,10 @@ class NextWay(NamedTuple):
 
 
 def usual_way(site: Site, collection: Collection, page_number: int) -> NextWay:
-    """Return the way from the page that is shown to the next one.
+    """Return the way from the current page to the next one.
 
     Args:
-        site: the site, whose page shows a page of the list.
+        site: the site whose page shows a page of the list.
         collection: the collection, which may give the way.
         page_number: the number of the current page, for pages that do not show it.
     """
@@ -145,7 +145,7 @@ def replay_steps(
 
 
 def do_step(site: Site, step: NavStep, reveal: Callable[[str], str] = lambda text: text) -> str:
-    """Do one step; return why it could not be done, empty if it was."""
+    """Do one step; return the reason if it could not be done, else empty."""
     try:
         if step.action == "press":
             site.page.keyboard.press(step.key or "Enter")
@@ -174,7 +174,7 @@ def _perform(located: Locator, step: NavStep, reveal: Callable[[str], str]) -> s
 
 
 def _find(site: Site, step: NavStep) -> Locator | None:
-    """Return the element by the first XPath that finds exactly one, waiting for it a little."""
+    """Return the element from the first XPath that finds exactly one, waiting briefly."""
     for _ in range(_FIND_MS // _POLL_MS):
         for xpath in step.xpaths:
             located = site.page.locator(f"xpath={xpath}")
@@ -244,9 +244,9 @@ def _open_list(site: Site, progress: CollectProgress, reveal: Callable[[str], st
 
 
 def _is_done(entries: tuple[ListEntry, ...], progress: CollectProgress) -> bool:
-    """Tell whether more than half of the last page's entries are among these.
+    """Return whether more than half of the last page's entries are among these.
 
-    Not all are demanded, because a list may gain and lose entries between two runs.
+    Not all are required, because a list may gain and lose entries between two runs.
     """
     known = set(progress.page_items)
     same = sum(entry.key in known for entry in entries)
@@ -283,44 +283,45 @@ class Pacer:
     good: int = 0
     """The number of good pages in a row."""
     least: float = 0.0
-    """The least pause, as the site asks for it in its robots.txt."""
+    """The minimum pause, as requested by the site's robots.txt."""
     asked: float = 0.0
-    """The least next pause, as the server asked for it in its last refusal."""
+    """The minimum next pause, as requested in the server's last refusal."""
 
     def pause(self) -> None:
         """Wait before the next page."""
         shift = self.rate.jitter * (2 * self.chance() - 1)
         base = self.rate.delay * GROWTH**self.level
-        # A delay of zero is meant for an application of one's own, which needs no jitter either.
+        # A delay of zero is meant for the user's own application, which needs no jitter either.
         own = base + shift if self.rate.delay else 0.0
         seconds, self.asked = max(0.0, own, self.least, self.asked), 0.0
         if seconds > 0:
             self.sleep(seconds)
 
     def succeeded(self) -> None:
-        """Note that a page came."""
+        """Record that a page loaded."""
         self.good += 1
         if self.level and self.good >= RECOVERY_PAGES:
             self.level, self.good = self.level - 1, 0
 
     def refused(self, wait_s: float = 0.0) -> None:
-        """Note that the server refused a page, or that nothing came.
+        """Record that the server refused a page, or that nothing loaded.
 
         Args:
-            wait_s: how long the server asks to wait.
+            wait_s: the wait requested by the server.
         """
         self.asked = wait_s
         self.level, self.good = min(MAX_LEVEL, self.level + 1), 0
 
 
 MAX_FAILURES = 3
-"""The most failed turns in a row, and the most entries of a page that may lead nowhere."""
+"""Maximum number of consecutive failed page turns, and of a page's entries that may lead
+nowhere."""
 EMPTY_PAGES = 2
-"""The number of pages in a row without a new address at which the walk ends."""
+"""Number of consecutive pages without a new address at which the walk ends."""
 LAZY_TRIES = 1
-"""The number of pages on which scrolling brings nothing before it is given up."""
+"""Number of pages on which scrolling may be fruitless before it is given up."""
 ITEMS_KEPT = 20
-"""The number of entries that are kept to recognise a page."""
+"""Number of entries kept to recognise a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +331,7 @@ class WalkLimits:
     target: int = 50
     """The number of addresses at which the walk ends."""
     pages: int = 10
-    """The most pages of the list."""
+    """The maximum number of list pages."""
     over: Callable[[], bool] = lambda: False
     """Tells whether the time is up."""
 
@@ -342,9 +343,9 @@ class Ports:
     pacer: Pacer
     save: Callable[[CollectProgress], CollectProgress] = lambda progress: progress
     find_next: Callable[[], NextPage | None] = lambda: None
-    """Asks a model for the next page where no usual control leads to it."""
+    """Asks a model for the next page when no usual control leads there."""
     pick: Callable[[CollectProgress], tuple[ListEntry, ...]] | None = None
-    """Chooses the entries of a page where no pattern is known."""
+    """Chooses a page's entries when no pattern is known."""
 
 
 class _Shown(NamedTuple):
@@ -355,7 +356,7 @@ class _Shown(NamedTuple):
     ended: str
     """The reason why there is no next page; empty when there may be one."""
     refused: str = ""
-    """What the server refused when more entries were to be loaded into the page."""
+    """The server's refusal of loading more entries into the page."""
 
 
 class Walk:
@@ -368,7 +369,8 @@ class Walk:
         self._shown_page = 1
         """The number of the current page; entries loaded into the same page do not count."""
         self._knows_the_way = False
-        """A usual control led on before, so when it is gone the list ends and no model is asked."""
+        """A usual control has worked before, so when it is gone the list has ended and no model is
+        asked."""
 
     def run(self, progress: CollectProgress, *, page_is_done: bool = False) -> CollectProgress:
         """Collect from the current page to the end.
@@ -488,7 +490,7 @@ class Walk:
                 self._ports.pacer.succeeded()
                 self._ports.pacer.pause()
                 return site.entries(collection)
-            # A refused scroll does not show that scrolling is in vain.
+            # A refused scroll does not show that scrolling is futile.
             if site.refusal:
                 return ()
             self._vain_scrolls += 1
@@ -509,7 +511,7 @@ class Walk:
         """Make the page load more entries, trying again after a pause if the server refuses.
 
         Returns:
-            The entries, and what the server refused in the end.
+            The entries, and the server's final refusal.
         """
         refusal = ""
         for _ in range(MAX_FAILURES):
@@ -525,7 +527,7 @@ class Walk:
         return (), refusal
 
     def _too_long(self) -> str:
-        """Say that the server asks for more patience than a collection has; empty if not."""
+        """Return a sentence that the server requests too long a wait; empty if it does not."""
         if (asked := self._site.wait_s) <= LONGEST_WAIT_S:
             return ""
         return (
@@ -565,7 +567,7 @@ class Walk:
                 return "paused", move.problem
             if too_long := self._too_long():
                 return "paused", too_long
-            # Trying an address again would give the same page; a control may not have been ready.
+            # Retrying an address would give the same page, but a control may not have been ready.
             if move.kind == "gone" or in_vain > (0 if shown.way.url else 1):
                 return "done", move.problem
             pacer.refused(self._site.wait_s)

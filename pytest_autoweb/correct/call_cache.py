@@ -1,4 +1,4 @@
-"""Recognises calls that were made before in the same state, and answers them if that is safe."""
+"""Recognises repeated calls in an unchanged state, and answers them if that is safe."""
 
 import hashlib
 import json
@@ -14,15 +14,15 @@ from pytest_autoweb.results import Usage
 from pytest_autoweb.sandbox.allowed_members import words
 
 TTL_S = 300.0
-"""Time for which an answer may be used again."""
+"""Time for which an answer may be reused."""
 TOOLS_VERSION = 1
-"""Part of every key, to be raised if this package changes what a tool returns."""
+"""Part of every key; raise it when this package changes the result of a tool."""
 
 READINGS = words(
     "all_inner_texts all_text_contents aria_snapshot count get_attribute inner_html inner_text "
     "input_value text_content title"
 )
-"""Calls that only read what the digest of the page covers, so that equal digests give equal
+"""Calls that only read data covered by the page's digest, so that equal digests give equal
 answers."""
 
 
@@ -30,11 +30,11 @@ SETTINGS = words(
     "check clear fill focus goto hover scroll_into_view_if_needed select_option select_text "
     "set_checked set_input_files set_viewport_size uncheck"
 )
-"""Calls that bring about a named state, so that one which finds it already has no effect."""
+"""Calls that establish a named state, and so have no effect if it already holds."""
 
 
 class Cache(Protocol):
-    """A store that keeps texts for a while: in memory, in a file, or in Redis.
+    """A store that keeps texts for a limited time: in memory, in a file, or in Redis.
 
     A store that cannot answer, e.g. without a connection, behaves as if it were empty and logs this
     once, because a cache must never make a run fail.
@@ -45,7 +45,7 @@ class Cache(Protocol):
         ...
 
     def put(self, key: str, text: str, ttl_s: float) -> None:
-        """Keep a text for some seconds, in place of one that has the same key."""
+        """Store a text for some seconds, replacing one with the same key."""
         ...
 
     def close(self) -> None:
@@ -57,7 +57,7 @@ class MemoryCache:
     """A cache in the memory of this process.
 
     Args:
-        now: returns the seconds of a clock that never goes back.
+        now: returns the seconds of a monotonic clock.
         most: limit on the texts, beyond which the oldest are dropped.
     """
 
@@ -75,7 +75,7 @@ class MemoryCache:
 
     def put(self, key: str, text: str, ttl_s: float) -> None:
         """See `Cache`."""
-        # Removed first, so that the order of the entries is that of their age.
+        # Removed first, so that entries stay ordered by age.
         self._kept.pop(key, None)
         self._kept[key] = (self._now() + ttl_s, text)
         while len(self._kept) > self._most:
@@ -91,7 +91,7 @@ class PageState(NamedTuple):
 
     url: str
     digest: str
-    """Digest of the document as it is."""
+    """Digest of the current document."""
     epoch: int
     """Number of acting calls so far."""
 
@@ -133,14 +133,14 @@ def call_hash(tool: str, arguments: Any, state: Any = None) -> str:
     Args:
         tool: the tool's name.
         arguments: the arguments as a JSON value.
-        state: what else the answer depends on, e.g. a `PageState`.
+        state: anything else that the answer depends on, e.g. a `PageState`.
 
     Raises:
         TypeError: see `canonical`.
         ValueError: see `canonical`.
     """
     text = canonical([TOOLS_VERSION, tool, arguments, state])
-    # Texts of a page may hold half a surrogate pair, which UTF-8 itself refuses.
+    # Page texts may hold a lone surrogate, which UTF-8 rejects.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -148,7 +148,7 @@ class SeenCalls:
     """The calls of one attempt, as the sandbox reports them (`sandbox.engine.CallMemory`).
 
     Args:
-        look: returns the page's address and a digest of what it shows, or None if it cannot tell.
+        look: returns the page's address and a digest of its content, or None if unknown.
         cache: keeps the results of reading calls; None if calls are only counted.
     """
 
@@ -162,12 +162,12 @@ class SeenCalls:
     def ask(
         self, page: Any, method: str, identity: str, *, acting: bool
     ) -> "SeenCall | ActingCall":
-        """Look up a call that is about to be made, and count it as made.
+        """Look up a call about to be made, and count it as made.
 
         A reading repeats an earlier one if nothing has acted since. A call that acts repeats an
-        earlier one if the page looks as it did before that one, or if it sets something that was
-        set already and so leaves the page as it was. Where the page cannot be compared, as with
-        frames, no acting call counts as a repeat.
+        earlier one if the page looks as it did before that one, or if it sets something already set
+        and so leaves the page unchanged. Where the page cannot be compared, as with frames, no
+        acting call counts as a repeat.
 
         Args:
             page: Playwright's page.
@@ -183,7 +183,7 @@ class SeenCalls:
         return SeenCall(cache, lambda: self._state(page), (method, identity), duplicate)
 
     def _ask_to_act(self, page: Any, method: str, identity: str) -> "ActingCall":
-        # Counted even if the call fails, because it may have changed the page before that.
+        # Counted even if the call fails, because it may have changed the page first.
         self._epoch += 1
         before = self._look(page)
         again = self._made_before(call_hash(method, identity))
@@ -226,13 +226,13 @@ class SeenCall:
 
     def done(self, value: Any) -> None:
         """Keep the call's result if the page is the same as before the call."""
-        # A page that changed during the call may have been read before or after its change.
+        # If the page changed during the call, it may have been read before or after the change.
         if self._cache is None or self._before is None or self._state() != self._before:
             return
         try:
             self._cache.put(self._key(self._before), canonical(value), TTL_S)
         except (TypeError, ValueError):
-            return  # JSON cannot represent the result, so it is read anew each time
+            return  # JSON cannot represent the result, so it is read afresh each time
 
     def _key(self, state: PageState) -> str:
         return call_hash(*self._call, tuple(state))
@@ -261,7 +261,7 @@ class ActingCall:
         self.value: Any = None
 
     def done(self, value: Any) -> None:
-        """Look whether a call that had been made before had any effect this time."""
+        """Determine whether a call that had been made before had any effect this time."""
         if self._look is not None and self._before is not None:
             self.duplicate = self._look(self._page) == self._before
 
@@ -269,7 +269,7 @@ class ActingCall:
 class CachingClient:
     """A client that answers identical requests from a cache.
 
-    It does so only at temperature 0, where asking again would give the same, and keeps only
+    It does so only at temperature 0, where asking again would give the same reply, and caches only
     complete replies. The repeat is part of the key, so that repeats of a case stay independent. The
     plain arm of a correction repeats its request by design, so at temperature 0 it costs nothing
     and gains nothing.
@@ -291,7 +291,7 @@ class CachingClient:
         fields = request.model_dump(mode="json", exclude={"attempt", "turn", "stage"})
         key = call_hash("model", fields, self._spec.model_dump(mode="json"))
         if (kept := self._cache.get(key)) is not None:
-            # An answer from the cache costs nothing.
+            # A cached answer costs nothing.
             return Reply.model_validate_json(kept).model_copy(update={"usage": Usage()})
         reply = self._client.complete(request)
         if reply.finish_reason in ("", "stop"):
@@ -300,5 +300,5 @@ class CachingClient:
 
 
 def with_reply_cache(client: Client, spec: ModelSpec, cache: Cache | None) -> Client:
-    """Return the client, with a cache of replies if there is a cache."""
+    """Return the client, wrapped in a reply cache if there is a cache."""
     return client if cache is None else CachingClient(client, spec, cache)

@@ -1,7 +1,7 @@
 """Words that indicate the type of a failure in German, French and Spanish.
 
-The texts of browsers and frameworks about forms come in the language of the page. The lists of each
-language are tried in order, like those of English and Chinese in `failure_words`.
+Form messages of browsers and frameworks come in the page's language. Each language's lists are
+tried in order, like those of English and Chinese in `failure_words`.
 """
 
 import re
@@ -9,7 +9,7 @@ import re
 from pytest_autoweb.results.record import FailureType
 
 _GERMAN: tuple[tuple[FailureType, str], ...] = (
-    # What is said in the same few forms everywhere comes first.
+    # Messages worded in the same few ways everywhere come first.
     ("BUSINESS_ERROR", r"(limit|grenzwert)\w*\b.{0,40}(erreicht|überschritten)"),
     ("PARAMETER_ERROR", r"ungültige parameter|anfrage\b.{0,40}syntax"),
     (
@@ -171,7 +171,7 @@ _GERMAN: tuple[tuple[FailureType, str], ...] = (
     ("BUSINESS_ERROR", r"deaktiviert|gesperrt"),
 )
 _FRENCH: tuple[tuple[FailureType, str], ...] = (
-    # What is said in the same few forms everywhere comes first.
+    # Messages worded in the same few ways everywhere come first.
     (
         "BUSINESS_ERROR",
         r"(atteint|dépassé) (sa|son|une de ses|la|le|votre) .{0,20}limites?|site externe",
@@ -340,7 +340,7 @@ _FRENCH: tuple[tuple[FailureType, str], ...] = (
     ("RESOURCE_CONFLICT", r"déjà"),
 )
 _SPANISH: tuple[tuple[FailureType, str], ...] = (
-    # What is said in the same few forms everywhere comes first.
+    # Messages worded in the same few ways everywhere come first.
     (
         "BUSINESS_ERROR",
         r"(alcanzado|excedido|superado) (su|uno de sus|el|tu) .{0,20}límites?"
@@ -521,11 +521,11 @@ _SIGNS = {
     r"|ct[oa])s?)\b"
     r"|[ñ¿¡áíóú]",
 }
-"""Small words and letters by which a language is told from the other ones."""
+"""Short words and letters that distinguish a language from the others."""
 _READ = 2_000
-"""The most characters of a message by which its language is told."""
+"""Maximum number of characters of a message used to detect its language."""
 
-# German joins words into one, so what decides may stand in the middle of a word.
+# German forms compounds, so the decisive part may be in the middle of a word.
 TABLES = {
     language: [(name, rf"{border}(?:{words})") for name, words in table]
     for language, border, table in (
@@ -534,7 +534,7 @@ TABLES = {
         ("spanish", r"(?<!\w)", _SPANISH),
     )
 }
-"""For each language, the types with their words, in the order in which they are tried."""
+"""For each language, the types with their words, in order of precedence."""
 
 
 def language_of(message: str) -> str:

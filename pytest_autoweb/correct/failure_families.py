@@ -1,14 +1,14 @@
-"""What messages say in any application: families of phrases, and the weights of single words.
+"""Application-independent message classification: families of phrases, and weights of words.
 
-The lists in `failure_words` and `european_words` hold the words of applications. A family is a way
-of saying (who may, there is no such, somebody was faster), with its stems and negations and with
-room for the thing that it is said of; so it is looked for before them. `docs/calibration.md` says
-how often that is right.
+The lists in `failure_words` and `european_words` hold words of particular applications. A family is
+a type of statement (who may, there is no such, somebody was faster), with its stems and negations
+and a slot for its subject, so it is searched for before them. `docs/calibration.md` gives its
+accuracy.
 
-Most messages of an application that nobody has met use other phrases. Their words still lean to
-some type, and the sum of what they weigh decides where no list does, or where it contradicts a list
-clearly. `failure_weights.json` holds the weights, learnt from labelled messages in five languages;
-`benchmarks/learn_weights.py` learns them.
+Most messages of an unknown application use other phrases. Their words still lean towards some type,
+and the sum of their weights decides where no list does, or where it clearly contradicts a list.
+`failure_weights.json` holds the weights, which `benchmarks/learn_weights.py` learns from labelled
+messages in five languages.
 """
 
 import json
@@ -430,7 +430,7 @@ TABLES: dict[str, tuple[tuple[FailureType, str], ...]] = {
     "french": tuple((name, rf"\b(?:{words})") for name, words in _FRENCH),
     "spanish": tuple((name, rf"(?<!\w)(?:{words})") for name, words in _SPANISH),
 }
-"""For each language, the types with their ways of saying, in the order in which they are tried."""
+"""For each language, the types with their families of phrases, in order of precedence."""
 SAYS_NOTHING = (
     r"\W*((oops|sorry|oh no|unfortunately|error|failed|failure|something|that|this|it|the|an?|went"
     r"|wrong|did|does|could|not|n['’]t|be|was|work|completed?|succeed|operation|action|request"
@@ -442,36 +442,37 @@ SAYS_NOTHING = (
     r"|\W*((oups|erreur|échec|désolé|une|est|survenue|cela|ça|n['’]a|pas|fonctionné)\W*)+"
     r"|\W*((ups|error|fallo|lo|sentimos|algo|ha|salido|salió|fallado|mal|no|funcionado)\W*)+"
 )
-"""A whole message of such words says that something failed, and nothing else."""
+"""Words that, if they make up a whole message, only state that something failed."""
 
 _FILE = Path(__file__).with_name("failure_weights.json")
 _LONGEST = 400
-"""The most characters of a message that is weighed: logs and pages say too much else."""
+"""Maximum length in characters of a message that is weighed: logs and pages contain too much
+else."""
 _OVERRULES = 0.6
-"""By how much another type must be more probable before it overrules the lists."""
+"""How much more probable another type must be to overrule the lists."""
 _ALONE = 0.35
-"""How probable a type must be where no list knows the message."""
+"""Minimum probability of a type when no list matches the message."""
 _CLEAR = 0.8
-"""How probable the type of a list must be by the weights too, for its phrase to be clear."""
+"""Minimum probability by weight of a list's type for its phrase to count as clear."""
 
 
 class WordsFound(NamedTuple):
-    """What a message says, by its words."""
+    """The classification of a message by its words."""
 
     type: FailureType
     """The type of the failure."""
     words: str
     """The words that decided."""
     clear: bool = True
-    """False if they only lean to this type."""
+    """False if they only lean towards this type."""
 
 
 def parts_of(message: str, chinese: bool) -> set[str]:
-    """Return what is weighed: words, two or three together, their beginnings and their ends.
+    """Return the weighed parts: single words, two or three together, their beginnings and ends.
 
     Chinese has no spaces; its parts are one to four characters in a row.
     """
-    # Which number it is says nothing about the type; that there is one may.
+    # The value of a number says nothing about the type, but its presence may.
     message = re.sub(r"\d+", "3", message.lower())
     if chinese:
         message = re.sub(r"\s", "", message)
@@ -486,15 +487,15 @@ def parts_of(message: str, chinese: bool) -> set[str]:
 
 
 def weigh(message: str, chinese: bool, listed: WordsFound | None) -> WordsFound | None:
-    """Return the type of a message and what decided, given what the lists found.
+    """Return a message's type and the deciding words, given the lists' result.
 
     Args:
-        message: what was said; Chinese in simplified characters.
+        message: the message; Chinese in simplified characters.
         chinese: whether it is Chinese.
-        listed: what the lists of words found, or None.
+        listed: the result of the word lists, or None.
 
     Returns:
-        None if neither the lists nor the weights know the message for a failure.
+        None if neither the lists nor the weights recognise the message as a failure.
     """
     if len(message) > _LONGEST:
         return listed and listed._replace(clear=False)
@@ -503,11 +504,11 @@ def weigh(message: str, chinese: bool, listed: WordsFound | None) -> WordsFound 
     if not known:
         return listed
     shares = _shares(bias, [weights[part] for part in known])
-    # That something is no failure only counts where no list says that it is one.
+    # A verdict of "no failure" only counts where no list reports one.
     allowed = [at for at, name in enumerate(types) if listed is None or name != "UNKNOWN"]
     best = max(allowed, key=lambda at: shares[at])
     if listed is not None:
-        # A phrase that is most of what was said leaves no doubt.
+        # A phrase that makes up most of the message leaves no doubt.
         most = len(listed.words) >= len(message) / 2
         own = shares[types.index(listed.type)]
         if most or shares[best] < own + _OVERRULES:
@@ -519,12 +520,12 @@ def weigh(message: str, chinese: bool, listed: WordsFound | None) -> WordsFound 
 
 
 def _shares(bias: Sequence[float], weights: Sequence[Sequence[int]]) -> list[float]:
-    """Return how probable each type is (softmax); a long message weighs no more than a short.
+    """Return each type's probability (softmax); a long message weighs no more than a short one.
 
     Args:
-        bias: what each type has before anything was said.
-        weights: for each part of the message, what it weighs for each type, and then how rare it
-            is (its inverse document frequency, which the weights are already multiplied by).
+        bias: each type's prior weight.
+        weights: for each part of the message, its weight for each type, followed by its inverse
+            document frequency, which is already factored into the weights.
     """
     *by_type, rare = zip(*weights, strict=True)
     length = math.hypot(*rare)
@@ -535,6 +536,6 @@ def _shares(bias: Sequence[float], weights: Sequence[Sequence[int]]) -> list[flo
 
 @cache
 def _learnt() -> tuple[list[FailureType], list[float], dict[str, list[int]]]:
-    # Late: read with the first message, since most sessions have none.
+    # Loaded lazily with the first message, because most sessions have none.
     learnt = json.loads(_FILE.read_text(encoding="utf-8"))
     return learnt["types"], learnt["bias"], learnt["weights"]

@@ -1,4 +1,4 @@
-"""Decides the type of a failure by its class, status and words and by what page and server said."""
+"""Classifies a failure by its class, status and words, and by evidence from page and server."""
 
 import re
 from collections.abc import Sequence
@@ -86,7 +86,7 @@ _ENDINGS: tuple[tuple[str, FailureType], ...] = (
      "PARAMETER_ERROR"),
     (r"^the attempt's \S+ s are over", "SERVICE_UNAVAILABLE"),
 )  # fmt: skip
-"""How an attempt ends at a limit of its own: the model chose in vain, or time ran out."""
+"""Endings of an attempt at its own limits: fruitless decisions, or time running out."""
 _ERR_CODES: tuple[tuple[str, FailureType], ...] = (
     (r"FILE_NOT_FOUND|NOT_FOUND", "DATA_NOT_FOUND"),
     (r"UNSAFE_|INVALID_URL|INVALID_REDIRECT|DISALLOWED_URL|UNKNOWN_URL", "PARAMETER_ERROR"),
@@ -155,7 +155,7 @@ def classify(
         status: the HTTP status, if there was one.
         kind: the pipeline's name for the failure, if it has one.
     """
-    # Facts come before words: a message may quote a page that says anything.
+    # Facts take precedence over words: a message may quote arbitrary page text.
     if kind in _BY_KIND:
         return _found(_BY_KIND[kind], "kind", kind)
     if kind == "model" or error_type == "ModelError":
@@ -182,7 +182,7 @@ def classify(
 
 
 def classify_failure(failure: Failure) -> Classification:
-    """Return the type of a failure as the pipeline records it."""
+    """Return the type of a failure recorded by the pipeline."""
     evidence: dict[str, Any] = failure.evidence
     if failure.kind == "model" and failure.cause:
         return classify(f"model: {failure.cause}: {failure.message}", kind="model")
@@ -213,7 +213,7 @@ def _of_class(error_type: str, message: str) -> Classification | None:
 def _of_model(message: str) -> Classification:
     said = re.match(r"\w+: (\w+): (.*)", message, re.DOTALL)
     cause, message = (said[1], said[2]) if said else ("", message)
-    # Some services report a request that is too large as a rate limit; no pause would help there.
+    # Some services report an oversized request as a rate limit, for which no pause would help.
     if cause in _BY_CAUSE and not (cause == "rate_limit" and "too large" in message):
         return _found((_BY_CAUSE[cause], "llm_error"), "class", cause)
     if told := failure_words.find_of_service(message):
@@ -253,7 +253,7 @@ def _found(rule: _Rule, by: Any, matched: str | None) -> Classification:
 _SYMPTOMS = frozenset(
     ("not_found", "locator_timeout", "wait_timeout", "claim", "not_actionable", "detached", "limit")
 )
-"""Kinds of failures that only say what did not appear; the reason lies elsewhere."""
+"""Kinds of failures that only report what did not appear; the cause lies elsewhere."""
 _NAMED: dict[str, Trigger] = {
     "CONDITION_IGNORED": "CONDITION_IGNORED",
     "PARTIAL_MATCH": "PARTIAL_MATCH",
@@ -265,11 +265,11 @@ def cause_of(failure: Failure | None, findings: Sequence[Finding]) -> Classifica
     """Return the type of the failure's cause.
 
     "The heading did not appear" is only a symptom if the server has just answered 500. Evidence
-    counts in this order: the last error status of a server, fields that refuse their value, what
-    the page says in an alert or dialog, and finally the words of the failure itself.
+    counts in this order: the last error status of a server, fields that reject their value, the
+    text of an alert or dialog on the page, and finally the words of the failure itself.
 
     Returns:
-        None if nothing failed, or nothing but the recording of a replayed site.
+        None if nothing failed, or if only a replayed site's recording did.
     """
     if failure is None or failure.kind == "off_record":
         return None
@@ -281,7 +281,7 @@ def cause_of(failure: Failure | None, findings: Sequence[Finding]) -> Classifica
     said = [f for f in findings if f.code in ("page_says", "dialog_open")]
     for finding in reversed(statuses):
         cause = classify("", status=finding.status).model_copy(update={"web_kind": kind})
-        # For a general status such as 400, the words of the page are more precise.
+        # For a general status such as 400, the page's words are more precise.
         if cause.type not in ("PARAMETER_ERROR", "VALIDATION_ERROR") or not said:
             return _by_rule_told(said, kind) or cause if finding.status == 409 else cause
     for finding in findings:
@@ -300,9 +300,9 @@ def cause_of(failure: Failure | None, findings: Sequence[Finding]) -> Classifica
 
 
 def _by_rule_told(said: Sequence[Finding], kind: object) -> Classification | None:
-    """Return a rule of the application that the page names, for a status as wide as 409.
+    """Return an application rule named by the page, for a status as broad as 409.
 
-    Servers answer 409 to a conflict with another user and to an order that is out of stock alike.
+    Servers answer 409 both to a conflict with another user and to an order that is out of stock.
     """
     for finding in said:
         words = failure_words.find(finding.fact)

@@ -1,9 +1,9 @@
 """Words that indicate the type of a failure, in five languages, as the last resort.
 
-The lists are tried in order, the specific before the general, so that "already exists" counts
-before "invalid". They hold words of real applications, whose free text is the hardest to classify.
-`docs/calibration.md` says how often it is understood for applications that were unknown when the
-lists were written.
+The lists are tried in order, the specific before the general, so "already exists" takes precedence
+over "invalid". They hold words of real applications, whose free text is the hardest to classify.
+`docs/calibration.md` gives the accuracy for applications that were unknown when the lists were
+written.
 """
 
 import re
@@ -42,9 +42,9 @@ _SERVICES: tuple[tuple[FailureType, str], ...] = (
         r"|内部",
     ),
 )
-"""Words of model services, in which the same words mean other things than in a shop."""
+"""Words of model services, where the same words mean something else than in a shop."""
 _ENGLISH: tuple[tuple[FailureType, str], ...] = (
-    # What is said in the same few forms everywhere comes first.
+    # Messages worded in the same few ways everywhere come first.
     ("DATA_NOT_FOUND", r"there (is|are) no \w+ (with|corresponding|matching|that)|seem to find"),
     ("PARAMETER_ERROR", r"(malformed|invalid|bad) syntax"),
     (
@@ -256,7 +256,7 @@ _ENGLISH: tuple[tuple[FailureType, str], ...] = (
         r"|missing required|context length|not implemented|cannot (fulfill|satisfy|process)"
         r"|range|media type|header|\buri\b|entity|content-length|expected .* got",
     ),
-    # What was tried and came to nothing is a fault; what can never be done is a rule.
+    # A failed try is a fault; something that can never be done is a rule.
     ("SERVICE_UNAVAILABLE", r"unable to|could( not|n['’]t) (be )?\w+"),
     ("BUSINESS_ERROR", r"impossible|(can ?not|can['’]t) (be )?\w+"),
     ("RESOURCE_CONFLICT", r"duplicate|already\b"),
@@ -283,7 +283,7 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
         r"|字段))|参数|请求)|无效(的)?参数|参数.{0,12}(类型|缺失)|^类型不匹配$|非法(的)?(参数"
         r"|请求)|无效的? ?(搜索|查询|请求|base64)",
     ),
-    # What is said in the same few forms everywhere comes first.
+    # Messages worded in the same few ways everywhere come first.
     ("BUSINESS_ERROR", r"(限制|上限)(之一)?。?$"),
     ("PARAMETER_ERROR", r"(语法|请求).{0,12}(语法|格式).{0,4}(错误|不正确)|语法错误.{0,12}请求"),
     ("BUSINESS_ERROR", r"券.{0,12}(使用|启用)|(使用|用)过.{0,4}券|只能.{0,6}一次"),
@@ -441,7 +441,7 @@ _CHINESE: tuple[tuple[FailureType, str], ...] = (
 )
 
 _READ = 4_000
-"""The most characters of a message in which words are looked for; a page may say any number."""
+"""Maximum number of characters of a message that are searched; a page may contain any number."""
 _HAN = re.compile("[\u4e00-\u9fff]")
 _TRADITIONAL = str.maketrans(
     "參蔘數錯誤異無閤確據請類蒐詢製語啟過隻沒與對應尋結頁麵發髮現這個箇註冊戶丟載裝傳預係繫統"
@@ -457,7 +457,7 @@ _TRADITIONAL = str.maketrans(
     "项冲冲并并暂库货优购车删变买创动编辑运产递订杀抢开达积卖条严网络频维护钟钟溃断升升级致间"
     "强简键核检档栏阶逾储录里",
 )
-"""The characters of the words above that are written otherwise in Taiwan and Hong Kong."""
+"""The characters of the words above that are written differently in Taiwan and Hong Kong."""
 _TAIWAN = {
     "使用者": "用户",
     "用户名称": "用户名",
@@ -502,7 +502,7 @@ _TAIWAN = {
 
 _TABLES: dict[str, Sequence[tuple[FailureType, str]]] = {
     "": [(name, rf"\b(?:{words})") for name, words in _ENGLISH],
-    # Chinese is written without spaces, so its words have no borders that could be matched.
+    # Chinese is written without spaces, so its words have no boundaries to match.
     "chinese": _CHINESE,
     **european_words.TABLES,
 }
@@ -514,15 +514,15 @@ def find_of_service(message: str) -> WordsFound | None:
 
 
 def find(message: str) -> WordsFound | None:
-    """Return the first type whose words occur, and these words; None if there is none.
+    """Return the first type whose words occur, with these words; None if there is none.
 
-    What a message says in any application is clear. Other words are if they are most of the
-    message, or if what they weigh agrees.
+    Application-independent phrases are clear. Other words are clear if they make up most of the
+    message, or if their weights agree.
 
-    The words of the message's own language are looked for first, because some words mean something
+    The words of the message's own language are searched first, because some words mean something
     else in another one; then those of English and Chinese, then those of the other languages.
-    Chinese is read in simplified characters, with the words of the mainland. What the words of the
-    message weigh counts where no list knows it, or where it clearly means another type.
+    Chinese is normalised to simplified characters and mainland words. The weights decide where no
+    list matches, or where they clearly indicate another type.
     """
     message = message[:_READ]
     own = "chinese" if _HAN.search(message) else european_words.language_of(message)
@@ -538,7 +538,7 @@ def find(message: str) -> WordsFound | None:
 
 
 def of_mainland(message: str) -> str:
-    """Return a Chinese message in simplified characters, with the words of the mainland."""
+    """Return a Chinese message in simplified characters, with mainland words."""
     message = message.translate(_TRADITIONAL)
     for theirs, ours in _TAIWAN.items():
         message = message.replace(theirs, ours)
@@ -546,8 +546,8 @@ def of_mainland(message: str) -> str:
 
 
 def _first(message: str, table: Sequence[tuple[FailureType, str]]) -> WordsFound | None:
-    # The patterns are compiled, and kept by `re`, only when a message is looked at: all of them
-    # together take a tenth of a second, and most sessions need none.
+    # The patterns are compiled, and cached by `re`, only when a message is classified: compiling
+    # all of them takes a tenth of a second, and most sessions need none.
     for failure_type, words in table:
         if hit := re.search(words, message, re.IGNORECASE):
             return WordsFound(failure_type, hit[0])

@@ -1,4 +1,4 @@
-"""Asks a model for the type of a failure of which no rule speaks clearly, after its cell has ended.
+"""Asks a model for a failure's type when no rule is clear, after its cell has ended.
 
 A cell's retries never see its answer, so it cannot change an outcome.
 """
@@ -33,7 +33,7 @@ _REPLY_TOKENS = 200
 
 
 class AskedCell(NamedTuple):
-    """The cell whose failures are named, for the record of the calls."""
+    """The cell whose failures are classified, for the record of the calls."""
 
     case_id: str
     capture_mode: str
@@ -41,14 +41,14 @@ class AskedCell(NamedTuple):
 
 
 class NamingModel:
-    """Names the types of failures, and asks only once about the same words."""
+    """Names the types of failures, asking only once about the same words."""
 
     def __init__(self, name: str, client: Callable[[], Client]) -> None:
         """Keep the model to ask.
 
         Args:
             name: the name of the model.
-            client: returns who answers for it, once that is needed.
+            client: returns the model's client; called only when needed.
         """
         self._name, self._client = name, client
         self._known: dict[str, FailureType] = {}
@@ -82,7 +82,7 @@ class NamingModel:
             max_tokens=_REPLY_TOKENS,
         )
         asked = ask_once(self._client(), request, redact_keys)
-        # A model that did not answer may be asked again about the next failure.
+        # After a failed call, the model may still be asked about the next failure.
         if not isinstance(asked.outcome, ModelError):
             self._known[said] = read_type(asked.outcome.text)
         return attempt.charged(asked.exchange)
@@ -92,12 +92,12 @@ def read_type(reply: str) -> FailureType:
     """Return the one type that a reply names; `UNKNOWN` if it names none, or several."""
     words = set(re.findall(r"[A-Z_]+", strip_reasoning(reply).upper()))
     named = [name for name in TYPES if name in words]
-    # A reply that weighs several types against each other has decided on none.
+    # A reply that discusses several types has decided on none.
     return named[0] if len(named) == 1 else "UNKNOWN"
 
 
 def _said(attempt: Attempt) -> str:
-    """Return the words of the failure and of the page, as they are kept, without secrets."""
+    """Return the words of the failure and of the page, as recorded, without secrets."""
     if attempt.failure is None or attempt.checks_passed:
         return ""
     own = str(attempt.failure.evidence.get("detail") or attempt.failure.message)

@@ -1,6 +1,6 @@
 """The external verifier, which collects evidence from the page instead of a model's opinion.
 
-It reads the locator of the call that failed, and looks for its element on the live page again.
+It parses the failed call's locator and searches the live page for its element again.
 """
 
 import ast
@@ -33,7 +33,7 @@ _NARROWING = frozenset(
 )
 
 MIN_LIKENESS = 0.45
-"""Likeness below which an element is not worth naming."""
+"""Similarity below which an element is not worth naming."""
 _SAME_ROLE = 0.15
 _ALIKE_ROLES = (
     frozenset({"button", "link", "clickable", "menuitem", "tab"}),
@@ -59,13 +59,13 @@ class CallTarget(NamedTuple):
 
     @property
     def role(self) -> str:
-        """Return the role that the locator asks for, or empty."""
+        """Return the role that the locator specifies, or empty."""
         last = self._last("get_by_role")
         return str(last.args[0]) if last and last.args else ""
 
     @property
     def named(self) -> str:
-        """Return the name, label or text that the locator asks for, or empty."""
+        """Return the name, label or text that the locator specifies, or empty."""
         for part in reversed(self.parts):
             if part.method == "get_by_role":
                 return str(part.options.get("name") or "")
@@ -105,11 +105,11 @@ def read_target(text: str) -> CallTarget | None:
     The expression comes from a model, so it is only parsed and never executed.
 
     Returns:
-        None if it is something else or contains more than plain values.
+        None if it is not a locator, or contains more than plain values.
     """
     try:
-        # Deep nesting ends the parser with RecursionError or MemoryError, and a null byte with
-        # ValueError or SyntaxError, depending on the version of Python.
+        # Deep nesting makes the parser raise RecursionError or MemoryError, and a null byte
+        # ValueError or SyntaxError, depending on the Python version.
         node = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -137,7 +137,7 @@ def target_of(call: ToolCall) -> CallTarget | None:
 
 
 def value_of(call: ToolCall) -> Any:
-    """Return what a call fills in or selects, or None if it is not a plain value."""
+    """Return the value that a call fills in or selects, or None if it is not a plain value."""
     target = read_target(call.target)
     arguments = _arguments(call.arguments)
     # A method of the page itself takes a selector first: `page.fill("#name", "Ada")`.
@@ -189,14 +189,14 @@ def _is_plain(node: ast.expr) -> bool:
 
 
 class SimilarElement(NamedTuple):
-    """An element and its likeness to what was looked for, from 0 to 1."""
+    """An element and its similarity to the wanted one, from 0 to 1."""
 
     element: RefElement
     likeness: float
 
 
 def likeness(one: str, other: str) -> float:
-    """Return how alike two names are, from 0 to 1, whichever comes first.
+    """Return the similarity of two names, from 0 to 1, regardless of their order.
 
     Case, width and punctuation do not count. A name that contains all words of the other one is
     similar to it, because labels get longer ("Save" and "Save changes").
@@ -206,7 +206,7 @@ def likeness(one: str, other: str) -> float:
         return 0.0
     if a == b:
         return 1.0
-    # The ratio depends on the order of its arguments, the likeness must not.
+    # The ratio depends on the order of its arguments, but the similarity must not.
     ratio = max(SequenceMatcher(None, a, b).ratio(), SequenceMatcher(None, b, a).ratio())
     words_a, words_b = set(a.split()), set(b.split())
     shared = len(words_a & words_b) / min(len(words_a), len(words_b))
@@ -216,13 +216,13 @@ def likeness(one: str, other: str) -> float:
 def nearest(
     elements: Sequence[RefElement], *, words: str, role: str, method: str, most: int = 5
 ) -> tuple[SimilarElement, ...]:
-    """Return the elements most similar to what was looked for, best first.
+    """Return the elements most similar to the wanted one, best first.
 
     Args:
         elements: the elements of the page.
-        words: the name, label or text that was looked for.
-        role: the role that was looked for, or empty.
-        method: the method to call; elements that do not take it come last.
+        words: the wanted name, label or text.
+        role: the wanted role, or empty.
+        method: the method to call; elements that do not support it come last.
         most: limit on the elements.
     """
     alike = [each for each in elements if _named_like(each, words) >= MIN_LIKENESS]
@@ -288,7 +288,7 @@ class PageVerdict(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """Something that is claimed to be on the page; empty fields claim nothing."""
+    """A claim about the page's content; empty fields claim nothing."""
 
     role: str = ""
     name: str = ""
@@ -296,31 +296,31 @@ class Claim(NamedTuple):
     url: str = ""
     """A part of the address."""
     option: str = ""
-    """An option of any select box, or of the one called `name`."""
+    """An option of any select box, or of the one named `name`."""
     row: tuple[str, ...] = ()
     """Texts that are together in one row of a table or list."""
 
 
 class PageCritic:
-    """A verifier of one page that changes nothing and never raises for what the page does.
+    """A verifier of one page that changes nothing and never raises because of the page's behaviour.
 
     Args:
         page: Playwright's page.
-        redact: removes secrets from what is reported.
+        redact: removes secrets from the findings.
     """
 
     def __init__(self, page: Page, redact: Callable[[str], str] = lambda text: text) -> None:
         self._page, self._redact = page, redact
         self._elements: tuple[RefElement, ...] | None = None
 
-    # -- without a failure: did it have the effect that it claims? ---------------------
+    # -- without a failure: did it have the claimed effect? ----------------------------
 
     def check(self, result: ToolCall | Claim) -> PageVerdict:
-        """Tell whether a call had its effect, or whether a claim holds.
+        """Check whether a call had its effect, or whether a claim holds.
 
-        Only calls that leave something visible can be checked: a field is filled, a box checked, an
-        option selected. This is needed because Playwright does not raise an error if, say, a date
-        field refuses a text.
+        Only calls with a visible effect can be checked: a field is filled, a box checked, an option
+        selected. This is needed because Playwright does not raise an error if, say, a date field
+        rejects a text.
         """
         try:
             if isinstance(result, Claim):
@@ -394,10 +394,10 @@ class PageCritic:
     # -- after a failure: why? ----------------------------------------------------------
 
     def context(self, error: ToolCall | None) -> tuple[Finding, ...]:
-        """Return findings on why a call failed, or on the page itself if there is no call."""
+        """Return findings on a call's failure, or on the page itself if there is no call."""
         try:
-            # The only look with a deadline comes first, because the others would wait for ever on
-            # a page that hangs.
+            # The only query with a timeout comes first, because the others would wait forever on a
+            # page that hangs.
             said = self._page_messages()
         except Error:
             return ()
@@ -407,7 +407,7 @@ class PageCritic:
             why = self._why_failed(error)
             listed = self._on_page()
         except Error:
-            # The page has navigated in the meantime; what was seen so far is kept.
+            # The page has navigated in the meantime; the findings so far are kept.
             pass
         return (*why, *said, *listed)
 
@@ -535,8 +535,8 @@ def server_findings(
 ) -> tuple[Finding, ...]:
     """Return findings on the last five error answers to requests that the code caused.
 
-    Pages count, and requests of scripts to the page's own server. The 404 of a script's GET is
-    ordinary and says nothing about why a step failed.
+    Pages count, as do script requests to the page's own server. A 404 for a script's GET is
+    ordinary and does not explain a failed step.
     """
     host = urlsplit(page_url).netloc
     found = []

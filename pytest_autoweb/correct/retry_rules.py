@@ -1,8 +1,8 @@
-"""Whether and when a failed attempt is tried again, and what the retry may know and is advised.
+"""Whether and when a failed attempt is retried, and what information and advice the retry gets.
 
-That includes reflections: what a model says it learnt from a failure, and whether that helped.
-After Shinn et al., "Reflexion" (arXiv 2303.11366). A reflection belongs to a case and a model, and
-keeps the outcome of the retry that it led to.
+That includes reflections: a model's own lessons from a failure, and whether they helped. After
+Shinn et al., "Reflexion" (arXiv 2303.11366). A reflection belongs to a case and a model, and
+records the outcome of the retry that it led to.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,9 +29,9 @@ ASK_FIRST: frozenset[FailureType] = frozenset({"PERMISSION_ERROR", "BUSINESS_ERR
 """Types after which a person should agree before a retry on a real system. In a test run every
 attempt starts from a reset state, so they are retried anyway, except for permissions."""
 UNRECOVERABLE: frozenset[FailureType] = frozenset({"PERMISSION_ERROR"})
-"""Types that no repair of a script can cure; only the user's own login hook may, once."""
+"""Types that no repair of a script can fix; only the user's own login hook may, once."""
 TRANSIENT: frozenset[FailureType] = frozenset({"SERVICE_UNAVAILABLE", "RESOURCE_CONFLICT"})
-"""Types that may pass by themselves, so a retry waits for them."""
+"""Transient types, so a retry pauses first."""
 
 PROMPTS = tuple(
     f"recover_{name}"
@@ -149,7 +149,7 @@ _RESTS_ON: dict[Ground, str] = {
 }
 
 KEPT = 3
-"""Number of past reflections that the prompt for a new one contains."""
+"""Number of past reflections in the prompt for a new one."""
 _TEXT_CHARS = 600
 _KEYS = {
     "analysis": ("errorAnalysis", "error_analysis", "analysis", "错误分析", "分析"),
@@ -186,7 +186,7 @@ class Alternative(NamedTuple):
 
 
 class Recovery(NamedTuple):
-    """What can be done after a failure."""
+    """The options after a failure."""
 
     system_prompt: str
     user_prompt: str
@@ -203,7 +203,7 @@ class Recovery(NamedTuple):
 
     @property
     def can_retry(self) -> bool:
-        """Tell whether another retry is worthwhile and allowed."""
+        """Return whether another retry is worthwhile and allowed."""
         return self.should_retry and self.retry < self.max_retries
 
 
@@ -258,14 +258,14 @@ def alternatives(tool: str) -> tuple[Alternative, ...]:
 
 
 MIN_CONFIDENCE = 0.3
-"""Confidence below which a reflection is not acted on."""
+"""Confidence below which a reflection is ignored."""
 
 MIN_SUCCESS_SHARE = 0.1
-"""Least share of past corrections that must have helped."""
+"""Minimum share of past corrections that must have helped."""
 CORRECTIONS_COUNTED = 100
 """Number of the latest corrections that count for this share."""
 MIN_CORRECTIONS = 30
-"""Least number of corrections for a conclusion: if one in ten helps, 20 in a row still fail in an
+"""Minimum number of corrections for a conclusion: if one in ten helps, 20 in a row still fail in an
 eighth of all runs."""
 
 PastCorrections = Mapping[str, tuple[int, int]]
@@ -274,22 +274,22 @@ number."""
 
 
 class Rules(NamedTuple):
-    """What is allowed for one cell."""
+    """The limits for one cell."""
 
     max_retries: int
-    """Limit on the attempts after the first one."""
+    """Maximum number of attempts after the first one."""
     resettable: bool
     """Whether every attempt starts from the same state of the server."""
     can_relogin: bool = False
     """Whether the user has a hook that logs in again."""
     past: PastCorrections = MappingProxyType({})
-    """What a store remembers; empty if nothing is known."""
+    """The record of earlier corrections from a store; empty if there is none."""
     compared: bool = False
-    """Whether several arms are compared, which must then all keep these rules."""
+    """Whether several arms are compared, all of which must then keep these rules."""
 
 
 class RetryDecision(NamedTuple):
-    """Whether and how to go on after the last attempt."""
+    """Whether and how to continue after the last attempt."""
 
     retry: bool
     reason: str = ""
@@ -299,7 +299,7 @@ class RetryDecision(NamedTuple):
 
 
 def may_pass(attempt: Attempt) -> bool:
-    """Return whether the failure may pass by itself, so that repeating the calls may help."""
+    """Return whether the failure may be transient, so that repeating the calls may help."""
     return attempt.classification is not None and attempt.classification.type in TRANSIENT
 
 
@@ -310,8 +310,8 @@ _REFUSED = frozenset(("lint", "plan", "repair"))
 def last_run(attempts: Sequence[Attempt]) -> Attempt:
     """Return the last attempt that reached the page, or the last one if none did.
 
-    A retry that was refused before it ran says nothing new about the task, so the type of the
-    failure and what was seen on the page are still those of the attempt before it.
+    A retry refused before it ran shows nothing new about the task, so the failure's type and the
+    observations of the page are still those of the previous attempt.
     """
     return next((each for each in reversed(attempts) if not was_refused(each)), attempts[-1])
 
@@ -322,10 +322,10 @@ def was_refused(attempt: Attempt) -> bool:
 
 
 def decide_retry(attempts: Sequence[Attempt], rules: Rules) -> RetryDecision:
-    """Decide whether to stop or to try again after a pause.
+    """Decide whether to stop or to retry after a pause.
 
-    The pause before retry 1, 2 and 3 is 1, 2 and 4 s, but only if the failure may pass by itself. A
-    lack of permissions ends the retries, unless the user's hook logs in again, which is tried once.
+    The pause before retry 1, 2 and 3 is 1, 2 and 4 s, but only if the failure may be transient.
+    Missing permissions end the retries, unless the user's hook logs in again, which is tried once.
     There is no retry if the attempt may have changed something that cannot be reset, or if such
     corrections have hardly ever helped.
 
@@ -338,7 +338,7 @@ def decide_retry(attempts: Sequence[Attempt], rules: Rules) -> RetryDecision:
         return RetryDecision(
             False, f"{made} retries were made" if made else "no retries are allowed"
         )
-    # This rule holds for every type of failure, because nothing may be ordered or sent twice.
+    # This rule applies to every type of failure, because nothing may be ordered or sent twice.
     if any(attempt.writes for attempt in attempts) and not rules.resettable:
         return RetryDecision(
             False, "it may have changed something, and nothing puts the server back"
@@ -350,7 +350,7 @@ def decide_retry(attempts: Sequence[Attempt], rules: Rules) -> RetryDecision:
             done = "logging in again did not help" if used else "nothing logs in again"
             return RetryDecision(False, f"{kind} is not retried: {done}")
         return RetryDecision(True, relogin=True)
-    # The past decides last, because the rules above hold however often corrections have helped.
+    # Past success decides last, because the rules above apply regardless of it.
     helped, tried = rules.past.get(kind, (0, 0))
     if tried >= MIN_CORRECTIONS and helped / tried < MIN_SUCCESS_SHARE:
         return RetryDecision(False, f"{helped} of the last {tried} corrections of {kind} helped")
@@ -359,47 +359,47 @@ def decide_retry(attempts: Sequence[Attempt], rules: Rules) -> RetryDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """A way to try a failed attempt again, without the stages that it changes."""
+    """A way to retry a failed attempt, without the stages that it changes."""
 
     name: str
     summary: str
     label: str = ""
-    """Its label in reports; empty if that is its name."""
+    """Its label in reports; empty if the same as its name."""
     ordinary: bool = False
-    """Whether it is the ordinary repair. Alone it is limited only by the number of retries; beside
-    other arms it keeps their rules."""
+    """Whether it is the ordinary repair. Alone it is limited only by the number of retries;
+    alongside other arms it follows their rules."""
     informed: bool = True
-    """Whether a retry may know of the previous attempt, the evidence and what may help."""
+    """Whether a retry gets the previous attempt, the evidence and possible remedies."""
     advised: bool = False
     """Whether prompts also contain the advice for the type of failure."""
     bans_failed_calls: bool = False
-    """Whether lists that models choose from omit what failed before."""
+    """Whether lists that models choose from omit options that failed before."""
     differs: str = ""
-    """How its budget or the ends of its retries differ from those of other arms, as the end of a
-    sentence that begins with its name; empty if they do not."""
+    """Differences in its budget or in the ends of its retries from other arms, as the end of a
+    sentence that begins with its name; empty if there are none."""
     control: bool = False
     """Whether it is the control arm, against which the gain of other arms is measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guidance:
-    """What one retry may know."""
+    """The information that one retry gets."""
 
     arm: Arm
     attempts: tuple[Attempt, ...]
     """The attempts so far in this arm, of which the last one is corrected."""
     correction: Correction
-    """The record of the correction as the retry begins."""
+    """The record of the correction at the start of the retry."""
     recovery: Recovery
 
     @property
     def failed(self) -> Attempt:
-        """Return the attempt that is corrected."""
+        """Return the attempt being corrected."""
         return self.attempts[-1]
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """Say how all attempts so far ended and what was seen then, the latest first."""
+        """Describe the ends of all attempts so far, with the observations, latest first."""
         told: list[str] = []
         latest = last_run(self.attempts)
         for attempt in reversed(self.attempts):
@@ -415,12 +415,12 @@ class Guidance:
 def guidance_for(
     arm: Arm, attempts: tuple[Attempt, ...], decision: RetryDecision, limit: int
 ) -> Guidance:
-    """Return what the next retry of an arm begins with.
+    """Return the information for an arm's next retry.
 
     Args:
         arm: the way to correct.
         attempts: the attempts so far.
-        decision: what the rules for retries decided.
+        decision: the decision by the rules for retries.
         limit: limit on the retries.
     """
     failed, retry = last_run(attempts), len(attempts)
@@ -458,16 +458,16 @@ def failed_tool(attempt: Attempt) -> str:
 
 
 def failure_text(attempt: Attempt) -> str:
-    """Return what went wrong, without what the checks expect."""
-    # A failed check's own message says what it expects, and a retry that knew this could write the
-    # answer down instead of finding it.
+    """Return the failure's message, without the checks' expectations."""
+    # A failed check's own message reveals its expectation, and a retry that knew this could write
+    # down the answer instead of finding it.
     if attempt.failure is None or attempt.failure.kind == "check":
         return unmet(attempt.checks)
     return attempt.failure.message
 
 
 def unmet(checks: Iterable[CheckResult]) -> str:
-    """Say that the outcome was not reached, and what the failed checks rest on."""
+    """State that the outcome was not reached, and the grounds of the failed checks."""
     failed = [check for check in checks if check.passed is False and not check.advisory]
     grounds = (CHECKS[check.type].rests_on for check in failed if check.type in CHECKS)
     places = "; ".join(dict.fromkeys(_RESTS_ON[ground] for ground in grounds))
@@ -530,7 +530,7 @@ def _share(value: Any) -> float | None:
         number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         return None
-    # Models also say 70 when they mean 0.7.
+    # Models also write 70 when they mean 0.7.
     number = number / 100 if 1 < number <= 100 else number
     return number if 0 <= number <= 1 else None
 

@@ -1,4 +1,4 @@
-"""The web face of a store: pages for people, REST for programs.
+"""The web interface of a store: pages for people, REST for programs.
 
-The questions it asks are written in `store`.
+Its queries are in `store`.
 """

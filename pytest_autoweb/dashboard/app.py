@@ -1,11 +1,11 @@
-"""Puts the dashboard together: its pages for people, who gets in, and the server.
+"""Assembles the dashboard: its pages for people, access control, and the server.
 
 Every text in the pages is escaped, and only signing in needs a script.
 
-Only the holder of the token gets in. A page on another site can make a browser call a local server.
-Four things prevent that: the name in `Host` must be one of ours, because a foreign name can be made
-to resolve to this machine; a request that comes from another site is refused; browsers do not send
-the cookie along from other sites (`SameSite=Strict`); and apart from signing in, no request changes
+Only the holder of the token has access. A page on another site can make a browser call a local
+server. Four things protect against that: the name in `Host` must be one of ours, because a foreign
+name can be made to resolve to this machine; requests from other sites are rejected; browsers do not
+send the cookie from other sites (`SameSite=Strict`); and apart from signing in, no request changes
 anything.
 """
 
@@ -62,7 +62,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""The pages run and load only files of this server."""
+"""The pages run and load only files from this server."""
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -78,7 +78,7 @@ WIDTH, HEIGHT, MARGIN = 640, 140, 14
 COST_HEIGHT = 36
 _DRAWING = {"width": WIDTH, "height": HEIGHT, "margin": MARGIN, "cost_height": COST_HEIGHT}
 MOST = 30
-"""The most points that are drawn; the table below the chart has all of them."""
+"""Maximum number of points drawn; the table below the chart has all of them."""
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorShape, "description": "The body is not JSON, or is contradictory."},
@@ -95,7 +95,7 @@ class Guard:
         app: the application to protect.
         token: a secret of at least 20 characters.
         hosts: names and addresses under which the server is reached, without a port.
-        sign_in: makes the page for a browser without a valid cookie.
+        sign_in: renders the page for a browser without a valid cookie.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Guard:
     def _session(self, request: Request) -> Response:
         """Exchange the token for a cookie.
 
-        Only the header is accepted, so the token never stands in a URL that a log would keep.
+        Only the header is accepted, so the token never appears in a URL that might be logged.
         """
         if request.method != "POST":
             return _error(405, "POST only", {"allow": "POST"})
@@ -182,7 +182,7 @@ def _name(host: str) -> str:
 
 
 def _from_here(request: Request) -> bool:
-    """Tell whether a request comes from our own pages, a program, or a link a person followed."""
+    """Return whether a request comes from our own pages, a program, or a link a person followed."""
     headers = request.headers
     # A person may follow a link from another site, because a GET changes nothing here.
     follows = request.method == "GET" and headers.get("sec-fetch-mode") == "navigate"
@@ -193,7 +193,7 @@ def _from_here(request: Request) -> bool:
 
 
 def _cookie(request: Request) -> str:
-    """Return the cookie's name, with the port in it because cookies do not tell ports apart.
+    """Return the cookie's name, which includes the port because cookies do not distinguish ports.
 
     Otherwise two dashboards on one machine would overwrite each other's cookie.
     """
@@ -214,7 +214,7 @@ class ChartPoint(NamedTuple):
     low: float
     high: float
     cost: float
-    """The height of the bar for the cost of the run; 0 when the cost is unknown."""
+    """The height of the bar for the run's cost; 0 when the cost is unknown."""
     point: TrendPointShape
 
 
@@ -297,7 +297,7 @@ def _add_overviews(routes: APIRouter, store: Store) -> None:
     def runs(offset: int = 0) -> HTMLResponse:
         offset = min(max(offset, 0), 1_000_000)
         with store.read() as connection:
-            # One more than is shown tells whether there is a next page.
+            # One more than shown, to detect a next page.
             found = queries.runs(connection, limit=PAGE + 1, offset=offset)
         shown = [run_shape(run) for run in found[:PAGE]]
         more = offset + PAGE if len(found) > PAGE else None
@@ -390,13 +390,13 @@ def create_app(store: Store, *, token: str, hosts: Collection[str] = ("127.0.0.1
         title="autoweb dashboard",
         version=__version__,
         description="Results of pytest-autoweb runs in a store. Rates are fractions from 0 to 1.",
-        # FastAPI's own pages for these load their scripts from a foreign server; /docs below does
-        # without.
+        # FastAPI's own pages for these load scripts from a third-party server; /docs below does
+        # not.
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
-    # Only describes the token in OpenAPI: the guard checks it before any route is reached.
+    # This only documents the token in OpenAPI: the guard checks it before any route is reached.
     bearer = Security(HTTPBearer(auto_error=False, description="The token printed at start."))
     needs = [bearer, Depends(only_known)]
     for routes in (calibration_routes(store), run_routes(store)):
@@ -423,7 +423,7 @@ def _look_of_reports() -> FileResponse:
 
 
 def _malformed(request: Request, error: Exception) -> Response:
-    """Say which field is malformed, without repeating what was sent, which may be secret."""
+    """Name the malformed field without repeating its value, which may be secret."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
@@ -441,7 +441,7 @@ def _refused(request: Request, error: Exception) -> Response:
 
 def _told(request: Request, status: int, detail: str, headers: Any = None) -> Response:
     """Return an error response, as JSON for programs and as a page for people."""
-    # Paths can hold lone surrogates, which no response could be encoded with.
+    # Paths can hold lone surrogates, which cannot be encoded in a response.
     detail = detail.encode("utf-8", "replace").decode()
     if request.url.path.startswith("/api/"):
         return JSONResponse({"detail": detail}, status, headers)
@@ -450,7 +450,7 @@ def _told(request: Request, status: int, detail: str, headers: Any = None) -> Re
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 LEAST_TOKEN = 20
-"""The least characters of a token that a person chose."""
+"""Minimum length of a token chosen by a person."""
 
 
 def serve(store: Store, *, host: str, port: int, token: str, tell: Callable[[str], object]) -> None:
@@ -461,7 +461,7 @@ def serve(store: Store, *, host: str, port: int, token: str, tell: Callable[[str
         host: the address to listen on.
         port: the port to listen on; 0 takes a free one.
         token: the secret that gives access; an empty one is replaced by a random one.
-        tell: is called with the address to open, token included, once the port is open.
+        tell: called with the address to open, including the token, once the port is open.
 
     Raises:
         SettingsError: the token is too short to be safe.
@@ -470,14 +470,14 @@ def serve(store: Store, *, host: str, port: int, token: str, tell: Callable[[str
     if token and len(token) < LEAST_TOKEN:
         raise SettingsError(f"the token needs at least {LEAST_TOKEN} characters")
     token = token or secrets.token_urlsafe(32)
-    # Opened here instead of by uvicorn, so that the port is known before serving and a failure is
-    # one sentence.
+    # Opened here rather than by uvicorn, so that the port is known before serving and a failure
+    # gives a one-sentence error.
     listener = _listen(host, port)
     name = f"[{host}]" if ":" in host else host
     address = f"http://{name}:{listener.getsockname()[1]}/"
     app = create_app(store, token=token, hosts={*LOOPBACK, name})
     config = uvicorn.Config(app, log_level="warning", server_header=False)
-    # Browsers never send the part after `#`, so the token gets into no log.
+    # Browsers never send the part after `#`, so the token is not logged.
     tell(f"{address}#token={token}")
     try:
         uvicorn.Server(config).run(sockets=[listener])

@@ -36,7 +36,7 @@ def since(days: int) -> dt.date:
 
 
 def only_known(request: Request) -> None:
-    """Refuse unknown query parameters, because a misspelt one would otherwise go unnoticed.
+    """Reject unknown query parameters, because a misspelt one would otherwise go unnoticed.
 
     Raises:
         HTTPException: with status 422, if there is an unknown parameter.
@@ -62,7 +62,7 @@ class Shape(Documented):
         validate_by_alias=True,
         extra="forbid",
         strict=True,
-        # FastAPI wants models that are built.
+        # FastAPI requires fully built models.
         defer_build=False,
     )
 
@@ -168,7 +168,7 @@ class DashboardAnswer(Shape):
 
 
 KNOWN_PARAMETERS = ("target", "arguments")
-"""The parameters of a call that the records have."""
+"""The parameters of a call that are recorded."""
 
 
 class VerifyRequest(Shape):
@@ -321,9 +321,9 @@ def calibration_routes(store: Store) -> APIRouter:
 
 
 def analysis_of(asked: AnalyzeRequest) -> AnalyzeAnswer:
-    """Classify a failure and say what may help."""
+    """Classify a failure and suggest remedies."""
     found = classify(asked.error_message, error_type=asked.error_type)
-    # Callers may name a tool with its object (`page.click`); advice goes by the method alone.
+    # Callers may name a tool with its object (`page.click`); advice depends on the method alone.
     advice = recover(found, asked.error_message, tool=asked.tool_name.rpartition(".")[2])
     return AnalyzeAnswer(
         failure_type=found.type,
@@ -398,7 +398,7 @@ def interval_shape(known: Known | None) -> IntervalShape | None:
 
 
 def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
-    """Look up in the records how calls like this one ended."""
+    """Look up how recorded calls like this one ended."""
     parameters = {
         name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         for name, value in asked.params.items()
@@ -432,7 +432,7 @@ def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
 
 
 def _unknown(connection: Connection, asked: VerifyRequest) -> list[str]:
-    """Return in sentences what the records cannot say about a request."""
+    """Return sentences about the parts of a request that the records cannot answer."""
     told = []
     if asked.factory_id and queries.run(connection, clean(asked.factory_id)) is None:
         told.append(

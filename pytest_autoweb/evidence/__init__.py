@@ -1,4 +1,4 @@
-"""What is recorded of an attempt so that it can be judged, also later and offline.
+"""The recorded evidence of an attempt, so that it can be judged, even later and offline.
 
 Traffic, downloads, the final page, scenes. The judging itself lives in `judge` and `checks`.
 """

@@ -1,4 +1,4 @@
-"""What goes over the wire between an attempt's pages and their servers.
+"""The traffic between an attempt's pages and their servers.
 
 The record is kept as a HAR 1.2 file without secrets, and read back from it.
 """
@@ -29,9 +29,9 @@ Redact = Callable[[str], str]
 def run_after_event(work: Callable[[], None]) -> None:
     """Do blocking work as soon as every handler of the current event has run.
 
-    A handler that waits for the browser suspends the handlers after it, such as the one of
-    `expect_download` in the code under test. So the work gets a greenlet of its own, which
-    Playwright's event loop starts. The work must not raise, because nothing could catch the error.
+    A handler that waits for the browser suspends the handlers after it, such as that of
+    `expect_download` in the code under test. So the work runs in its own greenlet, which
+    Playwright's event loop starts. It must not raise, because nothing could catch the error.
     """
     try:
         loop = asyncio.get_running_loop()
@@ -44,7 +44,7 @@ def run_after_event(work: Callable[[], None]) -> None:
 ENTRIES = 2_000
 """Limit on the requests kept; beyond it the oldest images, fonts and scripts are dropped first."""
 EVENTS = 10_000
-"""Limit on the requests that are heard of in one attempt; then the record ends."""
+"""Limit on the requests observed in one attempt; beyond it recording stops."""
 BODY_CHARS = 200_000
 """Limit on the characters kept of one body."""
 BODIES_CHARS = 8_000_000
@@ -92,18 +92,18 @@ class WireEntry:
     started: datetime | None = None
     duration_ms: float | None = None
     failed: str = ""
-    """Reason why there is no answer, in the browser's words."""
+    """The browser's reason why there is no answer."""
     page_url: str = ""
     """URL of the page that made the request."""
     frame_url: str = ""
-    """URL of the requesting frame; empty if that is the page itself."""
+    """URL of the requesting frame; empty if it is the page itself."""
     counted: bool = True
     """False for a request made before any code ran, while pages were captured for the prompt. Such
     requests are recorded, but no `request` check counts them, nor one that was suppressed."""
 
 
 class WireRecord(Sequence[WireEntry]):
-    """A listener to all pages of a context, and the growing sequence of their requests.
+    """A listener on all pages of a context, and the growing sequence of their requests.
 
     Nothing here blocks the test: bodies are fetched outside the event handlers, so if a page hangs
     or closes, only its bodies are lost.
@@ -124,10 +124,10 @@ class WireRecord(Sequence[WireEntry]):
         self.dropped = 0
         """Number of entries that were dropped for lack of room."""
         if suppressed:
-            # It is the nth of the requests that count, as it was when it was recorded.
+            # Its number among the requests that count, the same as when it was recorded.
             suppressed.armed = lambda: self.counting
         self.started = False
-        """Whether it has ever listened."""
+        """Whether it was ever started."""
 
     def start(self, context: BrowserContext) -> None:
         """Start recording."""
@@ -136,7 +136,7 @@ class WireRecord(Sequence[WireEntry]):
             context.on(event, handler)
 
     def stop(self) -> None:
-        """Stop recording; what was recorded stays."""
+        """Stop recording; recorded entries stay."""
         context, self._context = self._context, None
         if context is None:
             return
@@ -164,7 +164,7 @@ class WireRecord(Sequence[WireEntry]):
         return tuple(self._entries.values())[index]
 
     def add(self, entry: WireEntry) -> None:
-        """Add a request that no page made."""
+        """Add a request that was not made by a page."""
         if self._context is None or self._next >= EVENTS:
             return
         self._entries[self._next] = entry
@@ -174,7 +174,7 @@ class WireRecord(Sequence[WireEntry]):
 
     def _on_request(self, request: Request) -> None:
         if self._next >= EVENTS:
-            # A page can ask without end, and each request is work for three processes.
+            # A page can send requests endlessly, and each one is work for three processes.
             self.dropped += 1
             self.stop()
             return
@@ -201,7 +201,7 @@ class WireRecord(Sequence[WireEntry]):
     def _drop_one(self) -> None:
         self.dropped += 1
         oldest = next(iter(self._entries))
-        # Checks ask about documents and data, hardly ever about images or fonts.
+        # Checks concern documents and data, hardly ever images or fonts.
         asset = (n for n, e in self._entries.items() if e.resource_type in _ASSETS)
         del self._entries[next(asset, oldest)]
 
@@ -213,7 +213,7 @@ class WireRecord(Sequence[WireEntry]):
     def _on_response(self, response: Response) -> None:
         self._replies[response.request] = response
         if self._suppressed and response.headers.get(SUPPRESSED.lower()) == self._suppressed.mark:
-            # It reached no server, so that to a check it must not count as sent.
+            # It reached no server, so checks must not count it as sent.
             self._change(response.request, counted=False)
         self._change(
             response.request,
@@ -278,7 +278,7 @@ class WireRecord(Sequence[WireEntry]):
 
 
 def is_sensitive(header: str) -> bool:
-    """Tell whether a header's value grants access to something."""
+    """Return whether a header's value grants access to something."""
     return _SENSITIVE_HEADER.search(header) is not None
 
 
@@ -306,7 +306,7 @@ def _request_body(request: Request) -> tuple[str | None, bool]:
 
 
 def _asked_by(request: Request) -> tuple[str, str]:
-    """Return the URLs of the page and of its frame, which is empty for the page itself."""
+    """Return the URLs of the page and of its frame; the latter is empty for the page itself."""
     try:
         frame = request.frame
         page = frame.page
@@ -454,7 +454,7 @@ def _redacted(value: Any, redact: Redact) -> Any:
         return [_redacted(item, redact) for item in value]
     if value is None or isinstance(value, bool):
         return value
-    # A secret of digits may occur as a number.
+    # A secret made of digits may occur as a number.
     spelled = json.dumps(value)
     hidden = redact(spelled)
     return value if hidden == spelled else hidden

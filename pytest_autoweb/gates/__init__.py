@@ -1,4 +1,4 @@
-"""Gates: rules that decide whether a run is good enough for CI, and so the exit code.
+"""Gates: rules that decide whether a run is good enough for CI, and thus the exit code.
 
-The numbers that they compare are computed in `analysis`; each built-in gate is in `gate_rules`.
+`analysis` computes the numbers that they compare; the built-in gates are in `gate_rules`.
 """

@@ -1,7 +1,7 @@
-"""What a gate is, which gates a run has, and the decision of all of them on a run folder.
+"""The definition of a gate, a run's gates, and their decision on a run folder.
 
-A gate may look at the baseline and at earlier runs, and the run is saved for later ones. A test run
-does this at its end, and `autoweb gate` does it for a finished or merged run.
+A gate may inspect the baseline and earlier runs, and the run is saved for later ones. A test run
+decides its gates at its end, and `autoweb gate` decides them for a finished or merged run.
 """
 
 import tomllib
@@ -38,11 +38,11 @@ from pytest_autoweb.variants import Variants
 TABLE = "tool.autoweb.groups"
 
 AFTER_THE_BUILT_IN_ONES = 10_000
-"""The order of a gate that does not ask for a place."""
+"""The default order of a gate."""
 
 
 class GroupMember(Protocol):
-    """A cell or its row, as far as groups are concerned."""
+    """A cell or its row, with the fields that groups need."""
 
     @property
     def case_id(self) -> str:
@@ -73,14 +73,14 @@ class CaseGroup(Documented):
     """Failures are reported but do not fail the run, and other gates leave these cases out."""
 
     def has(self, member: GroupMember) -> bool:
-        """Tell whether a case belongs to the group."""
+        """Return whether a case belongs to the group."""
         return bool(set(self.tags) & set(member.tags)) or any(
             fnmatchcase(member.case_id, pattern) for pattern in self.cases
         )
 
 
 def read_groups(pyproject: Path) -> tuple[CaseGroup, ...]:
-    """Read the groups in the file's order; a missing file has none.
+    """Return the groups in the file's order; none if the file is missing.
 
     Raises:
         SettingsError: the file is not valid TOML, or a table has an invalid key or value.
@@ -106,7 +106,7 @@ def _group(name: str, table: Any, pyproject: Path) -> CaseGroup:
         raise SettingsError(f"{where}: has to be a table of {_listed_keys()}")
     for key in table:
         # Checked here because pydantic's message about an unknown key cannot suggest the nearest
-        # one.
+        # valid one.
         if key not in _KEYS:
             raise SettingsError(f"{where}: unknown key {key!r}{near_miss(key, _KEYS)}")
     try:
@@ -129,7 +129,7 @@ def _listed_keys() -> str:
 
 
 def empty_group_warning(group: CaseGroup, members: Iterable[GroupMember]) -> str:
-    """Return a sentence that says the group is empty and suggests the nearest existing tag."""
+    """Return a warning that the group is empty, with the nearest existing tag as a suggestion."""
     known = sorted({tag for member in members for tag in member.tags})
     unknown = [tag for tag in group.tags if tag not in known]
     guess = near_miss(unknown[0], known) if unknown and known else ""
@@ -148,19 +148,19 @@ class Pinnable(GroupMember, Protocol):
 
     @property
     def must_pass(self) -> bool:
-        """Tell whether its case is pinned."""
+        """Return whether its case is pinned."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class GatePolicy:
-    """The demands on a run."""
+    """The requirements on a run."""
 
     min_pass_rate: float | None = None
     """The least pass rate of first attempts, in percent."""
     groups: tuple[CaseGroup, ...] = ()
     limits: Mapping[Metric, float] = field(default_factory=dict)
-    """By how many percent each metric may get worse: percentage points for the pass rate, a
+    """The allowed deterioration of each metric in percent: percentage points for the pass rate, a
     relative change for the others."""
     compare: str = ""
     """The run to compare with; empty when there is none."""
@@ -170,26 +170,26 @@ class GatePolicy:
 
     @property
     def asks_anything(self) -> bool:
-        """Tell whether a flag or a table demands more than that each cell passes."""
+        """Return whether a flag or a table sets any requirement beyond each cell passing."""
         return self.min_pass_rate is not None or bool(self.groups or self.limits)
 
     def groups_of(self, member: GroupMember) -> tuple[CaseGroup, ...]:
-        """Return the groups to which the case belongs."""
+        """Return the groups that the case belongs to."""
         return tuple(group for group in self.groups if group.has(member))
 
     def is_pinned(self, member: Pinnable) -> bool:
-        """Tell whether each of the case's cells has to pass."""
+        """Return whether each of the case's cells has to pass."""
         return member.must_pass or any(
             group.must_pass and not group.soft for group in self.groups_of(member)
         )
 
     def is_soft(self, member: Pinnable) -> bool:
-        """Tell whether the case is only reported, as it belongs to soft groups and nothing else."""
+        """Return whether the case is only reported, because all its groups are soft."""
         groups = self.groups_of(member)
         return bool(groups) and not member.must_pass and all(group.soft for group in groups)
 
     def decides_on(self, member: Pinnable) -> bool:
-        """Tell whether a gate, and not the cell alone, decides what a failure means."""
+        """Return whether a gate, not the cell alone, decides what a failure means."""
         if self.is_pinned(member):
             return False
         if self.min_pass_rate is not None or "pass_rate" in self.limits:
@@ -208,7 +208,7 @@ def read_policy(settings: Settings) -> GatePolicy:
         min_pass_rate=settings.min_pass_rate,
         groups=read_groups(settings.rootdir / "pyproject.toml"),
         limits=read_limits(settings.compare_fail, "--autoweb-compare-fail"),
-        # A limit on changes needs a run to compare with, and without one it would never decide.
+        # A limit on changes needs a run to compare with; without one it would never decide.
         compare=settings.compare or ("latest" if settings.compare_fail else ""),
         baseline_days=settings.baseline_days,
         max_cost=settings.max_cost,
@@ -220,7 +220,7 @@ def read_limits(text: str, flag: str) -> Mapping[Metric, float]:
     """Read limits such as `pass_rate:5%,cost:20%` as percent per metric.
 
     Raises:
-        SettingsError: names the part that is wrong and what is allowed.
+        SettingsError: a part is invalid; the message names it and the allowed values.
     """
     limits: dict[Metric, float] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -244,10 +244,10 @@ def _percent(text: str, where: str) -> float:
 
 
 def groups_file(path: Path) -> tuple[CaseGroup, ...]:
-    """Read the groups of a file that was named and therefore has to exist.
+    """Read the groups of an explicitly named file, which must exist.
 
     Raises:
-        SettingsError: it does not, or it is wrong.
+        SettingsError: it does not exist, or is invalid.
     """
     if not path.is_file():
         raise SettingsError(f"there is no file {path} to read groups from")
@@ -255,7 +255,7 @@ def groups_file(path: Path) -> tuple[CaseGroup, ...]:
 
 
 class Spending(NamedTuple):
-    """What a session's live calls cost."""
+    """The cost of a session's live calls."""
 
     usd: float
     refused: int
@@ -264,20 +264,20 @@ class Spending(NamedTuple):
 
 @dataclass(frozen=True)
 class GateContext:
-    """Everything a gate may decide on. Nothing in it can be changed."""
+    """Everything that a gate may base its decision on; immutable."""
 
     run: RunRows
     """The whole run, controls included."""
     policy: GatePolicy
-    """What the flags and the groups demand."""
+    """The requirements from flags and groups."""
     baseline: RunRows | None = None
     """The run to compare with."""
     missing: str = ""
     """Why there is no baseline."""
     history: History | None = None
-    """What earlier runs of the storage folder show."""
+    """Findings from earlier runs in the storage folder."""
     spending: Spending | None = None
-    """What the session's live calls cost; None for a run of the past."""
+    """The cost of the session's live calls; None for a past run."""
 
     @cached_property
     def contestants(self) -> tuple[CellSummary, ...]:
@@ -286,12 +286,12 @@ class GateContext:
 
     @cached_property
     def hard(self) -> tuple[CellSummary, ...]:
-        """Return the contestants' rows without the cases that belong to soft groups only."""
+        """Return the contestants' rows without cases that belong only to soft groups."""
         return tuple(row for row in self.contestants if not self.policy.is_soft(row))
 
     @cached_property
     def compared(self) -> RunRows:
-        """Return the run as it is compared with the baseline: without the cases of soft groups."""
+        """Return the run for comparison with the baseline: without the cases of soft groups."""
         # The controls stay, because the comparison leaves out cases whose controls are broken.
         controls = tuple(row for row in self.run.rows if is_control(row.model))
         return self.run.model_copy(update={"rows": (*self.hard, *controls)})
@@ -329,15 +329,15 @@ def evaluate_gates(
     history: History | None = None,
     spending: Spending | None = None,
 ) -> tuple[GateResult, ...]:
-    """Return the results of every gate, in the order in which a reader wants them.
+    """Return the results of all gates, in reading order.
 
     Args:
         rows: the run, its controls included; the built-in gates never judge these.
-        policy: what is asked.
+        policy: the requirements.
         baseline: the run to compare with.
-        missing: why there is no baseline.
-        history: what earlier runs say.
-        spending: what the session's live calls cost.
+        missing: the reason why there is no baseline.
+        history: the findings from earlier runs.
+        spending: the cost of the session's live calls.
     """
     context = GateContext(rows, policy, baseline, missing, history, spending)
     gates = sorted(GATES.values(), key=lambda gate: gate.order)
@@ -345,13 +345,13 @@ def evaluate_gates(
 
 
 def verdict_of(results: Iterable[GateResult]) -> bool | None:
-    """Return whether the run is good enough, or None where no gate came to a decision."""
+    """Return whether the run is good enough; None if no gate reached a decision."""
     decided = [result.passed for result in results if result.passed is not None and not result.soft]
     return all(decided) if decided else None
 
 
 def _results(gate: Gate, context: GateContext) -> tuple[GateResult, ...]:
-    """Return what the gate decided; a gate that raises has failed, and the others still decide."""
+    """Return the gate's results; a gate that raises has failed, and the others still decide."""
     try:
         results = tuple(gate.evaluate(context))
         for result in results:
@@ -367,7 +367,7 @@ def _results(gate: Gate, context: GateContext) -> tuple[GateResult, ...]:
 class GateInputs:
     """The gates' policy and the baseline of a run.
 
-    They are read before the run starts, so that nobody pays for a run with an invalid flag.
+    They are read before the run starts, so that an invalid flag fails before the run costs money.
     """
 
     policy: GatePolicy
@@ -388,7 +388,7 @@ class GateDecision:
 
     @property
     def failed(self) -> bool:
-        """Tell whether a gate fails the run."""
+        """Return whether a gate fails the run."""
         return any(gate.failed for gate in self.gates)
 
 
@@ -398,7 +398,7 @@ def read_gate_inputs(policy: GatePolicy, storage: Path, *, except_ts: str = "") 
     Args:
         policy: the policy, which names the run.
         storage: the folder of saved runs.
-        except_ts: the `ts` of the run to be judged, which must not be compared with itself.
+        except_ts: the `ts` of the run being judged, which must not be compared with itself.
 
     Raises:
         SettingsError: the run to compare with exists but cannot be read.
@@ -417,9 +417,9 @@ def decide(run: RecordedRun, inputs: GateInputs, spending: Spending | None = Non
     """Judge a run, and write baseline, history and gates into its folder for the report.
 
     Args:
-        run: the run as it was read from its folder.
+        run: the run as read from its folder.
         inputs: the policy and the baseline.
-        spending: the cost of the session's live calls; None for a run of the past.
+        spending: the cost of the session's live calls; None for a past run.
 
     Raises:
         OSError: the folder cannot be written.
@@ -438,7 +438,7 @@ def decide(run: RecordedRun, inputs: GateInputs, spending: Spending | None = Non
     beside = {BASELINE_FILE: inputs.baseline, HISTORY_FILE: history, GATES_FILE: gates or None}
     for name, content in beside.items():
         if content is None:
-            # The report must not show what an earlier decision left here.
+            # The report must not show leftovers of an earlier decision.
             (folder / name).unlink(missing_ok=True)
         else:
             write_text_atomic(folder / name, json_text(content))
@@ -446,7 +446,7 @@ def decide(run: RecordedRun, inputs: GateInputs, spending: Spending | None = Non
 
 
 def rows_of(run: RecordedRun) -> RunRows:
-    """Return the rows of a run, which counts as interrupted if some of its cells never ran."""
+    """Return a run's rows; it counts as interrupted if some of its cells never ran."""
     rows = run_rows(run.info, run.cells)
     return rows.model_copy(update={"interrupted": rows.interrupted or _is_partial(run)})
 
@@ -473,14 +473,15 @@ def keep(rows: RunRows, storage: Path, *, name: str, autosave: bool) -> tuple[Pa
 
 
 def _is_partial(run: RecordedRun) -> bool:
-    """Tell whether planned cells were never run, as after `-x`."""
+    """Return whether some planned cells never ran, as after `-x`."""
     return any(cell.outcome == "skipped" and not is_control(cell.model) for cell in run.cells)
 
 
 def gate_lines(gates: Sequence[GateResult]) -> list[tuple[str, dict[str, bool]]]:
     """Return the gates as lines for a terminal, each with its markup.
 
-    The lines hold foreign text, so everything that a CI runner would obey as a command is defused.
+    The lines contain foreign text, so anything that a CI runner would interpret as a command is
+    escaped.
     """
     lines: list[tuple[str, dict[str, bool]]] = []
     for gate in gates:

@@ -28,7 +28,7 @@ from pytest_autoweb.runs.run_folder import GateResult
 
 _PASSED = GOOD["after_repair"]
 _LISTED = 20
-# A rate that equals the demand reaches it, although shares such as 7/10 are inexact in binary.
+# A rate equal to the requirement meets it, although shares such as 7/10 are inexact in binary.
 _ROUNDING = 1e-9
 
 
@@ -218,13 +218,13 @@ def _listed(rows: Sequence[CellSummary]) -> tuple[str, ...]:
 
 
 def _cell_line(row: CellSummary) -> str:
-    """Describe a cell and its outcome in one line."""
+    """Describe a cell and its outcome on one line."""
     repeat = f", repeat {row.repeat}" if row.repeat > 1 else ""
     return f"{row.case_id} on {row.model} ({row.capture_mode}{repeat}): {row.outcome}"
 
 
 def about_baseline(context: GateContext) -> Iterator[GateResult]:
-    """Say what a reader must know of the baseline: whether it is missing, old or partial."""
+    """Report what a reader must know about the baseline: whether it is missing, old or partial."""
     rows, policy, baseline = context.run, context.policy, context.baseline
     if not policy.compare:
         return

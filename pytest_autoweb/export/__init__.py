@@ -1,5 +1,4 @@
-"""Passed cells as plain pytest-playwright tests: code, checks, proof, and mending what broke.
+"""Passed cells as plain pytest-playwright tests: code, checks, proof, and repair of broken ones.
 
-How a cell or a test is found and what is said about it in the terminal is in `commands/export.py`
-and `commands/export.py`.
+Finding cells and tests and reporting on them in the terminal is up to `commands/export.py`.
 """

@@ -1,7 +1,7 @@
-"""Which lines of a plain test act on the page, and what may stand in their place. Pure text.
+"""Which lines of a plain test act on the page, and which may replace them. Pure text.
 
-Everything that asserts stays as it is, and so does what gives an assertion its value: such a line
-may look for its element elsewhere on the page, and that is all.
+Assertions stay unchanged, and so do lines that supply their values: such a line may only look for
+its element elsewhere on the page.
 """
 
 import ast
@@ -18,7 +18,7 @@ from pytest_autoweb.sandbox.allowed_python import BUILTINS, PYTHON_ATTRIBUTES
 from pytest_autoweb.sandbox.lint import lint_code
 
 MOST_LINES = 120
-"""The most lines that may stand in place of a block."""
+"""Maximum number of lines that may replace a block."""
 _CHAINS = words(
     "locator get_by_role get_by_text get_by_label get_by_placeholder get_by_alt_text get_by_title "
     "get_by_test_id frame_locator filter nth and_ or_"
@@ -42,19 +42,19 @@ _MAY = (
         "type uncheck up url value wait_for wait_for_load_state wait_for_timeout wait_for_url wheel"
     )
 )
-"""What new lines may do with a page: what a person could do with it, and look. No scripts, no
-requests of their own, no files, nothing that changes what the page is served."""
+"""Permitted operations of new lines on a page: those of a person, and reading. No scripts, no
+requests of their own, no files, nothing that changes the responses to the page."""
 _CLAIMS = words("wait_for_url wait_for_function")
 """Methods by which exported tests assert."""
 _CLAIM_NAMES = ("assert", "check_", "verify", "should", "ensure")
 
 
 class NoActions(Exception):
-    """Raised for a test whose actions cannot be told from the rest; the text says why."""
+    """Raised for a test whose actions cannot be separated from the rest; the message says why."""
 
 
 class RefusedLines(Exception):
-    """Raised for lines that may not stand in a test; the text says why, also to their author."""
+    """Raised for lines not allowed in a test; their author is shown the message too."""
 
 
 class ActionBlock(NamedTuple):
@@ -71,7 +71,7 @@ class ActionBlock(NamedTuple):
 
 @dataclass(frozen=True)
 class PlainTest:
-    r"""One test of a file, and the blocks of it that may be replaced.
+    r"""One test of a file, and its replaceable blocks.
 
     Args:
         text: the whole file, with `\n` at the end of each line.
@@ -86,7 +86,7 @@ class PlainTest:
         """Return the test.
 
         Raises:
-            NoActions: there is none of this name among the functions of the file.
+            NoActions: the file has no function of this name.
         """
         for node in self._tree.body:
             if isinstance(node, ast.FunctionDef) and node.name == self.name:
@@ -106,13 +106,13 @@ class PlainTest:
 
     @cached_property
     def given(self) -> frozenset[str]:
-        """Return the names that the test has from outside: its fixtures, and those of the file."""
+        """Return the names that the test gets from outside: its fixtures, and those of the file."""
         names = {name for node in self._tree.body for name in _binds(node)}
         return _arguments(self.function) | names
 
     @cached_property
     def _of_the_file(self) -> frozenset[str]:
-        """Return the functions of the file that assert nothing, so that they may act."""
+        """Return the file's functions without assertions, which may therefore act."""
         functions = (node for node in self._tree.body if isinstance(node, ast.FunctionDef))
         return frozenset(node.name for node in functions if not _asserts(node, helper=True))
 
@@ -121,7 +121,7 @@ class PlainTest:
         return frozenset(name for node in self.function.body for name in _binds(node))
 
     def _opening(self) -> int:
-        """Return how many statements stand before the actions: up to the first address."""
+        """Return the number of statements before the actions: up to the first address."""
         for index, statement in enumerate(self.function.body):
             called = _attributes(statement)
             if "goto" in called:
@@ -131,7 +131,7 @@ class PlainTest:
         return 0
 
     def _may_change(self, statement: ast.stmt) -> bool:
-        """Tell whether a statement acts, and neither asserts nor calls what nobody can see here."""
+        """Return whether a statement acts, asserts nothing and calls only functions known here."""
         if _asserts(statement) or not isinstance(statement, _STATEMENTS):
             return False
         roots = {_root(node.func) for node in ast.walk(statement) if isinstance(node, ast.Call)}
@@ -140,7 +140,7 @@ class PlainTest:
 
     @cached_property
     def _kept(self) -> frozenset[int]:
-        """Return the positions of the statements of the body that must stay as they are."""
+        """Return the positions of statements in the body that must stay unchanged."""
         body = self.function.body
         start = self._opening()
         kept = {index for index in range(len(body)) if index < start}
@@ -148,9 +148,9 @@ class PlainTest:
         return frozenset(kept | self._fixed(self._deciding_by(kept)))
 
     def _fixed(self, deciding: frozenset[str]) -> set[int]:
-        """Return the positions of actions that have no locator, and so nothing that may change.
+        """Return the positions of fixed actions: those without a locator that could change.
 
-        They give an assertion its value, or do what no new line may do, such as a script.
+        They supply an assertion's value, or do something new lines may not, such as run a script.
         """
         return {
             index
@@ -161,7 +161,7 @@ class PlainTest:
 
     @cached_property
     def deciding(self) -> frozenset[str]:
-        """Return the names of the test on whose values its assertions rest."""
+        """Return the test's names whose values its assertions depend on."""
         return self._deciding_by(self._kept)
 
     def _deciding_by(self, kept: "set[int] | frozenset[int]") -> frozenset[str]:
@@ -179,7 +179,7 @@ class PlainTest:
         """Return the parts of the test that may be replaced.
 
         Raises:
-            NoActions: there is none, or two statements share a line.
+            NoActions: there are none, or two statements share a line.
         """
         groups: list[list[ast.stmt]] = [[]]
         for index, node in enumerate(self.function.body):
@@ -203,7 +203,7 @@ class PlainTest:
         indent = lines[0][: body[0].col_offset]
         if indent.strip():
             raise NoActions(f"line {first} holds several statements")
-        # The comment above the first statement tells what it does, so it goes with it.
+        # The comment above the first statement describes it, so it belongs to the block.
         while self._lines[first - 2].startswith(f"{indent}#"):
             first -= 1
         return ActionBlock(number, first, last, indent, tuple(body))
@@ -224,12 +224,12 @@ class PlainTest:
     def idle(self) -> str:
         """Return the file with the test's actions removed.
 
-        What only reads a value for an assertion stays, as the assertion would fail without it for
-        a reason that tells nothing.
+        Statements that only read a value for an assertion stay, because without them the assertion
+        would fail for a meaningless reason.
         """
         actions = [node for block in self.blocks for node in block.body]
         gone = [node for node in actions if _acts(node) or not _binds(node) & self.deciding]
-        # Of a function that acts, what calls it is an action as well.
+        # A call of a function that acts is an action as well.
         acting = {node.name for node in gone if isinstance(node, ast.FunctionDef)}
         gone += [node for node in self.function.body if _is_call_of(node, acting)]
         lines = list(self._lines)
@@ -239,13 +239,13 @@ class PlainTest:
         return "\n".join(lines)
 
     def mended(self, code: Mapping[int, str]) -> str:
-        """Return the file with other lines in place of blocks, and everything else as it was.
+        """Return the file with new lines in place of blocks, and everything else unchanged.
 
         Args:
             code: the new lines, by the numbers of their blocks.
 
         Raises:
-            RefusedLines: the lines do not keep to what is allowed.
+            RefusedLines: the lines do something that is not allowed.
         """
         lines = list(self._lines)
         for block in reversed(self.blocks):
@@ -261,7 +261,7 @@ class PlainTest:
         if unknown := code.keys() - {block.number for block in self.blocks}:
             raise RefusedLines(f"there is no block {min(unknown)}")
         text = "\n".join(lines)
-        # The rules above should make this impossible; a proof must not rest on them alone.
+        # The rules above should make this impossible, but a proof must not rest on them alone.
         if PlainTest(text, self.name)._stays() != self._stays():
             raise RefusedLines("they change more than actions")
         return text
@@ -273,7 +273,7 @@ class PlainTest:
         return [*rest, *head, *own]
 
     def _check(self, block: ActionBlock, code: str) -> None:
-        """Refuse new lines that do more than to act on the page, or touch what decides."""
+        """Reject new lines that do more than act on the page, or that touch deciding values."""
         if len(code.split("\n")) > MOST_LINES:
             raise RefusedLines(f"they are more than {MOST_LINES} lines")
         if any(not char.isprintable() and char != "\n" for char in code):
@@ -286,7 +286,7 @@ class PlainTest:
             raise RefusedLines("they hold no statement")
         before = [_dump(node, self.deciding) for node in block.body]
         after = [_dump(node, self.deciding) for node in body]
-        # A line that does what one did before, perhaps elsewhere on the page, may go on doing it.
+        # A line that does the same as an earlier one, perhaps elsewhere on the page, is allowed.
         for node in (node for node, dump in zip(body, after, strict=True) if dump not in before):
             self._check_new(node)
         if _touching(block.body, before, self.deciding) != _touching(body, after, self.deciding):
@@ -306,7 +306,7 @@ class PlainTest:
             *HANDY,
             *BUILTINS,
         }
-        # The lint knows no fixtures, so they are bound in a line before.
+        # The lint does not know fixtures, so a preceding line binds them.
         head = f"{' = '.join(sorted(known))} = 0\n" if known else "\n"
         if findings := lint_code(head + "\n".join(map(ast.unparse, body)), line_offset=-1):
             raise RefusedLines(f"they are not in the step language: {findings[0]}")
@@ -362,7 +362,7 @@ _NEVER = (
     ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal,
     ast.NamedExpr, ast.Delete, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Try, ast.Assert,
 )  # fmt: skip
-"""What no new line may hold; the lint refuses what is not listed there."""
+"""Syntax not allowed in new lines, beyond the lint's own rules."""
 
 
 def _arguments(function: ast.FunctionDef) -> frozenset[str]:
@@ -381,7 +381,7 @@ def _called(node: ast.Call) -> str:
 
 
 def _root(node: ast.expr) -> str:
-    """Return the name at the beginning of a chain of calls; "" for values such as texts."""
+    """Return the name at the start of a chain of calls; "" for values such as texts."""
     while True:
         match node:
             case ast.Call(func=inner) | ast.Attribute(value=inner) | ast.Subscript(value=inner):
@@ -397,7 +397,7 @@ def _names(node: ast.AST) -> frozenset[str]:
 
 
 def _binds(node: ast.AST) -> frozenset[str]:
-    """Return the names to which a statement gives a meaning."""
+    """Return the names that a statement binds."""
     found: set[str] = set()
     for one in ast.walk(node):
         match one:
@@ -419,7 +419,7 @@ def _attributes(node: ast.AST) -> frozenset[str]:
 
 
 def _acts(node: ast.AST) -> bool:
-    """Tell whether a statement may change the page."""
+    """Return whether a statement may change the page."""
     return bool(_attributes(node) & _ACTING)
 
 
@@ -431,7 +431,7 @@ def _is_call_of(node: ast.stmt, functions: Container[str]) -> bool:
 
 
 def _asserts(node: ast.AST, *, helper: bool = False) -> bool:
-    """Tell whether a statement claims something; helpers may also raise an error of their own."""
+    """Return whether a statement asserts something; helpers may also raise their own errors."""
     for one in ast.walk(node):
         match one:
             case ast.Assert():
@@ -458,13 +458,13 @@ def _is_chain(node: ast.AST) -> bool:
 
 
 class _Elsewhere(ast.NodeTransformer):
-    """Puts one mark in place of each chain of locators, so that only the rest is compared."""
+    """Replaces each chain of locators by a marker, so that only the rest is compared."""
 
     def __init__(self, deciding: frozenset[str]) -> None:
         self._deciding = deciding
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """Return the node, or the mark."""
+        """Return the node, or the marker."""
         if not _is_chain(node):
             return self.generic_visit(node)
         inner: ast.AST = node
@@ -480,7 +480,7 @@ class _Elsewhere(ast.NodeTransformer):
         return ast.Name(id=f"located by {inner.id}", ctx=ast.Load())
 
     def _plain(self, argument: ast.AST) -> bool:
-        """Tell whether an argument only says what to look for."""
+        """Return whether an argument only describes what to look for."""
         allowed = (
             ast.Constant, ast.Name, ast.Load, ast.JoinedStr, ast.FormattedValue, ast.Call,
             ast.Attribute, ast.UnaryOp, ast.USub, ast.BinOp, ast.Add, ast.BitOr, ast.keyword,
@@ -494,7 +494,7 @@ class _Elsewhere(ast.NodeTransformer):
 
 
 def _dump(node: ast.stmt, deciding: frozenset[str]) -> str:
-    """Return a statement as text, without the places in which it looks for elements."""
+    """Return a statement as text, without the locators of its elements."""
     return ast.dump(_Elsewhere(deciding).visit(ast.parse(ast.unparse(node))))
 
 
@@ -506,7 +506,7 @@ def _touching(
 
 
 def environment_names(text: str) -> Iterator[str]:
-    """Yield the environment variables that a file reads by a name written in it."""
+    """Yield the environment variables that a file reads by a literal name."""
     for node in ast.walk(ast.parse(text)):
         match node:
             case (

@@ -1,4 +1,4 @@
-"""The checks of a case as assertions of plain Playwright, as far as there are any. Pure text."""
+"""A case's checks as plain Playwright assertions, as far as possible. Pure text."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from pytest_autoweb.specs import Pattern
 from pytest_autoweb.values.url_globs import GLOB_TOKEN
 
 WAIT_MS = 5_000
-"""As long as Playwright's `expect` waits."""
+"""The same as the timeout of Playwright's `expect`."""
 _IN_FRAME = re.compile(r" frame (\d+) ")
 _STATEMENTS = re.compile(r"\breturn\b|;\s*\S")
 _FUNCTION = re.compile(r"\s*(?:async\b|function\b|\(|[A-Za-z_$][\w$]*\s*=>)")
@@ -32,17 +32,17 @@ class Assertion(NamedTuple):
     """A check in the exported test."""
 
     lines: tuple[str, ...]
-    """What stands after the steps."""
+    """The lines after the steps."""
     before: tuple[str, ...] = ()
-    """What has to stand before them, such as a record of requests."""
+    """The lines needed before the steps, such as a record of requests."""
 
 
 class Told(NamedTuple):
-    """What assertions are made from, besides the check."""
+    """The inputs of an assertion besides the check."""
 
     stands: Stands
     result: CheckResult | None
-    """What the check saw when the cell passed."""
+    """The check's result when the cell passed."""
     answer: Any = None
     """The answer that passed."""
     answers: str = "answers"
@@ -53,7 +53,7 @@ def assertion(check: Check, told: Told) -> Assertion:
     """Return a check as an assertion.
 
     Raises:
-        NotExportable: there is none that means the same.
+        NotExportable: there is no equivalent assertion.
     """
     for kind, write in _WRITERS.items():
         if isinstance(check, kind):
@@ -75,12 +75,12 @@ def _pattern(wanted: str | Pattern, stands: Stands) -> str:
 
 def _url(check: UrlCheck, told: Told) -> Assertion:
     wanted = _pattern(check.url, told.stands)
-    # `expect(page).to_have_url` knows no globs.
+    # `expect(page).to_have_url` does not support globs.
     return Assertion((f'page.wait_for_url({wanted}, wait_until="commit", timeout={WAIT_MS})',))
 
 
 def _root(told: Told) -> str:
-    """Return the page, or its frame in which the check saw what it wanted."""
+    """Return the page, or the frame in which the check found its match."""
     place = _IN_FRAME.search(told.result.where) if told.result else None
     return f"page.frames[{place[1]}]" if place else "page"
 
@@ -189,7 +189,7 @@ def _equals(spec: AnswerSpec, given: str, told: Told) -> tuple[str, ...]:
     plain = as_text(spec.equals).strip()
     if isinstance(told.answer, str) and told.answer.strip() == plain:
         return (f"assert {given}.strip() == {told.stands.expression(plain)}",)
-    # The case takes several ways of writing for the same; what passed is one of them.
+    # The case accepts several notations for the same value; the one that passed is among them.
     said = f"# The case asks for {_one_line(as_text(spec.equals))}, and took this for the same."
     return (said, f"assert {given} == {told.stands.expression(told.answer)}")
 
@@ -227,7 +227,7 @@ def _request(check: RequestCheck, told: Told) -> Assertion:
 
 
 def _returning(tests: list[str]) -> Iterator[str]:
-    """Yield the end of a function that tells whether all tests hold."""
+    """Yield the end of a function that returns whether all tests hold."""
     yield "    return bool("
     yield from (f"        {'and ' if number else ''}{test}" for number, test in enumerate(tests))
     yield from ("    )", "")
@@ -300,7 +300,7 @@ def _wildcard(token: str, *, after_slash: bool) -> str:
 
 
 def _whole_text(text: str, wanted: str, stands: Stands) -> str:
-    """Return the test that a file's text is the wanted one, whatever ends its lines."""
+    """Return a test that a file has the wanted text, regardless of line endings."""
     plain = wanted.replace("\r\n", "\n").rstrip("\n")
     return f'{text}.rstrip("\\n") == {stands.expression(plain)}'
 
@@ -400,7 +400,7 @@ _WRITERS: dict[type[Check], Callable[[Any, Told], Assertion]] = {
 
 
 def described(check: Check, stands: Stands) -> str:
-    """Return a check in one line, as its case writes it, for comments and the terminal."""
+    """Return a check on one line, as written in its case, for comments and the terminal."""
     said = check.model_dump(mode="json", by_alias=True, exclude_unset=True).get(check.name, "")
     known = (f"{{{part}}}" if later else part for part, later in stands.pieces(as_text(said)))
     return _one_line(f"{check.name}: {''.join(known)}")

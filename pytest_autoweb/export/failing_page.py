@@ -1,6 +1,6 @@
-"""What a plain test saw when it failed: its line, its error, its page. Runs inside pytest.
+"""Records a plain test's failure: its line, its error, its page. Runs inside pytest.
 
-A plugin that `autoweb heal` adds to the session; it looks, and changes nothing.
+A plugin that `autoweb heal` adds to the session; it only observes.
 """
 
 import json
@@ -32,11 +32,11 @@ class FailureLook(BaseModel):
 
 
 class FailingPage:
-    """A plugin for pytest that writes a look at each test that fails.
+    """A pytest plugin that writes a record of each failing test.
 
     Args:
-        folder: where it writes `NAME.json` for each test.
-        budget: the most tokens of a page.
+        folder: the folder in which it writes `NAME.json` for each test.
+        budget: the token limit of a page.
     """
 
     def __init__(self, folder: Path, budget: int) -> None:
@@ -46,7 +46,7 @@ class FailingPage:
     def pytest_runtest_makereport(
         self, item: pytest.Function, call: "pytest.CallInfo[None]"
     ) -> Iterator[None]:
-        """Look at the page of a test that fails, before its fixtures close it."""
+        """Record the page of a failing test before its fixtures close it."""
         yield
         if call.excinfo is None or call.when == "teardown":
             return
@@ -55,7 +55,7 @@ class FailingPage:
         if call.when == "call" and found.page is not None:
             look = look.model_copy(update=self._seen(found.page))
         name = getattr(item, "originalname", None) or item.name
-        # Of a test with several parameters, the first failure is the one that is mended.
+        # If a test has several parameter sets, its first failure is the one to fix.
         if not (file := self._folder / f"{name}.json").exists():
             file.write_text(look.model_dump_json(), encoding="utf-8")
 
@@ -75,7 +75,7 @@ class FailingPage:
 
 
 class _Place:
-    """Where in its own function a test failed, and the page that it had there."""
+    """The place in its own function where a test failed, and its page at that point."""
 
     def __init__(self, item: pytest.Function, trace: TracebackType | None) -> None:
         self.line = 0
@@ -84,14 +84,14 @@ class _Place:
         while trace is not None:
             if trace.tb_frame.f_code is code:
                 self.line = trace.tb_lineno
-                # A test may have opened a page of its own under the usual name.
+                # A test may have opened its own page under the usual name.
                 page = trace.tb_frame.f_locals.get("page", page)
             trace = trace.tb_next
         self.page = page if isinstance(page, Page) and not page.is_closed() else None
 
 
 def read_looks(folder: Path) -> dict[str, FailureLook]:
-    """Return what was written into a folder, by the names of the tests."""
+    """Return the records written to a folder, by test name."""
     files = sorted(folder.glob("*.json"))
     return {
         file.stem: FailureLook.model_validate(json.loads(file.read_text(encoding="utf-8")))

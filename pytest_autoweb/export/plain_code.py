@@ -12,7 +12,7 @@ from pytest_autoweb.results import Attempt
 from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, PAGE_FUNCTIONS
 
 HANDY = ("re", "json", "math", "datetime")
-"""Modules that the step language gives without an import."""
+"""Modules that the step language provides without an import."""
 _HEAD = re.compile(r"^# Step (\d+)$", re.MULTILINE)
 _HEADING = re.compile(r"^\s*#\s*Step\b", re.IGNORECASE)
 _NOT_CARRIED_OUT = re.compile(r"^\s*#\|")
@@ -21,43 +21,43 @@ _ONLY_HERE = frozenset({*FUNCTIONS, *PAGE_FUNCTIONS})
 
 
 class NotExportable(Exception):
-    """Raised when there is no plain test that does the same; the text says why, for people."""
+    """Raised when no plain test does the same; the message gives people the reason."""
 
 
 def literal(text: str) -> str:
-    """Return a text as a Python literal in double quotes, where that needs no escapes."""
+    """Return a text as a Python literal, in double quotes where that needs no escapes."""
     shown = repr(text)
     return f'"{shown[1:-1]}"' if shown.startswith("'") and '"' not in text else shown
 
 
 @dataclass(frozen=True, slots=True)
 class Stands:
-    """Texts that are known only when a test runs, and the names that stand for them in it.
+    """Texts known only when a test runs, and the names that represent them in it.
 
     Args:
-        names: identifiers, by the texts for which they stand: secrets, the server's address.
+        names: identifiers, by the texts that they represent: secrets, the server's address.
     """
 
     names: Mapping[str, str]
 
     def pieces(self, text: str) -> Iterator[tuple[str, bool]]:
-        """Yield the parts of a text: as they are, or names of what stands there."""
+        """Yield the parts of a text: literal parts, or names of run-time texts."""
         texts = sorted(filter(None, self.names), key=len, reverse=True)
         if not texts:
             yield text, False
             return
-        # An address must not be found in one with a longer port.
+        # An address must not match inside one with a longer port.
         found = "|".join(re.escape(one) + (r"(?!\d)" if one[-1].isdigit() else "") for one in texts)
         for part in re.split(f"({found})", text):
             if part:
                 yield (self.names[part], True) if part in self.names else (part, False)
 
     def inside(self, text: str) -> bool:
-        """Tell whether something of the text is known only when the test runs."""
+        """Return whether part of the text is known only when the test runs."""
         return any(stands for _, stands in self.pieces(text))
 
     def expression(self, value: object) -> str:
-        """Return a value of JSON as a Python expression."""
+        """Return a JSON value as a Python expression."""
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, Mapping):
@@ -85,18 +85,18 @@ class Step(NamedTuple):
 
     heading: str
     lines: tuple[str, ...]
-    """Without indentation; lines inside a text over several lines are marked in `fixed`."""
+    """Without indentation; lines inside a multi-line text are marked in `fixed`."""
     fixed: frozenset[int] = frozenset()
-    """Indexes of lines that must not be indented, because they are part of a text."""
+    """Indexes of lines that must not be indented, because they belong to a text."""
 
 
 @dataclass(slots=True)
 class PlainCode:
-    """What the code of an attempt became."""
+    """An attempt's translated code."""
 
     steps: list[Step] = field(default_factory=list)
     imports: list[str] = field(default_factory=list)
-    """Import statements of one name each, in the order in which they are needed."""
+    """Import statements with one name each, in the order of use."""
     answers: bool = False
     """Whether it calls `answer`."""
     names: frozenset[str] = frozenset()
@@ -106,7 +106,7 @@ class PlainCode:
 
 
 class Given(NamedTuple):
-    """What the translation needs besides the attempt."""
+    """The inputs of the translation besides the attempt."""
 
     stands: Stands
     files: Mapping[str, str]
@@ -115,11 +115,11 @@ class Given(NamedTuple):
     """The name of the list of answers."""
     frame: str = "frame"
     by_decisions: bool = False
-    """The attempt was made of decisions, each a block of its own."""
+    """The attempt consisted of decisions, each a separate block."""
 
 
 def lines_in_texts(tree: ast.AST) -> frozenset[int]:
-    """Return the lines that begin inside a text over several lines, so that no indentation fits."""
+    """Return the lines that begin inside a multi-line text and so must not be indented."""
     return frozenset(
         line
         for node in ast.walk(tree)
@@ -130,7 +130,7 @@ def lines_in_texts(tree: ast.AST) -> frozenset[int]:
 
 
 def names_in(code: str) -> frozenset[str]:
-    """Return all identifiers of a script; empty for one that cannot be read."""
+    """Return all identifiers of a script; empty if it cannot be parsed."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -149,7 +149,7 @@ def plain_code(attempt: Attempt, given: Given) -> PlainCode:
     """Translate the code of an attempt that passed.
 
     Raises:
-        NotExportable: a part of it has no like in plain Playwright, or was not recorded.
+        NotExportable: a part of it has no equivalent in plain Playwright, or was not recorded.
     """
     made = PlainCode(names=names_in(attempt.code))
     hints = {step.index: step.description for step in attempt.plan_steps}
@@ -171,7 +171,7 @@ def plain_code(attempt: Attempt, given: Given) -> PlainCode:
 
 
 def _blocks(attempt: Attempt, by_decisions: bool) -> Iterator[tuple[int, str, str]]:
-    """Yield number, context and code of each block that took part in the success."""
+    """Yield number, context and code of each block that contributed to the success."""
     if not by_decisions:
         contexts = {result.step_index: result.context for result in attempt.step_results}
         for index, block in split_blocks(attempt.code).by_step.items():
@@ -182,7 +182,7 @@ def _blocks(attempt: Attempt, by_decisions: bool) -> Iterator[tuple[int, str, st
         raise NotExportable("its decisions and their code do not fit together")
     ends = [head.start() for head in heads[1:]] + [len(attempt.code)]
     for head, end, result in zip(heads, ends, attempt.step_results, strict=True):
-        # A decision that the browser could not carry out did nothing.
+        # A decision that the browser could not perform had no effect.
         if result.ok:
             blank = "\n" * attempt.code.count("\n", 0, head.start())
             yield int(head[1]), "page", blank + attempt.code[head.start() : end]
@@ -253,7 +253,7 @@ class _Block:
 
     def _edits(self, node: ast.AST, *, in_function: bool = False) -> Iterator[_Edit]:
         if isinstance(node, ast.Global):
-            # What was global to the steps is local to the test.
+            # Names global to the steps are local to the test.
             yield self._edit(node, f"nonlocal {', '.join(node.names)}" if in_function else "")
         elif isinstance(node, ast.Import | ast.ImportFrom) and node.col_offset == 0:
             self.imports += _one_by_one(node)
@@ -266,7 +266,7 @@ class _Block:
                 yield from self._edits(child, in_function=inside)
 
     def _replacement(self, node: ast.AST) -> str | None:
-        """Return what stands in place of an expression, None if it stays as it is."""
+        """Return the replacement of an expression; None if it stays unchanged."""
         given = self._given
         match node:
             case ast.Constant(value=str(text)) if given.stands.inside(text):
@@ -289,7 +289,7 @@ class _Block:
         return None
 
     def _joined(self, node: ast.JoinedStr) -> str | None:
-        """Return an f-string with its parts replaced; None if nothing in it has to be."""
+        """Return an f-string with its parts replaced; None if no part needs it."""
         parts: list[ast.expr] = []
         for part in node.values:
             if isinstance(part, ast.Constant):
@@ -302,7 +302,7 @@ class _Block:
         return None if changed == ast.unparse(node) else changed
 
     def _next_located(self, node: ast.Call) -> str:
-        # What is looked for within another find is found after that one.
+        # An element searched for inside another one is found after that one.
         count = sum(map(_is_finder, ast.walk(node)))
         *_, located = self._located[:count]
         del self._located[:count]
@@ -321,7 +321,7 @@ class _Block:
         return None
 
     def _with_files(self, node: ast.Call) -> str | None:
-        """Return a call whose files are named by their place beside the case file."""
+        """Return a call with its files named by their paths relative to the case file."""
         files = self._given.files
 
         def place(inner: ast.AST) -> str | None:
@@ -347,13 +347,13 @@ class _Block:
 
 
 class _Changed(ast.NodeTransformer):
-    """Puts in place of each expression what a function returns for it, unless that is None."""
+    """Replaces each expression by a function's result for it, unless that is None."""
 
     def __init__(self, replacement: Callable[[ast.AST], str | None]) -> None:
         self._replacement = replacement
 
     def visit(self, node: ast.AST) -> Any:
-        """Return the node, or what stands in its place."""
+        """Return the node, or its replacement."""
         text = self._replacement(node) if isinstance(node, ast.expr) else None
         if text is None:
             return self.generic_visit(node)
@@ -369,7 +369,7 @@ def _is_finder(node: ast.AST) -> bool:
 
 
 def _one_by_one(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """Return an import of several names as imports of one each."""
+    """Return an import of several names as one import each."""
     head = f"from {node.module} import" if isinstance(node, ast.ImportFrom) else "import"
     return [f"{head} {ast.unparse(alias)}" for alias in node.names]
 
@@ -384,7 +384,7 @@ def _is_nothing(line: str) -> bool:
 
 
 def _offset(code: str, line: int, column: int) -> int:
-    """Return the index of a place that Python gives as a line and a count of bytes of UTF-8."""
+    """Return the index of a position that Python gives as a line and a UTF-8 byte offset."""
     lines = code.split("\n")
     before = lines[line - 1].encode()[:column].decode()
     return sum(len(one) + 1 for one in lines[: line - 1]) + len(before)

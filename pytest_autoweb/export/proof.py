@@ -1,10 +1,10 @@
-"""The proof of an exported test, and the mending of one that broke.
+"""The proof of an exported test, and the repair of a broken one.
 
-A test is proven if it passes three times, and fails without its actions. It runs as anybody would
-run it who has only pytest-playwright: without this package, the project's settings and its conftest
-files. A test that needs those can be run within its project instead.
+A test is proven if it passes three times, and fails without its actions. It runs as it would for
+anyone who has only pytest-playwright: without this package, the project's settings and its conftest
+files. A test that needs those can run within its project instead.
 
-A broken test is mended by a model that writes new action lines; the proof decides.
+A model repairs a broken test by writing new action lines; the proof decides.
 """
 
 import functools
@@ -67,7 +67,7 @@ def browser_type_launch_args(browser_type_launch_args):
 
 TestOutcome = Literal["passed", "failed", "error", "skipped"]
 FAILED = "it failed"
-"""How the reason begins if a test ran, and failed."""
+"""The beginning of the reason if a test ran and failed."""
 _SAID = {"failed": FAILED, "error": "it could not be set up", "skipped": "it was skipped"}
 
 
@@ -81,32 +81,32 @@ _CANNOT = re.compile(r"^\W*CANNOT:\s*(.+)", re.MULTILINE)
 _TRIED_CHARS = 4_000
 
 NEAREST = 0
-"""Stands for the number of the block that failed, or of the last one before the failure."""
+"""Placeholder for the number of the block that failed, or of the last one before the failure."""
 
 HealVerdict = Literal["passes", "healed", "not healed"]
 
 
 @dataclass(frozen=True, slots=True)
 class TestRun:
-    """What became of the tests of one session."""
+    """The outcomes of one session's tests."""
 
     outcomes: Mapping[str, TestOutcome]
-    """By the names of the tests."""
+    """By test name."""
     said: Mapping[str, str]
     """The last line of the error of each test that did not pass."""
 
 
 class Looked(NamedTuple):
-    """A session, and what was seen of the tests that failed in it."""
+    """A session, and the records of its failed tests."""
 
     run: TestRun
     looks: Mapping[str, FailureLook]
-    """By the names of the tests."""
+    """By test name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prover:
-    """Runs drafts of a file beside the place where it is to lie.
+    """Runs drafts of a file next to its final location.
 
     Args:
         out: the folder of the file.
@@ -123,13 +123,13 @@ class Prover:
     in_project: bool = False
 
     def look(self, name: str, text: str, budget: int, only: str = "") -> Looked:
-        """Run a file once, and look at what fails.
+        """Run a file once, and record its failures.
 
         Args:
-            name: of the file.
+            name: the file's name.
             text: its text.
-            budget: the most tokens of a page.
-            only: the one test to run; by default all are.
+            budget: the token limit of a page.
+            only: the only test to run; by default all of them.
 
         Raises:
             AutowebError: pytest could not run the file at all.
@@ -140,13 +140,13 @@ class Prover:
             return Looked(run, read_looks(Path(folder)))
 
     def why_not(self, name: str, whole: str, idle: str, only: str = "") -> dict[str, str]:
-        """Return why tests are not accepted, by their names; tests that are have no entry.
+        """Return why tests are not accepted, by name; accepted tests have no entry.
 
         Args:
-            name: of the file.
+            name: the file's name.
             whole: its text.
-            idle: the same without any actions.
-            only: the one test that is proven; by default all are.
+            idle: the same text without any actions.
+            only: the only test to prove; by default all of them.
 
         Raises:
             AutowebError: pytest could not run the file at all.
@@ -218,7 +218,7 @@ class Prover:
 
 
 def _environment(folder: Path, secrets: Mapping[str, str]) -> dict[str, str]:
-    """Return what a session without this package sees, and no provider's key."""
+    """Return the environment of a session without this package and without provider keys."""
     kept = without_secrets(os.environ)
     for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
         kept.pop(name, None)
@@ -228,7 +228,7 @@ def _environment(folder: Path, secrets: Mapping[str, str]) -> dict[str, str]:
 
 @functools.cache
 def _launch_args(browser: str) -> dict[str, Any]:
-    """Return what starts a browser of this machine where Playwright's own is not installed."""
+    """Return arguments to launch this machine's browser if Playwright's own is not installed."""
     if browser != "chromium":
         return {}
     with sync_playwright() as playwright:
@@ -238,14 +238,14 @@ def _launch_args(browser: str) -> dict[str, Any]:
 
 
 def browser_of_the_machine(browser: str) -> str:
-    """Return the path of the browser that proofs run on if it is not Playwright's own, else ""."""
+    """Return the path of the browser for proofs if it is not Playwright's own, else ""."""
     return str(_launch_args(browser).get("executable_path", ""))
 
 
 def _read(results: Path) -> TestRun:
     outcomes: dict[str, TestOutcome] = {}
     said: dict[str, str] = {}
-    # The file was written by pytest; what tests printed is escaped in it.
+    # The file was written by pytest, with the tests' output escaped.
     for case in ElementTree.parse(results).getroot().iter("testcase"):
         name = case.get("name", "").partition("[")[0]
         outcomes.setdefault(name, "passed")
@@ -257,7 +257,7 @@ def _read(results: Path) -> TestRun:
 
 
 def _readable(text: str) -> str:
-    """Return the beginning of a text without characters that steer a terminal."""
+    """Return the beginning of a text without terminal control characters."""
     return "".join(char for char in text if char.isprintable())[:300]
 
 
@@ -274,7 +274,7 @@ class HealedTest(Record):
 
 
 class Mended(NamedTuple):
-    """What became of a test, and the text of its file."""
+    """The outcome of a test, and the text of its file."""
 
     test: HealedTest
     text: str
@@ -282,15 +282,15 @@ class Mended(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Healer:
-    """Mends tests of a file.
+    """Repairs a file's tests.
 
     Args:
         prover: runs drafts of the file.
         client: asks the model.
         spec: the model.
-        redact: takes secrets out of what the model is shown.
-        attempts: how often it may be asked for each test.
-        say: is told of progress.
+        redact: removes secrets from everything shown to the model.
+        attempts: maximum number of model calls per test.
+        say: called with progress messages.
     """
 
     prover: Prover
@@ -302,24 +302,24 @@ class Healer:
 
     @property
     def budget(self) -> int:
-        """Return the most tokens of a page that is shown."""
+        """Return the token limit of a page shown to the model."""
         room = self.spec.context_tokens - self.spec.max_tokens - PROMPT_OVERHEAD_TOKENS
         return max(400, min(room, self.spec.page_tokens))
 
     def heal(self, file: Path, text: str, only: str = "") -> tuple[list[HealedTest], str]:
-        """Run a file, and mend what fails in it, one test after another.
+        """Run a file, and repair its failing tests one by one.
 
         Args:
-            file: its name is that of the drafts.
+            file: the file; drafts have the same name.
             text: its text.
-            only: the one test that is looked at; by default all are.
+            only: the only test to consider; by default all of them.
 
         Returns:
-            What became of each test, and the text with those that were mended.
+            The outcome of each test, and the text with the repaired ones.
 
         Raises:
             AutowebError: pytest cannot run the file.
-            ModelError: the model cannot be asked.
+            ModelError: the model cannot be called.
         """
         run, looks = self.prover.look(file.name, text, self.budget, only)
         done = []
@@ -339,7 +339,7 @@ class Healer:
             except ModelError as error:
                 if not any(test.attempts for test in done):
                     raise
-                # What was mended before, and paid for, is not thrown away.
+                # Earlier repairs, which cost money, are not discarded.
                 failed = HealedTest(name=name, verdict="not healed", reason=_first(str(error)))
                 mended = Mended(failed, text)
             done.append(mended.test)
@@ -347,7 +347,7 @@ class Healer:
         return done, text
 
     def _mended(self, file: Path, test: PlainTest, seen: FailureLook) -> Mended:
-        """Ask for new lines until a proof accepts some."""
+        """Ask for new lines until the proof accepts some."""
         before, usage, tried, reason, number = test, Usage(), "", "", 0
         try:
             _refuse_too_early(test, seen)
@@ -381,7 +381,7 @@ class Healer:
     def _tried(
         self, file: Path, test: PlainTest, code: Mapping[int, str], seen: FailureLook
     ) -> tuple[PlainTest | None, str]:
-        """Return the test with new lines if they may stand there, and why it is not accepted."""
+        """Return the test with new lines if these are allowed, and why it is not accepted."""
         if NEAREST in code:
             code = {_nearest(test, seen): code[NEAREST]}
         try:
@@ -396,7 +396,7 @@ class Healer:
     def _further(
         self, file: Path, test: PlainTest, changed: PlainTest, seen: FailureLook
     ) -> tuple[FailureLook, PlainTest]:
-        """Return where to go on: at the changed test if it came further, else as before."""
+        """Return the start of the next try: the changed test if it got further, else as before."""
         run, looks = self.prover.look(file.name, changed.text, self.budget, test.name)
         look = looks.get(test.name)
         if look is None or run.outcomes.get(test.name) != "failed":
@@ -404,10 +404,10 @@ class Healer:
         return (look, changed) if _left(changed, look) < _left(test, seen) else (seen, test)
 
     def _ask(self, test: PlainTest, seen: FailureLook, tried: str) -> tuple[str, Usage]:
-        """Return the reply of the model.
+        """Return the model's reply.
 
         Raises:
-            ModelError: it gave none.
+            ModelError: there was no reply.
         """
         messages = render("heal", **_prompt(test, seen, tried, self.redact))
         request = Request(
@@ -420,14 +420,14 @@ class Healer:
 
 
 class _Unable(Exception):
-    """Raised when the model says that the actions are not what is wrong."""
+    """Raised when the model reports that the actions are not at fault."""
 
 
 def _refuse_too_early(test: PlainTest, seen: FailureLook) -> None:
-    """Refuse a test that fails where no action of it can be the reason.
+    """Reject a test whose failure cannot be caused by its actions.
 
     Raises:
-        NoActions: it has none, or fails before the first of them.
+        NoActions: it has none, or fails before the first one.
     """
     first = test.blocks[0].first
     if seen.line and seen.line < first:
@@ -457,7 +457,7 @@ def _new_lines(reply: str) -> dict[int, str]:
     """Return the new lines of a reply, by the numbers of their blocks.
 
     Raises:
-        _Unable: it says that no lines would do.
+        _Unable: the model reports that no lines would help.
     """
     code = _MARKER.sub("", extract_code(reply))
     if (unable := _CANNOT.search(strip_reasoning(reply))) and "page." not in code:
@@ -476,7 +476,7 @@ def _nearest(test: PlainTest, seen: FailureLook) -> int:
 
 
 def _left(test: PlainTest, seen: FailureLook) -> int:
-    """Return how many statements a test still had before it when it failed."""
+    """Return how many statements a test still had to run when it failed."""
     return sum((node.end_lineno or 0) >= seen.line for node in test.function.body)
 
 

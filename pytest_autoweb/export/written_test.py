@@ -1,4 +1,4 @@
-"""A pytest-playwright test as text: the file, its fixtures, and each test of it."""
+"""Pytest-playwright tests as text: the file, its fixtures, and each of its tests."""
 
 import ast
 import os
@@ -33,7 +33,7 @@ from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, PAGE_FUNC
 from pytest_autoweb.sandbox.lint import lint_code
 
 _ORIGIN = "http://server.autoweb.invalid"
-"""Stands for the server's address in a case, until it is replaced by the name of a fixture."""
+"""Placeholder for the server's address in a case, later replaced by the name of a fixture."""
 _DATA = "/server.autoweb.invalid/data"
 _LEAST_SECRET = 8
 _QUIET = '    page.wait_for_load_state("networkidle")'
@@ -58,11 +58,11 @@ _KNOWN = {
     ),
     "expect": "from playwright.sync_api import",
 }
-"""How the names are imported that the written file may use."""
+"""The imports of the names that the written file may use."""
 
 
 class Secret(NamedTuple):
-    """A secret of the written tests."""
+    """A secret used by the written tests."""
 
     fixture: str
     variable: str
@@ -70,17 +70,17 @@ class Secret(NamedTuple):
 
     @property
     def quoted(self) -> str:
-        """Return the variable's name as Python."""
+        """Return the variable's name as a Python literal."""
         return literal(self.variable)
 
     @property
     def missing(self) -> str:
-        """Return what is said when it is not set, as Python."""
+        """Return the message for an unset variable, as a Python literal."""
         return literal(f"set the environment variable {self.variable}")
 
 
 class Source(NamedTuple):
-    """A passed cell and the case that it is about."""
+    """A passed cell and its case."""
 
     cell: CellResult
     case: LoadedCase
@@ -93,23 +93,23 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WrittenTest:
-    """One test of the file, ready to be put into it."""
+    """One test, ready to be inserted into the file."""
 
     name: str
     title: str
     code: PlainCode
     assertions: tuple[tuple[str, Assertion], ...]
-    """Each check in one line, and its assertion."""
+    """Each check on one line, with its assertion."""
     left_out: tuple[str, ...]
-    """Each check that has none, and why."""
+    """Each check without an assertion, with the reason."""
     opening: tuple[str, ...]
     marks: tuple[str, ...]
     answers: str
     secrets: tuple[Secret, ...]
     arguments: Mapping[str, str]
-    """Types of the fixtures that it may use, by their names."""
+    """Types of the fixtures that it may use, by name."""
     waits: bool = False
-    """Whether it waits before each step until the page has loaded what it asks for."""
+    """Whether it waits before each step until the page's requests have completed."""
 
     def waiting(self) -> "WrittenTest":
         """Return the test with waits between its steps."""
@@ -121,7 +121,7 @@ def write_test(source: Source, taken: Sequence[WrittenTest] = ()) -> WrittenTest
 
     Args:
         source: the cell and its case.
-        taken: the tests that stand before it in the file.
+        taken: the tests before it in the file.
 
     Raises:
         NotExportable: no plain test does the same.
@@ -167,7 +167,7 @@ def write_test(source: Source, taken: Sequence[WrittenTest] = ()) -> WrittenTest
 
 
 def stand_in(webserver: Webserver | None) -> ServerHandle | None:
-    """Return a server that does not run, whose address and data can be recognised in a case."""
+    """Return a server that does not run, but whose address and data are recognisable in a case."""
     if webserver is None:
         return None
     path = urlsplit(webserver.url.replace("{port}", "1")).path
@@ -184,7 +184,7 @@ def _stands(
         ran = urlsplit(attempt.entry_url_used)
         names[f"{ran.scheme}://{ran.netloc}"] = server
     if clash := used & {server, data}:
-        # Fixtures have one name in the whole file, so the code would have to be renamed.
+        # A fixture has the same name in the whole file, so names in the code would have to change.
         needed = {_ORIGIN: server, _DATA: data}
         said = case.model_dump_json()
         if any(token in said and name in clash for token, name in needed.items()):
@@ -298,10 +298,10 @@ def write_file(
     """Return the text of a file with these tests.
 
     Args:
-        tests: the tests, all of one case file.
+        tests: the tests, all from one case file.
         sources: the cell of each test.
         out: the folder of the file.
-        actions: whether the tests do anything; without, they show what their assertions notice.
+        actions: whether the tests act; without actions they show what their assertions detect.
 
     Raises:
         NotExportable: the web server cannot be started by the file.
@@ -355,7 +355,7 @@ def _template() -> Template:
         undefined=StrictUndefined,
         trim_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # This is Python; each value is an expression already, or one plain line.
+        autoescape=False,  # This is Python; each value is already an expression, or one plain line.
     )
     return environment.get_template("test.py.j2")
 
@@ -363,9 +363,9 @@ def _template() -> Template:
 def _imports_of(
     tests: Sequence[WrittenTest],
 ) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Return the code's imports by the names they bind, and those that a test has to make itself.
+    """Return the code's shared imports by bound name, and those that a test has to make itself.
 
-    Two tests may mean different things by one name, and so may the file.
+    Two tests may use one name for different things, and so may the file.
     """
     shared: dict[str, str] = {}
     inner: dict[str, list[str]] = {test.name: [] for test in tests}
@@ -401,7 +401,7 @@ def _sorted(statements: set[str]) -> list[str]:
 
 
 def _in_docstring(text: str) -> str:
-    """Return a text as one line that fits into a docstring, whatever it holds."""
+    """Return any text as one line that is safe in a docstring."""
     line = "".join(char for char in " ".join(text.split()) if char.isprintable())
     return line.replace("\\", "\\\\").replace('"', "'")
 
@@ -412,7 +412,7 @@ def _folder_of(case: LoadedCase, out: Path) -> str:
 
 
 class _Filled(NamedTuple):
-    """What a started server needs, as Python expressions."""
+    """The parameters of a server to start, as Python expressions."""
 
     static: str = ""
     free_port: bool = False
@@ -484,10 +484,10 @@ def _reset(case: LoadedCase) -> dict[str, str] | None:
 
 
 def refuse_secrets(text: str, values: Sequence[str]) -> None:
-    """Refuse a text that holds a secret.
+    """Reject a text that contains a secret.
 
     Raises:
-        NotExportable: it does; this must not happen, and must not be written if it does.
+        NotExportable: it does; this should never happen, but if it does, nothing must be written.
     """
     if any(len(value) >= _LEAST_SECRET and value in text for value in values):
         raise NotExportable("the test would hold the value of a secret")

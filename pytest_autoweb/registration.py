@@ -144,7 +144,7 @@ def load_variants(hooks: Any, rootdir: Path) -> Registry:
             with _naming_the_source(f"entry point {point.name} = {point.value}"):
                 point.load()(registry)
         with _naming_the_source("pytest_autoweb_register"):
-            # With `-p no:autoweb`, nobody has declared the hook.
+            # With `-p no:autoweb`, the hook is not declared.
             if (register := getattr(hooks, "pytest_autoweb_register", None)) is not None:
                 register(registry=registry)
     except RegistrationError:

@@ -36,7 +36,7 @@ from pytest_autoweb.variants import AGENT_NAME, StrategyName, Variants
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectionArm(Arm):
-    """A way to try a failed attempt again, with what it changes in the stages of a retry."""
+    """A way to retry a failed attempt, with its changes to the stages of a retry."""
 
     prompts: tuple[str, ...] = ()
     """Files in `prompts/` that it uses besides those of the strategy. Runs are not comparable if

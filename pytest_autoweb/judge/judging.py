@@ -87,8 +87,8 @@ class _PendingCheck:
         try:
             self.verdict, self.problem = self.probe.look(seconds), ""
         except Exception as error:
-            # A check's own code, or the page, may fail in any way. That must neither end the run
-            # nor count as a pass or a fail.
+            # A check's own code, or the page, may fail in any way. This must not end the run, and
+            # must not count as a pass or a fail.
             self.give_up(error)
         self.ended = waiting.now()
 

@@ -1,8 +1,8 @@
 """Asks a model outside the comparison whether an attempt's evidence satisfies a rubric.
 
-The evidence is what the page and the network show, written down for a model to read. The labels
-file pairs people's verdicts on saved cells with those of judges on the same evidence. People fill
-in `human`; `autoweb judge-labels` writes everything else.
+The evidence is the state of the page and the network traffic, as text for a model. The labels file
+pairs people's verdicts on saved cells with those of judges on the same evidence. People fill in
+`human`; `autoweb judge-labels` writes everything else.
 """
 
 import base64

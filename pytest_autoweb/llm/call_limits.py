@@ -24,7 +24,7 @@ from pytest_autoweb.llm.client import Request
 from pytest_autoweb.llm.model_spec import ModelSpec
 
 _MTOK = 1_000_000
-# Allowance for what a service adds to each message: roles, separators, a system text.
+# Allowance for a service's additions to each message: roles, separators, a system text.
 _MESSAGE_TOKENS = 64
 # Allowance for one picture of a page, higher than what any provider counts.
 _PICTURE_TOKENS = 40_000

@@ -431,7 +431,7 @@ class CassetteStore:
         """
         if self._mode in ("off", "none"):
             return
-        # A timeout or a rate limit says nothing about the model and may not happen again.
+        # A timeout or a rate limit is not the model's doing and may not happen again.
         if isinstance(outcome, ModelError) and outcome.cause not in _RECORDED_CAUSES:
             return
         recorded, placeholders = recorded_request(request, spec, self._mask)

@@ -301,8 +301,8 @@ class GatewayClient:
     def prices(self, names: Sequence[str]) -> dict[str, Price | None]:
         """Return the price of each model's tokens in US dollars, or None where it is unknown.
 
-        Controls and embedded models cost 0. A price that is neither set nor implied by the name is
-        looked up in litellm's table, for which the gateway then loads litellm.
+        Controls and embedded models cost 0. A price that is not set and not implied by the name is
+        looked up in litellm's table, which makes the gateway load litellm.
         """
         return self._ask("/prices", CheckRequest(models=tuple(names)), Prices).prices
 
@@ -519,7 +519,7 @@ def _answers(address: GatewayAddress) -> bool:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Write a file that only the user can read, since it holds the gateway's token."""
+    """Write a file that only the user can read, because it holds the gateway's token."""
     draft = path.with_suffix(".new")
     draft.unlink(missing_ok=True)
     # Created with its final permissions, so that nobody else can ever read the token.

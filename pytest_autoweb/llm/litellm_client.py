@@ -129,7 +129,7 @@ class LiteLLMClient:
             else:
                 self._gate.replied(turn, pause_before_next(response, datetime.now(UTC)))
                 usage = self._usage(response, spec, self._clock() - began)
-                # Without token counts, what the service will bill is unknown.
+                # Without token counts, the service's charge is unknown.
                 counted = usage.input_tokens + usage.output_tokens > 0
                 reservation.settle(usage.cost_usd if counted else None)
                 used += usage

@@ -209,7 +209,7 @@ def _thinks(reasoning: bool | None, effort: str | None) -> bool:
 
 
 MORE_ROOM = 4
-"""How many times longer a reply may be when it is asked for again because it was cut off."""
+"""The factor on the length of a reply that is requested again because it was cut off."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 OLLAMA_PROVIDERS = ("ollama", "ollama_chat")

@@ -252,6 +252,6 @@ def describe(error: Exception, cause: ModelCause, tries: int, *, limit_s: float 
 
 
 def words_of(error: Exception) -> str:
-    """Return what the error says."""
+    """Return the error's message."""
     # litellm raises some errors without text, with the message in an attribute.
     return str(error).strip() or str(getattr(error, "message", "") or "").strip()

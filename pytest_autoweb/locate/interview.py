@@ -63,7 +63,7 @@ _FIELD = re.compile(r"^[\s*\-\"]*(?P<name>[^\W\d][\w ]{0,30}?)[\s*\"]*[:：=]\s*
 
 
 class Reading(NamedTuple):
-    """The content of a reply, and what is wrong with it."""
+    """The content of a reply, and any problem with it."""
 
     answer: PictureAnswer
     problem: str
@@ -278,7 +278,7 @@ class Questioner:
         asked = self.known[shown] = Asked(question, self.save(picture), None, "")
         self.asked.append(asked)
         messages = self._messages(question, picture)
-        # A model at temperature 0 repeats its reply, unless it is told what was wrong with it.
+        # A model at temperature 0 repeats its reply unless the prompt names the problem.
         for calls in range(1, 1 + min(1 + ASKED_AGAIN, max(1, question.calls_left))):
             asked.reply = self.eyes.look(messages)
             reading = read_reply(asked.reply, question)

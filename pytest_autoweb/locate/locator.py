@@ -121,7 +121,7 @@ class _Search:
     candidates: int = 0
     viewport: tuple[float, float] | None = None
     several_views: bool = False
-    """The page has more to show than what is in view."""
+    """The page has more to show than the current view."""
     cached: bool = True
     """No model has been asked so far: all answers came from memory."""
     asked: dict[tuple[Hashable, ...], Asked] = field(default_factory=dict)
@@ -244,7 +244,7 @@ class Sight:
         return end, None
 
     def _in_view(self, wanted: _Search) -> tuple[ViewportView, _End]:
-        """Search what can be acted on, then what only shows something, then what is drawn.
+        """Search actionable elements, then elements that only show something, then drawn objects.
 
         A model that clearly does not see the target was shown the whole view, so it is not asked
         again about other kinds of elements.

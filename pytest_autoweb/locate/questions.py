@@ -125,7 +125,7 @@ def _candidate(elements: Sequence[Element], group: list[int]) -> Candidate:
 def weigh(
     candidates: Sequence[Candidate], *, expected_text: str = "", role: str = ""
 ) -> tuple[Candidate, ...]:
-    """Weigh candidates by what the caller knows of the target.
+    """Weigh candidates by the caller's knowledge of the target.
 
     A text or role that no candidate has is ignored: it would only scale all weights alike.
     """

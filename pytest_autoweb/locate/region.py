@@ -1,4 +1,4 @@
-"""Finds a place that is no element, such as a thing drawn on a canvas, with lines."""
+"""Finds a place that is not an element, such as a drawing on a canvas, with lines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -70,7 +70,8 @@ def texts_near(
         found = json.loads(handle.evaluate(element_script("marks_near"), groups))
         for group, around in zip(groups, found, strict=True):
             for index, pieces in zip(group, around, strict=True):
-                # Secrets are removed before the text is cut, as half a secret is not recognised.
+                # Secrets are removed before the text is cut, because a truncated secret is not
+                # recognised.
                 known = set(map(_key, texts[index]))
                 own = [clean(piece)[:CHARS] for piece in pieces if _key(piece) not in known]
                 near[index] = tuple(dict.fromkeys((*near[index], *own)))

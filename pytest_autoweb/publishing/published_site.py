@@ -38,7 +38,7 @@ def run_folders(named: Sequence[Path]) -> list[Path]:
     """Return the named run folders, and those inside named folders that are not runs.
 
     Raises:
-        SettingsError: a folder neither is nor holds a run.
+        SettingsError: a folder is not a run and holds none.
     """
     found: dict[Path, None] = {}
     for folder in named:

@@ -493,7 +493,7 @@ def remove_details(run_folder: Path) -> None:
 
 
 def without_evidence(cell: CellResult) -> CellResult:
-    """Return the cell without prompts, captures, scenes and calls, most of what it holds."""
+    """Return the cell without prompts, captures, scenes and calls, which are most of its size."""
     return cell.model_copy(
         update={
             "attempts": tuple(map(_light, cell.attempts)),

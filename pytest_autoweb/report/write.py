@@ -66,7 +66,7 @@ def shorten(report: dict[str, Any], max_chars: int) -> dict[str, Any]:
     left out in turn: the evidence of cells; the cases of comparisons that do not differ; the
     attempts of cells, those of passed cells and large ones first; the cells of whole cases; and
     everything but the head of the report, which is a few hundred characters and the names of the
-    models. The field `shortened` says how far this went.
+    models. The field `shortened` records how far this went.
 
     Args:
         report: the report as JSON values; if it records how far it was shortened, the steps up to

@@ -69,9 +69,9 @@ class Record(Documented):
 Outcome = Literal[
     "passed", "failed", "healed", "broken", "ungraded", "skipped", "needs_input", "off_record"
 ]
-"""How a cell ended: `healed` passed only after a repair, `broken` means that infrastructure
-failed, `needs_input` that the plan asked a question that `--autoweb-questions` leaves open,
-`off_record` that it asked a replayed site for what is not in the recording."""
+"""How a cell ended: `healed` passed only after a repair, `broken` means that infrastructure failed,
+`needs_input` that the plan asked a question that `--autoweb-questions` leaves open, `off_record`
+that it sent a replayed site a request that is not in the recording."""
 
 StageName = Literal[
     "plan",

@@ -212,7 +212,7 @@ class RecordedRun:
 
 
 class _Unreadable(Exception):
-    """Raised when a saved file cannot be read; the message says why."""
+    """Raised when a saved file cannot be read; the message gives the reason."""
 
 
 @contextmanager

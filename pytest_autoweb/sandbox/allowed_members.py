@@ -222,7 +222,8 @@ def member_of(kind: str, name: str) -> ApiMember | None:
 
 
 MANAGER_EXIT = "$exit"
-"""Message that ends a `with page.expect_…()`; as it is not an identifier, code cannot use it."""
+"""Message that ends a `with page.expect_…()`; because it is not an identifier, code cannot use it.
+"""
 
 READ_FILE = "$open"
 """Message that reads a file which the code saved; the function `open` of the worker sends it."""

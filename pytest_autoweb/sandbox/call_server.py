@@ -235,7 +235,7 @@ class CallServer:
 
     @property
     def _patient(self) -> bool:
-        """Tell whether other cells in flight may go on while the worker computes.
+        """Tell whether other cells in flight may continue while the worker computes.
 
         The browser's events then also reach this cell while its worker is not listening: it could
         answer no dialog and evaluate no predicate of a `with` block.
@@ -278,7 +278,7 @@ class CallServer:
             return None, ("Refused", "the step is over")
         self.line = frame["line"]
         key = key_of(frame, self._page)
-        # A retry registers its listeners anew, because those of the first run were removed.
+        # A retry registers its listeners again, because those of the first run were removed.
         listening = frame["method"] in _LISTENING
         if self.record.catching_up and not nested and not listening:
             try:

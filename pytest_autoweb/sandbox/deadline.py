@@ -25,7 +25,7 @@ class Budget:
 
     Args:
         seconds: how long the step may take.
-        waited: returns the seconds spent so far on what is not counted, such as model calls.
+        waited: returns the seconds spent so far on uncounted waits, such as model calls.
         call_s: limit in seconds for a call without a timeout of its own.
 
     Attributes:
@@ -151,7 +151,7 @@ class BrowserDeadline:
             page: the page whose browser performs the call.
             seconds: the call's time limit.
             call: the function that calls the browser.
-            waited: returns the seconds spent so far on what is not counted, such as model calls.
+            waited: returns the seconds spent so far on uncounted waits, such as model calls.
 
         Raises:
             StuckError: the call had to be ended.

@@ -31,7 +31,7 @@ from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, kind_of, pl
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
 from pytest_autoweb.sandbox.engine import SandboxBorder, SentRequest
 
-# Beyond its limit a call gets this long to end by itself before the browser is ended.
+# Beyond its limit, a call gets this long to end on its own before the browser is killed.
 _LATE_S = 4.0
 # An hour, because the step's remaining time limits a reopened wait.
 _AGAIN_MS = 3_600_000.0
@@ -361,8 +361,8 @@ class Facade:
     def reopen_waits(self) -> None:
         """Wait again for each event that has not occurred, for a step that may be continued.
 
-        This happens at once, so that the event is not missed if it comes before the step goes on.
-        The step's info object for the event then refers to the new wait.
+        This happens at once, so that the event is not missed if it occurs before the step
+        continues. The step's info object for the event then refers to the new wait.
         """
         for number, wait in list(self.open_waits.items()):
             try:

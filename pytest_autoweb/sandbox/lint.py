@@ -45,7 +45,7 @@ class Names(NamedTuple):
 
 
 def bound_names(places: list[NodePlace]) -> frozenset[str]:
-    """Return every name that the code binds anywhere, as it hides a builtin of that name."""
+    """Return every name that the code binds anywhere, because it hides a builtin of that name."""
     names: set[str] = set()
     for place in places:
         match place.node:
@@ -223,7 +223,8 @@ def _check_other_names(
             if name in allowed_python.GIVEN_NAMES and name != "expect":
                 yield from _check_binding(place, name, offered)
         case ast.arg(arg=name) | ast.keyword(arg=str(name)):
-            # A parameter may be called `page`, as it hides the given name only inside its function.
+            # A parameter may be called `page`, because it hides the given name only inside its
+            # function.
             yield from _check_spelling(place, name)
         case ast.Global(names=names) | ast.Nonlocal(names=names):
             for name in names:

@@ -205,7 +205,7 @@ def _marks(config: pytest.Config, tags: tuple[str, ...]) -> list[pytest.MarkDeco
     if tags not in known:
         words = [word for tag in tags for word in (tag, tag.replace("-", "_").replace(".", "_"))]
         for name in words:
-            # Declared first, because `--strict-markers` refuses marks that nobody declared.
+            # Declared first, because `--strict-markers` refuses undeclared marks.
             declaration = f"{name}: tag of autoweb cases"
             if declaration not in config.getini("markers"):
                 config.addinivalue_line("markers", declaration)
@@ -426,7 +426,7 @@ def _unfinished(item: pytest.Item, why: str) -> None:
 
 
 def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
-    """Return the user's login hook, or None when nobody implements it."""
+    """Return the user's login hook, or None if there is no implementation."""
     hook = config.hook.pytest_autoweb_relogin
     if not hook.get_hookimpls():
         return None

@@ -101,7 +101,7 @@ class Display(threading.Thread):
     Args:
         path: the progress file.
         verbose: show each stage.
-        stream_log: show what the code of a cell logs.
+        stream_log: show the log of a cell's code.
         neutral: removes anything from a line that a terminal or a CI runner would obey as a
             command.
     """

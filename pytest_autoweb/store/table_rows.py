@@ -260,7 +260,7 @@ def _cell(cell: CellResult) -> Row:
 
 
 def _failure(cell: CellResult) -> Failure | None:
-    """Return why the cell failed; without a failure of its own, why its last attempt did."""
+    """Return the cell's failure or, if it has none of its own, that of its last attempt."""
     if cell.failure or not cell.attempts or cell.outcome not in ("failed", "broken"):
         return cell.failure
     return cell.attempts[-1].failure

@@ -171,7 +171,7 @@ class _Time(NamedTuple):
 def date_readings(value: Any, locale: str | None) -> frozenset[date]:
     """Return the days that a value may mean, ignoring a time of day next to the date.
 
-    `03/04/2026` means two days unless a locale says whether the month or the day comes first.
+    `03/04/2026` means two days unless a locale determines whether the month or the day comes first.
     Years of two digits are 1969 to 2068, as in POSIX.
     """
     if isinstance(value, datetime):

@@ -312,7 +312,7 @@ _SHORT = {
     **{"h": "hour", "hr": "hour", "hrs": "hour", "d": "day", "w": "week", "mo": "month"},
     **{"y": "year", "yr": "year", "yrs": "year"},
 }
-"""What an abbreviation means unless the locale says otherwise; `m` is minutes."""
+"""The meaning of an abbreviation unless the locale defines another; `m` is minutes."""
 
 
 class Duration(NamedTuple):

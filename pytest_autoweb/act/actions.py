@@ -323,7 +323,7 @@ _OfCapable = (
 
 
 class PressAt(ClickAt):
-    """Click a place in any way; only computer tools name places that may hold elements."""
+    """Click a place in any way; only computer tools name places where elements may be."""
 
     button: Literal["left", "middle", "right"] = "left"
     clicks: int = 1

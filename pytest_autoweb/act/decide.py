@@ -129,7 +129,7 @@ def _without_mark(fields: dict[str, str]) -> str:
 
 
 def decide(turn: Turn, memory: ActMemory) -> Turn:
-    """Return the turn with the model's action, or with what is wrong with its reply.
+    """Return the turn with the model's action, or with the problem with its reply.
 
     After a malformed reply, the model is asked once more and told what is wrong, except in the
     control arm. A failed call fails the attempt.

@@ -172,7 +172,7 @@ class ActMemory:
             self.tried.discard((digest, action, problem.mark))
 
     def note_success(self, line: str) -> None:
-        """Add a line, without secrets, about what was done."""
+        """Add a line, without secrets, about a performed action."""
         self.failures_in_a_row = 0
         self.refusals.clear()
         self.done.append(line)

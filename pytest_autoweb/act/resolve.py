@@ -29,8 +29,8 @@ SIGHT_AFTER = 2
 def resolve(turn: Turn, memory: ActMemory) -> Turn:
     """Return the turn with the element to act on, or settle a decision that must not be performed.
 
-    An action that closes a circle is not performed, nor is one whose element is uncertain. A model
-    with a vision locator may have that look for the element instead.
+    An action that closes a circle, or whose element is uncertain, is not performed. A model with a
+    vision locator may have that look for the element instead.
     """
     action = turn.action
     if action is None or isinstance(action, Done):

@@ -247,7 +247,7 @@ def _call(action: OnElement) -> str:
 def _scroll(direction: str, viewport: tuple[float, float]) -> str:
     width, height = viewport
     way = height * SCROLL_SHARE * (1 if direction == "down" else -1)
-    # The wheel scrolls what is under the mouse, which may be any part of the page.
+    # The wheel scrolls the part of the page under the mouse, which may be any element.
     return f"page.mouse.move({width / 2:.0f}, {height / 2:.0f})\npage.mouse.wheel(0, {way:.0f})"
 
 

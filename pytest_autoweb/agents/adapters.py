@@ -153,7 +153,7 @@ class Adapter:
 
 
 INSTALLED = "installed.txt"
-"""The file in an adapter's folder that lists what is installed there, written at the end."""
+"""The file in an adapter's folder that lists the installed packages; written last."""
 _TAIL = 1_500
 _PIN = re.compile(r"==|(?<=.)@")
 

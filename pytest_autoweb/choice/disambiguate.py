@@ -49,7 +49,7 @@ def resolve_apart(
     look.
 
     Args:
-        choice: number, expected text, and what is near the element.
+        choice: number, expected text, and the text near the element.
         marks: the marks of the picture that the choice was made on.
         page_text: the page's text. A text on the page itself, such as the `1 of 3` of a pager, is
             not taken as a place among the elements.

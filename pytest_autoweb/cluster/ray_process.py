@@ -76,7 +76,7 @@ class Hand(threading.Thread):
         self._inbox.put(frame)
 
     def end(self) -> None:
-        """Give up the worker and its place, whatever it is doing."""
+        """Give up the worker and its resources, even in the middle of a task."""
         self._inbox.put(None)
         if self._actor is None:
             return

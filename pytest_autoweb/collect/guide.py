@@ -80,7 +80,7 @@ def _forms(phase: Phase, near: bool, only: str = "") -> dict[str, tuple[str, ...
 
     Args:
         phase: the phase.
-        near: whether an action on one element also names what is near it.
+        near: whether an action on one element also names a text near it.
         only: the action; empty for all of them.
     """
     return {

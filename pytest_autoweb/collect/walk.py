@@ -376,7 +376,7 @@ class Walk:
         """Collect from the current page to the end.
 
         Args:
-            progress: what is already done.
+            progress: the work already done.
             page_is_done: the current page is the last one of `progress`.
 
         Returns:

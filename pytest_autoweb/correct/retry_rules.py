@@ -331,7 +331,7 @@ def decide_retry(attempts: Sequence[Attempt], rules: Rules) -> RetryDecision:
 
     Args:
         attempts: the attempts so far, of which the last one failed.
-        rules: what is allowed for the cell.
+        rules: the limits for the cell.
     """
     last, made = last_run(attempts), len(attempts) - 1
     if made >= rules.max_retries:

@@ -471,8 +471,8 @@ POLICY = (
 )
 """The content security policy of a report, in addition to the report's own.
 
-A report shows text from pages and models. The sandbox gives it an origin of its own, so that even
-a script injected there could use neither the dashboard's cookie nor its REST API.
+A report shows text from pages and models. The sandbox gives it a separate origin, so that even a
+script injected there could use neither the dashboard's cookie nor its REST API.
 """
 
 

@@ -149,7 +149,7 @@ def places(ray: Any, config: BridgeConfig) -> int:
 
 def _connect(config: BridgeConfig) -> tuple[Any, dict[str, Any]]:
     os.environ.update(_QUIET)
-    # Imported late, because it takes seconds and its variables have to be set first.
+    # Late, because it takes seconds and its variables have to be set first.
     import ray
 
     ray.init(

@@ -31,6 +31,7 @@ GROUPS: dict[str, Group] = {
             "pytest_autoweb.analysis.verdict_validity",
         ),
         (
+            "tests/unit/judge/test_judge_model.py",
             "tests/unit/report/test_report_comparison.py",
             "tests/unit/report/test_report_controls.py",
             "tests/unit/report/test_report_modes_and_cases.py",
@@ -110,7 +111,6 @@ GROUPS: dict[str, Group] = {
     "redaction": Group(
         ("pytest_autoweb.redaction",),
         (
-            "tests/unit/llm/test_llm_keys.py",
             "tests/unit/sandbox/test_redaction.py",
             "tests/unit/store/test_store_address.py",
             "tests/unit/test_redaction_forms.py",
@@ -136,8 +136,8 @@ NOT_ASKED = frozenset(
         "tests/unit/browser/test_browser_har.py",
         "tests/unit/cases/test_cases_docs.py",
         "tests/unit/cases/test_cases_loading.py",
-        "tests/unit/judge/test_judge_model.py",
         "tests/unit/llm/test_llm_cassettes.py",
+        "tests/unit/llm/test_llm_keys.py",
         "tests/unit/report/test_report_comment.py",
         "tests/unit/report/test_report_history.py",
         "tests/unit/report/test_report_outputs_hostile.py",

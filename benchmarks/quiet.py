@@ -33,7 +33,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from benchmarks.quiet_pages import PAGES, LatePage, serving
 from pytest_autoweb.egress.chromium import launch_args
-from pytest_autoweb.page.opening import wait_until_quiet, watch
+from pytest_autoweb.page.quiet import wait_until_quiet, watch
 
 IDLE_MS = 3_000
 AFTER_CLICK_MS = 400

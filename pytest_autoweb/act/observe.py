@@ -21,7 +21,7 @@ from pytest_autoweb.correct.retry_rules import failure_text
 from pytest_autoweb.llm.prompts import fence
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.page.frames import run_script
-from pytest_autoweb.page.opening import wait_until_quiet
+from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.results import Attempt, DecisionStatus, Failure, RefusalCause
 
 _TEXT_MS = 3_000.0

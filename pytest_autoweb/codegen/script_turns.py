@@ -42,8 +42,8 @@ from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import closed_block, heading_number, parse_plan, strip_reasoning
 from pytest_autoweb.page.capture import capture_snapshot
 from pytest_autoweb.page.frames import RefView
-from pytest_autoweb.page.opening import wait_until_quiet
 from pytest_autoweb.page.outline import estimate_tokens
+from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.results import Attempt, Failure, PlanStep, StageName, StepResult
 from pytest_autoweb.sandbox.engine import scripts_allowed
 from pytest_autoweb.sandbox.lint import fields_in, lint_code

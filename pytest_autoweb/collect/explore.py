@@ -18,7 +18,7 @@ from pytest_autoweb.collect.list_site import Site, follow
 from pytest_autoweb.collect.saved_state import Collection, CollectProgress, NavStep, NextPage
 from pytest_autoweb.collect.walk import Pacer, do_step
 from pytest_autoweb.marks.marking import Mark
-from pytest_autoweb.page.opening import wait_until_quiet
+from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.specs import Pattern
 
 RETRIES = 2

@@ -23,7 +23,7 @@ from pytest_autoweb.collect.saved_state import (
     Status,
 )
 from pytest_autoweb.page.frames import run_on_elements
-from pytest_autoweb.page.opening import wait_until_quiet
+from pytest_autoweb.page.quiet import wait_until_quiet
 
 _FROM_ZERO = ("offset", "start", "skip", "from")
 

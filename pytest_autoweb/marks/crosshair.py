@@ -10,7 +10,7 @@ from playwright.sync_api import Error, Frame, Locator, Page
 from pytest_autoweb.marks.drawing import board_of
 from pytest_autoweb.marks.marking import Mark, MarkedPage, PageBox, find_marks, hidden_boxes
 from pytest_autoweb.page.frames import OBSERVE_TIMEOUT_MS, run_script, script
-from pytest_autoweb.page.opening import wait_until_quiet
+from pytest_autoweb.page.quiet import wait_until_quiet
 
 _SETTLED_MS = 150.0
 _LOOK_MS = 3_000.0

@@ -19,7 +19,7 @@ from pytest_autoweb.page.frames import (
     run_on_elements,
     run_script_handle,
 )
-from pytest_autoweb.page.opening import wait_until_quiet
+from pytest_autoweb.page.quiet import wait_until_quiet
 
 CHARS = 80
 """Limit on the characters of one text."""

@@ -17,8 +17,8 @@ from pytest_autoweb.page.frames import (
     run_on_elements,
     run_script_handle,
 )
-from pytest_autoweb.page.opening import wait_until_quiet
 from pytest_autoweb.page.outline import MARKER_TOKENS, estimate_tokens, truncation_marker
+from pytest_autoweb.page.quiet import wait_until_quiet
 
 _AFTER_CHARS = 40
 

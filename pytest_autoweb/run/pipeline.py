@@ -66,15 +66,8 @@ from pytest_autoweb.results import (
     PlannedCell,
     total_usage,
 )
-from pytest_autoweb.run.corrections import (
-    ArmAttempts,
-    arm_run,
-    correct,
-    made_again_if_lost,
-    repairable,
-    settle,
-    with_loss,
-)
+from pytest_autoweb.run.corrections import ArmAttempts, arm_run, correct, repairable, settle
+from pytest_autoweb.run.lost_browser import made_again_if_lost, with_loss
 from pytest_autoweb.run.prepared_cell import (
     Cell,
     CellResources,

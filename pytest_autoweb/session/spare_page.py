@@ -14,7 +14,7 @@ from pytest_autoweb.egress.browser_watch import is_lost
 from pytest_autoweb.egress.guarded_page import ReadyPage
 from pytest_autoweb.egress.proxy import EgressProxy
 from pytest_autoweb.egress.request_policy import OriginPolicy
-from pytest_autoweb.page.opening import watch
+from pytest_autoweb.page.quiet import watch
 from pytest_autoweb.page.setup import PLAIN_CONTEXT, limit_talk
 from pytest_autoweb.session.browser_life import close_contexts, new_page
 from pytest_autoweb.session.flights import FLIGHTS, ItemOrder, item_bound, session_bound

@@ -6,7 +6,8 @@ import pytest
 from local_site import Site
 from playwright.sync_api import Page
 
-from pytest_autoweb.page.opening import open_page, wait_until_quiet
+from pytest_autoweb.page.opening import open_page
+from pytest_autoweb.page.quiet import wait_until_quiet
 
 LIMIT = 10_000
 

@@ -89,10 +89,10 @@ class Lanes:
         if self._free:
             self._free -= 1
         else:
-            self._wait(hub, flight)
+            self._queue_up(hub, flight)
         self._lent[flight] = hub.loop.call_later(LENT_S, self.give_back, flight)
 
-    def _wait(self, hub: "Hub", flight: Flight) -> None:
+    def _queue_up(self, hub: "Hub", flight: Flight) -> None:
         began, others = time.monotonic(), flight.others_s()
         future: asyncio.Future[None] = hub.loop.create_future()
         self._queue.append(future)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb import waiting
-from pytest_autoweb.egress.browser_watch import is_lost
+from pytest_autoweb.egress.browser_watch import driver_ended, is_lost
 from pytest_autoweb.egress.guarded_page import ReadyPage
 from pytest_autoweb.egress.proxy import EgressProxy
 from pytest_autoweb.egress.request_policy import OriginPolicy
@@ -32,7 +32,9 @@ class SparePage:
 
     def __init__(self, session: pytest.Session) -> None:
         self._order = ItemOrder(session)
-        self._bound = session_bound(session.config)
+        # Whoever watches the browser is not to see the window of another cell.
+        watched = bool(session.config.getoption("headed", False))
+        self._bound = watched or bool(session_bound(session.config))
         self._ready: ReadyPage | None = None
         self._opening: Browser | None = None
         """The browser in which a page is being opened, if one is."""
@@ -47,10 +49,11 @@ class SparePage:
         """
         browser: Browser = request.getfixturevalue("browser")
         same = self._ready is not None and self._ready.page.context.browser is browser
-        if self._crashed or not same or is_lost(browser):
+        lost = is_lost(browser) or driver_ended(browser)
+        if self._crashed or lost or not same:
             self.close()
         ready, self._ready = self._ready, None
-        if self._opening is not browser and self._is_wanted(request.node):
+        if not lost and self._opening is not browser and self._is_wanted(request.node):
             given = dict(request.getfixturevalue("browser_context_args"))
             self._opening = browser
             waiting.beside(browser, _LATER_S, lambda: self._open(browser, given))

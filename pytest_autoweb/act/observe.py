@@ -14,7 +14,8 @@ from playwright.sync_api import Error, Page
 
 from pytest_autoweb.act.actions import Action
 from pytest_autoweb.act.memory import LONG_HISTORY, ActMemory
-from pytest_autoweb.attempt.tools import Tools, execution_output, retry_notes
+from pytest_autoweb.attempt.retry_notes import execution_output, retry_notes
+from pytest_autoweb.attempt.tools import Tools
 from pytest_autoweb.choice.feedback import Problem
 from pytest_autoweb.choice.verify_choice import Resolution
 from pytest_autoweb.correct.retry_rules import failure_text

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from playwright.sync_api import Error
 
 from pytest_autoweb.analysis.verdict_validity import must_fail
-from pytest_autoweb.attempt.tools import Tools, change, own_log
+from pytest_autoweb.attempt.retry_notes import own_log
+from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.correct.failure_types import cause_of
 from pytest_autoweb.correct.page_critic import PageCritic, server_findings, writes_of
 from pytest_autoweb.egress.browser_watch import LOST_S, WATCH

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from playwright.sync_api import Error
 
 from pytest_autoweb.attempt.execute import finish_turns, run_block
-from pytest_autoweb.attempt.tools import Tools, ask, change, fail, retry_hint
+from pytest_autoweb.attempt.retry_notes import retry_hint
+from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.grammars import (
     Action,

@@ -2,15 +2,8 @@
 
 from pytest_autoweb.attempt.execute import split_blocks, unified_diff
 from pytest_autoweb.attempt.finders import with_sight
-from pytest_autoweb.attempt.tools import (
-    Tools,
-    ask,
-    change,
-    evidence_text,
-    execution_output,
-    fail,
-    retry_hint,
-)
+from pytest_autoweb.attempt.retry_notes import evidence_text, execution_output, retry_hint
+from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.generate import (
     describe_picture,

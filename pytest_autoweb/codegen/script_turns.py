@@ -21,18 +21,15 @@ from pytest_autoweb.attempt.execute import (
     run_block,
 )
 from pytest_autoweb.attempt.finders import with_sight
-from pytest_autoweb.attempt.tools import (
-    Tools,
+from pytest_autoweb.attempt.retry_notes import (
     answer_text,
-    ask,
-    change,
     complaints,
     execution_output,
-    fail,
     own_log,
     retry_hint,
     step_error,
 )
+from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.generate import extract_code, find_answer, page_budget
 from pytest_autoweb.codegen.grammars import repeated_calls

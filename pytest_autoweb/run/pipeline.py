@@ -14,6 +14,7 @@ from pytest_autoweb import waiting
 from pytest_autoweb.attempt.execute import with_cause
 from pytest_autoweb.attempt.finders import MarkFinder, SightFinder, noted
 from pytest_autoweb.attempt.first_and_last import keep_records
+from pytest_autoweb.attempt.retry_notes import at_new_address, guidance_at
 from pytest_autoweb.attempt.tools import (
     LOG_LINES,
     STOPPING,
@@ -21,9 +22,7 @@ from pytest_autoweb.attempt.tools import (
     RunLog,
     StepBudget,
     Tools,
-    at_new_address,
     change,
-    guidance_at,
 )
 from pytest_autoweb.cases.case import Case, ServerHandle, resolve_secrets
 from pytest_autoweb.codegen.generate import show_more

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.attempt.tools import (
+from pytest_autoweb.attempt.retry_notes import (
     at_new_address,
     complaints,
     execution_output,

@@ -19,6 +19,9 @@ class Airport:
     """A hub with two lanes, and what its flights did, in order."""
 
     def __init__(self) -> None:
+        # Other tests of this process may have left Playwright's loop marked as running.
+        self._before = asyncio._get_running_loop()
+        asyncio._set_running_loop(None)
         self.loop = asyncio.new_event_loop()
         self.hub = Hub(lambda: None, LANES)
         fiber = greenlet.greenlet(self.loop.run_forever)
@@ -34,6 +37,7 @@ class Airport:
         self.hub.close()
         asyncio._set_running_loop(None)
         self.loop.close()
+        asyncio._set_running_loop(self._before)
 
     def fly(self, cells: int, run: Callable[[int], None]) -> None:
         """Let so many cells fly until all are over."""

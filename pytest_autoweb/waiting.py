@@ -49,15 +49,35 @@ class Flight:
     def __init__(self, hub: "Hub", run: Callable[[], None]) -> None:
         self.fiber = greenlet.greenlet(run)
         self.elsewhere = self.wants_turn = self.alone = False
-        self.held_s = self.queued_s = 0.0
+        self.held_s = self._queued_s = 0.0
         self._hub = hub
+        self._queues_since: tuple[float, float] | None = None
 
     def others_s(self) -> float:
         """Return the seconds for which others held the thread, counted from any fixed moment.
 
         What the flight waited for a lane counts as well. Other threads may ask, too.
         """
-        return self._hub.held_s(but=self) - self.held_s + self.queued_s
+        return self._others_held_s() + self._queued_s + self._queue_s()
+
+    def queue_up(self) -> None:
+        """Begin to wait for a lane."""
+        self._queues_since = time.monotonic(), self._others_held_s()
+
+    def leave_queue(self) -> None:
+        """Wait for a lane no longer."""
+        queued, self._queues_since = self._queue_s(), None
+        self._queued_s += queued
+
+    def _others_held_s(self) -> float:
+        return self._hub.held_s(but=self) - self.held_s
+
+    def _queue_s(self) -> float:
+        """Return for how long the flight has been in the queue while nobody held the thread."""
+        if (since := self._queues_since) is None:
+            return 0.0
+        began, held = since
+        return max(0.0, time.monotonic() - began - (self._others_held_s() - held))
 
 
 LANES_A_CORE = 2
@@ -89,20 +109,27 @@ class Lanes:
         if self._free:
             self._free -= 1
         else:
-            self._queue_up(hub, flight)
+            try:
+                self._queue_up(hub, flight)
+            except Exception:
+                # Without Playwright's driver nobody queues; what the cell does next says why.
+                if hub.dead:
+                    return
+                raise
         self._lent[flight] = hub.loop.call_later(LENT_S, self.give_back, flight)
 
     def _queue_up(self, hub: "Hub", flight: Flight) -> None:
-        began, others = time.monotonic(), flight.others_s()
         future: asyncio.Future[None] = hub.loop.create_future()
         self._queue.append(future)
+        flight.queue_up()
         try:
             _wait(hub, flight, future)
         except BaseException:
             if future.done() and not future.cancelled():
                 self._pass_on()
             raise
-        flight.queued_s += time.monotonic() - began - (flight.others_s() - others)
+        finally:
+            flight.leave_queue()
 
     def give_back(self, flight: Flight) -> None:
         """Let the next cell go on; does nothing if the flight has no lane any more."""

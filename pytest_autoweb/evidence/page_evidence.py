@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 from weakref import WeakKeyDictionary
 
 from playwright.sync_api import (
@@ -33,7 +33,7 @@ from pytest_autoweb.evidence.wire import run_after_event
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.page.capture import capture_snapshot
 from pytest_autoweb.page.frames import call_function
-from pytest_autoweb.page.opening import PageLook
+from pytest_autoweb.page.opening import PRIVATE_FIELDS, PageLook
 from pytest_autoweb.results import CaptureModeName, Scene
 from pytest_autoweb.runs.saving import safe_name
 
@@ -365,19 +365,28 @@ _SESSIONS: WeakKeyDictionary[Page, CDPSession] = WeakKeyDictionary()
 
 
 def _next_frame(page: Page) -> bytes | None:
-    """Return the next frame that Chromium draws, as a JPEG; None from another browser.
+    """Return the next frame that Chromium draws, as a JPEG, or None if it may not be kept.
 
     `page.screenshot` prepares the page first and waits for two frames, which takes twice as long.
     """
     browser = page.context.browser
-    if browser is None or browser.browser_type.name != "chromium":
+    if browser is None or browser.browser_type.name != "chromium" or len(page.frames) > 1:
         return None
-    if page not in _SESSIONS:
-        _SESSIONS[page] = call_within(page, _SHOT_MS, lambda: page.context.new_cdp_session(page))
-    session = _SESSIONS[page]
     asked = {"format": "jpeg", "quality": _QUALITY, "captureBeyondViewport": False}
-    told = call_within(page, _SHOT_MS, lambda: session.send("Page.captureScreenshot", asked))
-    return base64.b64decode(told["data"])
+
+    def send() -> dict[str, Any]:
+        if page not in _SESSIONS:
+            _SESSIONS[page] = page.context.new_cdp_session(page)
+        return _SESSIONS[page].send("Page.captureScreenshot", asked)
+
+    try:
+        told = call_within(page, _SHOT_MS, send)
+        # The page may have changed since it was looked at.
+        private = call_within(page, _SHOT_MS, lambda: page.query_selector(PRIVATE_FIELDS))
+    except Error:
+        _SESSIONS.pop(page, None)
+        return None
+    return None if private or len(page.frames) > 1 else base64.b64decode(told["data"])
 
 
 def _title(page: Page) -> str:

@@ -163,7 +163,11 @@ def _is_short(bound: Bound) -> bool:
     """
     if bound.method not in size_limits.OF_ONE_ELEMENT or len(bound.page.frames) != 1:
         return False
-    chars = bound.page.evaluate(size_limits.SMALL_PAGE)
+    try:
+        chars = bound.page.evaluate(size_limits.SMALL_PAGE)
+    except Error:
+        # Some other element of the page may refuse to be read.
+        return False
     return isinstance(chars, int | float) and chars <= size_limits.MAX_READ
 
 

@@ -201,7 +201,7 @@ class WorkerEngine:
         wanted, has = (limits.memory_mb, limits.cpu_s), (self._limits.memory_mb, self._limits.cpu_s)
         self._limits = limits
         # A worker sets its limits once, at its start.
-        if wanted != has or not self._worker.alive:
+        if self._taken is not None and (wanted != has or not self._taken.alive):
             self._replace_worker()
         self._taken = self._workers.ready(self._worker)
         self._talk = CallServer(
@@ -323,8 +323,9 @@ class WorkerEngine:
     def _replace_worker(self) -> None:
         """Replace the worker by a fresh one, which later gets the last good variables."""
         self._listeners.forget_all()
-        self._worker.close()
-        self._taken = None
+        if self._taken is not None:
+            self._taken.close()
+            self._taken = None
         self._restore = True
         self._names = tuple(self._variables)
 
@@ -352,12 +353,12 @@ class WorkerEngine:
                 _dismiss(dialog)
 
     def _predicate(self, number: int) -> Any:
-        asked_by = self._worker
+        asked_by = self._taken
 
         def predicate(item: Any) -> bool:
             talk = self._talk
             # A worker that was replaced has taken its functions with it.
-            return talk is not None and self._worker is asked_by and talk.ask(number, item)
+            return talk is not None and self._taken is asked_by and talk.ask(number, item)
 
         return predicate
 

@@ -7,6 +7,7 @@ user, gets a new one from the same fixtures, with the same flags.
 
 import gc
 import logging
+import math
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -153,22 +154,24 @@ def leave_living(request: pytest.FixtureRequest, opened: "Sequence[BrowserContex
 
 
 _WEIGH_EVERY_S = 2.0
-_weighed_at = 0.0
+_weighed: tuple[float, float] = (0.0, math.inf)
+"""When the browser was weighed, and the megabytes that it had."""
 
 
 def too_large(more_mb: int = 0) -> bool:
     """Tell whether the browser takes so much memory that it is better replaced.
 
-    It is weighed now and then, because that takes milliseconds; in between the answer is no.
+    A light one is weighed now and then only, because that takes milliseconds.
 
     Args:
         more_mb: what it may take besides, for cells in flight.
     """
-    global _weighed_at
-    if time.monotonic() - _weighed_at < _WEIGH_EVERY_S:
-        return False
-    _weighed_at = time.monotonic()
-    return megabytes_of(browser_processes()) > KEEP_MB + more_mb
+    global _weighed
+    at, megabytes = _weighed
+    if megabytes > (KEEP_MB + more_mb) / 2 or time.monotonic() - at > _WEIGH_EVERY_S:
+        megabytes = megabytes_of(browser_processes())
+        _weighed = time.monotonic(), megabytes
+    return megabytes > KEEP_MB + more_mb
 
 
 def put_aside(request: pytest.FixtureRequest, name: str) -> None:

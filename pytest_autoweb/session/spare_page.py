@@ -4,13 +4,14 @@ Only a cell that asks nothing special of its context gets it, and only where pyt
 the cell in its turn; see `flights.session_bound` and `flights.item_bound`.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb import waiting
-from pytest_autoweb.egress.browser_watch import driver_ended, is_lost
+from pytest_autoweb.egress.browser_watch import WATCH, driver_ended, is_lost
 from pytest_autoweb.egress.guarded_page import ReadyPage
 from pytest_autoweb.egress.proxy import EgressProxy
 from pytest_autoweb.egress.request_policy import OriginPolicy
@@ -36,6 +37,8 @@ class SparePage:
         watched = bool(session.config.getoption("headed", False))
         self._bound = watched or bool(session_bound(session.config))
         self._ready: ReadyPage | None = None
+        self._given: dict[str, Any] = {}
+        """The arguments of `browser_context_args` with which it was opened."""
         self._opening: Browser | None = None
         """The browser in which a page is being opened, if one is."""
         self._crashed = False
@@ -48,15 +51,20 @@ class SparePage:
             request: that of the cell that is to have it.
         """
         browser: Browser = request.getfixturevalue("browser")
+        given = dict(request.getfixturevalue("browser_context_args"))
         same = self._ready is not None and self._ready.page.context.browser is browser
         lost = is_lost(browser) or driver_ended(browser)
-        if self._crashed or lost or not same:
+        # The page was opened for the next cell in order, which may not be the one that asks now.
+        bound = given != self._given or bool(item_bound(request.node, request.node))
+        if self._crashed or lost or bound or not same:
             self.close()
         ready, self._ready = self._ready, None
         if not lost and self._opening is not browser and self._is_wanted(request.node):
-            given = dict(request.getfixturevalue("browser_context_args"))
             self._opening = browser
             waiting.beside(browser, _LATER_S, lambda: self._open(browser, given))
+        if ready is not None:
+            WATCH.reason = ""
+            WATCH.trust(again=True)
         return ready
 
     def _note_crash(self, page: Page) -> None:
@@ -78,15 +86,22 @@ class SparePage:
     def _open(self, browser: Browser, given: dict[str, Any]) -> None:
         # It may reach nothing until a cell says what.
         proxy = EgressProxy(OriginPolicy("http://none.invalid"), lambda origin: None)
+        page: Page | None = None
         try:
             proxy.__enter__()
             page = new_page(browser, given, {**PLAIN_CONTEXT, "proxy": proxy.settings})
             limit_talk(page.context)
             watch(page.context)
             page.on("crash", self._note_crash)
-            self._ready, self._crashed = ReadyPage(page, proxy), False
-        except Exception:  # the next cell opens its own page, and says what is wrong
+            self._ready, self._given, self._crashed = ReadyPage(page, proxy), given, False
+        except BaseException as error:
             proxy.__exit__()
+            if not isinstance(error, Exception):
+                raise
+            # The next cell opens its own page, and says what is wrong.
+            if page is not None:
+                with suppress(Exception):
+                    page.context.close()
         finally:
             if self._opening is browser:
                 self._opening = None

@@ -143,3 +143,17 @@ def test_a_page_that_is_painted_may_look_different_with_the_same_digest(
     looks = [page_look(show(html)) for html in ("<p>Tea", "<p>Tea<canvas></canvas>")]
 
     assert [look.painted for look in looks if look] == [False, True]
+
+
+def test_a_field_that_appears_after_the_look_is_covered_all_the_same(
+    show: Callable[[str], Page], tmp_path: Path
+) -> None:
+    look = page_look(show("<p>Tea"))
+    assert look is not None
+    assert look.bare
+    page = show("<input autocomplete=cc-number value=4111 style='font-size: 200px'>")
+
+    assert shot(page, tmp_path / "after.jpg", look=look)
+    assert shot(page, tmp_path / "prepared.jpg")
+
+    assert pixels(tmp_path / "after.jpg") == pixels(tmp_path / "prepared.jpg")

@@ -3,7 +3,7 @@
 // is: nothing is to be covered, no animation is under way, and pixels are those of the page.
 // Returns null if it cannot see all parts of the page.
 ({ dom }, { painted, covered }) => {
-  if (dom.query(document, 'iframe, frame, object').length) return null;
+  if (dom.query(document, 'iframe, frame, object, embed').length) return null;
   const all = dom.query(document, '*');
   if (all.length > 20000 || all.some((element) => dom.shadow(element))) return null;
   const fields = dom.query(document, 'input, textarea, select').map((field) => [

@@ -2,7 +2,7 @@
 
 The model is named, limited and called here, and it is said what it cost. The page has an address, a
 server that it may need, and a browser. With `--json`, commands that read print one document on
-stdout, for programs and coding agents.
+stdout, for programs and coding agents; progress goes to stderr.
 """
 
 import argparse
@@ -221,6 +221,13 @@ def opened_page(url: str, size: "ViewportSize | None" = None) -> "Iterator[Page]
             yield page
         finally:
             browser.close()
+
+
+def tell_progress(line: str) -> None:
+    """Print one line about a command's progress to stderr, which leaves stdout to its result."""
+    from pytest_autoweb.report.wording import one_line
+
+    print(one_line(line, 400), file=sys.stderr, flush=True)
 
 
 def add_json_argument(parser: argparse.ArgumentParser) -> None:

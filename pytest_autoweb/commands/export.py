@@ -18,6 +18,7 @@ from pytest_autoweb.commands.arguments import (
     asked_model,
     print_json,
     spent,
+    tell_progress,
 )
 from pytest_autoweb.commands.saved_run import add_run_option, find_cell
 
@@ -457,7 +458,7 @@ def _healer(
         spec=spec,
         redact=lambda said: redact_keys(redactor(said)),
         attempts=args.attempts,
-        say=_say,
+        say=tell_progress,
     )
 
 
@@ -483,12 +484,6 @@ def _conftests(file: Path) -> Iterator[Path]:
             yield folder / "conftest.py"
 
 
-def _say(line: str) -> None:
-    from pytest_autoweb.report.wording import one_line
-
-    print(one_line(line, 400), file=sys.stderr, flush=True)
-
-
 def _diff(file: Path, before: str, after: str) -> Iterator[str]:
     name = file.as_posix().lstrip("/")
     old, new = (text.splitlines(keepends=True) for text in (before, after))
@@ -499,6 +494,6 @@ def _diff(file: Path, before: str, after: str) -> Iterator[str]:
 def _tell(tests: "list[HealedTest]", file: Path, *, wrote: bool) -> None:
     for test in tests:
         why = f": {test.reason}" if test.reason else ""
-        _say(f"{test.verdict:<10}  {file}::{test.name}{why}")
+        tell_progress(f"{test.verdict:<10}  {file}::{test.name}{why}")
     if any(test.verdict == "healed" for test in tests):
-        _say(f"wrote {file}" if wrote else "nothing was written; --write applies the diff")
+        tell_progress(f"wrote {file}" if wrote else "nothing was written; --write applies the diff")

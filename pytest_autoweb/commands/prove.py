@@ -25,6 +25,7 @@ from pytest_autoweb.commands.arguments import (
     print_json,
     served_entry,
     spent,
+    tell_progress,
     webserver_section,
 )
 
@@ -373,7 +374,7 @@ def run_explore(args: argparse.Namespace) -> int:
             _explore(args, proposer, globs, verdicts)
         except KeyboardInterrupt:
             interrupted = True
-            _say("interrupted")
+            tell_progress("interrupted")
     _tell_of_proposals(args, proposer, list(verdicts.values()))
     if interrupted:
         return 130
@@ -401,7 +402,7 @@ def _explore(
             served_entry(args, section, drafts / "case.yaml") as (site, entry),
             opened_page(entry) as page,
         ):
-            seen = see_pages(page, entry, args.pages, proposer.budget, _say)
+            seen = see_pages(page, entry, args.pages, proposer.budget, tell_progress)
         form = CaseFileForm(site, entry, section)
         order = ProofOrder((), args.runs, Path.cwd(), globs)
         try:
@@ -409,7 +410,7 @@ def _explore(
                 proposed = _proposed(args.cases, proposer, seen, form, verdicts)
                 for case in _proven(proposed, form, drafts, order):
                     verdicts[case.case.id] = case
-                    _say(f"{'kept' if case.kept else 'refused'}: {case.reason}")
+                    tell_progress(f"{'kept' if case.kept else 'refused'}: {case.reason}")
                     if case.kept:
                         _keep(args, site, entry, verdicts)
                 if not proposed or all(verdict.kept for verdict in verdicts.values()):
@@ -430,7 +431,7 @@ def _proven(
     sound = tuple(str(files[case.id]) for case in proposed if not case.problem)
     screened = {proof.case_id: proof for proof in _screened(order._replace(targets=sound))}
     for number, case in enumerate(proposed, start=1):
-        _say(f"[{number}/{len(proposed)}] {case.id}: {case.fields.get('user_task', '')}")
+        tell_progress(f"[{number}/{len(proposed)}] {case.id}: {case.fields.get('user_task', '')}")
         proof = screened.get(case.id)
         if not case.problem and proof is None:
             output = order.output / case.id
@@ -445,7 +446,7 @@ def _screened(order: "ProofOrder") -> "tuple[CaseProof, ...]":
 
     if not order.targets:
         return ()
-    _say("playing each case once")
+    tell_progress("playing each case once")
     return screen_cases(order, watched(order.output))
 
 
@@ -474,12 +475,12 @@ def _proposed(
     kept = [id_ for id_, verdict in verdicts.items() if verdict.kept]
     refused = [one.told() for one in verdicts.values() if not one.kept]
     what = "to correct what was refused" if refused else f"for up to {most} cases"
-    _say(f"asking {proposer.spec.name} {what}")
+    tell_progress(f"asking {proposer.spec.name} {what}")
     try:
         raw = proposer.ask(seen, form.entry, most - len(kept), refused)
     except (Unreadable, ModelError) as problem:
         if refused:
-            _say(f"it did not: {problem}")
+            tell_progress(f"it did not: {problem}")
             return []
         if isinstance(problem, ModelError):
             raise
@@ -543,9 +544,3 @@ def _tell_of_proposals(
     if kept:
         print(f"wrote   {args.output}  ({count_of(len(kept), 'case')})")
     print(f"{proposer.spec.name}: {spent(proposer.usage)}; runs: {args.runs}")
-
-
-def _say(line: str) -> None:
-    from pytest_autoweb.report.wording import one_line
-
-    print(one_line(line, 400), file=sys.stderr, flush=True)

@@ -57,7 +57,6 @@ FREE_GROWTH = 64 * 1024**2
 
 _PACKED_ALREADY = {".png", ".jpg", ".jpeg", ".webp", ".webm", ".zip", ".gz"}
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
 class Manifest(Record):
@@ -420,12 +419,9 @@ def suspicion(entry: zipfile.ZipInfo) -> str:
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         return "is a link or a device"
-    if entry.flag_bits & 0x1 or entry.compress_type not in (
-        zipfile.ZIP_STORED,
-        zipfile.ZIP_DEFLATED,
-    ):
+    if entry.flag_bits & 0x1 or entry.compress_type not in _PACKINGS:
         return "is encrypted or packed in a way that `autoweb` does not use"
-    if any(part in ("", ".", "..") or _DEVICE.match(part) for part in parts):
+    if any(part in ("", ".", "..") or _DEVICE_NAME.match(part) for part in parts):
         return "leads elsewhere"
     if re.search(r'[\\:\x00-\x1f<>"|?*]', name):
         return "has a character that no file of a report has"

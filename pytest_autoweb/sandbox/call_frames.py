@@ -39,7 +39,6 @@ from pytest_autoweb.sandbox.size_limits import check_sizes
 
 # The host walks a chain step by step, so a hostile worker must not send an endless one.
 MAX_CHAIN = 64
-MAX_NAME = 60
 MAX_CAUSES = 100
 
 _ANY = object

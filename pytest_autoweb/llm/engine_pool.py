@@ -107,10 +107,6 @@ def _serve(path: str, config: EngineConfig) -> Any:
     return xllamacpp.Server(params)
 
 
-if __name__ == "__main__":
-    main()
-
-
 @dataclass(frozen=True, slots=True)
 class _Engine:
     process: subprocess.Popen[bytes]
@@ -201,3 +197,7 @@ def engine_version() -> str:
         return f"llama.cpp (xllamacpp {importlib.metadata.version('xllamacpp')})"
     except importlib.metadata.PackageNotFoundError:
         return "llama.cpp (xllamacpp)"
+
+
+if __name__ == "__main__":
+    main()

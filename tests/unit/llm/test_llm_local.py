@@ -20,6 +20,7 @@ import pytest
 from ollama_server import OllamaServer
 
 from pytest_autoweb.errors import ModelError
+from pytest_autoweb.llm import engine_pool
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.engine_pool import EnginePool, engine_problem
 from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
@@ -266,5 +267,5 @@ def test_the_engine_gets_no_keys_and_shows_none(session: Session) -> None:
         ["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True, check=True
     )
 
-    assert "local_engine" in listed.stdout
+    assert engine_pool.__name__ in listed.stdout
     assert str(session.engine.api_key) not in listed.stdout

@@ -11,11 +11,13 @@ after a click. The old way is `load` and then `networkidle` for up to 3 s, and a
 more, as this project waited before. The two take turns, and each round swaps their order.
 
 The table says how often the late content was there, and the median of the milliseconds waited.
-`--load N` keeps N processes busy meanwhile, as a machine does that runs much else.
+`--load N` keeps N processes busy meanwhile, as a machine does that runs much else; `--processes N`
+divides the rounds among so many processes, each with a browser of its own.
 """
 
 import argparse
 import json
+import multiprocessing
 import statistics
 import subprocess
 import sys
@@ -113,17 +115,31 @@ def measure(names: list[str], rounds: int, ways: list[str]) -> dict[str, dict[st
     return found
 
 
+def measure_in_processes(
+    names: list[str], rounds: int, ways: list[str], processes: int
+) -> dict[str, dict[str, list[Trial]]]:
+    """Return the same, with the rounds divided among processes."""
+    shares = [len(range(number, rounds, processes)) for number in range(processes)]
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        parts = pool.starmap(measure, [(names, share, ways) for share in shares])
+    return {
+        name: {way: [one for part in parts for one in part[name][way]] for way in ways}
+        for name in names
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=200, metavar="N")
     parser.add_argument("--pages", nargs="+", default=[""], help="words in names of pages")
     parser.add_argument("--load", type=int, default=0, metavar="N")
+    parser.add_argument("--processes", type=int, default=1, metavar="N")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the figures here")
     args = parser.parse_args()
     names = [name for name in PAGES if any(word in name for word in args.pages)]
     with busy(args.load):
-        found = measure(names, args.rounds, args.ways)
+        found = measure_in_processes(names, args.rounds, args.ways, args.processes)
     columns = [f"{way}: there" for way in args.ways] + [f"{way}, ms" for way in args.ways]
     print(f"| {args.rounds} rounds | {' | '.join(columns)} |")
     print("|---|" + "--:|" * len(columns))

@@ -116,6 +116,12 @@ PAGES = {
         )
     ),
     "idle callback": LatePage(_script("requestIdleCallback(() => get(100).then(show))")),
+    "three frames": LatePage(
+        _script(
+            "const frame = (n) => requestAnimationFrame(() => n > 1 ? frame(n - 1) : show());"
+            " addEventListener('load', () => frame(3))"
+        )
+    ),
     "when in view": LatePage(
         _script(
             "new IntersectionObserver((seen, o) => { o.disconnect(); get(100).then(show) })"
@@ -156,6 +162,11 @@ PAGES = {
     "click, slow fetch": _on_click("await get(1000); show()"),
     "click, timer": _on_click("await sleep(350); show()"),
     "click, timer and fetch": _on_click("await sleep(300); await get(200); show()"),
+    "click, two frames": _on_click("requestAnimationFrame(() => requestAnimationFrame(show))"),
+    "click, messages": _on_click(
+        "const c = new MessageChannel(); let n = 5;"
+        " c.port1.onmessage = () => --n ? c.port2.postMessage(0) : show(); c.port2.postMessage(0)"
+    ),
     "click, another page": _on_click("location.href = '/page?name=fetch,+200+ms&ms=200'"),
     "click, nothing": _on_click("show()"),
 }

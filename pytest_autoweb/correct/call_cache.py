@@ -164,10 +164,11 @@ class SeenCalls:
     ) -> "SeenCall | ActingCall":
         """Look up a call about to be made, and count it as made.
 
-        A reading repeats an earlier one if nothing has acted since. A call that acts repeats an
-        earlier one if the page looks as it did before that one, or if it sets something already set
-        and so leaves the page unchanged. Where the page cannot be compared, as with frames, no
-        acting call counts as a repeat.
+        A reading repeats an earlier one if nothing has acted since; it is kept, and answered from
+        what was kept, from its second time on. A call that acts repeats an earlier one if the page
+        looks as it did before that one, or if it sets something already set and so leaves the page
+        unchanged. Where the page cannot be compared, as with frames, no acting call counts as a
+        repeat.
 
         Args:
             page: Playwright's page.
@@ -179,7 +180,10 @@ class SeenCalls:
             return self._ask_to_act(page, method, identity)
         key = call_hash(method, identity, [page.url, self._epoch])
         duplicate = self._made_before(key)
-        cache = self._cache if method in READINGS else None
+        # To compare the page takes longer than to read from it, so only what is read again and
+        # again is worth keeping.
+        again = self._made_before(call_hash(method, identity))
+        cache = self._cache if again and method in READINGS else None
         return SeenCall(cache, lambda: self._state(page), (method, identity), duplicate)
 
     def _ask_to_act(self, page: Any, method: str, identity: str) -> "ActingCall":

@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import greenlet  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Frame, Page, TimeoutError
+from playwright.sync_api import Browser, CDPSession, Frame, Page, TimeoutError
 
 from pytest_autoweb import waiting
 
@@ -281,6 +282,27 @@ def call_within(owner: Page | Frame, milliseconds: float, call: Callable[[], T])
     finally:
         over.append(True)
         timer.cancel()
+
+
+_ATTACH_MS = 5_000.0
+_DEBUGGED: WeakKeyDictionary[Page, CDPSession] = WeakKeyDictionary()
+
+
+def debugging_session(page: Page) -> CDPSession | None:
+    """Return the session of Chromium's debugging protocol that this process has with a page.
+
+    It is opened when it is first asked for, and ends with the page.
+
+    Returns:
+        None for a page of another browser, and for one that is closed or does not answer.
+    """
+    if page not in _DEBUGGED and not page.is_closed():
+        with suppress(Exception):
+            opened = call_within(page, _ATTACH_MS, lambda: page.context.new_cdp_session(page))
+            # A session leads to its page, which must not live for ever.
+            page.once("close", lambda _: _DEBUGGED.pop(page, None))
+            _DEBUGGED[page] = opened
+    return _DEBUGGED.get(page)
 
 
 def _worked_s(pid: int) -> float:

@@ -13,12 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, overload
-from weakref import WeakKeyDictionary
+from typing import overload
 
 from playwright.sync_api import (
     BrowserContext,
-    CDPSession,
     ConsoleMessage,
     Error,
     Page,
@@ -28,7 +26,7 @@ from playwright.sync_api import (
 from playwright.sync_api import Download as PlaywrightDownload
 from pydantic import TypeAdapter, ValidationError
 
-from pytest_autoweb.egress.browser_watch import call_within
+from pytest_autoweb.egress.browser_watch import call_within, debugging_session
 from pytest_autoweb.evidence.wire import run_after_event
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.page.capture import capture_snapshot
@@ -361,30 +359,22 @@ def shot(
     return True
 
 
-_SESSIONS: WeakKeyDictionary[Page, CDPSession] = WeakKeyDictionary()
-
-
 def _next_frame(page: Page) -> bytes | None:
     """Return the next frame that Chromium draws, as a JPEG, or None if it may not be kept.
 
     `page.screenshot` prepares the page first and waits for two frames, which takes twice as long.
     """
-    browser = page.context.browser
-    if browser is None or browser.browser_type.name != "chromium" or len(page.frames) > 1:
+    if len(page.frames) > 1:
         return None
     asked = {"format": "jpeg", "quality": _QUALITY, "captureBeyondViewport": False}
 
-    def send() -> dict[str, Any]:
-        if page not in _SESSIONS:
-            _SESSIONS[page] = page.context.new_cdp_session(page)
-        return _SESSIONS[page].send("Page.captureScreenshot", asked)
-
+    if (session := debugging_session(page)) is None:
+        return None
     try:
-        told = call_within(page, _SHOT_MS, send)
+        told = call_within(page, _SHOT_MS, lambda: session.send("Page.captureScreenshot", asked))
         # The page may have changed since it was looked at.
         private = call_within(page, _SHOT_MS, lambda: page.query_selector(PRIVATE_FIELDS))
     except Error:
-        _SESSIONS.pop(page, None)
         return None
     return None if private or len(page.frames) > 1 else base64.b64decode(told["data"])
 

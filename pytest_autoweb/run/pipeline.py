@@ -574,4 +574,4 @@ def _save_attempt(attempt: Attempt, folder: Path, log: RunLog) -> None:
     }
     for name, text in texts.items():
         if text:
-            write_text_atomic(folder / name, text)
+            write_text_atomic(folder / name, text, lasting=False)

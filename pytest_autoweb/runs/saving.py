@@ -94,8 +94,12 @@ def cell_folder(case_id: str, model: str, capture: str, repeat: int) -> str:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file to write that gets its name only once it is complete and on the disk.
+def whole_file(path: Path, *, lasting: bool = True) -> Iterator[BinaryIO]:
+    """Yield a file to write that gets its name only once it is complete.
+
+    Args:
+        path: the file's.
+        lasting: wait until it is on the disk, so that it outlives even a crash of the machine.
 
     Raises:
         OSError: the folder cannot be written or the disk is full; `path` is unchanged.
@@ -105,10 +109,10 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     try:
         with temporary.open("wb") as file:
             yield file
-            file.flush()
-            # Without this a crash of the machine could leave the final name with nothing behind it.
-            # A disk takes milliseconds, which other cells in flight can use.
-            waiting.blocking(partial(os.fsync, file.fileno()))
+            if lasting:
+                file.flush()
+                # A disk takes milliseconds, which other cells in flight can use.
+                waiting.blocking(partial(os.fsync, file.fileno()))
         temporary.replace(path)
     except BaseException:
         with suppress(OSError):
@@ -116,13 +120,18 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
-def write_text_atomic(path: Path, text: str) -> None:
+def write_text_atomic(path: Path, text: str, *, lasting: bool = True) -> None:
     """Write a whole file or leave what was there: a reader never sees half of it.
+
+    Args:
+        path: the file's.
+        text: what it is to hold.
+        lasting: see `whole_file`; what only explains a result need not be.
 
     Raises:
         OSError: the folder cannot be written or the disk is full; `path` is unchanged.
     """
-    with whole_file(path) as file:
+    with whole_file(path, lasting=lasting) as file:
         file.write(text.encode("utf-8", "replace"))
 
 
@@ -165,7 +174,7 @@ def mark_started(folder: Path, cell: str, doomed: str = "") -> None:
     """
     marker = folder / cell / STARTED_FILE
     began = marker.stat().st_mtime_ns if doomed and marker.exists() else None
-    write_text_atomic(marker, doomed)
+    write_text_atomic(marker, doomed, lasting=bool(doomed))
     if began is not None:
         # Its time is the cell's start, for reports of cells that left nothing else.
         os.utime(marker, ns=(began, began))

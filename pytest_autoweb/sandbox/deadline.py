@@ -10,7 +10,12 @@ from typing import Any, TypeVar
 import greenlet  # type: ignore[import-untyped]
 
 from pytest_autoweb import waiting
-from pytest_autoweb.egress.browser_watch import WATCH, CallEnded, call_within
+from pytest_autoweb.egress.browser_watch import (
+    WATCH,
+    CallEnded,
+    call_within,
+    debugging_session,
+)
 
 DEFAULT_MS = 30_000.0
 CLAIM_MS = 5_000.0
@@ -105,8 +110,6 @@ T = TypeVar("T")
 _AFTER_STOP_S = 0.6
 _PROBE_S = 1.5
 _SLOW_ERRORS = frozenset({"TimeoutError", "AssertionError"})
-_ATTACH_S = 5.0
-_DETACH_S = 1.0
 
 
 class StuckError(Exception):
@@ -135,7 +138,7 @@ class BrowserDeadline:
 
     def __init__(self) -> None:
         self.page_lost = False
-        self._sessions: dict[int, tuple[Any, Any]] = {}
+        self._sessions: dict[Any, Any] = {}
         self._others = waiting.others()
 
     def run(
@@ -185,35 +188,17 @@ class BrowserDeadline:
             waiting.clear()
             timer.cancel()
 
-    def close(self) -> None:
-        """Detach all debugging sessions."""
-        for page, session in self._sessions.values():
-            if session is not None and not page.is_closed():
-                self._detach(page, session)
-        self._sessions.clear()
-
-    def _detach(self, page: Any, session: Any) -> None:
-        # A lost page never answers this request either.
-        _result_or_none(lambda: self._bounded(page, None, _DETACH_S, session.detach))
-
     def _session(self, page: Any) -> Any:
         """Return a debugging session of the page, or None outside Chromium.
 
         It is opened before the first call, because a page that hangs no longer accepts one.
         """
-        known = self._sessions.get(id(page))
-        if known is None:
-            session = None
-            if _loop_of(page) is not None and not page.is_closed():
-                session = _result_or_none(
-                    lambda: self._bounded(
-                        page, None, _ATTACH_S, lambda: page.context.new_cdp_session(page)
-                    )
-                )
-            known = self._sessions[id(page)] = (page, session)
+        if page not in self._sessions:
+            session = debugging_session(page) if _loop_of(page) is not None else None
+            self._sessions[page] = session
             if session is not None:
                 WATCH.know(partial(_crash, page, session))
-        return known[1]
+        return self._sessions[page]
 
     def _bounded(
         self,

@@ -113,7 +113,6 @@ class WorkerEngine:
         self._closed = True
         self._listeners.forget_all()
         self._cancel_waits()
-        self._guard.close()
         if self._taken is not None:
             self._taken.close()
 

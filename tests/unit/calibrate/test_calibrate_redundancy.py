@@ -73,7 +73,12 @@ class Shop:
         self.content, self.now = "old", 0.0
         self.page = SimpleNamespace(url="http://shop/")
         self.cache = MemoryCache(lambda: self.now)
-        self.recall = SeenCalls(lambda page: (page.url, self.content), self.cache)
+        self.looks = 0
+        self.recall = SeenCalls(self.look, self.cache)
+
+    def look(self, page: Any) -> tuple[str, str]:
+        self.looks += 1
+        return page.url, self.content
 
     def read(self, method: str = "count") -> bool:
         """Whether the reading was answered from the cache."""
@@ -87,6 +92,7 @@ class Shop:
 
 def test_a_reading_is_answered_again_only_while_the_page_is_the_same() -> None:
     shop = Shop()
+    assert shop.read() is False
     assert [shop.read(), shop.read()] == [False, True]
     shop.content = "new"
     assert [shop.read(), shop.read()] == [False, True]
@@ -96,8 +102,15 @@ def test_a_reading_is_answered_again_only_while_the_page_is_the_same() -> None:
     assert shop.read() is False
 
 
+def test_the_page_is_not_compared_for_what_is_read_only_once() -> None:
+    shop = Shop()
+    assert [shop.read("count"), shop.read("title")] == [False, False]
+    assert shop.looks == 0
+
+
 def test_a_reading_during_which_the_page_changed_is_not_kept() -> None:
     shop = Shop()
+    shop.read()
     known = shop.recall.ask(shop.page, "count", "x", acting=False)
     shop.content = "new"
     known.done("old")

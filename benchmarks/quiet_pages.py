@@ -115,6 +115,26 @@ PAGES = {
             ".objectStore('rows').get('a'); again.onsuccess = show } }"
         )
     ),
+    "digests": LatePage(
+        _script(
+            "(async () => { let bytes = new Uint8Array(1e6);"
+            " for (let i = 0; i < 5; i++) await crypto.subtle.digest('SHA-256', bytes);"
+            " show() })()"
+        )
+    ),
+    "reads a file": LatePage(
+        _script(
+            "(async () => { const file = new Blob(['x'.repeat(1e6)]);"
+            " for (let i = 0; i < 5; i++) await file.text(); show() })()"
+        )
+    ),
+    "decodes a picture": LatePage(
+        _script(
+            "(async () => { const reply = await fetch('/picture?ms=50');"
+            " const picture = new Image(); picture.src = URL.createObjectURL(await reply.blob());"
+            " await picture.decode(); show() })()"
+        )
+    ),
     "idle callback": LatePage(_script("requestIdleCallback(() => get(100).then(show))")),
     "three frames": LatePage(
         _script(

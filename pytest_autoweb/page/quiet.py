@@ -14,7 +14,7 @@ LIMIT_MS = 3_000.0
 """Limit on one wait. A page that loads, changes or asks for ever is then used as it is."""
 SOON_MS = 1_000.0
 """How long a wait allows for timers, animations, frames and changes without end."""
-STILL_MS = 30.0
+STILL_MS = 16.0
 """How long nothing may have changed in a page whose work can all be seen."""
 PATIENT_MS = 500.0
 """How long nothing may have changed in a page that works in ways which cannot be seen."""

@@ -3,7 +3,7 @@
 // request began or ended.
 // Returns whether it became quiet within the limit.
 (tools, { name, since, still, patient, soon, limit }) => new Promise((done) => {
-  const FRAMES = 20, AGAIN = 25, FRAME = 16;
+  const FRAMES = 20, AGAIN = 25, FRAME = 16, BUSY = 40;
   const began = performance.now();
   const observers = [];
   const changed = new Map();
@@ -82,18 +82,24 @@
   };
   // What is queued already comes first: frames to draw, messages of a scheduler, idle callbacks.
   const settle = () => {
+    const entered = performance.now();
     let called = false;
-    const idle = () => {
+    const end = (busy) => {
       if (called) return;
       called = true;
       const wait = left();
-      if (wait > FRAME) look();
+      if (busy || wait > FRAME) look();
       else if (wait > 0) later(settle, wait);
       else finish(true);
     };
+    // A page that lets nobody in for long is computing what it will show.
+    const idle = () => {
+      const now = performance.now();
+      end(now - entered > BUSY && now - began < soon);
+    };
     draw(() => window.requestIdleCallback ? requestIdleCallback(idle) : later(idle));
     // A page that is not drawn has no frames.
-    later(idle, patient);
+    later(() => end(false), patient);
   };
   later(() => finish(false), limit);
   look();

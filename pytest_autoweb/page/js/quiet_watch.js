@@ -61,6 +61,20 @@
     if (!drawing) next();
   });
   for (const clear of ['clearTimeout', 'clearInterval']) wrap(window, clear, given => due.delete(given[0]));
+  // What the browser works at beside the page, until it has done it.
+  const then = Promise.prototype.then;
+  for (const [kind, keys] of [
+    ['Blob', ['arrayBuffer', 'text']],
+    ['HTMLImageElement', ['decode']],
+    ['Response', ['arrayBuffer', 'blob', 'formData', 'json', 'text']],
+    ['SubtleCrypto', ['decrypt', 'deriveBits', 'deriveKey', 'digest', 'encrypt', 'sign', 'verify']],
+  ]) {
+    for (const key of keys) wrap(window[kind] && window[kind].prototype, key, (given, work) => {
+      announce(work, soon);
+      const end = () => { if (due.delete(work)) touch(); };
+      Reflect.apply(then, work, [end, end]);
+    });
+  }
   // What these bring comes unannounced.
   const note = () => { unseen = true; };
   for (const source of ['WebSocket', 'EventSource', 'Worker', 'SharedWorker', 'BroadcastChannel']) {

@@ -92,13 +92,19 @@ def open_page(
     is used as it is. `note` gets notes about oddities that are not failures: a redirect, a status.
     """
     started = waiting.now()
+
+    def left() -> float:
+        return max(1.0, timeout_ms - (waiting.now() - started) * 1000)
+
     try:
         with WATCH.within(lambda: CALL_S):
             watch(page.context)
             response = page.goto(url, timeout=timeout_ms, wait_until="commit")
             _prepare(page)
-            left = max(1.0, timeout_ms - (waiting.now() - started) * 1000)
-            page.wait_for_load_state("domcontentloaded", timeout=left)
+            patience = min(left(), _LOAD_MS)
+            loaded = _loaded(page, patience)
+            if not loaded:
+                page.wait_for_load_state("domcontentloaded", timeout=left())
     except Error as error:
         return _failure(url, f"{url} could not be opened: {_first_line(error)}")
     if response is not None and response.status >= 400:
@@ -107,9 +113,8 @@ def open_page(
         if response.status >= 500 or response.status in _GONE:
             return _failure(url, f"{url} answered {response.status}", status=response.status)
         note(f"{url} answered {response.status}")
-    left = max(1.0, timeout_ms - (waiting.now() - started) * 1000)
-    if not _loaded(page, min(left, _LOAD_MS)):
-        note(f"{url} was still loading after {min(left, _LOAD_MS) / 1000:g} s")
+    if not loaded:
+        note(f"{url} was still loading after {patience / 1000:g} s")
     # A page that is never quiet is used as it is, unless it does not even answer.
     if not wait_until_quiet(page) and not answers(page, timeout_ms=_ANSWER_MS):
         return _failure(url, f"{url} does not answer: a script of the page does not end")

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb import waiting
-from pytest_autoweb.egress.browser_watch import WATCH, driver_ended, is_lost
+from pytest_autoweb.egress.browser_watch import WATCH, debugging_session, driver_ended, is_lost
 from pytest_autoweb.egress.guarded_page import ReadyPage
 from pytest_autoweb.egress.proxy import EgressProxy
 from pytest_autoweb.egress.request_policy import OriginPolicy
@@ -93,6 +93,8 @@ class SparePage:
             limit_talk(page.context)
             watch(page.context)
             page.on("crash", self._note_crash)
+            # Its cell needs one, and a page that is loading takes longer to open it.
+            debugging_session(page)
             self._ready, self._given, self._crashed = ReadyPage(page, proxy), given, False
         except BaseException as error:
             proxy.__exit__()

@@ -92,12 +92,12 @@
       else if (wait > 0) later(settle, wait);
       else finish(true);
     };
-    // A page that lets nobody in for long is computing what it will show.
-    const idle = () => {
+    // A page that lets nobody in for long is computing what it will show, or the machine is slow.
+    const atRest = () => {
       const now = performance.now();
-      end(now - entered > BUSY && now - began < soon);
+      end(now - entered > BUSY && now - began < patient);
     };
-    draw(() => window.requestIdleCallback ? requestIdleCallback(idle) : later(idle));
+    draw(() => window.requestIdleCallback ? requestIdleCallback(atRest) : later(atRest));
     // A page that is not drawn has no frames.
     later(() => end(false), patient);
   };

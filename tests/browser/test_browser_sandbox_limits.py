@@ -283,3 +283,16 @@ def test_a_wait_around_the_late_call_is_open_again_too(step: Step) -> None:
     assert first.overdue.method == "click"
     assert (second.failure, step.engine.answer) == (None, (True, "Popup"))
     assert step.border.page.evaluate("() => window.clicks") == 1
+
+
+def test_a_page_with_a_field_that_cannot_be_read_is_measured_by_the_element(step: Step) -> None:
+    broken = (
+        "page.evaluate(\"() => { const e = document.createElement('p'); document.body.append(e);"
+        " Object.defineProperty(e, 'value', { get() { throw new Error('never') } });"
+        " const long = document.createElement('div'); long.id = 'long';"
+        " long.textContent = 'x'.repeat(5e6); document.body.append(long) }\")\n"
+    )
+
+    assert step(broken + "answer(page.locator('.item').first.inner_text())").ok
+    refused = why(step("page.inner_text('#long')"))
+    assert "inner_text() would read 5,000,000 characters" in " ".join(map(str, refused))

@@ -100,3 +100,30 @@ def test_nothing_is_opened_before_where_pytest_does_something_for_each_cell(
 
     assert ran.ret == 0, ran.stdout.str()
     assert (shop.path / "taken").read_text(encoding="utf-8") == "first False\nsecond False\n"
+
+
+OWN_ARGUMENTS = """
+import pytest
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args):
+    return {**browser_context_args, "locale": "fr-FR"}
+"""
+
+
+def test_a_folder_with_arguments_of_its_own_gets_pages_of_its_own(shop: SharedProject) -> None:
+    french = shop.path / "french"
+    french.mkdir()
+    (french / "conftest.py").write_text(OWN_ARGUMENTS, encoding="utf-8")
+    speaks = cases().replace("seen 0'", "seen 0' && navigator.language === 'fr-FR'")
+    (french / "shop.yaml").write_text(speaks, encoding="utf-8")
+
+    ran = shop.run(
+        "cases", "french", "cases", "--autoweb-models=builtin/oracle", "-k", "not german"
+    )
+
+    assert ran.ret == 0, ran.stdout.str()
+    taken = (shop.path / "taken").read_text(encoding="utf-8").split("\n")
+    # The first of each folder finds no page that was opened with its own arguments.
+    assert [line for line in taken if "first" in line] == ["first False", "first False"]

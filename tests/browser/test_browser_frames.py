@@ -1,8 +1,11 @@
+import gc
 import time
+import weakref
 
 from local_site import Site
 from playwright.sync_api import Page
 
+from pytest_autoweb.egress.browser_watch import debugging_session
 from pytest_autoweb.page.frames import best_context
 
 BIG = "style='width:600px;height:400px'"
@@ -65,3 +68,24 @@ def test_a_frame_that_still_loads_is_waited_for(blank: Page, site: Site) -> None
     blank.wait_for_selector("iframe")
 
     assert best_context(blank, 'Click "Save"').name == "late"
+
+
+def test_a_page_has_one_debugging_session_which_is_forgotten_with_it(page: Page) -> None:
+    browser = page.context.browser
+    assert browser is not None
+    context = browser.new_context()
+    own = context.new_page()
+    session = debugging_session(own)
+
+    assert session is not None
+    assert session.send("Runtime.evaluate", {"expression": "1 + 1"})["result"]["value"] == 2
+    assert debugging_session(own) is session
+
+    forgotten = weakref.ref(own)
+    context.close()
+    assert debugging_session(own) is None
+    del own, session, context
+    # Playwright itself remembers what was closed last.
+    browser.new_context().close()
+    gc.collect()
+    assert forgotten() is None

@@ -111,6 +111,7 @@ def measure(names: list[str], rounds: int, ways: list[str]) -> dict[str, dict[st
                 address = f"{server}/page?name={quote_plus(name)}"
                 for way in ways if number % 2 else reversed(ways):
                     found[name][way].append(trial(browser, address, PAGES[name], way))
+            print(f"round {number + 1} of {rounds}", file=sys.stderr)
         browser.close()
     return found
 

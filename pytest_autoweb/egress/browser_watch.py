@@ -296,11 +296,15 @@ def debugging_session(page: Page) -> CDPSession | None:
     Returns:
         None for a page of another browser, and for one that is closed or does not answer.
     """
+
+    def forget(closed: Page) -> None:
+        _DEBUGGED.pop(closed, None)
+
     if page not in _DEBUGGED and not page.is_closed():
         with suppress(Exception):
             opened = call_within(page, _ATTACH_MS, lambda: page.context.new_cdp_session(page))
             # A session leads to its page, which must not live for ever.
-            page.once("close", lambda _: _DEBUGGED.pop(page, None))
+            page.once("close", forget)
             _DEBUGGED[page] = opened
     return _DEBUGGED.get(page)
 

@@ -1,129 +1,203 @@
-"""Cells in flight that want to work at once, on a loop like that of Playwright's sync API."""
+"""Cells in flight share a few lanes, on a loop that runs in a greenlet as Playwright's does."""
 
 import asyncio
-import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from types import SimpleNamespace
 
 import greenlet  # type: ignore[import-untyped]
 import pytest
+from playwright.sync_api import Error
 
 from pytest_autoweb import waiting
-from pytest_autoweb.waiting import LENT_S, CancelledFlight, Hub
+from pytest_autoweb.waiting import DRIVER_ENDED, CancelledFlight, Flight, Hub
+
+LANES = 2
 
 
-class Flown:
-    """A hub with one lane, whose loop runs in a greenlet of its own, as Playwright's does."""
+class Airport:
+    """A hub with two lanes, and what its flights did, in order."""
 
     def __init__(self) -> None:
+        # Other tests of this process may have left Playwright's loop marked as running.
+        self._before = asyncio._get_running_loop()
+        asyncio._set_running_loop(None)
         self.loop = asyncio.new_event_loop()
-        self.fiber = greenlet.greenlet(self.loop.run_forever)
-        self.hub = Hub(lambda: None, lanes=1)
-        self.hub.open(SimpleNamespace(_loop=self.loop, _dispatcher_fiber=self.fiber))
-        self.said: list[str] = []
+        self.hub = Hub(lambda: None, LANES)
+        fiber = greenlet.greenlet(self.loop.run_forever)
+        self.hub.open(SimpleNamespace(_loop=self.loop, _dispatcher_fiber=fiber))
+        self.launched: list[Flight] = []
+        self.did: list[str] = []
+        self.most = 0
+        self._inside = 0
 
-    def begin(self, name: str, work: Callable[[], None]) -> None:
-        """Begin a cell that works in a lane."""
+    def close(self) -> None:
+        if not self.hub.dead:
+            self.loop.call_soon(self.loop.stop)
+            self.hub.fiber.switch()
+        self.hub.close()
+        asyncio._set_running_loop(None)
+        self.loop.close()
+        asyncio._set_running_loop(self._before)
 
-        def run() -> None:
-            with suppress(CancelledFlight):
-                with waiting.working():
-                    self.said.append(f"{name} works")
-                    work()
-                self.said.append(f"{name} ended")
+    def fly(self, cells: int, run: Callable[[int], None]) -> None:
+        """Let so many cells fly until all are over."""
+        over = self.loop.create_future()
+        flying = set(range(cells))
 
-        self.hub.launch(run)
+        def flight(number: int) -> None:
+            try:
+                run(number)
+            except CancelledFlight:
+                self.did.append(f"{number} cancelled")
+            finally:
+                flying.discard(number)
+                if not flying:
+                    over.set_result(None)
 
-    def fly(self, seconds: float) -> None:
-        """Let the cells go on for a while."""
-        future: asyncio.Future[None] = self.loop.create_future()
-        self.loop.call_later(seconds, future.set_result, None)
-        self.hub.wait(future)
+        self.launched = [self.hub.launch(partial(flight, number)) for number in range(cells)]
+        self.hub.wait(over)
+
+    def work(self, number: int, seconds: float = 0.02) -> None:
+        """Note who is at work, for a while in which others could begin."""
+        self._inside += 1
+        self.most = max(self.most, self._inside)
+        self.did.append(str(number))
+        waiting.sleep(seconds)
+        self._inside -= 1
 
 
 @pytest.fixture
-def flown() -> Iterator[Flown]:
-    before = asyncio._get_running_loop()
-    flown = Flown()
-    yield flown
-    flown.hub.close()
-    asyncio._set_running_loop(before)
-    if not flown.fiber.dead:
-        flown.loop.call_soon(flown.loop.stop)
-        flown.fiber.switch()
-    flown.loop.close()
+def airport() -> Iterator[Airport]:
+    airport = Airport()
+    yield airport
+    airport.close()
 
 
-def test_one_works_after_the_other_and_the_queue_is_nobodys_own_time(flown: Flown) -> None:
-    clocks: list[Callable[[], float]] = []
+def test_no_more_cells_work_at_once_than_there_are_lanes_and_the_first_comes_first(
+    airport: Airport,
+) -> None:
+    def cell(number: int) -> None:
+        with waiting.working():
+            airport.work(number)
+
+    airport.fly(7, cell)
+
+    assert airport.most == LANES
+    assert airport.did == list("0123456")
+
+
+def test_a_cell_that_asks_its_model_lets_another_one_work(airport: Airport) -> None:
+    def cell(number: int) -> None:
+        with waiting.working():
+            airport.did.append(f"{number} asks")
+            waiting.asking(lambda: time.sleep(0.2))
+            airport.work(number)
+
+    began = time.monotonic()
+    airport.fly(6, cell)
+
+    # All ask at the same time, although only two may work.
+    assert airport.did[:6] == [f"{number} asks" for number in range(6)]
+    assert time.monotonic() - began < 6 / LANES * 0.2
+    assert airport.most == LANES
+
+
+def test_a_cell_that_waits_long_for_its_page_loses_its_lane(
+    airport: Airport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "LENT_S", 0.05)
+
+    def cell(number: int) -> None:
+        with waiting.working():
+            airport.work(number, 1.0 if number < LANES else 0.01)
+
+    began = time.monotonic()
+    airport.fly(4, cell)
+
+    assert airport.did == list("0123")
+    assert time.monotonic() - began < 1.5
+
+
+def test_waiting_for_a_lane_is_not_the_cells_own_time(airport: Airport) -> None:
+    own: dict[int, float] = {}
+
+    def cell(number: int) -> None:
+        clock = waiting.own_clock()
+        began = clock()
+        with waiting.working():
+            own[number] = clock() - began
+            airport.work(number, 0.1)
+
+    began = time.monotonic()
+    airport.fly(6, cell)
+
+    assert time.monotonic() - began > 0.25
+    assert max(own.values()) < 0.09
+
+
+def test_a_cell_that_is_cancelled_while_it_queues_keeps_nobody_waiting(airport: Airport) -> None:
+    def cell(number: int) -> None:
+        if number == 0:
+            airport.loop.call_later(
+                0.05, lambda: airport.launched[3].fiber.throw(CancelledFlight())
+            )
+        with waiting.working():
+            airport.work(number, 0.1)
+
+    airport.fly(6, cell)
+
+    assert airport.did == ["0", "1", "3 cancelled", "2", "4", "5"]
+
+
+def test_a_lane_that_was_passed_to_a_cancelled_cell_goes_to_the_next(airport: Airport) -> None:
+    def cell(number: int) -> None:
+        with waiting.working():
+            airport.work(number)
+            if number == 0:
+                # It is cancelled after its lane was given, and before it could begin.
+                airport.loop.call_soon(airport.launched[2].fiber.throw, CancelledFlight())
+                airport.hub.lanes.give_back(airport.launched[0])
+
+    airport.fly(5, cell)
+
+    assert sorted(airport.did) == ["0", "1", "2 cancelled", "3", "4"]
+
+
+def test_nor_is_it_while_the_cell_still_queues(airport: Airport) -> None:
+    clocks: dict[int, Callable[[], float]] = {}
     read: list[float] = []
 
-    def timed() -> None:
-        clocks.append(waiting.own_clock())
+    def cell(number: int) -> None:
+        clocks[number] = waiting.own_clock()
+        if number == 0:
+            airport.loop.call_later(0.05, lambda: read.append(clocks[LANES]()))
+            airport.loop.call_later(0.25, lambda: read.append(clocks[LANES]()))
         with waiting.working():
-            read.append(clocks[0]())
+            airport.work(number, 0.3)
 
-    flown.begin("first", lambda: waiting.sleep(0.3))
-    flown.hub.launch(timed)
-    flown.fly(0.05)
-    read.append(clocks[0]())
-    # Nor does it count before the queue has ended.
-    flown.fly(0.1)
-    read.append(clocks[0]())
-    flown.fly(0.4)
+    airport.fly(LANES + 1, cell)
 
-    assert flown.said == ["first works", "first ended"]
-    assert read == [pytest.approx(read[0], abs=0.04)] * 3
+    assert read == [pytest.approx(read[0], abs=0.09)] * 2
 
 
-def test_a_lane_is_lent_for_a_while_only(flown: Flown) -> None:
-    flown.begin("first", lambda: waiting.sleep(LENT_S * 2))
-    flown.begin("second", lambda: None)
+def test_a_cell_that_queues_when_the_driver_dies_goes_on_without_a_lane(airport: Airport) -> None:
+    def cell(number: int) -> None:
+        if number == LANES:
+            airport.loop.call_later(0.05, airport.loop.stop)
+        with waiting.working():
+            airport.work(number, 0.4)
 
-    flown.fly(LENT_S * 1.4)
+    with pytest.raises(Error, match=DRIVER_ENDED):
+        airport.fly(LANES + 1, cell)
+    assert airport.did == ["0", "1"]
 
-    assert flown.said == ["first works", "second works", "second ended"]
+    # As `Flights` does with all whom the loop will never resume.
+    queues = airport.launched[LANES].fiber
+    queues.parent = greenlet.getcurrent()
+    with airport.hub.as_if_running(), suppress(Error):
+        queues.throw(Error(DRIVER_ENDED))
 
-
-def test_whoever_waits_for_a_model_lets_another_one_work(flown: Flown) -> None:
-    def asks() -> None:
-        waiting.asking(lambda: threading.Event().wait(0.2))
-        flown.said.append("first goes on")
-
-    flown.begin("first", asks)
-    flown.begin("second", lambda: waiting.sleep(0.1))
-
-    flown.fly(0.6)
-
-    assert flown.said == [
-        "first works", "second works", "second ended", "first goes on", "first ended"
-    ]  # fmt: skip
-
-
-def test_who_queues_when_the_driver_dies_goes_on_without_a_lane(flown: Flown) -> None:
-    flown.begin("first", lambda: waiting.sleep(10))
-    flown.begin("second", lambda: None)
-    flown.fly(0.05)
-    second = list(flown.hub.flights.values())[-1]
-
-    flown.loop.call_soon(flown.loop.stop)
-    flown.fiber.switch()
-    assert flown.hub.dead
-    second.fiber.parent = greenlet.getcurrent()
-    second.fiber.throw(RuntimeError("the driver ended"))
-
-    assert flown.said == ["first works", "second works", "second ended"]
-
-
-def test_a_cell_that_is_cancelled_in_the_queue_leaves_its_place(flown: Flown) -> None:
-    flown.begin("first", lambda: waiting.sleep(0.2))
-    flown.begin("second", lambda: None)
-    flown.begin("third", lambda: None)
-    flown.fly(0.05)
-    second = list(flown.hub.flights.values())[1]
-
-    flown.loop.call_soon(second.fiber.throw, CancelledFlight())
-    flown.fly(0.5)
-
-    assert flown.said == ["first works", "first ended", "third works", "third ended"]
+    assert airport.did == ["0", "1", "2"]

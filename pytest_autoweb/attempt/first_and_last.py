@@ -92,7 +92,7 @@ def _with_file(
 ) -> Attempt:
     """Return the attempt with one more file; if the page or the disk fails, without it."""
     try:
-        write_text_atomic(path, make(), lasting=False)
+        write_text_atomic(path, make())
     except Exception as error:
         # A page can fail in unforeseen ways, and the verdict must not depend on that.
         line = (str(error).strip() or type(error).__name__).splitlines()[0]

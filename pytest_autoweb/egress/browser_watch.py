@@ -296,17 +296,32 @@ def debugging_session(page: Page) -> CDPSession | None:
     Returns:
         None for a page of another browser, and for one that is closed or does not answer.
     """
-
-    def forget(closed: Page) -> None:
-        _DEBUGGED.pop(closed, None)
-
-    if page not in _DEBUGGED and not page.is_closed():
-        with suppress(Exception):
-            opened = call_within(page, _ATTACH_MS, lambda: page.context.new_cdp_session(page))
-            # A session leads to its page, which must not live for ever.
-            page.once("close", forget)
-            _DEBUGGED[page] = opened
+    browser = page.context.browser
+    if page in _DEBUGGED or page.is_closed() or not _is_chromium(browser):
+        return _DEBUGGED.get(page)
+    # A session leads to its page, which must not live for ever. Pages of a driver that was killed
+    # never say that they are closed.
+    for known in [one for one in _DEBUGGED if _is_gone(one)]:
+        forget_session(known)
+    with suppress(Exception):
+        opened = call_within(page, _ATTACH_MS, lambda: page.context.new_cdp_session(page))
+        page.once("close", forget_session)
+        _DEBUGGED[page] = opened
     return _DEBUGGED.get(page)
+
+
+def forget_session(page: Page) -> None:
+    """Open another session when one is asked for next, because this one does not answer."""
+    _DEBUGGED.pop(page, None)
+
+
+def _is_chromium(browser: Browser | None) -> bool:
+    return browser is not None and browser.browser_type.name == "chromium"
+
+
+def _is_gone(page: Page) -> bool:
+    browser = page.context.browser
+    return page.is_closed() or browser is None or is_lost(browser) or driver_ended(browser)
 
 
 def _worked_s(pid: int) -> float:

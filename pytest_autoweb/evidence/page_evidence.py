@@ -26,7 +26,11 @@ from playwright.sync_api import (
 from playwright.sync_api import Download as PlaywrightDownload
 from pydantic import TypeAdapter, ValidationError
 
-from pytest_autoweb.egress.browser_watch import call_within, debugging_session
+from pytest_autoweb.egress.browser_watch import (
+    call_within,
+    debugging_session,
+    forget_session,
+)
 from pytest_autoweb.evidence.wire import run_after_event
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.page.capture import capture_snapshot
@@ -375,6 +379,7 @@ def _next_frame(page: Page) -> bytes | None:
         # The page may have changed since it was looked at.
         private = call_within(page, _SHOT_MS, lambda: page.query_selector(PRIVATE_FIELDS))
     except Error:
+        forget_session(page)
         return None
     return None if private or len(page.frames) > 1 else base64.b64decode(told["data"])
 

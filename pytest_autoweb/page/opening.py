@@ -101,10 +101,7 @@ def open_page(
             watch(page.context)
             response = page.goto(url, timeout=timeout_ms, wait_until="commit")
             _prepare(page)
-            patience = min(left(), _LOAD_MS)
-            loaded = _loaded(page, patience)
-            if not loaded:
-                page.wait_for_load_state("domcontentloaded", timeout=left())
+            page.wait_for_load_state("domcontentloaded", timeout=left())
     except Error as error:
         return _failure(url, f"{url} could not be opened: {_first_line(error)}")
     if response is not None and response.status >= 400:
@@ -113,7 +110,8 @@ def open_page(
         if response.status >= 500 or response.status in _GONE:
             return _failure(url, f"{url} answered {response.status}", status=response.status)
         note(f"{url} answered {response.status}")
-    if not loaded:
+    patience = min(left(), _LOAD_MS)
+    if not _loaded(page, patience):
         note(f"{url} was still loading after {patience / 1000:g} s")
     # A page that is never quiet is used as it is, unless it does not even answer.
     if not wait_until_quiet(page) and not answers(page, timeout_ms=_ANSWER_MS):

@@ -14,7 +14,7 @@ LIMIT_MS = 3_000.0
 """Limit on one wait. A page that loads, changes or asks for ever is then used as it is."""
 SOON_MS = 1_000.0
 """How long a wait allows for timers, animations, frames and changes without end."""
-STILL_MS = 16.0
+STILL_MS = 30.0
 """How long nothing may have changed in a page whose work can all be seen."""
 PATIENT_MS = 500.0
 """How long nothing may have changed in a page that works in ways which cannot be seen."""
@@ -40,7 +40,6 @@ class _Traffic:
         self._context = ref(context)
         self.events = 0
         """How many requests have begun or ended so far."""
-        self._last = time.monotonic()
         for event, handler in self._handlers():
             context.on(event, handler)
 
@@ -58,14 +57,6 @@ class _Traffic:
             del self._flying[request]
         return bool(self._flying)
 
-    def idle_ms(self) -> float:
-        """Return the milliseconds since a request began or ended."""
-        return (time.monotonic() - self._last) * 1000
-
-    def _count(self) -> None:
-        self.events += 1
-        self._last = time.monotonic()
-
     def _on_request(self, request: Request) -> None:
         context = self._context()
         if context is not None and self.events >= _EVENTS:
@@ -74,12 +65,12 @@ class _Traffic:
                 context.remove_listener(event, handler)
             self._flying.clear()
         elif request.resource_type not in _BESIDE:
-            self._count()
+            self.events += 1
             self._flying[request] = time.monotonic()
 
     def _on_end(self, request: Request) -> None:
         if self._flying.pop(request, None) is not None:
-            self._count()
+            self.events += 1
 
 
 _WATCHED: WeakKeyDictionary[BrowserContext, _Traffic] = WeakKeyDictionary()
@@ -127,7 +118,7 @@ def wait_until_quiet(where: Page | Frame, *, limit_ms: float = LIMIT_MS) -> bool
                 continue
             before, looked = traffic.events, waiting.now()
             asked = {"name": _NAME, "still": STILL_MS, "patient": PATIENT_MS}
-            asked |= {"since": traffic.idle_ms(), "soon": patience, "limit": left}
+            asked |= {"soon": patience, "limit": left}
             still = run_script(where, "quiet", asked, timeout_ms=left + _GRACE_MS)
         except Error:
             return False

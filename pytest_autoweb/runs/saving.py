@@ -126,7 +126,7 @@ def write_text_atomic(path: Path, text: str, *, lasting: bool = True) -> None:
     Args:
         path: the file's.
         text: what it is to hold.
-        lasting: see `whole_file`; what only explains a result need not be.
+        lasting: see `whole_file`; what nothing is judged by need not be.
 
     Raises:
         OSError: the folder cannot be written or the disk is full; `path` is unchanged.

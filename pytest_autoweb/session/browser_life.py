@@ -129,10 +129,7 @@ def new_page(browser: Browser, given: dict[str, Any], own: dict[str, Any]) -> Pa
     try:
         return context.new_page()
     except BaseException:
-        # Not as at a cell's end: whoever opens a page in advance must not set the limit of the
-        # cell that runs meanwhile.
-        with suppress(Exception):
-            context.close()
+        close_contexts([context])
         raise
 
 

@@ -183,6 +183,16 @@ PAGES = {
     "click, timer": _on_click("await sleep(350); show()"),
     "click, timer and fetch": _on_click("await sleep(300); await get(200); show()"),
     "click, two frames": _on_click("requestAnimationFrame(() => requestAnimationFrame(show))"),
+    "click, two frames beside a loop": _on_click(
+        "const loop = () => requestAnimationFrame(loop); loop(); await sleep(100);"
+        " requestAnimationFrame(() => requestAnimationFrame(show))"
+    ),
+    "click, two idle callbacks": _on_click("requestIdleCallback(() => requestIdleCallback(show))"),
+    "click, task with a delay": _on_click("scheduler.postTask(show, { delay: 25 })"),
+    "click, cache": _on_click(
+        "const kept = await caches.open('shop'); await kept.put('/rows', new Response('1'));"
+        " await kept.match('/rows'); show()"
+    ),
     "click, messages": _on_click(
         "const c = new MessageChannel(); let n = 5;"
         " c.port1.onmessage = () => --n ? c.port2.postMessage(0) : show(); c.port2.postMessage(0)"

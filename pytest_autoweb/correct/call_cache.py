@@ -182,8 +182,8 @@ class SeenCalls:
         duplicate = self._made_before(key)
         # To compare the page takes longer than to read from it, so only what is read again and
         # again is worth keeping.
-        again = self._made_before(call_hash(method, identity))
-        cache = self._cache if again and method in READINGS else None
+        again = method in READINGS and self._made_before(call_hash(method, identity))
+        cache = self._cache if again else None
         return SeenCall(cache, lambda: self._state(page), (method, identity), duplicate)
 
     def _ask_to_act(self, page: Any, method: str, identity: str) -> "ActingCall":

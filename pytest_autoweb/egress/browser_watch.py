@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
 
 import greenlet  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, CDPSession, Frame, Page, TimeoutError
@@ -285,7 +284,7 @@ def call_within(owner: Page | Frame, milliseconds: float, call: Callable[[], T])
 
 
 _ATTACH_MS = 5_000.0
-_DEBUGGED: WeakKeyDictionary[Page, CDPSession] = WeakKeyDictionary()
+_DEBUGGED: dict[Page, CDPSession] = {}
 
 
 def debugging_session(page: Page) -> CDPSession | None:
@@ -297,10 +296,11 @@ def debugging_session(page: Page) -> CDPSession | None:
         None for a page of another browser, and for one that is closed or does not answer.
     """
     browser = page.context.browser
-    if page in _DEBUGGED or page.is_closed() or not _is_chromium(browser):
+    chromium = browser is not None and browser.browser_type.name == "chromium"
+    if page in _DEBUGGED or page.is_closed() or not chromium:
         return _DEBUGGED.get(page)
-    # A session leads to its page, which must not live for ever. Pages of a driver that was killed
-    # never say that they are closed.
+    # No page is to live for ever because of this, and those of a driver that was killed never say
+    # that they are closed.
     for known in [one for one in _DEBUGGED if _is_gone(one)]:
         forget_session(known)
     with suppress(Exception):
@@ -311,12 +311,8 @@ def debugging_session(page: Page) -> CDPSession | None:
 
 
 def forget_session(page: Page) -> None:
-    """Open another session when one is asked for next, because this one does not answer."""
+    """Forget the session with a page that is closed, or where the session does not answer."""
     _DEBUGGED.pop(page, None)
-
-
-def _is_chromium(browser: Browser | None) -> bool:
-    return browser is not None and browser.browser_type.name == "chromium"
 
 
 def _is_gone(page: Page) -> bool:

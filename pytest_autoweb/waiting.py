@@ -18,7 +18,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, NoReturn, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
 from filelock import BaseFileLock, Timeout
@@ -189,7 +190,8 @@ class Hub:
     def held_s(self, *, but: Flight) -> float:
         """Return the seconds for which any greenlet but the loop's held the thread so far."""
         runs = self._runs
-        now = 0.0 if runs in (self.fiber, but.fiber) else time.monotonic() - self._since
+        own = runs is self.fiber or self.flights.get(runs) is but
+        now = 0.0 if own else time.monotonic() - self._since
         return self._held_s + max(0.0, now)
 
     def launch(self, run: Callable[[], None]) -> Flight:
@@ -207,31 +209,7 @@ class Hub:
         Raises:
             Error: the loop ended, as it does with Playwright's driver.
         """
-        me, waits = greenlet.getcurrent(), [True]
-
-        def resume(_: "asyncio.Future[T]") -> None:
-            if waits:
-                me.switch()
-
-        future.add_done_callback(resume)
-        try:
-            # Whatever is left over from an earlier wait may resume this greenlet too early.
-            while not future.done():
-                if self.dead:
-                    from playwright.sync_api import Error
-
-                    raise Error(DRIVER_ENDED)
-                self.fiber.switch()
-        except BaseException:
-            # Otherwise an answer that nobody wants any more would be reported as lost.
-            future.cancel()
-            raise
-        finally:
-            waits.clear()
-            future.remove_done_callback(resume)
-            if not self.dead:
-                asyncio._set_running_loop(self.loop)
-        return future.result()
+        return _wait_on(self.loop, self.fiber, future)
 
     @contextmanager
     def as_if_running(self) -> Iterator[None]:
@@ -260,6 +238,35 @@ class Hub:
         self._since, self._runs = now, target
         if self._before is not None:
             self._before(event, ends)
+
+
+def _wait_on(loop: asyncio.AbstractEventLoop, driver: Any, future: "asyncio.Future[T]") -> T:
+    """See `Hub.wait`; `driver` is the greenlet in which the loop runs."""
+    me, waits = greenlet.getcurrent(), [True]
+
+    def resume(_: "asyncio.Future[T]") -> None:
+        if waits:
+            me.switch()
+
+    future.add_done_callback(resume)
+    try:
+        # Whatever is left over from an earlier wait may resume this greenlet too early.
+        while not future.done():
+            if driver is None or driver.dead:
+                from playwright.sync_api import Error
+
+                raise Error(DRIVER_ENDED)
+            driver.switch()
+    except BaseException:
+        # Otherwise an answer that nobody wants any more would be reported as lost.
+        future.cancel()
+        raise
+    finally:
+        waits.clear()
+        future.remove_done_callback(resume)
+        if driver is not None and not driver.dead:
+            asyncio._set_running_loop(loop)
+    return future.result()
 
 
 _hub: Hub | None = None
@@ -382,6 +389,46 @@ def beside(browser: Any, seconds: float, run: Callable[[], None]) -> None:
     """
     fiber = greenlet.greenlet(run, parent=browser._dispatcher_fiber)
     browser._loop.call_later(seconds, fiber.switch)
+
+
+def aside(owner: Any, call: Callable[[], T]) -> Callable[[], T]:
+    """Begin a call to the browser, and return a function that waits for its end.
+
+    The function returns what the call returns, or raises what it raises. Meanwhile the caller may
+    make other calls, during which this one goes on. It counts as the caller's work.
+
+    Args:
+        owner: what is called, such as a page.
+        call: makes the call, in a greenlet of its own.
+    """
+    loop, driver, hub = owner._loop, owner._dispatcher_fiber, _hub
+    future: asyncio.Future[Callable[[], T]] = loop.create_future()
+
+    def told(end: Callable[[], T]) -> None:
+        # The loop may have ended meanwhile, with nobody left to tell.
+        with suppress(RuntimeError, asyncio.InvalidStateError):
+            future.set_result(end)
+
+    def run() -> None:
+        try:
+            value = call()
+        except BaseException as error:
+            told(partial(_raise, error))
+        else:
+            told(lambda: value)
+        finally:
+            if hub is not None:
+                hub.flights.pop(greenlet.getcurrent(), None)
+
+    fiber = greenlet.greenlet(run, parent=driver)
+    if hub is not None and (flight := flight_of(greenlet.getcurrent())) is not None:
+        hub.flights[fiber] = flight
+    loop.call_soon(fiber.switch)
+    return lambda: _wait_on(loop, driver, future)()
+
+
+def _raise(error: BaseException) -> NoReturn:
+    raise error
 
 
 def blocking(call: Callable[[], T]) -> T:

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from playwright.sync_api import Error
@@ -17,7 +18,7 @@ from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.correct.failure_types import cause_of
 from pytest_autoweb.correct.page_critic import PageCritic, server_findings, writes_of
 from pytest_autoweb.egress.browser_watch import LOST_S, WATCH
-from pytest_autoweb.evidence.page_evidence import shot, take_scene
+from pytest_autoweb.evidence.page_evidence import begin_frame, shot, take_scene
 from pytest_autoweb.language import NO_CODE_FOR_STEP, Reason, StepProblem, step_failed
 from pytest_autoweb.llm.replies import fold_line, heading_number
 from pytest_autoweb.page.frames import ContextWrapper, best_context
@@ -185,14 +186,17 @@ def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
     blocks = split_blocks(attempt.code).by_step
     hints = {step.index: step.description for step in attempt.plan_steps}
     blocked_by: int | None = None
-    for index in sorted(hints.keys() | blocks.keys()):
+    order = sorted(hints.keys() | blocks.keys())
+    for index in order:
         if blocked_by is not None:
             error = f"blocked by the failed step {blocked_by}"
             result = StepResult(step_index=index, ok=False, status="blocked", error=error)
             attempt = change(attempt, step_results=(*attempt.step_results, result))
             continue
         code = blocks[index].code if index in blocks else ""
-        attempt = run_block(attempt, tools, index, code, hints.get(index, ""))
+        # The judge, who comes next, only reads from the page.
+        hurries = index == order[-1]
+        attempt = run_block(attempt, tools, index, code, hints.get(index, ""), hurries=hurries)
         if not attempt.step_results[-1].ok and tools.settings.on_step_failure == "block":
             blocked_by = index
     return finish_execution(attempt, tools)
@@ -206,6 +210,7 @@ def run_block(
     hint: str,
     *,
     told: bool = False,
+    hurries: bool = False,
 ) -> Attempt:
     """Run one block and record its result; only the first failure of an attempt gets a scene.
 
@@ -216,6 +221,7 @@ def run_block(
         code: its code, with the line numbers that it has in the whole script.
         hint: what the step is about, to find the frame that it is meant for.
         told: the model is told when it runs out of time, and decides; otherwise it is continued.
+        hurries: does not wait for its picture, for which the caller uses `with_picture`.
     """
     tools.progress(f"step {index}")
     tools.wire.counting = True
@@ -226,6 +232,8 @@ def run_block(
         step_results=(*attempt.step_results, result),
         tool_calls=(*attempt.tool_calls, *ran.calls),
     )
+    if not hurries or not result.ok:
+        attempt = with_picture(attempt, tools)
     # What finders and functions found during the step could not be added while it ran.
     while tools.after_step:
         attempt = tools.after_step.pop(0)(attempt)
@@ -437,15 +445,31 @@ def _result(
 
 
 def _pictured(index: int, tools: Tools) -> str | None:
-    """Take the picture of a step, and note what the page holds, for whoever would take another."""
-    picture = tools.folder / f"step-{index}.jpg"
-    tools.pictured.clear()
-    before = page_look(tools.page)
-    if not shot(tools.page, picture, tools.hidden, look=before):
-        return None
-    if before is not None:
-        tools.pictured[str(picture)] = before.digest
-    return relative(picture, tools)
+    """Begin the picture of a step, and return its path; see `with_picture`."""
+    newest, page, path = tools.newest, tools.page, tools.folder / f"step-{index}.jpg"
+    # Where the page had to be prepared before, it most likely has to be again.
+    bare = tools.hidden is None and (newest.look is None or newest.look.bare)
+    drawn = begin_frame(page) if bare else None
+    newest.path, newest.look = path, page_look(page)
+    newest.end = partial(shot, page, path, tools.hidden, look=newest.look, drawn=drawn)
+    return relative(path, tools)
+
+
+def with_picture(attempt: Attempt, tools: Tools) -> Attempt:
+    """Return the attempt when the picture of its newest step is drawn, or without it if it is not.
+
+    Until then the page may be read, but is not to be acted on.
+    """
+    newest = tools.newest
+    end, newest.end = newest.end, lambda: True
+    if newest.path is None or end():
+        return attempt
+    missing, newest.path = relative(newest.path, tools), None
+    results = (
+        result.model_copy(update={"screenshot": None}) if result.screenshot == missing else result
+        for result in attempt.step_results
+    )
+    return change(attempt, step_results=tuple(results))
 
 
 def relative(path: object, tools: Tools) -> str:

@@ -17,6 +17,7 @@ from pytest_autoweb.llm.agent_requests import ComputerTool
 from pytest_autoweb.llm.client import Client, Message, Request, ask_once, redacted_messages
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.llm.replies import closed_block
+from pytest_autoweb.page.opening import PageLook
 from pytest_autoweb.page.outline import Folds
 from pytest_autoweb.results import (
     Attempt,
@@ -91,6 +92,18 @@ class StepBudget:
     """Seconds spent waiting for models so far."""
 
 
+@dataclass(slots=True)
+class StepPicture:
+    """The picture of a step, which the browser may still be drawing."""
+
+    path: Path | None = None
+    """Where it is kept; None if there is none."""
+    look: PageLook | None = None
+    """What the page held at its moment, if that is known."""
+    end: Callable[[], bool] = lambda: True
+    """Waits until it is drawn, and returns whether it was kept."""
+
+
 class PictureMarks(Protocol):
     """A holder of the marked picture that numbers refer to; finds elements by number."""
 
@@ -160,8 +173,8 @@ class Tools:
     """Names of the step language that only some cells offer, among them this one."""
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
     """Changes to the attempt from the step's finders and functions, applied after the step."""
-    pictured: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """The page's digest for the newest step's picture, by the picture's path; see `page_digest`."""
+    newest: "StepPicture" = field(default_factory=lambda: StepPicture())
+    """The picture of the newest step."""
     folds: Folds = field(default_factory=Folds)
     """The lists that the turn's newest listing shortens, and those that the next one is to show."""
     traffic: "CellTraffic | None" = None

@@ -26,6 +26,7 @@ from playwright.sync_api import (
 from playwright.sync_api import Download as PlaywrightDownload
 from pydantic import TypeAdapter, ValidationError
 
+from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import (
     call_within,
     debugging_session,
@@ -327,6 +328,7 @@ def shot(
     redact: Callable[[str], str] | None = None,
     *,
     look: PageLook | None = None,
+    drawn: Callable[[], bytes | None] | None = None,
 ) -> bool:
     """Save a small picture of the viewport with secrets covered; never raises.
 
@@ -335,6 +337,8 @@ def shot(
         path: path of the picture, a PNG if the name ends in `.png`, else a JPEG.
         redact: removes the case's secrets from text; fields that hold one are covered, too.
         look: what `page_look` has just seen, if anything did.
+        drawn: what `begin_frame` returned before that look, if it was asked; used if nothing is to
+            be prepared.
 
     Returns:
         Whether the picture was saved.
@@ -343,7 +347,7 @@ def shot(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         bare = not png and redact is None and look is not None and look.bare
-        if bare and (taken := _next_frame(page)):
+        if bare and (taken := drawn() if drawn else _next_frame(page)):
             path.write_bytes(taken)
             return True
         page.screenshot(
@@ -361,6 +365,14 @@ def shot(
     except (Error, OSError):
         return False
     return True
+
+
+def begin_frame(page: Page) -> Callable[[], bytes | None]:
+    """Let the browser draw the page's next frame meanwhile, for `shot`.
+
+    Until the frame is drawn, the page may be read, but is not to be acted on.
+    """
+    return waiting.aside(page, lambda: _next_frame(page))
 
 
 def _next_frame(page: Page) -> bytes | None:

@@ -2,7 +2,7 @@
 // while, and nothing is announced to happen soon.
 // Returns whether it became quiet within the limit.
 (tools, { name, still, patient, soon, limit }) => new Promise((done) => {
-  const FRAMES = 20, AGAIN = 25, FRAME = 16;
+  const FRAMES = 20, AGAIN = 25, FRAME = 16, NEXT_TO_NOTHING = 1;
   const began = performance.now();
   const observers = [];
   const watched = new WeakSet();
@@ -36,7 +36,7 @@
     return one.playState === 'running' && end - (one.currentTime || 0) <= soon;
   });
   const ask = (view) => {
-    const detail = { left: 0, unseen: false, later: setTimeout };
+    const detail = { left: 0, unseen: false, still: 0, later: setTimeout };
     view.dispatchEvent(new view.CustomEvent(name, { detail }));
     return detail;
   };
@@ -84,13 +84,15 @@
       called = true;
       const wait = left();
       if (wait > FRAME) look();
-      else if (wait > 0) later(settle, wait);
+      else if (wait > NEXT_TO_NOTHING) later(settle, wait);
       else finish(true);
     };
     requestAnimationFrame(() => window.requestIdleCallback ? requestIdleCallback(idle) : later(idle));
     // A page that is not drawn has no frames.
     later(idle, patient);
   };
+  // What has been still since it loaded need not be so for the whole time again.
+  touched -= Math.min(...documents().map((root) => root.defaultView ? Number(ask(root.defaultView).still) || 0 : 0));
   later(() => finish(false), limit);
   look();
 })

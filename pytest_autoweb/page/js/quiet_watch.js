@@ -1,11 +1,11 @@
 // Notes what a page has announced to do soon, for `quiet.js`, which asks by an event of this name.
 // Runs before the page's own scripts, and in every frame.
 ({ name, soon }) => {
-  const MOST = 500, TICK = 250;
+  const MOST = 500, TICK = 250, HEAD_START = 10, LATE = 100;
   const now = performance.now.bind(performance);
   const later = window.setTimeout.bind(window);
   const due = new Map();
-  let leaving = 0, unseen = false;
+  let leaving = 0, unseen = false, touched = 0;
 
   const announce = (id, delay) => {
     if (due.size >= MOST) for (const [old, when] of due) if (when < now()) due.delete(old);
@@ -45,10 +45,23 @@
       if (!event.destination.sameDocument && event.downloadRequest === null) leaving = now();
     });
   }
+  // Whoever waits for a page that has just loaded begins some milliseconds later.
+  addEventListener('load', event => {
+    if (!event.isTrusted) return;
+    const touch = () => { touched = now(); };
+    const observer = new MutationObserver(touch);
+    touch();
+    observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+    later(() => {
+      observer.disconnect();
+      touched = 0;
+    }, LATE);
+  });
   addEventListener(name, event => {
     event.stopImmediatePropagation();
     let last = leaving ? leaving + soon : 0;
     for (const when of due.values()) last = Math.max(last, when);
-    Object.assign(event.detail, { left: last - now(), unseen, later });
+    const still = touched ? Math.min(HEAD_START, now() - touched) : 0;
+    Object.assign(event.detail, { left: last - now(), unseen, still, later });
   }, true);
 }

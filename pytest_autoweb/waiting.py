@@ -398,10 +398,14 @@ def aside(owner: Any, call: Callable[[], T]) -> Callable[[], T]:
     make other calls, during which this one goes on. It counts as the caller's work.
 
     Args:
-        owner: what is called, such as a page.
+        owner: what is called, such as a page; for one that is not Playwright's, the function makes
+            the call itself.
         call: makes the call, in a greenlet of its own.
     """
-    loop, driver, hub = owner._loop, owner._dispatcher_fiber, _hub
+    loop, hub = getattr(owner, "_loop", None), _hub
+    if loop is None:
+        return call
+    driver = owner._dispatcher_fiber
     future: asyncio.Future[Callable[[], T]] = loop.create_future()
 
     def told(end: Callable[[], T]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from playwright.sync_api import CDPSession, Error, Frame, Page
 
+from pytest_autoweb import waiting
 from pytest_autoweb.page.accessibility import HIDDEN, aria_outline, ax_outline
 from pytest_autoweb.page.brief_listing import OutOfSight, brief_outline
 from pytest_autoweb.page.clean_html import clean_html, html_outline
@@ -70,6 +71,14 @@ def aria_snapshot(root: Page | Frame, *, for_models: bool, boxes: bool = False) 
     return body.aria_snapshot(mode=mode, boxes=boxes, timeout=OBSERVE_TIMEOUT_MS)
 
 
+def _snapshot_and_secrets(
+    root: Page | Frame, *, for_models: bool, boxes: bool = False
+) -> tuple[str, frozenset[str]]:
+    """Return `aria_snapshot` and `secret_texts`, which the page is asked for at the same time."""
+    secrets = waiting.aside(root, lambda: secret_texts(root))
+    return aria_snapshot(root, for_models=for_models, boxes=boxes), secrets()
+
+
 def fitted(lines: tuple[Line, ...], budget: int, notes: tuple[str, ...] = ()) -> ShownPage:
     """Return an outline within the budget."""
     cut = fit_outline(lines, budget)
@@ -79,7 +88,7 @@ def fitted(lines: tuple[Line, ...], budget: int, notes: tuple[str, ...] = ()) ->
 def secret_texts(root: Page | Frame) -> frozenset[str]:
     """Return the values of the password fields of the page and its frames.
 
-    Answering at all also proves that the page is alive, before the calls that know no timeout.
+    Answering at all also proves that the page is alive, before calls that know no timeout.
     """
     # Late, as in all of this package: a session without models must not pay for Playwright.
     found = set(run_script(root, "secret_values"))
@@ -200,14 +209,13 @@ def _within(shown: ShownPage | str, root: Page | Frame, budget: int) -> ShownPag
 
 def show_aria(root: Page | Frame, budget: int) -> ShownPage:
     """Show roles, names, states and links, with the frames in their places."""
-    snapshot = aria_snapshot(root, for_models=True)
-    return fitted(aria_outline(snapshot, secret_texts(root)), budget)
+    return fitted(aria_outline(*_snapshot_and_secrets(root, for_models=True)), budget)
 
 
 def brief_aria(root: Page | Frame) -> tuple[Line, ...]:
     """Show the same in fewer tokens, without what is out of sight."""
-    snapshot = aria_snapshot(root, for_models=True, boxes=True)
-    return brief_outline(aria_outline(snapshot, secret_texts(root)), _sight(root))
+    seen = _snapshot_and_secrets(root, for_models=True, boxes=True)
+    return brief_outline(aria_outline(*seen), _sight(root))
 
 
 def _sight(root: Page | Frame) -> OutOfSight:
@@ -251,8 +259,7 @@ def brief_classic_aria(root: Page | Frame) -> tuple[Line, ...]:
 def _classic_outline(
     root: Page | Frame, *, boxes: bool
 ) -> tuple[tuple[Line, ...], tuple[str, ...]]:
-    secrets = secret_texts(root)
-    snapshot = aria_snapshot(root, for_models=False, boxes=boxes)
+    snapshot, secrets = _snapshot_and_secrets(root, for_models=False, boxes=boxes)
     lines = list(aria_outline(snapshot, secrets))
     notes: list[str] = []
     for frame in inner_frames(root):

@@ -395,17 +395,19 @@ def aside(owner: Any, call: Callable[[], T]) -> Callable[[], T]:
     """Begin a call to the browser, and return a function that waits for its end.
 
     The function returns what the call returns, or raises what it raises. Meanwhile the caller may
-    make other calls, during which this one goes on. It counts as the caller's work.
+    make other calls, which the browser gets after this one. It counts as the caller's work.
 
     Args:
-        owner: what is called, such as a page; for one that is not Playwright's, the function makes
-            the call itself.
+        owner: what is called, such as a page; one that is not Playwright's is waited for at once.
         call: makes the call, in a greenlet of its own.
     """
-    loop, hub = getattr(owner, "_loop", None), _hub
+    loop, hub, me = getattr(owner, "_loop", None), _hub, greenlet.getcurrent()
     if loop is None:
-        return call
+        value = call()
+        return lambda: value
     driver = owner._dispatcher_fiber
+    if loop.is_closed() or driver.dead:
+        return call
     future: asyncio.Future[Callable[[], T]] = loop.create_future()
 
     def told(end: Callable[[], T]) -> None:
@@ -425,9 +427,12 @@ def aside(owner: Any, call: Callable[[], T]) -> Callable[[], T]:
                 hub.flights.pop(greenlet.getcurrent(), None)
 
     fiber = greenlet.greenlet(run, parent=driver)
-    if hub is not None and (flight := flight_of(greenlet.getcurrent())) is not None:
+    if hub is not None and (flight := flight_of(me)) is not None:
         hub.flights[fiber] = flight
+    begun: asyncio.Future[None] = loop.create_future()
     loop.call_soon(fiber.switch)
+    loop.call_soon(_set, begun)
+    _wait_on(loop, driver, begun)
     return lambda: _wait_on(loop, driver, future)()
 
 

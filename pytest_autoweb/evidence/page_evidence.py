@@ -383,6 +383,7 @@ def _next_frame(page: Page) -> bytes | None:
     if len(page.frames) > 1:
         return None
     asked = {"format": "jpeg", "quality": _QUALITY, "captureBeyondViewport": False}
+    asked |= {"optimizeForSpeed": True}
 
     if (session := debugging_session(page)) is None:
         return None

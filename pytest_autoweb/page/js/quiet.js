@@ -35,8 +35,8 @@
     const end = one.effect && one.effect.getComputedTiming().endTime;
     return one.playState === 'running' && end - (one.currentTime || 0) <= soon;
   });
-  const ask = (view) => {
-    const detail = { left: 0, unseen: false, still: 0, later: setTimeout };
+  const ask = (view, begins = false) => {
+    const detail = { begins, left: 0, unseen: false, still: 0, later: setTimeout };
     view.dispatchEvent(new view.CustomEvent(name, { detail }));
     return detail;
   };
@@ -92,7 +92,9 @@
     later(idle, patient);
   };
   // What has been still since it loaded need not be so for the whole time again.
-  touched -= Math.min(...documents().map((root) => root.defaultView ? Number(ask(root.defaultView).still) || 0 : 0));
+  touched -= Math.min(...documents().map((root) => {
+    return root.defaultView && Number(ask(root.defaultView, true).still) || 0;
+  }));
   later(() => finish(false), limit);
   look();
 })

@@ -46,22 +46,23 @@
     });
   }
   // Whoever waits for a page that has just loaded begins some milliseconds later.
+  const settled = new MutationObserver(() => { touched = now(); });
+  const rest = () => {
+    settled.disconnect();
+    touched = 0;
+  };
   addEventListener('load', event => {
     if (!event.isTrusted) return;
-    const touch = () => { touched = now(); };
-    const observer = new MutationObserver(touch);
-    touch();
-    observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
-    later(() => {
-      observer.disconnect();
-      touched = 0;
-    }, LATE);
+    touched = now();
+    settled.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+    later(rest, LATE);
   });
   addEventListener(name, event => {
     event.stopImmediatePropagation();
     let last = leaving ? leaving + soon : 0;
     for (const when of due.values()) last = Math.max(last, when);
     const still = touched ? Math.min(HEAD_START, now() - touched) : 0;
+    if (event.detail.begins) rest();
     Object.assign(event.detail, { left: last - now(), unseen, still, later });
   }, true);
 }

@@ -7,9 +7,10 @@ many seconds. The ideal is what all cells would take if nothing but the model to
 seconds, divided by the cells in flight. Its ratio to the time from the first cell's start to the
 last cell's end is printed, with the most memory (PSS) of the whole tree of processes, and for each
 kind of process its share of both the memory and the processor time of a cell, which says more than
-seconds on a busy machine.
-Both include start and end of the session, and processes are looked at in turns, so what ends
-between two looks is missed.
+seconds on a busy machine. "In full flight" is the same ratio without the beginning, at which all
+pages open at once, and the end, at which fewer and fewer cells are left.
+The figures for processes include start and end of the session, and processes are looked at in
+turns, so what ends between two looks is missed.
 
 Beside it, the same is done with plain Playwright in one process: for each cell a fresh context, the
 same page, the same waits, a look at the page, the same actions, a picture after each. That is how
@@ -19,6 +20,7 @@ near to the ideal the machine, the browser and Playwright come without this proj
 import argparse
 import asyncio
 import json
+import math
 import os
 import re
 import subprocess
@@ -26,10 +28,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import NamedTuple
 
 from playwright.async_api import Browser, async_playwright
 
@@ -195,10 +198,33 @@ class Spent:
         return found
 
 
+class Times(NamedTuple):
+    """When cells began and ended, in seconds."""
+
+    begun: Sequence[float]
+    ended: Sequence[float]
+
+    @property
+    def took(self) -> float:
+        """Return the seconds from the first beginning to the last end."""
+        return max(self.ended) - min(self.begun)
+
+    def in_full_flight(self, at_once: int) -> float:
+        """Return the seconds that `at_once` cells took while so many were in flight.
+
+        That is between the end of the last cell of the first that began together, and the beginning
+        of the last one; NaN for a run that is too short to tell.
+        """
+        ends = sorted(self.ended)
+        start, over = ends[min(at_once, len(ends)) - 1], max(self.begun)
+        between = sum(start < end <= over for end in ends)
+        return (over - start) / between * at_once if between > at_once else math.nan
+
+
 def run(
     folder: Path, concurrency: int, workers: int
-) -> tuple[float, dict[str, float], dict[str, float]]:
-    """Run the session; return its cells' seconds, and by kind of process the memory and the work.
+) -> tuple[Times, dict[str, float], dict[str, float]]:
+    """Run the session; return its cells' times, and by kind of process the memory and the work.
 
     The memory is that of the moment at which it was most.
     """
@@ -229,18 +255,19 @@ def run(
     ]
     if any(cell["outcome"] != "passed" for cell in found):
         raise SystemExit(said[0])
-    begun = [datetime.fromisoformat(cell["started"]) for cell in found]
-    ends = [datetime.fromtimestamp(file.stat().st_mtime).astimezone()
-            for file in (folder / "autoweb-report/cells").rglob("cell.json")]  # fmt: skip
-    return (max(ends) - min(begun)) / timedelta(seconds=1), most, spent.by_kind()
+    begun = [datetime.fromisoformat(cell["started"]).timestamp() for cell in found]
+    files = (folder / "autoweb-report/cells").rglob("cell.json")
+    return Times(begun, [file.stat().st_mtime for file in files]), most, spent.by_kind()
 
 
-async def plainly(cells: int, at_once: int, seconds: float, url: str) -> float:
-    """Do what the cells do with plain Playwright; return the seconds that it took."""
+async def plainly(cells: int, at_once: int, seconds: float, url: str) -> Times:
+    """Do what the cells do with plain Playwright; return when they began and ended."""
     free = asyncio.Semaphore(at_once)
+    begun, ended = list[float](), list[float]()
 
     async def cell(browser: Browser, who: str) -> None:
         async with free:
+            begun.append(time.perf_counter())
             context = await browser.new_context()
             page = await context.new_page()
             await page.goto(url)
@@ -254,15 +281,14 @@ async def plainly(cells: int, at_once: int, seconds: float, url: str) -> float:
             if await page.inner_text("#out") != f"Welcome, {who}":
                 raise SystemExit(f"{who} is not welcome")
             await context.close()
+            ended.append(time.perf_counter())
 
     async with async_playwright() as playwright:
         found = launch_args({}, playwright_executable=playwright.chromium.executable_path)
         browser = await playwright.chromium.launch(**found)
-        began = time.perf_counter()
         await asyncio.gather(*(cell(browser, f"ana{number}") for number in range(cells)))
-        took = time.perf_counter() - began
         await browser.close()
-    return took
+    return Times(begun, ended)
 
 
 def weigh_until(over: threading.Event, weights: list[float]) -> None:
@@ -285,12 +311,18 @@ def main() -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as name:
         furnish(Path(name), asked.cells, server.server_port)
-        took, most, spent = run(Path(name), asked.concurrency, asked.workers)
+        times, most, spent = run(Path(name), asked.concurrency, asked.workers)
     at_once = asked.concurrency * max(1, asked.workers)
-    ideal = asked.cells * CALLS * asked.seconds / min(at_once, asked.cells)
+    waited = CALLS * asked.seconds
+    ideal = asked.cells * waited / min(at_once, asked.cells)
+
+    def shown(times: Times) -> str:
+        ratio = f"{times.took:.1f} s, ratio {ideal / times.took:.2f}"
+        return f"{ratio}, in full flight {waited / times.in_full_flight(at_once):.2f}"
+
     print(
         f"{asked.cells} cells, {asked.concurrency} in flight, {max(1, asked.workers)} processes: "
-        f"{took:.1f} s, ideal {ideal:.1f} s, ratio {ideal / took:.2f}, {sum(most.values()):.0f} MB"
+        f"ideal {ideal:.1f} s, {shown(times)}, {sum(most.values()):.0f} MB"
     )
     print("memory, MB: " + ", ".join(f"{kind} {amount:.0f}" for kind, amount in most.items()))
     each = {kind: seconds / asked.cells * 1000 for kind, seconds in spent.items()}
@@ -305,8 +337,8 @@ def main() -> None:
     over.set()
     scales.join()
     print(
-        f"plain Playwright: {plain:.1f} s, ratio {ideal / plain:.2f}, {max(weights):.0f} MB; "
-        f"beside it {plain / took:.2f}"
+        f"plain Playwright: {shown(plain)}, {max(weights):.0f} MB; "
+        f"beside it {plain.took / times.took:.2f}"
     )
 
 

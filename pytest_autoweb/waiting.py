@@ -18,8 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
 from filelock import BaseFileLock, Timeout
@@ -401,43 +400,34 @@ def aside(owner: Any, call: Callable[[], T]) -> Callable[[], T]:
         owner: what is called, such as a page; one that is not Playwright's is waited for at once.
         call: makes the call, in a greenlet of its own.
     """
-    loop, hub, me = getattr(owner, "_loop", None), _hub, greenlet.getcurrent()
+    loop, hub = getattr(owner, "_loop", None), _hub
     if loop is None:
         value = call()
         return lambda: value
     driver = owner._dispatcher_fiber
     if loop.is_closed() or driver.dead:
         return call
-    future: asyncio.Future[Callable[[], T]] = loop.create_future()
-
-    def told(end: Callable[[], T]) -> None:
-        # The loop may have ended meanwhile, with nobody left to tell.
-        with suppress(RuntimeError, asyncio.InvalidStateError):
-            future.set_result(end)
+    future: asyncio.Future[_Outcome] = loop.create_future()
 
     def run() -> None:
-        try:
-            value = call()
-        except BaseException as error:
-            told(partial(_raise, error))
-        else:
-            told(lambda: value)
-        finally:
+        outcome = _outcome(call)
+        # The loop may have ended meanwhile, with nobody left to tell.
+        with suppress(RuntimeError):
+            _set(future, outcome)
             if hub is not None:
-                hub.flights.pop(greenlet.getcurrent(), None)
+                # Later, since its last moments count as well.
+                loop.call_soon(hub.flights.pop, fiber, None)
 
     fiber = greenlet.greenlet(run, parent=driver)
-    if hub is not None and (flight := flight_of(me)) is not None:
+    if hub is not None and (flight := flight_of(greenlet.getcurrent())) is not None:
         hub.flights[fiber] = flight
     begun: asyncio.Future[None] = loop.create_future()
     loop.call_soon(fiber.switch)
-    loop.call_soon(_set, begun)
-    _wait_on(loop, driver, begun)
-    return lambda: _wait_on(loop, driver, future)()
-
-
-def _raise(error: BaseException) -> NoReturn:
-    raise error
+    loop.call_soon(_set, begun, None)
+    # Whoever waits for the end is told if the driver has ended.
+    with suppress(Exception):
+        _wait_on(loop, driver, begun)
+    return lambda: _told(_wait_on(loop, driver, future))
 
 
 def blocking(call: Callable[[], T]) -> T:
@@ -446,28 +436,35 @@ def blocking(call: Callable[[], T]) -> T:
     if found is None:
         return call()
     hub, flight = found
-    future: asyncio.Future[T] = hub.loop.create_future()
-
-    def settle(value: Any, error: BaseException | None) -> None:
-        if future.done():
-            return
-        if error is None:
-            future.set_result(value)
-        else:
-            future.set_exception(error)
+    future: asyncio.Future[_Outcome] = hub.loop.create_future()
 
     def run() -> None:
-        value, problem = None, None
-        try:
-            value = call()
-        except BaseException as error:
-            problem = error
+        outcome = _outcome(call)
         # The loop may have ended meanwhile.
         with suppress(RuntimeError):
-            hub.loop.call_soon_threadsafe(settle, value, problem)
+            hub.loop.call_soon_threadsafe(_set, future, outcome)
 
     _in_a_thread(run)
-    return _wait(hub, flight, future)
+    value: T = _told(_wait(hub, flight, future))
+    return value
+
+
+_Outcome: TypeAlias = tuple[Any, BaseException | None]
+"""What a call returned, or raised."""
+
+
+def _outcome(call: Callable[[], Any]) -> _Outcome:
+    try:
+        return call(), None
+    except BaseException as error:
+        return None, error
+
+
+def _told(outcome: _Outcome) -> Any:
+    value, problem = outcome
+    if problem is not None:
+        raise problem
+    return value
 
 
 _idle: list[queue.SimpleQueue[Callable[[], None]]] = []
@@ -500,7 +497,7 @@ def sleep(seconds: float) -> None:
         return
     hub, flight = found
     future: asyncio.Future[None] = hub.loop.create_future()
-    hub.loop.call_later(seconds, _set, future)
+    hub.loop.call_later(seconds, _set, future, None)
     _wait(hub, flight, future)
 
 
@@ -521,8 +518,8 @@ def readable(descriptor: int, seconds: float, *, patient: bool = True) -> bool:
         return bool(poll.poll(0))
     hub, flight = found
     future: asyncio.Future[None] = hub.loop.create_future()
-    timer = hub.loop.call_later(seconds, _set, future)
-    hub.loop.add_reader(descriptor, _set, future)
+    timer = hub.loop.call_later(seconds, _set, future, None)
+    hub.loop.add_reader(descriptor, _set, future, None)
     try:
         _wait(hub, flight, future)
     finally:
@@ -597,6 +594,6 @@ def _wait(hub: Hub, flight: Flight, future: "asyncio.Future[T]") -> T:
         flight.elsewhere = before
 
 
-def _set(future: "asyncio.Future[None]") -> None:
+def _set(future: "asyncio.Future[T]", value: T) -> None:
     if not future.done():
-        future.set_result(None)
+        future.set_result(value)

@@ -444,14 +444,18 @@ def _result(
     )
 
 
-def _pictured(index: int, tools: Tools) -> str | None:
+def _pictured(index: int, tools: Tools) -> str:
     """Begin the picture of a step, and return its path; see `with_picture`."""
     newest, page, path = tools.newest, tools.page, tools.folder / f"step-{index}.jpg"
     # Where the page had to be prepared before, it most likely has to be again.
     bare = tools.hidden is None and (newest.look is None or newest.look.bare)
     drawn = begin_frame(page) if bare else None
-    newest.path, newest.look = path, page_look(page)
-    newest.end = partial(shot, page, path, tools.hidden, look=newest.look, drawn=drawn)
+    look = page_look(page)
+    newest.path, newest.look = path, look
+    newest.end = partial(shot, page, path, tools.hidden, look=look, drawn=drawn)
+    if drawn is None or look is None or not look.bare:
+        kept = newest.end()
+        newest.end = lambda: kept
     return relative(path, tools)
 
 

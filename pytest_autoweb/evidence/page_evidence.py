@@ -367,11 +367,16 @@ def shot(
     return True
 
 
-def begin_frame(page: Page) -> Callable[[], bytes | None]:
+def begin_frame(page: Page) -> Callable[[], bytes | None] | None:
     """Let the browser draw the page's next frame meanwhile, for `shot`.
 
     Until the frame is drawn, the page may be read, but is not to be acted on.
+
+    Returns:
+        What waits for the frame; None if the page is not pictured in this way.
     """
+    if len(page.frames) > 1 or debugging_session(page) is None:
+        return None
     return waiting.aside(page, lambda: _next_frame(page))
 
 
@@ -380,13 +385,14 @@ def _next_frame(page: Page) -> bytes | None:
 
     `page.screenshot` prepares the page first and waits for two frames, which takes twice as long.
     """
-    if len(page.frames) > 1:
+    if len(page.frames) > 1 or (session := debugging_session(page)) is None:
         return None
-    asked = {"format": "jpeg", "quality": _QUALITY, "captureBeyondViewport": False}
-    asked |= {"optimizeForSpeed": True}
-
-    if (session := debugging_session(page)) is None:
-        return None
+    asked = {
+        "format": "jpeg",
+        "quality": _QUALITY,
+        "captureBeyondViewport": False,
+        "optimizeForSpeed": True,
+    }
     try:
         told = call_within(page, _SHOT_MS, lambda: session.send("Page.captureScreenshot", asked))
         # The page may have changed since it was looked at.

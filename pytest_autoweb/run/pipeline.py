@@ -522,6 +522,9 @@ def _reveal(text: str, secrets: Mapping[str, str]) -> str:
 def _fold(attempt: Attempt, tools: Tools, stages: tuple[NamedStage, ...]) -> Attempt:
     for stage in stages:
         tools.progress(stage.name)
+        # Of all stages, only the judge leaves the page as it is while its picture is drawn.
+        if stage.name != "judge":
+            attempt = with_picture(attempt, tools)
         moment, began = datetime.now(UTC), waiting.now()
         attempt = _guarded(stage, attempt, tools)
         spent = (waiting.now() - began) * 1000

@@ -201,3 +201,33 @@ def test_a_cell_that_queues_when_the_driver_dies_goes_on_without_a_lane(airport:
         queues.throw(Error(DRIVER_ENDED))
 
     assert airport.did == ["0", "1", "2"]
+
+
+def test_what_goes_on_aside_counts_as_the_work_of_whoever_began_it(airport: Airport) -> None:
+    owner = SimpleNamespace(_loop=airport.loop, _dispatcher_fiber=airport.hub.fiber)
+    spent: dict[int, float] = {}
+
+    def cell(number: int) -> None:
+        clock = waiting.own_clock()
+        began = clock()
+        if number == 0:
+            waiting.aside(owner, lambda: time.sleep(0.3))()
+        else:
+            waiting.sleep(0.1)
+        spent[number] = clock() - began
+
+    airport.fly(2, cell)
+
+    assert spent[0] >= 0.3
+    assert spent[1] < 0.25
+    assert len(airport.hub.flights) == 2
+
+
+def test_what_goes_on_aside_fails_with_the_driver(airport: Airport) -> None:
+    owner = SimpleNamespace(_loop=airport.loop, _dispatcher_fiber=airport.hub.fiber)
+    never = airport.loop.create_future()
+    ended = waiting.aside(owner, lambda: airport.hub.wait(never))
+    airport.loop.call_soon(airport.loop.stop)
+
+    with pytest.raises(Error, match=DRIVER_ENDED):
+        ended()

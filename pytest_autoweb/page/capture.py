@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 from playwright.sync_api import CDPSession, Error, Frame, Page
 
 from pytest_autoweb import waiting
+from pytest_autoweb.egress.browser_watch import debugging_session
 from pytest_autoweb.page.accessibility import HIDDEN, aria_outline, ax_outline
 from pytest_autoweb.page.brief_listing import OutOfSight, brief_outline
 from pytest_autoweb.page.clean_html import clean_html, html_outline
@@ -309,13 +310,11 @@ def _full_tree(root: Page | Frame, *, boxes: bool) -> tuple[tuple[Line, ...], tu
     if browser is not None and browser.browser_type.name != "chromium":
         raise NotPossible(f"{browser.browser_type.name} has no protocol for it")
     secrets = secret_texts(root)
-    session = root.context.new_cdp_session(root)
-    try:
-        nodes = session.send("Accessibility.getFullAXTree")["nodes"]
-        inner, notes = _inner_trees(session)
-        places = _boxes(session) if boxes else None
-    finally:
-        session.detach()
+    if (session := debugging_session(root)) is None:
+        raise NotPossible("the browser opens no debugging session with the page")
+    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    inner, notes = _inner_trees(session)
+    places = _boxes(session) if boxes else None
     return ax_outline(nodes, inner, secrets, places), notes
 
 

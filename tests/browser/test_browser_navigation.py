@@ -119,6 +119,10 @@ COMES_LATE = {
     "a busy scheduler": "const c = new MessageChannel(); let left = 8; c.port1.onmessage = () => {"
     " const end = Date.now() + 30; while (Date.now() < end); if (--left) c.port2.postMessage(0);"
     " else show() }; addEventListener('load', () => c.port2.postMessage(0))",
+    "frames beside others without end": "(function again() { requestAnimationFrame(again) })();"
+    " let left = 5; const next = () => requestAnimationFrame(() => --left ? next() : show()); next()",
+    "idle moments": "let left = 5; const next = () => requestIdleCallback("
+    "() => --left ? next() : show()); next()",
     "another page": "setTimeout(() => { location.href = '/other' }, 200)",
 }
 
@@ -169,6 +173,7 @@ RESTLESS = {
     " if (event.detail) event.detail.left = 1e9; return true }",
     "changes for ever": "setInterval(() => { document.title += '.' }, 10)",
     "asks for ever": "(function again() { fetch('/data').then(again) })()",
+    "frames for ever": "(async () => { while (true) await new Promise(requestAnimationFrame) })()",
     "timers for ever": "(function again() { setTimeout(again, 20) })()",
 }
 

@@ -2,11 +2,11 @@
 // while, and nothing is announced to happen soon.
 // Returns whether it became quiet within the limit.
 (tools, { name, still, patient, soon, limit }) => new Promise((done) => {
-  const FRAMES = 20, AGAIN = 25, FRAME = 16, NEXT_TO_NOTHING = 1;
+  const FRAMES = 20, AGAIN = 25, FRAME = 16, NEXT_TO_NOTHING = 1, CHAINS = 8;
   const began = performance.now();
   const observers = [];
   const watched = new WeakSet();
-  let touched = began, unseen = false, over = false;
+  let touched = began, drawn = 0, unseen = false, over = false;
 
   const documents = (root = document, found = []) => {
     if (found.length >= FRAMES) return found;
@@ -36,12 +36,16 @@
     return one.playState === 'running' && end - (one.currentTime || 0) <= soon;
   });
   const ask = (view, begins = false) => {
-    const detail = { begins, left: 0, unseen: false, still: 0, later: setTimeout };
+    // For more frames, chains are not followed that may never end.
+    const detail = {
+      begins, early: drawn < CHAINS, left: 0, unseen: false, still: 0,
+      later: setTimeout, frame: requestAnimationFrame, idle: window.requestIdleCallback,
+    };
     view.dispatchEvent(new view.CustomEvent(name, { detail }));
     return detail;
   };
-  // Own timers are not among those that the page has announced.
-  const { later } = ask(window);
+  // Own timers and frames are not among those that the page has announced.
+  const { later, frame, idle } = ask(window);
   // Of a page that was opened by somebody else, timers are not known.
   const least = later === setTimeout ? Math.max(still, 100) : still;
   // What answers unannounced, such as a database, is given more time.
@@ -79,7 +83,7 @@
   // What is queued already comes first: frames to draw, messages of a scheduler, idle callbacks.
   const settle = () => {
     let called = false;
-    const idle = () => {
+    const rested = () => {
       if (called) return;
       called = true;
       const wait = left();
@@ -87,9 +91,13 @@
       else if (wait > NEXT_TO_NOTHING) later(settle, wait);
       else finish(true);
     };
-    requestAnimationFrame(() => window.requestIdleCallback ? requestIdleCallback(idle) : later(idle));
+    frame(() => {
+      drawn += 1;
+      if (idle) idle(rested);
+      else later(rested);
+    });
     // A page that is not drawn has no frames.
-    later(idle, patient);
+    later(rested, patient);
   };
   // What has been still since it loaded need not be so for the whole time again.
   touched -= Math.min(...documents().map((root) => {

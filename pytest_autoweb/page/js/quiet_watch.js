@@ -1,10 +1,11 @@
 // Notes what a page has announced to do soon, for `quiet.js`, which asks by an event of this name.
 // Runs before the page's own scripts, and in every frame.
 ({ name, soon }) => {
-  const MOST = 500, TICK = 250, HEAD_START = 10, LATE = 100;
+  const MOST = 500, TICK = 250, HEAD_START = 10, LATE = 100, OVERDUE = 5, CHAIN = 5;
   const now = performance.now.bind(performance);
-  const later = window.setTimeout.bind(window);
-  const due = new Map();
+  const own = (key) => typeof window[key] === 'function' ? window[key].bind(window) : undefined;
+  const later = own('setTimeout'), frame = own('requestAnimationFrame'), idle = own('requestIdleCallback');
+  const due = new Map(), chained = new Set();
   let leaving = 0, unseen = false, touched = 0;
 
   const announce = (id, delay) => {
@@ -27,19 +28,52 @@
   };
   const delayOf = given => given[1] === undefined ? 0 : typeof given[1] === 'number' ? given[1] : Infinity;
   wrap(window, 'setTimeout', (given, id) => {
-    if (!(delayOf(given) > soon)) announce(id, delayOf(given) || 0);
+    if (delayOf(given) > soon) return;
+    announce(id, delayOf(given) || 0);
+    // On a busy machine it may be late. This one comes right after it.
+    if (due.has(id)) later(() => due.delete(id), delayOf(given) || 0);
   });
   wrap(window, 'setInterval', (given, id) => {
     // What looks every moment whether something is there may soon find it; a clock goes on for ever.
     if (!(delayOf(given) > TICK)) announce(id, soon / 2);
   });
   for (const clear of ['clearTimeout', 'clearInterval']) wrap(window, clear, given => due.delete(given[0]));
+  // A frame, or an idle moment, that is asked for in the one before is part of a chain. Those of
+  // long chains come for ever.
+  let depth = 0;
+  const follow = (ask, cancel) => {
+    if (!own(ask)) return;
+    window[ask] = new Proxy(window[ask], {
+      apply: (target, self, [callback, ...rest]) => {
+        if (typeof callback !== 'function') return Reflect.apply(target, self, [callback, ...rest]);
+        const link = {}, mine = depth + 1;
+        const run = (...given) => {
+          const before = depth;
+          chained.delete(link.key);
+          depth = mine;
+          try {
+            return Reflect.apply(callback, undefined, given);
+          } finally {
+            depth = before;
+          }
+        };
+        const id = Reflect.apply(target, self, [run, ...rest]);
+        link.key = `${ask} ${id}`;
+        if (mine <= CHAIN && chained.size < MOST) chained.add(link.key);
+        return id;
+      },
+    });
+    wrap(window, cancel, given => chained.delete(`${ask} ${given[0]}`));
+  };
+  follow('requestAnimationFrame', 'cancelAnimationFrame');
+  follow('requestIdleCallback', 'cancelIdleCallback');
   // What these bring comes unannounced.
   const note = () => { unseen = true; };
   for (const source of ['WebSocket', 'EventSource', 'Worker', 'SharedWorker', 'BroadcastChannel']) {
     wrap(window, source, note);
   }
   wrap(window.IDBFactory && IDBFactory.prototype, 'open', note);
+  for (const method of ['open', 'match']) wrap(window.CacheStorage && CacheStorage.prototype, method, note);
   if (window.navigation) {
     navigation.addEventListener('navigate', event => {
       if (!event.destination.sameDocument && event.downloadRequest === null) leaving = now();
@@ -60,9 +94,10 @@
   addEventListener(name, event => {
     event.stopImmediatePropagation();
     let last = leaving ? leaving + soon : 0;
-    for (const when of due.values()) last = Math.max(last, when);
+    for (const when of due.values()) last = Math.max(last, when, now() + OVERDUE);
+    if (chained.size && event.detail.early) last = Math.max(last, now() + OVERDUE);
     const still = touched ? Math.min(HEAD_START, now() - touched) : 0;
     if (event.detail.begins) rest();
-    Object.assign(event.detail, { left: last - now(), unseen, still, later });
+    Object.assign(event.detail, { left: last - now(), unseen, still, later, frame, idle });
   }, true);
 }

@@ -120,7 +120,8 @@ COMES_LATE = {
     " const end = Date.now() + 30; while (Date.now() < end); if (--left) c.port2.postMessage(0);"
     " else show() }; addEventListener('load', () => c.port2.postMessage(0))",
     "frames beside others without end": "(function again() { requestAnimationFrame(again) })();"
-    " let left = 5; const next = () => requestAnimationFrame(() => --left ? next() : show()); next()",
+    " let left = 5; const next = () => requestAnimationFrame("
+    "() => --left ? next() : show()); next()",
     "idle moments": "let left = 5; const next = () => requestIdleCallback("
     "() => --left ? next() : show()); next()",
     "another page": "setTimeout(() => { location.href = '/other' }, 200)",

@@ -195,8 +195,8 @@ def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
             continue
         code = blocks[index].code if index in blocks else ""
         # The judge, who comes next, only reads from the page.
-        hurries = index == order[-1]
-        attempt = run_block(attempt, tools, index, code, hints.get(index, ""), hurries=hurries)
+        last = index == order[-1]
+        attempt = run_block(attempt, tools, index, code, hints.get(index, ""), picture_later=last)
         if not attempt.step_results[-1].ok and tools.settings.on_step_failure == "block":
             blocked_by = index
     return finish_execution(attempt, tools)
@@ -210,7 +210,7 @@ def run_block(
     hint: str,
     *,
     told: bool = False,
-    hurries: bool = False,
+    picture_later: bool = False,
 ) -> Attempt:
     """Run one block and record its result; only the first failure of an attempt gets a scene.
 
@@ -221,7 +221,7 @@ def run_block(
         code: its code, with the line numbers that it has in the whole script.
         hint: what the step is about, to find the frame that it is meant for.
         told: the model is told when it runs out of time, and decides; otherwise it is continued.
-        hurries: does not wait for its picture, for which the caller uses `with_picture`.
+        picture_later: leaves its picture to the caller, who uses `with_picture`.
     """
     tools.progress(f"step {index}")
     tools.wire.counting = True
@@ -232,7 +232,7 @@ def run_block(
         step_results=(*attempt.step_results, result),
         tool_calls=(*attempt.tool_calls, *ran.calls),
     )
-    if not hurries or not result.ok:
+    if not picture_later or not result.ok:
         attempt = with_picture(attempt, tools)
     # What finders and functions found during the step could not be added while it ran.
     while tools.after_step:

@@ -173,7 +173,7 @@ class Tools:
     """Names of the step language that only some cells offer, among them this one."""
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
     """Changes to the attempt from the step's finders and functions, applied after the step."""
-    newest: "StepPicture" = field(default_factory=lambda: StepPicture())
+    newest: StepPicture = field(default_factory=StepPicture)
     """The picture of the newest step."""
     folds: Folds = field(default_factory=Folds)
     """The lists that the turn's newest listing shortens, and those that the next one is to show."""

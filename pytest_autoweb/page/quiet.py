@@ -96,10 +96,12 @@ def _traffic_of(context: BrowserContext) -> _Traffic:
 def wait_until_quiet(where: Page | Frame, *, limit_ms: float = LIMIT_MS) -> bool:
     """Wait until a page is quiet, within limits; never raises.
 
-    Quiet means: the document has loaded with its fonts, no request is in flight, no short timer or
-    animation is about to end, and nothing has changed in the document and its frames of the same
-    origin for `STILL_MS`, or `PATIENT_MS` if the page uses workers, sockets or databases. Requests
-    older than the limit, and timers and changes that go on beyond `SOON_MS`, are ignored.
+    Quiet means: the document has loaded with its fonts, no request is in flight, no short timer,
+    animation or chain of frames is about to end, and nothing has changed in the document and its
+    frames of the same origin for `STILL_MS`, or `PATIENT_MS` if the page uses workers, sockets,
+    databases or caches. The first wait after the load event may count what was still before it, up
+    to 10 ms. Requests older than the limit, timers and changes that go on beyond `SOON_MS`, and
+    frames of which each asks for the next again and again are ignored.
 
     Args:
         where: the page, or a frame of it.

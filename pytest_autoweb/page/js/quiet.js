@@ -2,7 +2,7 @@
 // while, and nothing is announced to happen soon.
 // Returns whether it became quiet within the limit.
 (tools, { name, still, patient, soon, limit }) => new Promise((done) => {
-  const FRAMES = 20, AGAIN = 25, FRAME = 16, NEXT_TO_NOTHING = 1, CHAINS = 8;
+  const FRAMES = 20, AGAIN = 25, FRAME = 16, NEXT_TO_NOTHING = 1, FOLLOWED = 8;
   const began = performance.now();
   const observers = [];
   const watched = new WeakSet();
@@ -36,9 +36,9 @@
     return one.playState === 'running' && end - (one.currentTime || 0) <= soon;
   });
   const ask = (view, begins = false) => {
-    // For more frames, chains are not followed that may never end.
+    // Chains of frames are followed for so many, since some never end.
     const detail = {
-      begins, early: drawn < CHAINS, left: 0, unseen: false, still: 0,
+      begins, early: drawn < FOLLOWED, left: 0, unseen: false, still: 0,
       later: setTimeout, frame: requestAnimationFrame, idle: window.requestIdleCallback,
     };
     view.dispatchEvent(new view.CustomEvent(name, { detail }));

@@ -240,7 +240,7 @@ class Hub:
 
 
 def _wait_on(loop: asyncio.AbstractEventLoop, driver: Any, future: "asyncio.Future[T]") -> T:
-    """See `Hub.wait`; `driver` is the greenlet in which the loop runs."""
+    """Wait for a future as `Hub.wait` does; `driver` is the greenlet in which the loop runs."""
     me, waits = greenlet.getcurrent(), [True]
 
     def resume(_: "asyncio.Future[T]") -> None:
@@ -393,8 +393,9 @@ def beside(browser: Any, seconds: float, run: Callable[[], None]) -> None:
 def aside(owner: Any, call: Callable[[], T]) -> Callable[[], T]:
     """Begin a call to the browser, and return a function that waits for its end.
 
-    The function returns what the call returns, or raises what it raises. Meanwhile the caller may
-    make other calls, which the browser gets after this one. It counts as the caller's work.
+    The function returns what the call returns, or raises what it raises; whoever begins a call also
+    waits for it, since even an interruption (Ctrl-C) may be what it raises. Meanwhile the caller
+    may make other calls, which the browser gets after this one. It counts as the caller's work.
 
     Args:
         owner: what is called, such as a page; one that is not Playwright's is waited for at once.
@@ -415,7 +416,7 @@ def aside(owner: Any, call: Callable[[], T]) -> Callable[[], T]:
         with suppress(RuntimeError):
             _set(future, outcome)
             if hub is not None:
-                # Later, since its last moments count as well.
+                # Later, since its last moments are the cell's own time as well.
                 loop.call_soon(hub.flights.pop, fiber, None)
 
     fiber = greenlet.greenlet(run, parent=driver)
@@ -427,7 +428,7 @@ def aside(owner: Any, call: Callable[[], T]) -> Callable[[], T]:
     # Whoever waits for the end is told if the driver has ended.
     with suppress(Exception):
         _wait_on(loop, driver, begun)
-    return lambda: _told(_wait_on(loop, driver, future))
+    return lambda: _returned_or_raised(_wait_on(loop, driver, future))
 
 
 def blocking(call: Callable[[], T]) -> T:
@@ -445,7 +446,7 @@ def blocking(call: Callable[[], T]) -> T:
             hub.loop.call_soon_threadsafe(_set, future, outcome)
 
     _in_a_thread(run)
-    value: T = _told(_wait(hub, flight, future))
+    value: T = _returned_or_raised(_wait(hub, flight, future))
     return value
 
 
@@ -460,7 +461,7 @@ def _outcome(call: Callable[[], Any]) -> _Outcome:
         return None, error
 
 
-def _told(outcome: _Outcome) -> Any:
+def _returned_or_raised(outcome: _Outcome) -> Any:
     value, problem = outcome
     if problem is not None:
         raise problem

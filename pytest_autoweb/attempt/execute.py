@@ -7,11 +7,11 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 from playwright.sync_api import Error
 
+from pytest_autoweb import waiting
 from pytest_autoweb.analysis.verdict_validity import must_fail
 from pytest_autoweb.attempt.retry_notes import own_log
 from pytest_autoweb.attempt.tools import Tools, change
@@ -186,17 +186,14 @@ def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
     blocks = split_blocks(attempt.code).by_step
     hints = {step.index: step.description for step in attempt.plan_steps}
     blocked_by: int | None = None
-    order = sorted(hints.keys() | blocks.keys())
-    for index in order:
+    for index in sorted(hints.keys() | blocks.keys()):
         if blocked_by is not None:
             error = f"blocked by the failed step {blocked_by}"
             result = StepResult(step_index=index, ok=False, status="blocked", error=error)
             attempt = change(attempt, step_results=(*attempt.step_results, result))
             continue
         code = blocks[index].code if index in blocks else ""
-        # The judge, who comes next, only reads from the page.
-        last = index == order[-1]
-        attempt = run_block(attempt, tools, index, code, hints.get(index, ""), picture_later=last)
+        attempt = run_block(attempt, tools, index, code, hints.get(index, ""))
         if not attempt.step_results[-1].ok and tools.settings.on_step_failure == "block":
             blocked_by = index
     return finish_execution(attempt, tools)
@@ -210,7 +207,6 @@ def run_block(
     hint: str,
     *,
     told: bool = False,
-    picture_later: bool = False,
 ) -> Attempt:
     """Run one block and record its result; only the first failure of an attempt gets a scene.
 
@@ -221,7 +217,6 @@ def run_block(
         code: its code, with the line numbers that it has in the whole script.
         hint: what the step is about, to find the frame that it is meant for.
         told: the model is told when it runs out of time, and decides; otherwise it is continued.
-        picture_later: leaves its picture to the caller, who uses `with_picture`.
     """
     tools.progress(f"step {index}")
     tools.wire.counting = True
@@ -232,8 +227,6 @@ def run_block(
         step_results=(*attempt.step_results, result),
         tool_calls=(*attempt.tool_calls, *ran.calls),
     )
-    if not picture_later or not result.ok:
-        attempt = with_picture(attempt, tools)
     # What finders and functions found during the step could not be added while it ran.
     while tools.after_step:
         attempt = tools.after_step.pop(0)(attempt)
@@ -444,36 +437,20 @@ def _result(
     )
 
 
-def _pictured(index: int, tools: Tools) -> str:
-    """Begin the picture of a step, and return its path; see `with_picture`."""
+def _pictured(index: int, tools: Tools) -> str | None:
+    """Take the picture of a step, and note what the page holds, for whoever would take another."""
     newest, page, path = tools.newest, tools.page, tools.folder / f"step-{index}.jpg"
-    # Where the page had to be prepared before, it most likely has to be again.
-    bare = tools.hidden is None and (newest.look is None or newest.look.bare)
-    drawn = begin_frame(page) if bare else None
-    look = page_look(page)
-    newest.path, newest.look = path, look
-    newest.end = partial(shot, page, path, tools.hidden, look=look, drawn=drawn)
-    if drawn is None or look is None or not look.bare:
-        kept = newest.end()
-        newest.end = lambda: kept
+    # The look comes first, so that what it finds was there before the frame. Where the page had to
+    # be prepared before, it most likely has to be again.
+    looked = waiting.aside(page, lambda: page_look(page))
+    drawn = begin_frame(page) if tools.hidden is None and newest.may_be_bare else None
+    look = looked()
+    newest.path, newest.look = None, look
+    newest.may_be_bare = look is not None and look.bare
+    if not shot(page, path, tools.hidden, look=look, drawn=drawn):
+        return None
+    newest.path = path
     return relative(path, tools)
-
-
-def with_picture(attempt: Attempt, tools: Tools) -> Attempt:
-    """Return the attempt when the picture of its newest step is drawn, or without it if it is not.
-
-    Until then the page may be read, but is not to be acted on.
-    """
-    newest = tools.newest
-    end, newest.end = newest.end, lambda: True
-    if newest.path is None or end():
-        return attempt
-    missing, newest.path = relative(newest.path, tools), None
-    results = (
-        result.model_copy(update={"screenshot": None}) if result.screenshot == missing else result
-        for result in attempt.step_results
-    )
-    return change(attempt, step_results=tuple(results))
 
 
 def relative(path: object, tools: Tools) -> str:

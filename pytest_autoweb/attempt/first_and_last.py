@@ -6,12 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pytest_autoweb.attempt.execute import (
-    relative,
-    relative_scene,
-    with_findings,
-    with_picture,
-)
+from pytest_autoweb.attempt.execute import relative, relative_scene, with_findings
 from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.checks.check_type import Check, Evidence
 from pytest_autoweb.checks.delegated_checks import JudgeCheck
@@ -170,29 +165,22 @@ def _map_texts(value: Any, change_text: Callable[[str], str]) -> Any:
     return [_map_texts(item, change_text) for item in value] if isinstance(value, list) else value
 
 
-def _with_last_picture(attempt: Attempt, tools: Tools) -> Attempt:
+def _keep_picture(picture: Path, tools: Tools) -> bool:
     """Keep the picture of the page, or that of the last step if the page is still the same."""
-    before = tools.newest.look
-    look = page_look(tools.page) if before else None
-    attempt = with_picture(attempt, tools)
-    taken, picture = tools.newest.path, tools.folder / "final.jpg"
+    taken, before = tools.newest.path, tools.newest.look
+    look = page_look(tools.page) if taken and before else None
     same = look and before and look.digest == before.digest and not look.painted
-    if not (taken and same and _copied(taken, picture)) and not shot(
-        tools.page, picture, tools.hidden, look=look
-    ):
-        return attempt
-    return change(attempt, final_screenshot=relative(picture, tools))
-
-
-def _copied(path: Path, copy: Path) -> bool:
-    with suppress(OSError):
-        return bool(shutil.copyfile(path, copy))
-    return False
+    if taken and same:
+        with suppress(OSError):
+            return bool(shutil.copyfile(taken, picture))
+    return shot(tools.page, picture, tools.hidden, look=look)
 
 
 def _keep_end(attempt: Attempt, tools: Tools) -> Attempt:
     """Keep the last picture, and the scene if no step failed but a check does."""
-    attempt = _with_last_picture(attempt, tools)
+    picture = tools.folder / "final.jpg"
+    if _keep_picture(picture, tools):
+        attempt = change(attempt, final_screenshot=relative(picture, tools))
     if attempt.checks_passed is not False or attempt.failure:
         return attempt
     # Findings of an earlier moment say nothing about the final page.

@@ -94,14 +94,14 @@ class StepBudget:
 
 @dataclass(slots=True)
 class StepPicture:
-    """The picture of a step, which the browser may still be drawing."""
+    """The picture of the newest step."""
 
     path: Path | None = None
-    """Where it is kept; None if there is none."""
+    """Where it is; None before the first step, and if it could not be taken."""
     look: PageLook | None = None
     """What the page held at its moment, if that is known."""
-    end: Callable[[], bool] = lambda: True
-    """Waits until it is drawn, and returns whether it was kept."""
+    may_be_bare: bool = True
+    """Whether the next one most likely needs no preparation; see `PageLook.bare`."""
 
 
 class PictureMarks(Protocol):
@@ -174,7 +174,6 @@ class Tools:
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
     """Changes to the attempt from the step's finders and functions, applied after the step."""
     newest: StepPicture = field(default_factory=StepPicture)
-    """The picture of the newest step."""
     folds: Folds = field(default_factory=Folds)
     """The lists that the turn's newest listing shortens, and those that the next one is to show."""
     traffic: "CellTraffic | None" = None

@@ -76,8 +76,12 @@ def _snapshot_and_secrets(
     root: Page | Frame, *, for_models: bool, boxes: bool = False
 ) -> tuple[str, frozenset[str]]:
     """Return `aria_snapshot` and `secret_texts`, which the page is asked for at the same time."""
-    secrets = waiting.aside(root, lambda: secret_texts(root))
-    return aria_snapshot(root, for_models=for_models, boxes=boxes), secrets()
+    asked = waiting.aside(root, lambda: secret_texts(root))
+    try:
+        snapshot = aria_snapshot(root, for_models=for_models, boxes=boxes)
+    finally:
+        secrets = asked()
+    return snapshot, secrets
 
 
 def fitted(lines: tuple[Line, ...], budget: int, notes: tuple[str, ...] = ()) -> ShownPage:

@@ -1,8 +1,8 @@
 """Opening the entry page of a case, and telling whether a page changed or ended."""
 
 import re
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
@@ -100,8 +100,8 @@ def open_page(
         with WATCH.within(lambda: CALL_S):
             watch(page.context)
             response = page.goto(url, timeout=timeout_ms, wait_until="commit")
-            prepared = _begin_to_prepare(page)
-            page.wait_for_load_state("domcontentloaded", timeout=left())
+            with _preparing(page):
+                page.wait_for_load_state("domcontentloaded", timeout=left())
     except Error as error:
         return _failure(url, f"{url} could not be opened: {_first_line(error)}")
     if response is not None and response.status >= 400:
@@ -113,33 +113,34 @@ def open_page(
     patience = min(left(), _LOAD_MS)
     if not _loaded(page, patience):
         note(f"{url} was still loading after {patience / 1000:g} s")
-    quiet = wait_until_quiet(page)
-    prepared()
     # A page that is never quiet is used as it is, unless it does not even answer.
-    if not quiet and not answers(page, timeout_ms=_ANSWER_MS):
+    if not wait_until_quiet(page) and not answers(page, timeout_ms=_ANSWER_MS):
         return _failure(url, f"{url} does not answer: a script of the page does not end")
     if not same_page(page.url, url):
         note(_redirect_note(url, page.url))
     return None
 
 
-def _begin_to_prepare(page: Page) -> Callable[[], object]:
+@contextmanager
+def _preparing(page: Page) -> Iterator[None]:
     """Let Playwright load its helpers into the page now, while its own parts are still under way.
 
     Otherwise the first action or snapshot waits for that. With others in flight nothing is gained,
     and the helpers take 2 MB in each page that waits for its model.
-
-    Returns:
-        A function that waits until they are loaded, for a second at most.
     """
-    if waiting.in_company():
-        return lambda: None
 
     def load() -> None:
         with suppress(Error):
             call_within(page, _PREPARE_MS, page.locator("html").count)
 
-    return waiting.aside(page, load)
+    if waiting.in_company():
+        yield
+        return
+    loaded = waiting.aside(page, load)
+    try:
+        yield
+    finally:
+        loaded()
 
 
 def _body(response: Response) -> str:

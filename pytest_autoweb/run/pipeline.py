@@ -11,7 +11,7 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from pytest_autoweb import waiting
-from pytest_autoweb.attempt.execute import with_cause, with_picture
+from pytest_autoweb.attempt.execute import with_cause
 from pytest_autoweb.attempt.finders import MarkFinder, SightFinder, noted
 from pytest_autoweb.attempt.first_and_last import keep_records
 from pytest_autoweb.attempt.retry_notes import at_new_address, guidance_at
@@ -301,7 +301,7 @@ def _make_attempt(
                 stages = stages_for(cell.strategy, cell.spec, this.failed, this.arm)
                 if guidance and guidance.correction.relogin:
                     stages = (_relogin(resources), *stages)
-                attempt = with_picture(_fold(attempt, tools, stages), tools)
+                attempt = _fold(attempt, tools, stages)
                 attempt = keep_records(with_loss(attempt, tools), tools)
                 attempt = with_cause(_off_record(attempt, tools), tools)
                 if resources.pause and not attempt.checks_passed and not tools.page.is_closed():
@@ -522,9 +522,6 @@ def _reveal(text: str, secrets: Mapping[str, str]) -> str:
 def _fold(attempt: Attempt, tools: Tools, stages: tuple[NamedStage, ...]) -> Attempt:
     for stage in stages:
         tools.progress(stage.name)
-        # Of all stages, only the judge leaves the page as it is while its picture is drawn.
-        if stage.name != "judge":
-            attempt = with_picture(attempt, tools)
         moment, began = datetime.now(UTC), waiting.now()
         attempt = _guarded(stage, attempt, tools)
         spent = (waiting.now() - began) * 1000

@@ -57,7 +57,7 @@ def test_so_is_an_interruption(page: Page) -> None:
         ended()
 
 
-def test_nobody_need_wait_for_it(page: Page) -> None:
+def test_one_that_nobody_waits_for_does_no_harm(page: Page) -> None:
     waiting.aside(page, lambda: page.evaluate(LATER))
     waiting.aside(page, lambda: page.evaluate("() => { throw new Error('sold out') }"))
     page.close()

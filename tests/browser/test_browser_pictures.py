@@ -1,4 +1,4 @@
-"""The pictures of a step and of the end, of which the first is drawn while the judge reads."""
+"""The pictures of a step and of the end."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from pytest_autoweb.results import Attempt
 from pytest_autoweb.testing import scripted_plan
 
 CLICK = "```python\n# Step 1\npage.get_by_role('button').click()\n```"
-# A check that is retried sees the green page; the step ended with the red one.
+# The step ends with a red page; a check that is retried sees the green one.
 COLOURS = """<body style="background: white"><button>Go</button>{more}<script>
 document.querySelector('button').onclick = () => {{
   document.body.style.background = 'red';

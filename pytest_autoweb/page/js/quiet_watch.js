@@ -1,7 +1,7 @@
 // Notes what a page has announced to do soon, for `quiet.js`, which asks by an event of this name.
 // Runs before the page's own scripts, and in every frame.
 ({ name, soon }) => {
-  const MOST = 500, TICK = 250, HEAD_START = 10, LATE = 100, OVERDUE = 5, CHAIN = 5;
+  const MOST = 500, TICK = 250, HEAD_START = 10, HEAD_START_WITHIN = 100, OVERDUE = 5, CHAIN = 5;
   const now = performance.now.bind(performance);
   const own = (key) => typeof window[key] === 'function' ? window[key].bind(window) : undefined;
   const later = own('setTimeout'), frame = own('requestAnimationFrame'), idle = own('requestIdleCallback');
@@ -79,17 +79,18 @@
       if (!event.destination.sameDocument && event.downloadRequest === null) leaving = now();
     });
   }
-  // Whoever waits for a page that has just loaded begins some milliseconds later.
-  const settled = new MutationObserver(() => { touched = now(); });
-  const rest = () => {
-    settled.disconnect();
+  // Whoever waits for a page that has just loaded begins some milliseconds later. What has been
+  // still since then is a head start, which the first wait uses up.
+  const changes = new MutationObserver(() => { touched = now(); });
+  const endHeadStart = () => {
+    changes.disconnect();
     touched = 0;
   };
   addEventListener('load', event => {
     if (!event.isTrusted) return;
     touched = now();
-    settled.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
-    later(rest, LATE);
+    changes.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+    later(endHeadStart, HEAD_START_WITHIN);
   });
   addEventListener(name, event => {
     event.stopImmediatePropagation();
@@ -97,7 +98,7 @@
     for (const when of due.values()) last = Math.max(last, when, now() + OVERDUE);
     if (chained.size && event.detail.early) last = Math.max(last, now() + OVERDUE);
     const still = touched ? Math.min(HEAD_START, now() - touched) : 0;
-    if (event.detail.begins) rest();
+    if (event.detail.begins) endHeadStart();
     Object.assign(event.detail, { left: last - now(), unseen, still, later, frame, idle });
   }, true);
 }

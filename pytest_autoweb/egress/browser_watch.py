@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, CDPSession, Frame, Page, TimeoutError
+from playwright.sync_api import Browser, BrowserContext, CDPSession, Frame, Page, TimeoutError
 
 from pytest_autoweb import waiting
 
@@ -329,12 +329,13 @@ def _worked_s(pid: int) -> float:
         return 0.0
 
 
-def driver_ended(browser: Browser) -> bool:
+def driver_ended(owner: Browser | BrowserContext) -> bool:
     """Tell whether Playwright's driver is gone; its browsers go on saying that they are connected.
 
-    The greenlet in which Playwright talks to its driver ends with the driver.
+    The greenlet in which Playwright talks to its driver ends with the driver. Even to remove a
+    listener fails from then on.
     """
-    fiber = getattr(browser, "_dispatcher_fiber", None)
+    fiber = getattr(owner, "_dispatcher_fiber", None)
     return fiber is not None and bool(fiber.dead)
 
 

@@ -30,6 +30,7 @@ from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import (
     call_within,
     debugging_session,
+    driver_ended,
     forget_session,
 )
 from pytest_autoweb.evidence.wire import run_after_event
@@ -101,7 +102,7 @@ class DownloadRecord(Sequence[Download]):
     def stop(self) -> None:
         """Stop listening."""
         context, self._context = self._context, None
-        if context is None:
+        if context is None or driver_ended(context):
             return
         context.remove_listener("page", self._attach)
         for page in context.pages:

@@ -18,6 +18,7 @@ from playwright.sync_api import BrowserContext, Request, Response
 from pydantic import TypeAdapter, ValidationError
 
 from pytest_autoweb import __version__
+from pytest_autoweb.egress.browser_watch import driver_ended
 from pytest_autoweb.egress.request_policy import SUPPRESSED, Suppression
 
 _FORM = "application/x-www-form-urlencoded"
@@ -140,7 +141,7 @@ class WireRecord(Sequence[WireEntry]):
         context, self._context = self._context, None
         if context is None:
             return
-        for event, handler in self._handlers():
+        for event, handler in () if driver_ended(context) else self._handlers():
             context.remove_listener(event, handler)
         self._numbers.clear()
         self._replies.clear()

@@ -369,14 +369,12 @@ def shot(
     return True
 
 
-def begin_frame(page: Page) -> Callable[[], bytes | None] | None:
+def begin_frame(page: Page) -> Callable[[], bytes | None]:
     """Let the browser draw the page's next frame meanwhile, for `shot`.
 
     Returns:
-        A function that waits for the frame; None if the page is not pictured in this way.
+        A function that waits for the frame, and returns None if it may not be kept.
     """
-    if len(page.frames) > 1 or debugging_session(page) is None:
-        return None
     return waiting.aside(page, lambda: _next_frame(page))
 
 

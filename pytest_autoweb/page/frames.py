@@ -298,7 +298,7 @@ def _words(text: str) -> set[str]:
 
 def _has_iframes(page: Page) -> bool:
     try:
-        return bool(run_script(page, "has_frames", timeout_ms=_LOOK_MS))
+        return call_within(page, _LOOK_MS, page.locator("iframe, frame").count) > 0
     except Error:
         return False
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pytest_autoweb import waiting
 from pytest_autoweb.attempt.execute import relative, relative_scene, with_findings
 from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.checks.check_type import Check, Evidence
@@ -15,7 +16,7 @@ from pytest_autoweb.evidence.page_evidence import downloads_text, shot, take_sce
 from pytest_autoweb.evidence.wire import har_text
 from pytest_autoweb.judge.judging import judge_checks, score
 from pytest_autoweb.language import StepProblem
-from pytest_autoweb.page.opening import open_page, page_look
+from pytest_autoweb.page.opening import PageLook, open_page, page_look
 from pytest_autoweb.page.setup import run_setup_js
 from pytest_autoweb.results import Attempt, Failure
 from pytest_autoweb.runs.saving import json_text, write_text_atomic
@@ -128,7 +129,8 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     for exchange in tools.judge.exchanges if tools.judge else ():
         attempt = attempt.charged(exchange)
     # Kept at once, because the page may go on changing after the verdict.
-    attempt = keep_records(keep_page(attempt, tools), tools)
+    attempt, look = _keep_page_and_look(attempt, tools)
+    attempt = keep_records(attempt, tools)
     passed, points = score(results)
     attempt = change(
         attempt,
@@ -143,7 +145,7 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     for result in results:
         verdict = {True: "holds", False: "does not hold", None: "could not be evaluated"}
         tools.log.write(f"check {result.index} {result.type}: {verdict[result.passed]}")
-    return _keep_end(attempt, tools)
+    return _keep_end(attempt, tools, look)
 
 
 def _with_secrets(check: Check, reveal: Callable[[str], str]) -> Check:
@@ -165,10 +167,21 @@ def _map_texts(value: Any, change_text: Callable[[str], str]) -> Any:
     return [_map_texts(item, change_text) for item in value] if isinstance(value, list) else value
 
 
-def _keep_picture(picture: Path, tools: Tools) -> bool:
-    """Keep the picture of the page, or that of the last step if the page is still the same."""
+def _keep_page_and_look(attempt: Attempt, tools: Tools) -> tuple[Attempt, PageLook | None]:
+    """Save the page, and look meanwhile whether it is still as the last step's picture shows it."""
+    if tools.newest.path is None or tools.newest.look is None:
+        return keep_page(attempt, tools), None
+    looked = waiting.aside(tools.page, lambda: page_look(tools.page))
+    try:
+        attempt = keep_page(attempt, tools)
+    finally:
+        look = looked()
+    return attempt, look
+
+
+def _keep_picture(picture: Path, tools: Tools, look: PageLook | None) -> bool:
+    """Keep the picture of the page, or that of the last step if the page still looks the same."""
     taken, before = tools.newest.path, tools.newest.look
-    look = page_look(tools.page) if taken and before else None
     same = look and before and look.digest == before.digest and not look.painted
     if taken and same:
         with suppress(OSError):
@@ -176,10 +189,10 @@ def _keep_picture(picture: Path, tools: Tools) -> bool:
     return shot(tools.page, picture, tools.hidden, look=look)
 
 
-def _keep_end(attempt: Attempt, tools: Tools) -> Attempt:
+def _keep_end(attempt: Attempt, tools: Tools, look: PageLook | None) -> Attempt:
     """Keep the last picture, and the scene if no step failed but a check does."""
     picture = tools.folder / "final.jpg"
-    if _keep_picture(picture, tools):
+    if _keep_picture(picture, tools, look):
         attempt = change(attempt, final_screenshot=relative(picture, tools))
     if attempt.checks_passed is not False or attempt.failure:
         return attempt

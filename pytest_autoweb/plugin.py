@@ -335,8 +335,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     cells = any(hasattr(item, "cell") for item in session.items)
     if cells and not _settings(session.config).preview:
         from pytest_autoweb.session.items import report_unmet
+        from pytest_autoweb.session.run_session import collect_garbage_less
 
         report_unmet(session)
+        collect_garbage_less(session.config.add_cleanup)
     elif not cells:
         _refuse_gates_alone(session)
     if cells or session.config.pluginmanager.has_plugin(SHARD):

@@ -15,13 +15,15 @@ import select
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
 from filelock import BaseFileLock, Timeout
+
+from pytest_autoweb.lanes import Lanes
 
 # Late imports: models are called without any browser, and Playwright takes long to import.
 
@@ -80,85 +82,20 @@ class Flight:
         return max(0.0, time.monotonic() - began - (self._others_held_s() - held))
 
 
-LANES_A_CORE = 2
-"""How many cells in flight may work at once for each core: while one waits for the browser to draw,
-another one computes."""
-LENT_S = 0.5
-"""For how long a lane is lent. A cell that is not done by then waits for its page, most likely."""
-
-
-class Lanes:
-    """How many cells in flight may work at once; the others queue, first come, first served.
-
-    Sixteen pages that open at the same moment are all late. Opened a few at a time, most of them
-    are ready long before the last, and their cells ask their models meanwhile.
-
-    Args:
-        most: the number of lanes.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._free = most
-        self._queue: deque[asyncio.Future[None]] = deque()
-        self._lent: dict[Flight, asyncio.TimerHandle] = {}
-
-    def take(self, hub: "Hub", flight: Flight) -> None:
-        """Wait for a lane; the time does not count as the flight's own."""
-        if flight.alone or flight in self._lent:
-            return
-        if self._free:
-            self._free -= 1
-        else:
-            try:
-                self._queue_up(hub, flight)
-            except Exception:
-                # Without Playwright's driver nobody queues; what the cell does next says why.
-                if hub.dead:
-                    return
-                raise
-        self._lent[flight] = hub.loop.call_later(LENT_S, self.give_back, flight)
-
-    def _queue_up(self, hub: "Hub", flight: Flight) -> None:
-        future: asyncio.Future[None] = hub.loop.create_future()
-        self._queue.append(future)
-        flight.queue_up()
-        try:
-            _wait(hub, flight, future)
-        except BaseException:
-            if future.done() and not future.cancelled():
-                self._pass_on()
-            raise
-        finally:
-            flight.leave_queue()
-
-    def give_back(self, flight: Flight) -> None:
-        """Let the next cell go on; does nothing if the flight has no lane any more."""
-        if (timer := self._lent.pop(flight, None)) is not None:
-            timer.cancel()
-            self._pass_on()
-
-    def _pass_on(self) -> None:
-        while self._queue:
-            if not (next_one := self._queue.popleft()).done():
-                next_one.set_result(None)
-                return
-        self._free += 1
-
-
 class Hub:
     """Playwright's event loop as the place from which whoever waits is resumed.
 
     Args:
         told: is called when a flight begins to wait for its turn.
-        lanes: how many flights may work at once.
+        cores: how many processors the flights may use.
     """
 
-    def __init__(self, told: Callable[[], None], lanes: int) -> None:
+    def __init__(self, told: Callable[[], None], cores: int) -> None:
         self.flights: dict[Any, Flight] = {}
         self.loop: asyncio.AbstractEventLoop
         self.fiber: Any = None
         self.told = told
-        self.lanes = Lanes(lanes)
+        self.lanes = Lanes(cores)
         self._home = greenlet.getcurrent()
         self._held_s, self._since, self._runs = 0.0, time.monotonic(), self._home
         self._before: Callable[..., Any] | None = None
@@ -349,17 +286,17 @@ class OwnTimer:
 
 @contextmanager
 def working() -> Iterator[None]:
-    """Work in a lane, as a cell in flight; see `Lanes`."""
+    """Work in a lane, as a cell in flight, from its beginning to its end; see `Lanes`."""
     found = _on_the_loop()
     if found is None:
         yield
         return
     hub, flight = found
-    hub.lanes.take(hub, flight)
+    _take_lane(hub, flight)
     try:
         yield
     finally:
-        hub.lanes.give_back(flight)
+        hub.lanes.end(flight)
 
 
 def asking(call: Callable[[], T]) -> T:
@@ -377,7 +314,18 @@ def asking(call: Callable[[], T]) -> T:
     finally:
         # A cell that is cancelled is not to wait for anything any more.
         if not hub.dead and not isinstance(sys.exception(), CancelledFlight):
-            hub.lanes.take(hub, flight)
+            _take_lane(hub, flight)
+
+
+def _take_lane(hub: Hub, flight: Flight) -> None:
+    if flight.alone:
+        return
+    try:
+        hub.lanes.take(flight, hub.loop, partial(_wait, hub, flight))
+    except Exception:
+        # Without Playwright's driver nobody queues; what the cell does next says why.
+        if not hub.dead:
+            raise
 
 
 def beside(browser: Any, seconds: float, run: Callable[[], None]) -> None:

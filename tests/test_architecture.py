@@ -22,6 +22,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 
 # A module imports only from rows above its own, or from its own package.
 ROWS = (
+    {"lanes"},
     {"errors", "language", "redaction", "specs", "values", "waiting"},
     {"egress", "installation", "results", "variants"},
     {"analysis", "options", "page", "sandbox"},
@@ -107,7 +108,7 @@ COMES_WITH = {
 
 FILE_LINES = 600
 FUNCTION_LINES = 60
-MODULE_COUNT = 281
+MODULE_COUNT = 282
 """A house of more rooms than this has rooms that nobody looks for."""
 SMALL_LINES = 40
 SEAMS: set[str] = set()

@@ -28,7 +28,6 @@ from pytest_autoweb.session.browser_life import dead_part, new_page, put_aside, 
 from pytest_autoweb.session.shared_run import STEALS_KEY
 from pytest_autoweb.waiting import (
     DRIVER_ENDED,
-    LANES_A_CORE,
     CancelledFlight,
     Flight,
     Hub,
@@ -293,8 +292,7 @@ class Flights:
         self._order = ItemOrder(session)
         self._bound = session_bound(session.config)
         self._cells: dict[pytest.Item, FlownCell] = {}
-        cores = _cores() // processes_of(session.config)
-        self._hub = Hub(self._tell, lanes=max(2, LANES_A_CORE * cores))
+        self._hub = Hub(self._tell, max(1, _cores() // processes_of(session.config)))
         self._news: asyncio.Future[None] | None = None
         self._browser: Browser | None = None
         self._no_browser: Exception = BrowserError(NO_BROWSER)

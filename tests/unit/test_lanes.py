@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from types import SimpleNamespace
 
@@ -11,7 +11,7 @@ import greenlet  # type: ignore[import-untyped]
 import pytest
 from playwright.sync_api import Error
 
-from pytest_autoweb import waiting
+from pytest_autoweb import lanes, waiting
 from pytest_autoweb.waiting import DRIVER_ENDED, CancelledFlight, Flight, Hub
 
 LANES = 2
@@ -25,7 +25,7 @@ class Airport:
         self._before = asyncio._get_running_loop()
         asyncio._set_running_loop(None)
         self.loop = asyncio.new_event_loop()
-        self.hub = Hub(lambda: None, LANES)
+        self.hub = Hub(lambda: None, cores=1)
         fiber = greenlet.greenlet(self.loop.run_forever)
         self.hub.open(SimpleNamespace(_loop=self.loop, _dispatcher_fiber=fiber))
         self.launched: list[Flight] = []
@@ -105,10 +105,39 @@ def test_a_cell_that_asks_its_model_lets_another_one_work(airport: Airport) -> N
     assert airport.most == LANES
 
 
+@pytest.mark.parametrize(
+    ("many", "sooner", "later"),
+    [
+        (16, "4 opens", "0 goes on"),
+        (4, "0 goes on", "4 opens"),
+        # What has ended has no page any more.
+        (4, "4 opens", "2 goes on"),
+    ],
+)
+def test_with_many_pages_open_those_who_have_one_go_on_before_others_begin(
+    many: int, sooner: str, later: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "PAGES_A_CORE", many)
+    with closing(Airport()) as airport:
+
+        def cell(number: int) -> None:
+            with waiting.working():
+                airport.did.append(f"{number} opens")
+                waiting.sleep(0.1)
+                waiting.asking(lambda: time.sleep(0.02))
+                airport.did.append(f"{number} goes on")
+                waiting.sleep(0.1)
+
+        airport.fly(6, cell)
+
+        assert airport.did.index(sooner) < airport.did.index(later)
+        assert len(airport.did) == 12
+
+
 def test_a_cell_that_waits_long_for_its_page_loses_its_lane(
     airport: Airport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "LENT_S", 0.05)
+    monkeypatch.setattr(lanes, "LENT_S", 0.05)
 
     def cell(number: int) -> None:
         with waiting.working():

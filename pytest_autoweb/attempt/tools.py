@@ -17,7 +17,7 @@ from pytest_autoweb.llm.agent_requests import ComputerTool
 from pytest_autoweb.llm.client import Client, Message, Request, ask_once, redacted_messages
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.llm.replies import closed_block
-from pytest_autoweb.page.opening import PageLook
+from pytest_autoweb.page.opening import PageLook, page_look
 from pytest_autoweb.page.outline import Folds
 from pytest_autoweb.results import (
     Attempt,
@@ -102,6 +102,12 @@ class StepPicture:
     """What the page held at its moment, if that is known."""
     may_be_bare: bool = True
     """Whether the next one most likely needs no preparation; see `PageLook.bare`."""
+
+    def look_before(self, page: Page) -> tuple[str, str] | None:
+        """Return the digest of the page before a call, and note what it means for the picture."""
+        look = page_look(page)
+        self.may_be_bare = look is not None and look.bare
+        return look.digest if look else None
 
 
 class PictureMarks(Protocol):

@@ -67,12 +67,6 @@ def page_look(page: Page) -> PageLook | None:
     return PageLook(digest, painted=bool(seen["painted"]), bare=bool(seen["bare"]))
 
 
-def page_digest(page: Page) -> tuple[str, str] | None:
-    """Return the digest of `page_look`, or None."""
-    look = page_look(page)
-    return look.digest if look else None
-
-
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _LOAD_MS = 15_000.0
 _PREPARE_MS = 1_000.0

@@ -21,6 +21,7 @@ from pytest_autoweb.attempt.tools import (
     NamedStage,
     RunLog,
     StepBudget,
+    StepPicture,
     Tools,
     change,
 )
@@ -47,7 +48,6 @@ from pytest_autoweb.evidence.wire import BODY_CHARS, WireEntry, WireRecord
 from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import TimedClient
 from pytest_autoweb.marks.drawing import covers
-from pytest_autoweb.page.opening import page_digest
 from pytest_autoweb.page.setup import (
     PLAIN_CONTEXT,
     add_cookies,
@@ -357,7 +357,9 @@ def _tools(
     suppression = cell.mutant.suppression() if cell.mutant else None
     traffic = traffic_of(cell, case, resources, secrets, f"{folder.name}", log.write)
     with _open_page(cell, case, resources, reveal, policy, log, suppression, traffic) as page:
-        border = _border(cell, case, resources, page, folder, redact, secrets)
+        newest = StepPicture()
+        look = newest.look_before
+        border = _border(cell, case, resources, page, folder, redact, secrets, look)
         border.waited = lambda: client.waited() + others()
         engine = resources.engine(border, resources.settings.sandbox)
         try:
@@ -385,6 +387,7 @@ def _tools(
                 check_checksums=cell.case.check_checksums,
                 server_url=server.url if server else "",
                 budget=StepBudget(case.timeout, client.waited),
+                newest=newest,
                 previous=this.previous,
                 ran=this.ran_before,
                 guidance=this.guidance,
@@ -437,6 +440,7 @@ def _border(
     folder: Path,
     redact: Redactor,
     secrets: Mapping[str, str],
+    look: Callable[[Page], tuple[str, str] | None],
 ) -> SandboxBorder:
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
     case_folder = _case_folder(cell, resources)
@@ -451,7 +455,7 @@ def _border(
         files={Path(name).name: case_folder / name for name in case.files},
         redact=redact,
         covers=lambda shown: covers(shown, redact if secrets else None),
-        recall=SeenCalls(page_digest, resources.cache or MemoryCache()) if remembers else None,
+        recall=SeenCalls(look, resources.cache or MemoryCache()) if remembers else None,
     )
 
 

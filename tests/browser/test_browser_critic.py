@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page
 
 from pytest_autoweb.correct.page_critic import Claim, PageCritic
-from pytest_autoweb.page.opening import page_digest
+from pytest_autoweb.page.opening import page_look
 from pytest_autoweb.results import ToolCall
 
 SHOP = """<button>Save changes</button><button disabled>Pay</button>
@@ -103,11 +103,11 @@ def test_the_digest_knows_fields_and_styles_and_gives_up_on_frames(
     show: Callable[[str], Page],
 ) -> None:
     page = show("<input id=a><p id=b>text</p>")
-    before = page_digest(page)
+    before = page_look(page)
     assert before is not None
-    assert page_digest(page) == before
+    assert page_look(page) == before
     page.fill("#a", "x")
-    filled = page_digest(page)
+    filled = page_look(page)
     page.add_style_tag(content="#b { display: none }")
-    assert len({before, filled, page_digest(page)}) == 3
-    assert page_digest(show("<iframe></iframe>")) is None
+    assert len({before, filled, page_look(page)}) == 3
+    assert page_look(show("<iframe></iframe>")) is None

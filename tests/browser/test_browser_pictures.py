@@ -1,5 +1,6 @@
 """The pictures of a step and of the end."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ from local_site import Site
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
+from pytest_autoweb.attempt import execute
+from pytest_autoweb.evidence.page_evidence import begin_frame
 from pytest_autoweb.results import Attempt
 from pytest_autoweb.testing import scripted_plan
 
@@ -74,6 +77,33 @@ def test_a_page_that_stays_as_it_is_is_pictured_once(
     shown = attempt.step_results[0].screenshot, attempt.final_screenshot
     assert shown == ("attempt-1/step-1.jpg", "attempt-1/final.jpg")
     assert len({(folder / str(picture)).read_bytes() for picture in shown}) == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "frames"),
+    [("", 1), ("<input type=password>", 0), ("<iframe srcdoc='<p>Tea'></iframe>", 0)],
+)
+def test_no_frame_is_drawn_for_a_picture_that_needs_preparation(
+    browser: Browser,
+    tmp_path: Path,
+    site: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    more: str,
+    frames: int,
+) -> None:
+    drawn: list[Page] = []
+
+    def counted(page: Page) -> Callable[[], bytes | None]:
+        drawn.append(page)
+        return begin_frame(page)
+
+    monkeypatch.setattr(execute, "begin_frame", counted)
+    page = f"<button onclick=\"document.body.style.background = 'green'\">Go</button>{more}"
+    attempt = run(browser, tmp_path, site, page)
+
+    # What the page held before the click said so.
+    assert len(drawn) == frames
+    assert colour(tmp_path, attempt.step_results[0].screenshot) == "green"
 
 
 def test_a_picture_that_cannot_be_taken_is_not_named(

@@ -37,7 +37,7 @@ from pytest_autoweb.strategies import (
 
 CELL_S = 0.5
 """Processor seconds that a cell takes besides its model calls."""
-PROCESS_MB = 403
+PROCESS_MB = 350
 """Memory of a process that runs cells, with its browser and driver, before its first cell."""
 FLIGHT_MB = 29
 """Memory of each cell in flight."""

@@ -67,6 +67,6 @@ def test_memory_is_that_of_the_cells_or_of_the_report() -> None:
     small = needs_of(100, {}, Capacity(1, 16, 2))
     large = needs_of(100_000, {}, Capacity(1, 16, 2))
 
-    assert (small.memory_mb, small.for_report) == (403 + 16 * 29, False)
+    assert (small.memory_mb, small.for_report) == (350 + 16 * 29, False)
     assert large.memory_mb == pytest.approx(107 + 6340)
     assert large.for_report

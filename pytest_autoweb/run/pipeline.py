@@ -21,14 +21,13 @@ from pytest_autoweb.attempt.tools import (
     NamedStage,
     RunLog,
     StepBudget,
-    StepPicture,
     Tools,
     change,
 )
 from pytest_autoweb.cases.case import Case, ServerHandle, resolve_secrets
 from pytest_autoweb.codegen.generate import show_more
 from pytest_autoweb.collect.collect_list import collect_urls
-from pytest_autoweb.correct.call_cache import MemoryCache, SeenCalls, with_reply_cache
+from pytest_autoweb.correct.call_cache import Cache, MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.correct.failure_types import cause_of
 from pytest_autoweb.correct.naming_model import AskedCell
 from pytest_autoweb.correct.retry_rules import Guidance, Rules, was_refused
@@ -357,9 +356,7 @@ def _tools(
     suppression = cell.mutant.suppression() if cell.mutant else None
     traffic = traffic_of(cell, case, resources, secrets, f"{folder.name}", log.write)
     with _open_page(cell, case, resources, reveal, policy, log, suppression, traffic) as page:
-        newest = StepPicture()
-        look = newest.look_before
-        border = _border(cell, case, resources, page, folder, redact, secrets, look)
+        border = _border(cell, case, resources, page, folder, redact, secrets)
         border.waited = lambda: client.waited() + others()
         engine = resources.engine(border, resources.settings.sandbox)
         try:
@@ -387,7 +384,6 @@ def _tools(
                 check_checksums=cell.case.check_checksums,
                 server_url=server.url if server else "",
                 budget=StepBudget(case.timeout, client.waited),
-                newest=newest,
                 previous=this.previous,
                 ran=this.ran_before,
                 guidance=this.guidance,
@@ -397,13 +393,17 @@ def _tools(
                 mistaken=resources.mistaken,
                 traffic=traffic,
             )
-            yield _connected(border, tools, suppression)
+            yield _connected(border, tools, suppression, resources.cache or MemoryCache())
         finally:
             engine.close()
 
 
-def _connected(border: SandboxBorder, tools: Tools, suppression: Suppression | None) -> Tools:
+def _connected(
+    border: SandboxBorder, tools: Tools, suppression: Suppression | None, cache: Cache
+) -> Tools:
     """Return the tools, known to the border of the sandbox and to the attempt's traffic."""
+    if tools.settings.cache != "off":
+        border.recall = SeenCalls(tools.newest.look_before, cache)
     if tools.traffic is not None:
         tools.traffic.on_left = partial(_spend, tools.budget)
     border.sent = partial(_keep_sent, tools.wire, suppression)
@@ -440,11 +440,9 @@ def _border(
     folder: Path,
     redact: Redactor,
     secrets: Mapping[str, str],
-    look: Callable[[Page], tuple[str, str] | None],
 ) -> SandboxBorder:
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
     case_folder = _case_folder(cell, resources)
-    remembers = resources.settings.cache != "off"
     return SandboxBorder(
         page=page,
         artifacts=folder / "files",
@@ -455,7 +453,6 @@ def _border(
         files={Path(name).name: case_folder / name for name in case.files},
         redact=redact,
         covers=lambda shown: covers(shown, redact if secrets else None),
-        recall=SeenCalls(look, resources.cache or MemoryCache()) if remembers else None,
     )
 
 

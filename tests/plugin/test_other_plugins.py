@@ -195,3 +195,26 @@ def test_the_base_url_is_the_users(project: pytest.Pytester) -> None:
     result = project.runpytest_subprocess("test_url.py", "--base-url=http://a", "-W", "error")
 
     result.assert_outcomes(passed=1)
+
+
+NOTING = """
+import atexit, gc
+def note(result=None):
+    with open("collector.txt", "a") as file:
+        file.write(str(gc.get_threshold()) + chr(10))
+note()
+pytest_autoweb_cell_finished = note
+atexit.register(note)
+"""
+
+
+def test_pythons_own_garbage_collector_is_as_before_once_the_cells_are_over(
+    project: pytest.Pytester,
+) -> None:
+    project.makeconftest(NOTING)
+    result = project.runpytest_subprocess("cases", "-k", "login", ORACLE)
+
+    result.assert_outcomes(passed=1)
+    before, during, after = (project.path / "collector.txt").read_text().splitlines()
+    assert before == after
+    assert before != during

@@ -4,6 +4,7 @@ People install this plugin beside thousands of other tests, so a session that na
 pays for the options and nothing else.
 """
 
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from pytest_autoweb.session.items import CaseFile
     from pytest_autoweb.settings import Settings
 
+# Python's own number is 700, and a cell allocates several thousand.
+_BEFORE_A_COLLECTION = 10_000
 WORKER_KEY = CONTROLLER = "autoweb-session"
 CASE_SUFFIXES = (".yaml", ".yml", ".json")
 TOUCHED = "_AUTOWEB_TOUCHED"
@@ -89,12 +92,25 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("help"):
         _explain(config)
     if is_on(config, os.environ):
+        _collect_garbage_less(config)
         settings = _settings(config)
         _add_case_arguments(config, settings)
         _register_modes(config, settings)
         _start(config, settings)
         return
     _refuse_without_models(config)
+
+
+def _collect_garbage_less(config: pytest.Config) -> None:
+    """Let Python look for garbage less often, until the session ends.
+
+    It would look six times a cell, while a page is waiting, although most of what a cell allocates
+    is messages and results, of which little refers to itself; and again and again while modules are
+    loaded.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(_BEFORE_A_COLLECTION, *before[1:])
+    config.add_cleanup(lambda: gc.set_threshold(*before))
 
 
 def _refuse_without_models(config: pytest.Config) -> None:
@@ -239,7 +255,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Send workers of xdist as many items as they can have in flight."""
     if not _is_on(config) or config.getvalue("dist") != "load":
         return None
-    from pytest_autoweb.session.flights import FlightScheduling
+    from pytest_autoweb.session.flight_scheduling import FlightScheduling
     from pytest_autoweb.session.items import SESSION
 
     workers = len(config.getvalue("tx"))
@@ -335,10 +351,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     cells = any(hasattr(item, "cell") for item in session.items)
     if cells and not _settings(session.config).preview:
         from pytest_autoweb.session.items import report_unmet
-        from pytest_autoweb.session.run_session import collect_garbage_less
 
         report_unmet(session)
-        collect_garbage_less(session.config.add_cleanup)
     elif not cells:
         _refuse_gates_alone(session)
     if cells or session.config.pluginmanager.has_plugin(SHARD):

@@ -108,7 +108,7 @@ COMES_WITH = {
 
 FILE_LINES = 600
 FUNCTION_LINES = 60
-MODULE_COUNT = 282
+MODULE_COUNT = 283
 """A house of more rooms than this has rooms that nobody looks for."""
 SMALL_LINES = 40
 SEAMS: set[str] = set()

@@ -31,7 +31,10 @@ Confidence = Annotated[Annotated[float, Field(ge=0, le=1)] | None, BeforeValidat
 
 class _DecidedAction(BaseModel):
     # Models add fields of their own, and write numbers where a text is asked for.
-    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+    # Built when first used, since every session with models loads them, and few use `act`.
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", coerce_numbers_to_str=True, defer_build=True
+    )
 
     thinking: str = ""
     confidence: Confidence = None
@@ -347,10 +350,13 @@ class ScrollAt(_DecidedAction):
 
 
 Action = Annotated[_OfAll | _OfCapable, Field(discriminator="action")] | TypeKeys | ScrollAt
+_LATER = ConfigDict(defer_build=True)
 _ACTIONS: TypeAdapter[Action] = TypeAdapter(
-    Annotated[_OfAll | _OfCapable, Field(discriminator="action")]
+    Annotated[_OfAll | _OfCapable, Field(discriminator="action")], config=_LATER
 )
-_FEW_ACTIONS: TypeAdapter[Action] = TypeAdapter(Annotated[_OfAll, Field(discriminator="action")])
+_FEW_ACTIONS: TypeAdapter[Action] = TypeAdapter(
+    Annotated[_OfAll, Field(discriminator="action")], config=_LATER
+)
 _MODELS: tuple[type[_DecidedAction], ...] = (*get_args(_OfAll), *get_args(_OfCapable))
 
 

@@ -1,8 +1,7 @@
 """Many cells in flight in one process, while pytest runs its items strictly one after another.
 
 Which items come next in this process is known only as far as a worker of xdist was sent them. It
-keeps them in a queue that has no public name, and xdist's controller must give workers enough of
-them. All use of both is here.
+keeps them in a queue that has no public name, and all use of it is here.
 """
 
 import asyncio
@@ -17,7 +16,6 @@ from typing import Any
 import greenlet  # type: ignore[import-untyped]
 import pytest
 from playwright.sync_api import Browser, Error, Page
-from xdist.scheduler import LoadScheduling  # type: ignore[import-untyped]
 
 from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import EACH_MB, LOST_S, WATCH, is_lost
@@ -119,41 +117,6 @@ def _queued(torun: Any) -> list[Any]:
     # A `queue.Queue` before xdist 3.7.
     with torun.mutex:
         return list(torun.queue)
-
-
-class FlightScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's types are its own affair
-    """xdist's scheduling, with as many items sent to each worker as it can have in flight.
-
-    Args:
-        config: the controller's.
-        log: xdist's.
-        most: cells in flight in each worker.
-    """
-
-    def __init__(self, config: pytest.Config, log: Any, most: int) -> None:
-        super().__init__(config, log)
-        self._most = most
-
-    def schedule(self) -> None:
-        """Distribute the first items."""
-        super().schedule()
-        for node in self.nodes:
-            self._fill(node)
-
-    def check_schedule(self, node: Any, duration: float = 0) -> None:
-        """Send a worker more items when it has ended one."""
-        super().check_schedule(node, duration)
-        self._fill(node)
-
-    def _fill(self, node: Any) -> None:
-        if node.shutting_down or not self.pending:
-            return
-        # Not more than its share of what is left, so that all end at about the same time.
-        left = len(self.pending) + sum(map(len, self.node2pending.values()))
-        share = -(-left // len(self.node2pending))
-        missing = min(self._most + 1, share) - len(self.node2pending[node])
-        if missing > 0:
-            self._send_tests(node, missing)
 
 
 def session_bound(config: pytest.Config) -> str:

@@ -4,7 +4,6 @@ The first process that needs a model starts the session's gateway. The controlle
 with a report; xdist workers get the shared facts through `SharedRun` and only run cells.
 """
 
-import gc
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -435,20 +434,3 @@ def _noted(file: Path) -> str:
     except OSError:
         return ""
     return "; ".join(dict.fromkeys(noted))
-
-
-# Python's own number is 700, and a cell allocates several thousand.
-_BEFORE_A_COLLECTION = 10_000
-
-
-def collect_garbage_less(undo_later: Callable[[Callable[[], None]], object]) -> None:
-    """Let Python look for garbage less often than six times a cell, while its page is waiting.
-
-    Most of what a cell allocates is messages and results, of which little refers to itself.
-
-    Args:
-        undo_later: is given what to call at the session's end.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(_BEFORE_A_COLLECTION, *before[1:])
-    undo_later(lambda: gc.set_threshold(*before))

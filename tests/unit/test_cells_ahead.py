@@ -11,7 +11,8 @@ import pytest
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.options import in_flight
 from pytest_autoweb.session import flights
-from pytest_autoweb.session.flights import FlightScheduling, ItemOrder, how_many
+from pytest_autoweb.session.flight_scheduling import FlightScheduling
+from pytest_autoweb.session.flights import ItemOrder, how_many
 
 
 def spec(name: str, **more: Any) -> ModelSpec:

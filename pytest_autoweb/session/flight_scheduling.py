@@ -1,0 +1,45 @@
+"""How xdist's controller sends items to its workers, which may have several cells in flight.
+
+Apart from what workers do, because xdist's own modules take 60 ms to import and only the controller
+needs them.
+"""
+
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScheduling  # type: ignore[import-untyped]
+
+
+class FlightScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's types are its own affair
+    """xdist's scheduling, with as many items sent to each worker as it can have in flight.
+
+    Args:
+        config: the controller's.
+        log: xdist's.
+        most: cells in flight in each worker.
+    """
+
+    def __init__(self, config: pytest.Config, log: Any, most: int) -> None:
+        super().__init__(config, log)
+        self._most = most
+
+    def schedule(self) -> None:
+        """Distribute the first items."""
+        super().schedule()
+        for node in self.nodes:
+            self._fill(node)
+
+    def check_schedule(self, node: Any, duration: float = 0) -> None:
+        """Send a worker more items when it has ended one."""
+        super().check_schedule(node, duration)
+        self._fill(node)
+
+    def _fill(self, node: Any) -> None:
+        if node.shutting_down or not self.pending:
+            return
+        # Not more than its share of what is left, so that all end at about the same time.
+        left = len(self.pending) + sum(map(len, self.node2pending.values()))
+        share = -(-left // len(self.node2pending))
+        missing = min(self._most + 1, share) - len(self.node2pending[node])
+        if missing > 0:
+            self._send_tests(node, missing)

@@ -161,6 +161,8 @@ class RunController:
         session.check_agents()
         session.check_browsers(self._environment.browsers)
         session.check_models()
+        # What the sandbox lacks is said before anything runs.
+        self._environment.layers()
         if self._settings.pause:
             refuse_with_others(self._config, session.concurrency(1))
         if self._settings.cluster:

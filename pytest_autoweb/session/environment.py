@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
 
@@ -37,21 +38,32 @@ class Environment:
         settings: the session's.
 
     Raises:
-        SandboxError: the settings require more than this machine has.
+        SandboxError: the settings require more of the browser than this machine has.
     """
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self._settings = settings
         self.browsers = tuple(config.getoption("browser", None) or ("chromium",))
-        self._layers = _sandbox_layers(config, settings.sandbox)
+        # A worker is started to tell, which takes a while. The gateway starts meanwhile.
+        thread = ThreadPoolExecutor(1, "autoweb-environment")
+        self._told = thread.submit(_sandbox_layers, config, settings.sandbox)
+        thread.shutdown(wait=False)
         own = self._own_sandbox
         if settings.browser_sandbox == "strict" and own != ASKED_FOR:
             why = own or "not there: no browser of this session is a Chromium"
             raise SandboxError(f"--autoweb-browser-sandbox=strict: Chromium's own sandbox is {why}")
 
+    def layers(self) -> str:
+        """Describe the layers that confine generated code, in one line.
+
+        Raises:
+            SandboxError: no worker starts, or it lacks walls that the settings require.
+        """
+        return self._told.result()
+
     def header(self, run: RunSession) -> Iterator[str]:
         """Yield a line for each barrier between generated code, pages and this machine."""
-        yield f"autoweb sandbox: {self._layers}"
+        yield f"autoweb sandbox: {self.layers()}"
         yield f"autoweb egress: {self._egress(run)}"
         if traffic := describe_traffic(self._settings):
             yield f"autoweb traffic: {traffic}"
@@ -69,7 +81,7 @@ class Environment:
         return {
             **_versions(run.settings.rootdir),
             "browser": run.seen_browsers(),
-            "sandbox": self._layers,
+            "sandbox": self.layers(),
             "browser_sandbox": found_sandbox(run.seen_sandboxes(), self._own_sandbox),
             **self._elsewhere(run),
         }
@@ -97,7 +109,6 @@ class Environment:
 
 
 def _sandbox_layers(config: pytest.Config, level: SandboxLevel) -> str:
-    """Describe the layers that confine generated code, in one line."""
     if config.hook.pytest_autoweb_engine.get_hookimpls():
         return f"an engine of a plugin, at level {level}"
     layers = str(workers_of(level).layers())

@@ -25,12 +25,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import sync_playwright
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from benchmarks.in_flight import Model, Server
 from pytest_autoweb.egress.chromium import launch_args
 from pytest_autoweb.testing import scripted_plan
 
@@ -61,50 +63,33 @@ def test_buy(page):
 """
 
 
-class Handler(BaseHTTPRequestHandler):
-    """The shop and the model; notes when the button was clicked."""
+class Shop(Model):
+    """The shop and its model; notes when the button was clicked."""
 
-    protocol_version = "HTTP/1.1"
+    seconds = 0.0
     clicked = threading.Event()
     at = 0.0
 
     def do_GET(self) -> None:
         """Answer with the page, and note clicks."""
         if self.path == "/clicked":
-            Handler.at = time.perf_counter()
-            Handler.clicked.set()
-        self._answer("text/html", PAGE)
+            Shop.at = time.perf_counter()
+            Shop.clicked.set()
+        self.answer("text/html", PAGE)
 
-    def do_POST(self) -> None:
-        """Answer with the plan or the script, as OpenAI's chat API does."""
-        asked = self.rfile.read(int(self.headers["content-length"])).decode()
-        text = SCRIPT if "You write Python" in asked else scripted_plan("buy")
-        message = {"role": "assistant", "content": text}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-        reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
-        self._answer("application/json", json.dumps(reply | {"choices": [choice], "usage": usage}))
-
-    def _answer(self, kind: str, text: str) -> None:
-        data = text.encode()
-        self.send_response(200)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+    def reply_to(self, asked: str) -> str:
+        """Return the plan or the script."""
+        return SCRIPT if "You write Python" in asked else scripted_plan("buy")
 
 
 def seconds_of(command: Sequence[str], folder: Path) -> float:
     """Run a command; return the seconds from its start to the click."""
-    Handler.clicked.clear()
+    Shop.clicked.clear()
     began = time.perf_counter()
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if ended.returncode or not Handler.clicked.is_set():
+    if ended.returncode or not Shop.clicked.is_set():
         raise SystemExit(f"{command} ended with exit code {ended.returncode}:\n{ended.stdout}")
-    return Handler.at - began
+    return Shop.at - began
 
 
 def commands(folder: Path, url: str) -> dict[str, list[str]]:
@@ -139,7 +124,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=10, metavar="N")
     asked = parser.parse_args()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Shop)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as name:
         ways = commands(Path(name), f"http://127.0.0.1:{server.server_port}/")

@@ -57,29 +57,31 @@ class Model(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with the page, for plain Playwright."""
-        data = PAGE.encode()
-        self.send_response(200)
-        self.send_header("content-type", "text/html")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        self.answer("text/html", PAGE)
 
     def do_POST(self) -> None:
-        """Answer with the plan, or with the script of whoever is to log in."""
+        """Answer with a reply, as long after the question as a model would."""
         asked = self.rfile.read(int(self.headers["content-length"])).decode()
         time.sleep(self.seconds)
+        message = {"role": "assistant", "content": self.reply_to(asked)}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+        reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
+        self.answer("application/json", json.dumps(reply | {"choices": [choice], "usage": usage}))
+
+    def reply_to(self, asked: str) -> str:
+        """Return the plan, or the script of whoever is to log in."""
         who = re.findall(r"Log in as (\w+)", asked)[-1]
         self.count(who)
         code = f'page.get_by_label("Name").fill("{who}")\npage.get_by_role("button").click()'
         script = f"```python\n# Step 1\n{code}\n```"
-        text = script if "You write Python" in asked else scripted_plan("log in")
-        message = {"role": "assistant", "content": text}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-        reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
-        data = json.dumps(reply | {"choices": [choice], "usage": usage}).encode()
+        return script if "You write Python" in asked else scripted_plan("log in")
+
+    def answer(self, kind: str, text: str) -> None:
+        """Send a text of this content type."""
+        data = text.encode()
         self.send_response(200)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", kind)
         self.send_header("content-length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)

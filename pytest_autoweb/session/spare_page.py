@@ -20,7 +20,7 @@ from pytest_autoweb.page.setup import PLAIN_CONTEXT, limit_talk
 from pytest_autoweb.session.browser_life import close_contexts, new_page
 from pytest_autoweb.session.flights import FLIGHTS, ItemOrder, item_bound, session_bound
 
-# The page of the running cell loads first, and is not to be late because of this one.
+# How long the first cell, which opens its own page, goes before the page of the second is opened.
 _LATER_S = 0.1
 
 
@@ -59,9 +59,8 @@ class SparePage:
         if self._crashed or lost or bound or not same:
             self.close()
         ready, self._ready = self._ready, None
-        if not lost and self._opening is not browser and self._is_wanted(request.node):
-            self._opening = browser
-            waiting.beside(browser, _LATER_S, lambda: self._open(browser, given))
+        if not lost and self._is_wanted(request.node):
+            self._open_later(browser, given, running=ready.page if ready else None)
         if ready is not None:
             WATCH.reason = ""
             WATCH.trust(again=True)
@@ -82,6 +81,23 @@ class SparePage:
         if self._bound or coming is None or not hasattr(coming, "cell"):
             return False
         return not item_bound(coming, item)
+
+    def _open_later(self, browser: Browser, given: dict[str, Any], running: Page | None) -> None:
+        """Open the page once the running cell's has loaded, which is not to be late because of it.
+
+        Then that cell waits until its page is quiet, and needs little of the machine.
+        """
+
+        def begin(seconds: float) -> None:
+            if self._opening is browser or self._ready is not None:
+                return
+            self._opening = browser
+            waiting.beside(browser, seconds, lambda: self._open(browser, given))
+
+        if running is None:
+            begin(_LATER_S)
+        else:
+            running.once("load", lambda page: begin(0))
 
     def _open(self, browser: Browser, given: dict[str, Any]) -> None:
         # It may reach nothing until a cell says what.

@@ -43,7 +43,7 @@ build: ## Build the wheel and the sdist into dist/
 wheel-test: ## Build the wheel and run sessions with it, away from the sources
 	@scripts/wheel-test
 
-lowest-versions: ## Run a case and the unit tests on the lowest declared versions, on Python 3.11 to 3.13
+lowest-versions: ## Run a case and tests on the lowest declared versions, on Python 3.11 to 3.13
 	@scripts/lowest-versions
 
 docs: ## Build the documentation into site/, where broken links are errors

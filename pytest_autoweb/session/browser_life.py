@@ -193,6 +193,23 @@ def put_aside(request: pytest.FixtureRequest, name: str) -> None:
         del active[ended]
 
 
+@contextmanager
+def forgotten_if_failed(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let fixtures that are requested within be requested anew afterwards if one of them fails.
+
+    Where one fixture replaces another of the same name and fails, pytest would find that other one
+    under the name from then on.
+    """
+    active: dict[str, Any] = getattr(request, "_fixture_defs", {})
+    known = set(active)
+    try:
+        yield
+    except BaseException:
+        for name in active.keys() - known:
+            del active[name]
+        raise
+
+
 def _no_lost_driver(record: logging.LogRecord) -> bool:
     """Leave out what asyncio says of the pipe to a driver that has been replaced."""
     error = record.exc_info[1] if record.exc_info else None

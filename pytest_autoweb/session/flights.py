@@ -22,14 +22,15 @@ from pytest_autoweb.egress.browser_watch import EACH_MB, LOST_S, WATCH, is_lost
 from pytest_autoweb.errors import BrowserError
 from pytest_autoweb.llm.model_spec import DEFAULT_PARALLEL, ModelSpec
 from pytest_autoweb.results import CellResult
-from pytest_autoweb.session.browser_life import dead_part, new_page, put_aside, too_large
-from pytest_autoweb.session.shared_run import STEALS_KEY
-from pytest_autoweb.waiting import (
-    DRIVER_ENDED,
-    CancelledFlight,
-    Flight,
-    Hub,
+from pytest_autoweb.session.browser_life import (
+    dead_part,
+    forgotten_if_failed,
+    new_page,
+    put_aside,
+    too_large,
 )
+from pytest_autoweb.session.shared_run import STEALS_KEY
+from pytest_autoweb.waiting import DRIVER_ENDED, CancelledFlight, Flight, Hub
 
 # Plugins whose hooks around a test change nothing for a cell.
 _HARMLESS = frozenset(
@@ -325,7 +326,7 @@ class Flights:
         The item of a cell that was begun ahead of its turn has not asked for the browser yet, and
         nobody can put aside what its request does not know.
         """
-        with suppress(Exception):
+        with suppress(Exception), forgotten_if_failed(request):
             request.getfixturevalue("browser")
         return dead_part(request)
 
@@ -410,9 +411,10 @@ class Flights:
         try:
             if dead := self._dead_part(request):
                 self._put_aside(request, dead)
-            browser = request.getfixturevalue("browser")
-            self._context_args = request.getfixturevalue("browser_context_args")
-            remote = bool(request.getfixturevalue("connect_options"))
+            with forgotten_if_failed(request):
+                browser = request.getfixturevalue("browser")
+                self._context_args = request.getfixturevalue("browser_context_args")
+                remote = bool(request.getfixturevalue("connect_options"))
         except Exception as error:
             self._browser, self._no_browser = None, error
             return False

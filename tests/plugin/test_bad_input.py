@@ -97,12 +97,16 @@ def test_help_lists_every_flag_with_its_default(pytester: pytest.Pytester) -> No
     assert [option.flag for option in OPTIONS if option.flag not in text] == []
 
 
+@pytest.mark.parametrize("in_flight", [1, 4])
 def test_no_browser_is_one_broken_cell_that_says_what_to_install(
-    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, in_flight: int
 ) -> None:
     monkeypatch.setenv("AUTOWEB_CHROMIUM", str(project.path / "missing"))
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(project.path))
-    result = project.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle", "-k", "title")
+    result = project.runpytest_subprocess(
+        *("cases", "--autoweb-models=builtin/oracle", "-k", "title"),
+        f"--autoweb-concurrency={in_flight}",
+    )
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*BROKEN*missing*"])

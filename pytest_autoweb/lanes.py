@@ -11,9 +11,10 @@ from typing import Protocol, TypeAlias
 LANES_A_CORE = 2
 """How many cells may work at once for each core: while one waits for the browser to draw, another
 one computes."""
-PAGES_A_CORE = 20
-"""How many pages may be open for each core before cells that have one go first. A machine that is
-so busy would open further pages only to let them wait, at 12 MB and more each."""
+PAGES_A_CORE = 18
+"""How many pages may be open for each core before further ones are opened one at a time only, and
+after all work of cells that have one. A machine that is so busy would open them only to let them
+wait, at 12 MB and more each."""
 LENT_S = 0.5
 """For how long a lane is lent. A cell that is not done by then waits for its page, most likely."""
 
@@ -35,7 +36,7 @@ class Lanes:
     """The lanes of one process.
 
     The cells queue, first come, first served. Only when many pages are open, those that have a page
-    and come back from their model go before those that would open one.
+    and come back from their model go before those that would open one, which do so one by one.
 
     Args:
         cores: how many processors this process may use.
@@ -47,6 +48,8 @@ class Lanes:
         self._queue: dict[_Turn, Queueing] = {}
         self._lent: dict[Queueing, asyncio.TimerHandle] = {}
         self._with_page: set[Queueing] = set()
+        self._opening: set[Queueing] = set()
+        """Those who have their first lane."""
 
     def take(
         self,
@@ -63,18 +66,17 @@ class Lanes:
         """
         if flight in self._lent:
             return
-        if self._free:
-            self._free -= 1
+        if self._free and self._may_go(flight):
+            self._let_go(flight)
         else:
             self._queue_up(flight, loop.create_future(), wait)
-        self._with_page.add(flight)
         self._lent[flight] = loop.call_later(LENT_S, self.give_back, flight)
 
     def give_back(self, flight: Queueing) -> None:
         """Let the next cell go on; does nothing if the flight has no lane any more."""
         if (timer := self._lent.pop(flight, None)) is not None:
             timer.cancel()
-            self._pass_on()
+            self._take_back(flight)
 
     def end(self, flight: Queueing) -> None:
         """Let the next cell go on, as this one has ended and with it its page."""
@@ -88,20 +90,40 @@ class Lanes:
             wait(turn)
         except BaseException:
             if turn.done() and not turn.cancelled():
-                self._pass_on()
+                # A cell that was let go for the first time has not come to open its page.
+                self._with_page -= self._opening & {flight}
+                self._take_back(flight)
             raise
         finally:
             self._queue.pop(turn, None)
             flight.leave_queue()
 
+    @property
+    def _crowded(self) -> bool:
+        return len(self._with_page) >= self._many
+
+    def _may_go(self, flight: Queueing) -> bool:
+        return flight in self._with_page or not (self._crowded and self._opening)
+
+    def _let_go(self, flight: Queueing) -> None:
+        self._free -= 1
+        if flight not in self._with_page:
+            self._with_page.add(flight)
+            self._opening.add(flight)
+
+    def _take_back(self, flight: Queueing) -> None:
+        self._free += 1
+        self._opening.discard(flight)
+        self._pass_on()
+
     def _pass_on(self) -> None:
+        """Give the lanes that are free to those who may go."""
+        while self._free and (turn := self._next()) is not None:
+            self._let_go(self._queue.pop(turn))
+            turn.set_result(None)
+
+    def _next(self) -> "_Turn | None":
         waiting = [turn for turn in self._queue if not turn.done()]
-        if not waiting:
-            self._free += 1
-            return
-        chosen = waiting[0]
-        if len(self._with_page) >= self._many:
-            have_pages = (turn for turn in waiting if self._queue[turn] in self._with_page)
-            chosen = next(have_pages, chosen)
-        del self._queue[chosen]
-        chosen.set_result(None)
+        if self._crowded:
+            waiting.sort(key=lambda turn: self._queue[turn] not in self._with_page)
+        return next((turn for turn in waiting if self._may_go(self._queue[turn])), None)

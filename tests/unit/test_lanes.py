@@ -1,14 +1,18 @@
 """Cells in flight share a few lanes, on a loop that runs in a greenlet as Playwright's does."""
 
 import asyncio
+import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from functools import partial
 from types import SimpleNamespace
+from unittest import mock
 
 import greenlet  # type: ignore[import-untyped]
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from playwright.sync_api import Error
 
 from pytest_autoweb import lanes, waiting
@@ -132,6 +136,67 @@ def test_with_many_pages_open_those_who_have_one_go_on_before_others_begin(
 
         assert airport.did.index(sooner) < airport.did.index(later)
         assert len(airport.did) == 12
+
+
+def test_with_many_pages_open_further_ones_are_opened_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lanes, "PAGES_A_CORE", LANES)
+    opening: set[int] = set()
+    together: list[set[int]] = []
+    with closing(Airport()) as airport:
+
+        def cell(number: int) -> None:
+            with waiting.working():
+                opening.add(number)
+                together.append(set(opening))
+                waiting.sleep(0.05)
+                opening.discard(number)
+                waiting.asking(lambda: time.sleep(0.4))
+                airport.did.append(f"{number} goes on")
+
+        airport.fly(6, cell)
+
+    assert together[:LANES] == [{0}, {0, 1}]
+    assert together[LANES:] == [{2}, {3}, {4}, {5}]
+    assert len(airport.did) == 6
+
+
+@given(seed=st.integers(0, 999))
+@settings(max_examples=15, deadline=None)
+def test_whatever_cells_do_all_of_them_end_and_leave_the_lanes_as_they_were(seed: int) -> None:
+    chance = random.Random(seed)
+    naps = [[chance.choice((0, 0.002, 0.02)) for _ in range(3)] for _ in range(12)]
+    cancelled = chance.sample(range(12), 3)
+    with (
+        mock.patch.multiple(lanes, PAGES_A_CORE=2, LENT_S=0.01),
+        closing(Airport()) as airport,
+    ):
+
+        def cancel(number: int) -> None:
+            if not airport.launched[number].fiber.dead:
+                airport.launched[number].fiber.throw(CancelledFlight())
+
+        def cell(number: int) -> None:
+            opens, asks, works = naps[number]
+            if number in cancelled:
+                airport.loop.call_later(chance.choice((0, 0.01, 0.03)), cancel, number)
+            with waiting.working():
+                waiting.sleep(opens)
+                waiting.asking(lambda: time.sleep(asks))
+                waiting.sleep(works)
+
+        airport.fly(12, cell)
+
+        # As many as at first may open their pages at once again.
+        airport.most = 0
+        airport.fly(LANES, lambda number: _work_in_lane(airport, number))
+        assert airport.most == LANES
+
+
+def _work_in_lane(airport: Airport, number: int) -> None:
+    with waiting.working():
+        airport.work(number, 0.009)
 
 
 def test_a_cell_that_waits_long_for_its_page_loses_its_lane(

@@ -206,8 +206,15 @@ def forgotten_if_failed(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
     except BaseException:
         for name in active.keys() - known:
-            del active[name]
+            if active[name] is not _fixture(request, name):
+                del active[name]
         raise
+
+
+def _fixture(request: pytest.FixtureRequest, name: str) -> Any:
+    """Return the fixture that a test gets under a name, whether or not it was ever made."""
+    found = request.session._fixturemanager.getfixturedefs(name, request.node)
+    return found[-1] if found else None
 
 
 def _no_lost_driver(record: logging.LogRecord) -> bool:
@@ -221,7 +228,9 @@ def dead_part(request: pytest.FixtureRequest) -> str:
 
     A browser that was never started is not dead; one that did not start may lack its driver.
     """
-    fixture = getattr(request, "_fixture_defs", {}).get(_BROWSER)
+    active = getattr(request, "_fixture_defs", {})
+    # One that failed is not among them.
+    fixture = active.get(_BROWSER) or _fixture(request, _BROWSER)
     if fixture is None or fixture.cached_result is None:
         return ""
     browser = fixture.cached_result[0]

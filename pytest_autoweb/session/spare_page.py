@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Error, Page
 
 from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import WATCH, debugging_session, driver_ended, is_lost
@@ -50,7 +50,11 @@ class SparePage:
         Args:
             request: that of the cell that is to have it.
         """
-        browser: Browser = request.getfixturevalue("browser")
+        try:
+            browser: Browser = request.getfixturevalue("browser")
+        except Error:
+            # The driver died after its browser; `open_living`, which is next, replaces both.
+            return None
         given = dict(request.getfixturevalue("browser_context_args"))
         same = self._ready is not None and self._ready.page.context.browser is browser
         lost = is_lost(browser) or driver_ended(browser)

@@ -127,3 +127,41 @@ def test_a_folder_with_arguments_of_its_own_gets_pages_of_its_own(shop: SharedPr
     taken = (shop.path / "taken").read_text(encoding="utf-8").split("\n")
     # The first of each folder finds no page that was opened with its own arguments.
     assert [line for line in taken if "first" in line] == ["first False", "first False"]
+
+
+DYING = """
+import os, signal, time
+from pathlib import Path
+
+import pytest_autoweb.session.items as items
+from pytest_autoweb.egress.browser_watch import browser_processes
+
+leave = items.leave_living
+
+
+def kill(word):
+    for process in browser_processes():
+        if word in process.command:
+            os.kill(process.pid, signal.SIGKILL)
+    time.sleep(0.3)
+
+
+def left(request, opened):
+    if "first" not in request.node.name:
+        return leave(request, opened)
+    kill("--remote-debugging-pipe")
+    leave(request, opened)
+    kill("run-driver")
+
+
+items.leave_living = left
+"""
+
+
+def test_a_driver_that_dies_after_its_browser_costs_no_cell(shop: SharedProject) -> None:
+    (shop.path / "conftest.py").write_text(DYING, encoding="utf-8")
+
+    ran = shop.run("cases", "--autoweb-models=builtin/oracle", "-k", "not german")
+
+    assert ran.ret == 0, ran.stdout.str()
+    assert outcomes(shop) == dict.fromkeys(("first", "second", "third", "fourth"), "passed")

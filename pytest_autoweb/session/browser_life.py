@@ -195,10 +195,9 @@ def put_aside(request: pytest.FixtureRequest, name: str) -> None:
 
 @contextmanager
 def forgotten_if_failed(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let fixtures that are requested within be requested anew afterwards if one of them fails.
+    """Have a fixture that fails within, and that replaces another of its name, asked anew later.
 
-    Where one fixture replaces another of the same name and fails, pytest would find that other one
-    under the name from then on.
+    Pytest would find that other one under the name from then on.
     """
     active: dict[str, Any] = getattr(request, "_fixture_defs", {})
     known = set(active)
@@ -233,7 +232,10 @@ def dead_part(request: pytest.FixtureRequest) -> str:
     fixture = active.get(_BROWSER) or _fixture(request, _BROWSER)
     if fixture is None or fixture.cached_result is None:
         return ""
-    browser = fixture.cached_result[0]
+    browser, _, failed = fixture.cached_result
+    if failed is not None:
+        # A browser that is not installed is no reason to replace the driver for each cell.
+        return _DRIVER if type(failed[0]).__name__ == "TargetClosedError" else ""
     if browser is None or driver_ended(browser):
         return _DRIVER
     return _BROWSER if is_lost(browser) else ""

@@ -131,7 +131,6 @@ def test_a_folder_with_arguments_of_its_own_gets_pages_of_its_own(shop: SharedPr
 
 DYING = """
 import os, signal, time
-from pathlib import Path
 
 import pytest_autoweb.session.items as items
 from pytest_autoweb.egress.browser_watch import browser_processes

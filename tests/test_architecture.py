@@ -106,13 +106,7 @@ COMES_WITH = {
     "yaml": "pyyaml",
 }
 
-FILE_LINES = 600
 FUNCTION_LINES = 60
-MODULE_COUNT = 283
-"""A house of more rooms than this has rooms that nobody looks for."""
-SMALL_LINES = 40
-SEAMS: set[str] = set()
-"""Modules that are short on purpose: others import them because they hold so little."""
 
 MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if "migrations" not in path.parts]
 PYTHON_FILES = [
@@ -309,16 +303,6 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
     assert {COMES_WITH.get(name, name) for name in foreign} - declared == set()
 
 
-def test_a_file_is_short_enough_to_read() -> None:
-    too_long = {
-        shown(path): lines
-        for path in PYTHON_FILES
-        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > FILE_LINES
-    }
-
-    assert too_long == {}
-
-
 def test_a_function_fits_on_a_screen() -> None:
     too_long = [
         f"{shown(path)}: {node.name}, {node.end_lineno - node.lineno + 1} lines"
@@ -348,18 +332,6 @@ def test_no_two_modules_and_no_two_public_classes_share_a_name() -> None:
     )
 
     assert [name for name, count in (modules + classes).items() if count > 1] == []
-
-
-def test_there_are_few_modules_and_each_is_worth_a_door() -> None:
-    short = {
-        shown(path)
-        for path in MODULES
-        if path.stem != "__init__"
-        and len(path.read_text(encoding="utf-8").splitlines()) < SMALL_LINES
-    }
-
-    assert short <= SEAMS
-    assert len(MODULES) <= MODULE_COUNT
 
 
 def test_every_package_says_what_lives_there_and_what_does_not() -> None:

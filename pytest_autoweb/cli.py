@@ -3,6 +3,7 @@
 import argparse
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -26,7 +27,7 @@ from pytest_autoweb.commands import (
     verify,
 )
 from pytest_autoweb.commands.arguments import kept_for_json
-from pytest_autoweb.errors import AutowebError
+from pytest_autoweb.errors import AutowebError, near_miss, nearest
 
 COMMANDS = (
     init.add_init_parser,
@@ -93,7 +94,26 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where there are examples, and exit with 4."""
         self.print_usage(sys.stderr)
-        self.exit(4, f"{self.prog}: {message}; `{self.prog} --help` shows examples\n")
+        self.exit(4, f"{self.prog}: {_guided(message)}; `{self.prog} --help` shows examples\n")
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """Refuse arguments that no option takes, with the option that was probably meant."""
+        name = unknown[0].partition("=")[0]
+        meant = nearest(name, self._option_string_actions) if name.startswith("-") else None
+        guess = f"; did you mean {meant}?" if meant else ""
+        self.error(f"unrecognized arguments: {' '.join(unknown)}{guess}")
+
+
+_INVALID_CHOICE = re.compile(r"(?:argument (\S+): )?invalid choice: '(.*?)' \(choose from (.*)\)")
+
+
+def _guided(message: str) -> str:
+    """Return argparse's message, with the nearest choice where a word is none."""
+    if (found := _INVALID_CHOICE.fullmatch(message)) is None:
+        return message
+    what, given, listed_choices = found.groups()
+    choices = [choice.strip(" '") for choice in listed_choices.split(",")]
+    return f"{what or 'argument'}: there is no {given!r}{near_miss(given, choices)}"
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -108,6 +128,15 @@ def build_parser() -> argparse.ArgumentParser:
     for add_parser in COMMANDS:
         add_parser(commands)
     return parser
+
+
+def command_parser(parser: argparse.ArgumentParser, name: str) -> CommandParser:
+    """Return the parser of one command."""
+    (commands,) = (action for action in parser._actions if action.dest == "command")
+    choices: Any = commands.choices
+    found = choices[name]
+    assert isinstance(found, CommandParser)
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -145,7 +174,7 @@ def _parsed(words: list[str]) -> argparse.Namespace:
     if rest and behind and rest in (["--", *behind], behind) and hasattr(parsed, "flags"):
         parsed.flags += behind
     elif rest:
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        command_parser(parser, parsed.command).refuse(rest)
     return parsed
 
 

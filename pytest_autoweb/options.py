@@ -1,10 +1,10 @@
 """Every flag, ini key and environment variable, declared once; `settings.py` reads them all."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from pytest_autoweb.errors import SettingsError, listed
+from pytest_autoweb.errors import SettingsError, listed, nearest
 from pytest_autoweb.language import Language
 from pytest_autoweb.values.normal_forms import without_password
 from pytest_autoweb.variants import known_strategy, variants_of
@@ -210,21 +210,23 @@ class Option(NamedTuple):
     """Turns the value into a form that the report may show."""
     repeatable: bool = False
     """Whether the flag may be given several times, like one list with commas."""
+    prefix: str = "autoweb"
+    """The word before its name; empty for a flag that pytest-playwright declares."""
 
     @property
     def flag(self) -> str:
         """Return its command-line flag."""
-        return "--autoweb-" + self.name.replace("_", "-")
+        return "--" + self.dest.replace("_", "-")
 
     @property
     def dest(self) -> str:
         """Return its attribute on pytest's options, and its ini key."""
-        return "autoweb_" + self.name
+        return "_".join(filter(None, (self.prefix, self.name)))
 
     @property
     def env(self) -> str:
         """Return its environment variable."""
-        return self.dest.upper()
+        return "_".join((self.prefix or "pytest", self.name)).upper()
 
 
 OPTIONS: tuple[Option, ...] = (
@@ -238,6 +240,8 @@ OPTIONS: tuple[Option, ...] = (
            "Checks in them: {check_types}", words, "GLOBS"),
     Option("cases_file", "", "A case file (YAML or JSON) to run, wherever it is.", path, "PATH"),
     Option("cases", "", "Cases given inline: 'url|||task;;url|||task'.", str, "TEXT"),
+    Option("base_url", "", "The site under test, against which an entry URL such as /login is "
+           "resolved; expressions in case files name it base_url.", str, "URL", prefix=""),
     Option("capture", "", "How pages are shown to models; several modes become an axis of the "
            "comparison. The default is ARIA_SNAPSHOT. {capture_modes}.", captures, "MODES"),
     Option("simplified_html", "", "Used only without a capture mode: true means ARIA, false "
@@ -387,6 +391,8 @@ def add_options(parser: "pytest.Parser") -> None:
     """Declare every flag and ini key."""
     group = parser.getgroup("autoweb", "autoweb: which model can drive my web app?")
     for option in OPTIONS:
+        if not option.prefix:
+            continue
         extra: dict[str, Any] = {"nargs": "?", "const": option.bare} if option.bare else {}
         if option.repeatable:
             extra = {"action": "append"}
@@ -405,6 +411,24 @@ def add_options(parser: "pytest.Parser") -> None:
         parser.addini(option.dest, option.help, default=None)
 
 
+def refuse_unknown_flags(parser: "pytest.Parser", args: Sequence[str]) -> None:
+    """Refuse flags that look like ours and are not, with the nearest one.
+
+    Raises:
+        pytest.UsageError: a flag is unknown.
+    """
+    import pytest
+
+    _, unknown = parser.parse_known_and_unknown_args(args)
+    for argument in unknown:
+        name = argument.partition("=")[0]
+        if not name.startswith("--auto"):
+            continue
+        meant = nearest(name, [option.flag for option in OPTIONS])
+        guess = f"did you mean {meant}?" if meant else "`pytest --help` lists them all"
+        raise pytest.UsageError(f"unknown flag {name}; {guess}")
+
+
 _NEED_MODELS = ("cases_file", "cases", "cluster", "controls", "preview", "resume", "shard")
 _GATES = ("min_pass_rate", "max_cost", "compare_fail")
 
@@ -418,7 +442,11 @@ def first_value(
         return ",".join(flag) if isinstance(flag, list) else str(flag), "flag"
     if option.env in environ:
         return environ[option.env], "env"
-    ini = config.getini(option.dest)
+    try:
+        ini = config.getini(option.dest)
+    except ValueError:
+        # A flag of a plugin that this session does without.
+        ini = None
     if ini not in (None, "", []):
         return str(ini), "ini"
     return option.default, "default"

@@ -18,6 +18,8 @@ from pytest_autoweb.session.shared_run import STEALS_KEY, SharedRun, on_node, sh
 # Late imports: pytest loads this module in every project, most of whose sessions run no model.
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from pytest_autoweb.registration import Registry
     from pytest_autoweb.session.controller import RunController
     from pytest_autoweb.session.items import CaseFile
@@ -56,6 +58,21 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     from pytest_autoweb import hookspecs
 
     pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(
+    parser: pytest.Parser, args: list[str]
+) -> "Generator[None, None, None]":
+    """Answer a misspelt flag with the one that was meant, once every plugin has declared its own.
+
+    pytest itself says only that the argument is unknown.
+    """
+    yield
+    if any(argument.startswith("--auto") for argument in args):
+        from pytest_autoweb.options import refuse_unknown_flags
+
+        refuse_unknown_flags(parser, args)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -353,12 +370,35 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from pytest_autoweb.session.items import report_unmet
 
         report_unmet(session)
+        _refuse_without_browser(session)
     elif not cells:
         _refuse_gates_alone(session)
     if cells or session.config.pluginmanager.has_plugin(SHARD):
         from pytest_autoweb.session.controller import write_manifest
 
         write_manifest(session)
+
+
+def _refuse_without_browser(session: pytest.Session) -> None:
+    """Refuse once, before the first cell, where the machine has no browser to start.
+
+    A project that overrides how browsers are started knows better where they are.
+    """
+    config = session.config
+    cell = next((item for item in session.items if hasattr(item, "cell")), None)
+    if cell is None or config.option.collectonly or fixtures.starts_own_browsers(cell):
+        return
+    asked = config.getoption("--browser", None) or ["chromium"]
+    channel = config.getoption("--browser-channel", None)
+    settings = _settings(config)
+    if "chromium" not in asked or channel or settings.connect or settings.cluster:
+        return
+    from pytest_autoweb.egress.chromium import missing_chromium
+
+    if why := missing_chromium():
+        # A worker's session cannot be ended from here, so it is left nothing to run.
+        session.items.clear()
+        _refuse(config, why)
 
 
 def _refuse_gates_alone(session: pytest.Session) -> None:

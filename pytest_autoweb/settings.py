@@ -37,6 +37,8 @@ class Settings:
     files: tuple[str, ...]
     cases_file: Path | None
     cases: str
+    base_url: str
+    """The address of `--base-url`, which pytest-playwright declares."""
     capture: tuple[str, ...]
     simplified_html: bool | None
     visual_supplement: bool

@@ -9,9 +9,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
-from typing import Annotated, Any
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -95,7 +104,8 @@ def _compiles(pattern: str) -> str:
 
 def _is_http(url: str) -> str:
     if not url.startswith(("http://", "https://")):
-        raise ValueError(f"must start with http:// or https://, got {url!r}")
+        relative = "" if ":" in url else "; an address such as /login needs --base-url"
+        raise ValueError(f"must start with http:// or https://, got {url!r}{relative}")
     return url
 
 
@@ -114,6 +124,18 @@ class Documented(BaseModel):
     """
 
     model_config = ConfigDict(defer_build=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_truth_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse `timeout: true`, which pydantic would read as one second."""
+        if not isinstance(value, bool) or info.field_name is None:
+            return value
+        kinds = _kinds_in(cls.model_fields[info.field_name].annotation)
+        if kinds & {int, float} and not kinds & {bool, Any}:
+            number = "a number" if float in kinds else "a whole number"
+            raise ValueError(f"must be {number}, got {str(value).lower()}")
+        return value
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -146,6 +168,15 @@ class Spec(Documented):
     """Base of everything a case file holds: frozen, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+def _kinds_in(annotation: Any) -> frozenset[Any]:
+    """Return the plain types that a field's annotation admits as a whole."""
+    if get_origin(annotation) is Annotated:
+        return _kinds_in(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return frozenset().union(*map(_kinds_in, get_args(annotation)))
+    return frozenset({annotation})
 
 
 class Pattern(Spec):

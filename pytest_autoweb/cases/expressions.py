@@ -23,6 +23,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
+from pytest_autoweb.cases.deployment import Deployment, missing_variable
 from pytest_autoweb.errors import near_miss
 from pytest_autoweb.specs import FieldErrors, FieldPath
 
@@ -71,6 +72,21 @@ class Scope:
     def unknown(self, name: object) -> str:
         """Return the sentence about an unknown name, which suggests the nearest known one."""
         return f"unknown name '{self._label}.{name}'{near_miss(str(name), self._values)}"
+
+
+class _Environ(Scope):
+    """The environment variables behind `env`, without those that hold keys."""
+
+    def __init__(self, label: str, deployment: Deployment) -> None:
+        super().__init__(label, deployment.variables)
+        self._deployment = deployment
+
+    def __iter__(self) -> Iterator[str]:
+        raise TypeError("'env' holds all variables; name one of them")
+
+    def unknown(self, name: object) -> str:
+        """Return the sentence about a variable that is not set, or holds a secret."""
+        return missing_variable(str(name), self._deployment.environ)
 
 
 class _Undefined(StrictUndefined):
@@ -181,9 +197,15 @@ class Expressions:
         secrets: Mapping[str, Any] | None = None,
         webserver: Mapping[str, str] | None = None,
         webservers: Mapping[str, Mapping[str, str]] | None = None,
+        deployment: Deployment | None = None,
     ) -> None:
         self._rendering: list[str] = []
+        self._variables = variables
         self._names: dict[str, Any] = {"vars": Scope("vars", variables, self._variable)}
+        if deployment is not None:
+            self._names["env"] = _Environ("env", deployment)
+            if deployment.base_url:
+                self._names["base_url"] = deployment.base_url
         if matrix is not None:
             self._names["matrix"] = Scope("matrix", matrix)
         if secrets is not None:
@@ -247,6 +269,10 @@ class Expressions:
         """Return Jinja's message about an undefined name, extended with the names that exist."""
         if (lone := re.fullmatch(r"unknown name '(\w+)'", message)) is None:
             return message
+        if lone[1] == "base_url":
+            return "base_url is not known; give --base-url, or base_url in pytest's ini file"
+        if lone[1] in self._variables:
+            return f"{message}; write vars.{lone[1]}"
         return message + near_miss(lone[1], self._names)
 
     def _variable(self, text: str) -> Any:

@@ -387,7 +387,8 @@ def _expanded(source: CaseSource, wrong: FieldErrors) -> Iterator[CaseSource]:
     if not matrix:
         yield replace(source, fields=fields)
         return
-    names, broken, errors = Expressions(variables=source.variables), FieldErrors(), FieldErrors()
+    names = Expressions(variables=source.variables, deployment=source.document.deployment)
+    broken, errors = FieldErrors(), FieldErrors()
     axes = names.tree(matrix, ("matrix",), lambda at: True, broken)
     with errors.kept():
         rows = combinations(axes, ("matrix",))

@@ -14,6 +14,7 @@ from pytest_autoweb.cases.case import (
     Webserver,
     secret_value,
 )
+from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.file_layout import sources
 from pytest_autoweb.cases.source import MAIN, STAND_IN, CaseSource, names_of, stand_in
 from pytest_autoweb.cases.validation import Document, read_document
@@ -233,15 +234,20 @@ class LoadedCase:
             raise self._source.error(error) from error
 
 
-def load_case_file(path: Path) -> tuple[LoadedCase, ...]:
+def load_case_file(path: Path, deployment: Deployment | None = None) -> tuple[LoadedCase, ...]:
     """Load the cases of a YAML or JSON file, in the file's order.
 
     Everything that can be checked before a web server runs is checked here.
 
+    Args:
+        path: the file.
+        deployment: the site under test, where a session knows it; by default what the environment
+            says.
+
     Raises:
         CaseError: the file cannot be read or breaks the contract, with line and field.
     """
-    return _loaded(read_document(path))
+    return _loaded(read_document(path, deployment))
 
 
 def load_inline(text: str) -> tuple[LoadedCase, ...]:

@@ -57,6 +57,30 @@ def read_checks(entries: Any, at: FieldPath, path: Path | None) -> tuple[Check, 
     return tuple(checks)
 
 
+_INSTEAD = {
+    "title": """js: "() => document.title === 'Home'\"""",
+    **dict.fromkeys(("contains", "content", "body", "page", "visible", "see"), "text: Welcome"),
+    **dict.fromkeys(
+        ("selector", "css", "xpath", "locator", "heading", "button", "link", "field", "exists"),
+        "element: {role: button, name: Save}",
+    ),
+    **dict.fromkeys(("value", "checked", "count"), "element: {label: Name, value: Ana}"),
+    **dict.fromkeys(("equals", "result", "output", "return", "returns"), "answer: {equals: 42}"),
+    **dict.fromkeys(("cookie", "storage", "script", "javascript", "eval"), 'js: "() => ..."'),
+    **dict.fromkeys(
+        ("status", "response", "network", "xhr", "api"),
+        'request: {method: POST, url: "**/orders", status: 201}',
+    ),
+    **dict.fromkeys(
+        ("database", "db", "query", "rows"), "sql: {url: ..., query: ..., rows: [[1]]}"
+    ),
+    **dict.fromkeys(("address", "path", "location"), 'url: "**/account"'),
+    **dict.fromkeys(("llm", "rubric", "model"), "judge: ..."),
+    **dict.fromkeys(("function", "code", "assert"), 'python: "checks.py:holds"'),
+}
+"""What to write for a check that other tools have under this name."""
+
+
 def _check(entry: Any, at: FieldPath) -> Check:
     if not isinstance(entry, Mapping):
         raise FieldError(at, f"must be a mapping such as 'text: Welcome', got {entry!r:.80}")
@@ -66,7 +90,9 @@ def _check(entry: Any, at: FieldPath) -> Check:
     unknown = [key for key in entry if key not in CHECKS and key not in beside]
     known = [*CHECKS, *(name for name in beside if name not in CHECKS)]
     for key in unknown:
-        errors.add((*at, key), f"unknown check {key!r}{near_miss(key, known)}")
+        instead = _INSTEAD.get(str(key).lower(), "")
+        told = f"; write {instead} (allowed: {listed(known)})" if instead else near_miss(key, known)
+        errors.add((*at, key), f"unknown check {key!r}{told}")
     if not kinds and not unknown:
         raise FieldError(at, f"names no check; a check is one of {listed(CHECKS)}")
     if len(kinds) > 1:
@@ -157,6 +183,7 @@ class CaseSource:
             variables=self.variables,
             matrix=self.matrix,
             secrets=secrets if isinstance(secrets, Mapping) else {},
+            deployment=self.document.deployment,
             **_scopes(servers),
         )
 
@@ -233,7 +260,7 @@ class CaseSource:
         """Return a server of the file; its reset request is rendered only when it is sent."""
         section, at = self._section(name)
         wrong = FieldErrors()
-        names = Expressions(variables=self.variables)
+        names = Expressions(variables=self.variables, deployment=self.document.deployment)
         fields = {
             key: value if key == "reset" else names.tree(value, (*at, key), lambda at: False, wrong)
             for key, value in section.items()
@@ -248,7 +275,12 @@ class CaseSource:
             return None
         at: FieldPath = (*where, "reset")
         wrong = FieldErrors()
-        names = Expressions(variables=self.variables, matrix=self.matrix, **_scopes(servers))
+        names = Expressions(
+            variables=self.variables,
+            matrix=self.matrix,
+            deployment=self.document.deployment,
+            **_scopes(servers),
+        )
         reset = _read(Reset, names.tree(raw, at, lambda at: False, wrong), at, wrong)
         if not reset.url.startswith(("http://", "https://")):
             raise FieldError(
@@ -279,6 +311,8 @@ class RenderedCase:
             path, entries = self.source.document.path, fields.pop("expect")
             with errors.kept():
                 fields["expect"] = read_checks(entries, ("expect",), path)
+        if isinstance(url := fields.get("entry_url"), str):
+            fields["entry_url"] = self.source.document.deployment.absolute(url)
         with errors.kept():
             case = validated(Case, fields)
             with errors.kept(("setup",)):

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, get_args
 
@@ -16,6 +16,8 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from pytest_autoweb.cases.deployment import Deployment
+from pytest_autoweb.cases.yaml_mistakes import mistake
 from pytest_autoweb.errors import CaseError, joined_errors, near_miss
 from pytest_autoweb.specs import FieldError, FieldPath, pattern_sentence
 
@@ -65,6 +67,24 @@ def whole(text: str, line: int, base: int = 10) -> int:
     if len(text) > 100:
         raise Unreadable(f"the number {text[:20]}... is too large", line)
     return int(text, base)
+
+
+class WrittenNumber(int):
+    """A whole number that is printed as it was written, such as the id `007` or `0x10`."""
+
+    written: str
+
+    def __str__(self) -> str:
+        return self.written
+
+
+def as_written(number: int, text: str) -> int:
+    """Return the number, which knows its text if that is not how numbers are printed."""
+    if str(number) == text:
+        return number
+    known = WrittenNumber(number)
+    known.written = text
+    return known
 
 
 def encodable(text: str, line: int) -> str:
@@ -186,16 +206,19 @@ def read_yaml(text: str) -> ReadResult:
     Raises:
         Unreadable: the text is not YAML, or uses features not allowed in case files.
     """
+    breaks = _stand_ins(text)
+    if breaks:
+        text = text.translate({ord(sign): other for sign, other in breaks.items()})
+    signs = {ord(other): sign for sign, other in breaks.items()}
     if _FAST is not None:
         # libyaml is ten times as fast, but words errors differently, so PyYAML reports them.
         with suppress(yaml.YAMLError, ValueError, OverflowError):
-            return _Builder(_checked(text, _FAST)).document()
+            return _Builder(_checked(text, _FAST), signs).document()
     try:
-        return _Builder(_checked(text, yaml.SafeLoader)).document()
+        return _Builder(_checked(text, yaml.SafeLoader), signs).document()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        reason = f"is not valid YAML: {error.problem or error.context}"
-        raise Unreadable(reason, mark.line + 1 if mark else 1) from error
+        sentence, line = mistake(text, error)
+        raise Unreadable(f"is not valid YAML: {sentence.translate(signs)}", line) from error
     except yaml.reader.ReaderError as error:
         line = text[: int(error.position)].count("\n") + 1
         raise Unreadable("is not valid YAML: it holds a control character", line) from error
@@ -205,6 +228,18 @@ def read_yaml(text: str) -> ReadResult:
 
 
 _FAST: Any = getattr(yaml, "CSafeLoader", None)
+
+_FORMER_BREAKS = "\x85\u2028\u2029"
+"""Line breaks of YAML 1.1. In YAML 1.2 and in every editor they are characters of a line."""
+
+
+def _stand_ins(text: str) -> dict[str, str]:
+    """Return, for each former line break in a text, a private character that it does not hold."""
+    found = [sign for sign in _FORMER_BREAKS if sign in text]
+    if not found:
+        return {}
+    free = (chr(code) for code in range(0xE000, 0xF900) if chr(code) not in text)
+    return dict(zip(found, free, strict=False))
 
 
 def _checked(text: str, loader: Any) -> Iterator[yaml.Event]:
@@ -234,8 +269,10 @@ def _line(event: yaml.Event) -> int:
 class _Builder:
     """Turns parser events into data, noting lines."""
 
-    def __init__(self, events: Iterator[yaml.Event]) -> None:
+    def __init__(self, events: Iterator[yaml.Event], signs: Mapping[int, str]) -> None:
         self._events = events
+        self._signs = signs
+        """What stands for the line breaks of YAML 1.1 in the text, with each of them."""
         self._lines: Lines = {}
 
     def document(self) -> ReadResult:
@@ -257,7 +294,7 @@ class _Builder:
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(at)
         assert isinstance(event, yaml.ScalarEvent)
-        text = encodable(event.value, _line(event))
+        text = encodable(event.value.translate(self._signs), _line(event))
         # Quoted values are always text.
         return _scalar(text, _line(event)) if event.implicit[0] else text
 
@@ -277,7 +314,7 @@ class _Builder:
                 raise Unreadable(
                     'a key must be plain text; write expressions in quotes: "{{ vars.name }}"', line
                 )
-            key = encodable(event.value, line)
+            key = encodable(event.value.translate(self._signs), line)
             here = (*at, key)
             if key in entries:
                 raise duplicate_key(key, line, self._lines[here])
@@ -290,11 +327,11 @@ def _scalar(text: str, line: int) -> Any:
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if _DECIMAL.fullmatch(text):
-        return whole(text, line)
+        return as_written(whole(text, line), text)
     if _OCTAL.fullmatch(text):
-        return whole(text[2:], line, 8)
+        return as_written(whole(text[2:], line, 8), text)
     if _HEX.fullmatch(text):
-        return whole(text[2:], line, 16)
+        return as_written(whole(text[2:], line, 16), text)
     return finite(text, line) if _FLOAT.fullmatch(text) else text
 
 
@@ -314,6 +351,8 @@ class Document:
     path: Path | None
     data: Any
     lines: Mapping[FieldPath, int]
+    deployment: Deployment = field(default_factory=Deployment)
+    """What its expressions and relative addresses take from outside."""
 
     @property
     def is_json(self) -> bool:
@@ -342,8 +381,12 @@ class Document:
         return CaseError(reason, path=self.path, line=self.line(at), field=dotted(at) or None)
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path, deployment: Deployment | None = None) -> Document:
     """Read a YAML or JSON file without trusting it.
+
+    Args:
+        path: the file.
+        deployment: what its expressions may name; by default what the environment says.
 
     Raises:
         CaseError: the file cannot be read, is too large, or is not plain YAML or JSON.
@@ -355,7 +398,7 @@ def read_document(path: Path) -> Document:
         data, lines = reader(_text(path))
     except Unreadable as error:
         raise CaseError(error.reason, path=path, line=error.line) from error
-    return Document(path, data, lines)
+    return Document(path, data, lines, deployment or Deployment())
 
 
 def _text(path: Path) -> str:
@@ -514,9 +557,9 @@ def keys(model: type[BaseModel]) -> list[str]:
 
 
 def _models_behind(owner: type[BaseModel], key: str | int) -> Iterator[type[BaseModel]]:
-    for name, field in owner.model_fields.items():
-        if key in (name, field.alias):
-            yield from _models_in(field.annotation)
+    for name, info in owner.model_fields.items():
+        if key in (name, info.alias):
+            yield from _models_in(info.annotation)
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 from playwright.sync_api import Error, Frame, Locator, Page
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from pytest_autoweb.checks.check_type import (
     CHECKS,
@@ -17,6 +17,7 @@ from pytest_autoweb.checks.check_type import (
     Verdict,
 )
 from pytest_autoweb.checks.expected_values import beginning_of, longest_literal, shown_near
+from pytest_autoweb.errors import listed, nearest
 from pytest_autoweb.page.frames import (
     MAX_FRAMES,
     MAX_SILENT,
@@ -117,10 +118,38 @@ def _page_text(wanted: str | Pattern, lines: list[str], redact: Callable[[str], 
     return f"page text: {beginning_of(redact(' / '.join(lines)))}"
 
 
+_ROLES: tuple[str, ...] = (*get_args(Page.get_by_role.__annotations__["role"]), "mark")
+"""The roles that Playwright finds elements by; any other one would never be seen."""
+
+_ROLE_OF = {
+    "a": "link",
+    "dropdown": "combobox",
+    "field": "textbox",
+    "image": "img",
+    "input": "textbox",
+    "modal": "dialog",
+    "nav": "navigation",
+    "popup": "dialog",
+    "select": "combobox",
+    "textarea": "textbox",
+    "toggle": "switch",
+    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), "heading"),
+}
+"""The roles of what people call by the name of its tag or its look."""
+
+
+def _known_role(role: str) -> str:
+    if role in _ROLES:
+        return role
+    meant = _ROLE_OF.get(role.lower()) or nearest(role, _ROLES)
+    guess = f"did you mean {meant!r}?" if meant else f"one of {listed(_ROLES)}"
+    raise ValueError(f"{role!r} is no role; {guess}")
+
+
 class ElementQuery(Spec):
     """An element by role and name, and what must hold of it."""
 
-    role: str | None = None
+    role: Annotated[str, AfterValidator(_known_role)] | None = None
     name: str | Pattern | None = None
     """The accessible name; a plain text must match it as a whole, with the same case."""
     label: str | None = None

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Error
+from playwright.sync_api import Browser, Error, sync_playwright
 
 from pytest_autoweb.errors import BrowserError
 
@@ -292,6 +292,33 @@ def _is_installed(executable: str, *, headless: bool) -> bool:
             shell = folder.name.replace("chromium-", "chromium_headless_shell-")
             return (folder.parent / shell).is_dir()
     return False
+
+
+def missing_chromium() -> str:
+    """Return the sentence about a machine without any Chromium, or "" if there is one."""
+    try:
+        if system_chromium() is not None or any(map(_holds_chromium, _playwright_folders())):
+            return ""
+        # Only Playwright itself knows all places where its browsers may be.
+        with sync_playwright() as playwright:
+            executable = playwright.chromium.executable_path
+        launch_args({}, playwright_executable=executable, browser_name="chromium")
+    except BrowserError as error:
+        return str(error)
+    return ""
+
+
+def _playwright_folders() -> Iterator[Path]:
+    if given := os.environ.get("PLAYWRIGHT_BROWSERS_PATH"):
+        yield Path(given)
+    for caches in (".cache", "Library/Caches"):
+        yield Path.home() / caches / "ms-playwright"
+    if local := os.environ.get("LOCALAPPDATA"):
+        yield Path(local) / "ms-playwright"
+
+
+def _holds_chromium(folder: Path) -> bool:
+    return any(folder.glob("chromium*"))
 
 
 def _sandboxed(base: dict[str, Any], executable: str, *, wanted: bool) -> dict[str, Any]:

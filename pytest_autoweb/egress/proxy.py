@@ -7,6 +7,7 @@ like any other request.
 
 import asyncio
 import base64
+import os
 import secrets
 import socket
 import threading
@@ -48,6 +49,9 @@ _ANSWERS = {
 }
 
 OWN_ANSWER = "X-Autoweb-Proxy"
+NOTHING_ANSWERS = "nothing answers at"
+"""How the sentence begins that says where no server is; the address follows."""
+NO_ADDRESS = "has no address"
 """A header of what the proxy answers by itself, where no origin could be asked."""
 
 Reader = asyncio.StreamReader
@@ -382,7 +386,7 @@ class EgressProxy:
                     origin.host, origin.port, type=socket.SOCK_STREAM
                 )
             except OSError as error:
-                raise ProxyRefusal(502, f"{origin.host} has no address: {error}") from None
+                raise ProxyRefusal(502, f"{origin.host} {NO_ADDRESS}: {error}") from None
             # Dialling the address that was checked leaves no room for DNS rebinding.
             addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
             allowed = [one for one in addresses if self._policy.allows_address(origin, one)]
@@ -411,7 +415,8 @@ async def _dial_one_of(addresses: list[str], origin: Origin) -> tuple[Reader, Wr
             return await asyncio.open_connection(address, origin.port, limit=HEAD_BYTES)
         except OSError as error:
             problem = error
-    raise ProxyRefusal(502, f"{origin} does not answer: {problem}")
+    why = os.strerror(problem.errno).lower() if problem and problem.errno else str(problem)
+    raise ProxyRefusal(502, f"{NOTHING_ANSWERS} {origin} ({why})")
 
 
 async def _dial_upstream(upstream: SplitResult, origin: Origin, kind: str) -> tuple[Reader, Writer]:

@@ -10,7 +10,8 @@ from playwright.sync_api import Error, Page, Response
 
 from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH, call_within, driver_ended, is_lost
-from pytest_autoweb.egress.proxy import OWN_ANSWER
+from pytest_autoweb.egress.proxy import NO_ADDRESS, NOTHING_ANSWERS, OWN_ANSWER
+from pytest_autoweb.egress.request_policy import parse_origin
 from pytest_autoweb.page.frames import answers, run_script
 from pytest_autoweb.page.quiet import wait_until_quiet, watch
 from pytest_autoweb.results import Failure
@@ -67,6 +68,14 @@ def page_look(page: Page) -> PageLook | None:
     return PageLook(digest, painted=bool(seen["painted"]), bare=bool(seen["bare"]))
 
 
+_UNREACHABLE = (
+    "net::ERR_CONNECTION_REFUSED",
+    "net::ERR_ADDRESS_UNREACHABLE",
+    "net::ERR_NAME_NOT_RESOLVED",
+    "NS_ERROR_CONNECTION_REFUSED",
+    "NS_ERROR_UNKNOWN_HOST",
+)
+"""How browsers begin their error where no server answers."""
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _LOAD_MS = 15_000.0
 _PREPARE_MS = 1_000.0
@@ -97,10 +106,16 @@ def open_page(
             with _preparing(page):
                 page.wait_for_load_state("domcontentloaded", timeout=left())
     except Error as error:
-        return _failure(url, f"{url} could not be opened: {_first_line(error)}")
+        said = _first_line(error)
+        if said.startswith(_UNREACHABLE):
+            return _nothing_answers(url, f"{NOTHING_ANSWERS} {parse_origin(url)}")
+        return _failure(url, f"{url} could not be opened: {said}")
     if response is not None and response.status >= 400:
         if OWN_ANSWER.lower() in response.headers:
-            return _failure(url, f"{url} could not be opened: {_body(response)}")
+            said = _body(response)
+            if said.startswith(NOTHING_ANSWERS) or NO_ADDRESS in said:
+                return _nothing_answers(url, said)
+            return _failure(url, f"{url} could not be opened: {said}")
         if response.status >= 500 or response.status in _GONE:
             return _failure(url, f"{url} answered {response.status}", status=response.status)
         note(f"{url} answered {response.status}")
@@ -158,8 +173,18 @@ def _failure(url: str, message: str, **evidence: object) -> Failure:
     return Failure(kind="navigation", message=message, evidence={"url": url, **evidence})
 
 
+def _nothing_answers(url: str, message: str) -> Failure:
+    """Return the failure of each case that begins where no server is.
+
+    Its message is the same for all of them, and names only the address.
+    """
+    return _failure(url, message, unreachable=str(parse_origin(url)))
+
+
 def _first_line(error: Exception) -> str:
     line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if "ERR_UNSAFE_PORT" in line:
+        return "browsers refuse to open this port, because another protocol uses it"
     return re.sub(r"^Page\.\w+: ", "", line)
 
 

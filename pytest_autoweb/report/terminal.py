@@ -1,5 +1,6 @@
 """The terminal output of a run and of a comparison, in pytest's style."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from textwrap import wrap
 
@@ -198,6 +199,7 @@ def terminal_lines(report: Report, verbosity: int = 0) -> list[Line]:
         return [*lines, ("no cells were run", {"yellow": True})]
     if verbosity >= 0:
         lines += _cells(contestants or cells, models_in_modes(report), all_of_them=verbosity > 0)
+    lines += _unreachable(cells)
     lines += _unsteady(report)
     lines += _controls(summary.controls)
     if summary.models:
@@ -260,8 +262,12 @@ def _controls(rows: Sequence[ControlRow]) -> Iterable[Line]:
     if not doubtful:
         where = f"all {len(rows)} cases" if len(rows) > 1 else "the one case"
         yield f"controls hold in {where}", {}
+    by_reason: dict[str, list[str]] = {}
     for row in doubtful:
-        yield f"control in doubt: {one_line(row.case_id)}: {one_line(row.reason)}", {"red": True}
+        by_reason.setdefault(row.reason, []).append(row.case_id)
+    for reason, cases in by_reason.items():
+        where = f"{len(cases)} cases" if len(cases) > LISTED else ", ".join(cases)
+        yield f"control in doubt: {one_line(where)}: {one_line(reason)}", {"red": True}
 
 
 def _cells(
@@ -276,6 +282,20 @@ def _cells(
     if lost:
         of = f"{len(lost)} of {count_of(len(cells), 'cell')}"
         yield f"{of} did not pass: see the report, or add -rf", {}
+
+
+def _unreachable(cells: Sequence[CellResult]) -> Iterable[Line]:
+    """Say once for each address where nothing answered what would start a server there."""
+    failures = [cell.failure for cell in cells if cell.failure is not None]
+    places = Counter(
+        str(f.evidence["unreachable"]) for f in failures if "unreachable" in f.evidence
+    )
+    for place, count in places.items():
+        yield (
+            f"nothing answers at {one_line(place)} ({count_of(count, 'cell')}): start the "
+            "application, or let the case file start it with `webserver:`",
+            {"red": True},
+        )
 
 
 def _fails_as_it_should(cell: CellResult) -> bool:

@@ -17,8 +17,8 @@ def is_case_file(path: Path, session: pytest.Session, settings: "Settings") -> b
     """Tell whether a file is read as cases.
 
     This holds if it is named on the command line, matches a pattern of `--autoweb-files`, or lies
-    in a folder named on the command line. Files in subfolders are read only if they hold cases,
-    because data and cassettes live there as well.
+    in a folder named on the command line, which may be the rootdir. Files in subfolders are read
+    only if they hold cases, because data and cassettes live there as well.
     """
     if session.isinitpath(path):
         return True
@@ -53,6 +53,4 @@ def _in_named_folder(path: Path, config: pytest.Config) -> bool:
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         return False
     named = (config.invocation_params.dir / argument.partition("::")[0] for argument in config.args)
-    return any(
-        folder in path.parents and folder != config.rootpath for folder in named if folder.is_dir()
-    )
+    return any(folder.resolve() in path.resolve().parents for folder in named if folder.is_dir())

@@ -83,6 +83,19 @@ def _elsewhere(config: pytest.Config) -> "BrowserPool | None":
     return config.stash[SESSION].browsers
 
 
+_OF_BROWSERS = ("browser_type_launch_args", "browser_type", "connect_options", "launch_browser")
+
+
+def starts_own_browsers(item: pytest.Item) -> bool:
+    """Tell whether the tested project changes how the browser of an item is started."""
+    manager = item.session._fixturemanager
+    found = (manager.getfixturedefs(name, item) or () for name in _OF_BROWSERS)
+    modules = (
+        str(getattr(one.func, "__module__", "")) for definitions in found for one in definitions
+    )
+    return any(not module.startswith(("pytest_autoweb", "pytest_playwright")) for module in modules)
+
+
 OLD_BASE_URL = "playwright-base-url"
 """The plugin in which pytest-playwright declares `base_url` where pytest-base-url is not there."""
 
@@ -163,13 +176,16 @@ class Autoweb:
         from pytest_autoweb.options import captures
         from pytest_autoweb.run.prepared_cell import Cell
         from pytest_autoweb.runs.saving import cell_folder
-        from pytest_autoweb.session.items import SESSION, strategy_name
+        from pytest_autoweb.session.items import SESSION, deployment_of, strategy_name
 
         session = self._request.config.stash[SESSION]
         path, _, case_id = target.partition("::")
         self._calls += 1
+        place = deployment_of(session.settings)
         try:
-            cases = {case.id: case for case in load_case_file(session.settings.rootdir / path)}
+            cases = {
+                case.id: case for case in load_case_file(session.settings.rootdir / path, place)
+            }
             if case_id not in cases:
                 known = ", ".join(sorted(cases))
                 raise CaseError(

@@ -12,6 +12,7 @@ import pytest
 from pytest_autoweb import waiting
 from pytest_autoweb.agents.adapters import settings_of
 from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE, is_control
+from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
@@ -90,7 +91,7 @@ class CaseFile(pytest.File):
 
     def load(self) -> tuple[LoadedCase, ...]:
         """Return the cases of the file."""
-        return load_case_file(self.path)
+        return load_case_file(self.path, deployment_of(self.config.stash[SESSION].settings))
 
 
 class InlineCases(CaseFile):
@@ -211,6 +212,11 @@ def _marks(config: pytest.Config, tags: tuple[str, ...]) -> list[pytest.MarkDeco
                 config.addinivalue_line("markers", declaration)
         known[tags] = [getattr(pytest.mark, name) for name in dict.fromkeys(("autoweb", *words))]
     return known[tags]
+
+
+def deployment_of(settings: Settings) -> Deployment:
+    """Return the site under test, as the session's flags name it."""
+    return Deployment(settings.base_url)
 
 
 def strategy_name(case: LoadedCase, spec: ModelSpec, settings: Settings) -> StrategyName:

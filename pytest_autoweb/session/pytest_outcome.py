@@ -96,6 +96,9 @@ def no_verdicts(cells: Sequence[CellResult]) -> list[str]:
 def describe(result: CellResult) -> list[str]:
     """Describe a failed cell in a few lines without commands for a CI runner."""
     lines = [f"{result.case_id} on {result.model}: {result.outcome.upper()} - {result.reason}"]
+    if result.failure is not None and "unreachable" in result.failure.evidence:
+        # The end of the output says once for the address what would start a server there.
+        return [_shown(lines[0])]
     for attempt in result.attempts:
         steps = " ".join(f"{r.step_index}:{r.status}" for r in attempt.step_results)
         turns = f"{count_of(attempt.turns, 'turn')}, " if attempt.turns else ""

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Error, sync_playwright
 
 from pytest_autoweb.analysis.verdict_validity import agreements
 from pytest_autoweb.cases.case import ServerHandle
+from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.checks.check_type import RubricJudge
 from pytest_autoweb.egress.chromium import launch_args
@@ -121,7 +122,8 @@ def verify_run(order: Order) -> Verification:
     run = read_run(order.run_folder)
     if not run.cells:
         raise SettingsError(f"{order.run_folder} is not a run folder: it has no cells")
-    cases = _Cases(order)
+    base_url = run.info.settings.get("base_url", {}).get("value")
+    cases = _Cases(order, Deployment(str(base_url or "")))
     cells = [(cell, *cases.of(cell)) for cell in run.cells]
     fresh_run_folder(order.output)
     changes: list[CellChange] = []
@@ -140,9 +142,10 @@ def verify_run(order: Order) -> Verification:
 class _Cases:
     """The run's cases as they are in their files now."""
 
-    def __init__(self, order: Order) -> None:
-        self._rootdir = order.rootdir
-        self._given = {case.id: case for path in order.case_files for case in load_case_file(path)}
+    def __init__(self, order: Order, deployment: Deployment) -> None:
+        self._rootdir, self._deployment = order.rootdir, deployment
+        files = order.case_files
+        self._given = {case.id: case for path in files for case in self._load(path)}
         self._only_given = bool(order.case_files)
         self._files: dict[str, dict[str, LoadedCase]] = {}
 
@@ -156,11 +159,14 @@ class _Cases:
             return loaded, "the case has changed since the run (task, setup, server …)"
         return loaded, ""
 
+    def _load(self, path: Path) -> tuple[LoadedCase, ...]:
+        return load_case_file(path, self._deployment)
+
     def _by_path(self, cell: CellResult) -> LoadedCase | None:
         if cell.case_path not in self._files:
             path = self._rootdir / cell.case_path
             there = cell.case_path not in ("", "inline") and path.is_file()
-            cases = load_case_file(path) if there else ()
+            cases = self._load(path) if there else ()
             self._files[cell.case_path] = {case.id: case for case in cases}
         return self._files[cell.case_path].get(cell.case_id)
 

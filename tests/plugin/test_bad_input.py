@@ -1,6 +1,10 @@
 """What a hurried user gets wrong: one clear sentence, exit code 4, nothing lost."""
 
+import socket
+
 import pytest
+
+from pytest_autoweb.cli import main
 
 
 @pytest.mark.parametrize(
@@ -97,19 +101,70 @@ def test_help_lists_every_flag_with_its_default(pytester: pytest.Pytester) -> No
     assert [option.flag for option in OPTIONS if option.flag not in text] == []
 
 
-@pytest.mark.parametrize("in_flight", [1, 4])
-def test_no_browser_is_one_broken_cell_that_says_what_to_install(
-    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, in_flight: int
+@pytest.mark.parametrize("flags", [(), ("-n", "2"), ("--autoweb-concurrency=4",)])
+def test_no_browser_ends_the_session_once_and_says_what_to_install(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("AUTOWEB_CHROMIUM", str(project.path / "missing"))
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(project.path))
+    result = project.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle", *flags)
+
+    result.assert_outcomes()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = result.stdout.str() + result.stderr.str()
+    assert said.count("AUTOWEB_CHROMIUM names") == 1
+
+
+def test_a_misspelt_flag_is_answered_with_the_one_that_was_meant(
+    project: pytest.Pytester,
+) -> None:
+    result = project.runpytest("cases", "--autoweb-model=builtin/oracle")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--autoweb-model; did you mean --autoweb-models?*"])
+
+
+def test_a_misspelt_command_is_answered_with_the_one_that_was_meant(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["compair", "a", "b"])
+
+    assert ended.value.code == pytest.ExitCode.USAGE_ERROR
+    assert "did you mean 'compare'?" in capsys.readouterr().err
+
+
+def test_the_rootdir_itself_can_be_named(project: pytest.Pytester) -> None:
+    (project.path / "cases/shop.yaml").rename(project.path / "shop.yaml")
+    result = project.runpytest(".", "--autoweb-models=builtin/oracle", "--collect-only", "-q")
+
+    result.stdout.fnmatch_lines(["shop.yaml::login*", "2 tests collected*"])
+
+
+LOST = """
+version: 1
+cases:
+  - {id: first, entry_url: /a, user_task: Look., expect: [{text: x}]}
+  - {id: second, entry_url: "{{ base_url }}/b", user_task: Look., expect: [{text: x}]}
+"""
+
+
+@pytest.mark.session
+def test_nothing_that_answers_is_said_once_with_what_would_start_it(
+    project: pytest.Pytester,
+) -> None:
+    (project.path / "cases/shop.yaml").write_text(LOST)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        site = f"http://127.0.0.1:{free.getsockname()[1]}"
     result = project.runpytest_subprocess(
-        *("cases", "--autoweb-models=builtin/oracle", "-k", "title"),
-        f"--autoweb-concurrency={in_flight}",
+        *("cases", "-n", "2", "--autoweb-models=builtin/noop", f"--base-url={site}")
     )
 
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*BROKEN*missing*"])
+    result.assert_outcomes(failed=2)
+    said = f"nothing answers at {site} (2 cells): start the application, or let the case"
+    assert result.stdout.str().count(said) == 1
+    result.stdout.fnmatch_lines(["control in doubt: first, second: *nothing answers at*"])
 
 
 NEEDY = """

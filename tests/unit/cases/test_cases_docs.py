@@ -29,7 +29,8 @@ JSON = re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)
 
 
 @pytest.mark.parametrize("number", range(len(YAML)))
-def test_each_yaml_example_loads(load: Any, number: int) -> None:
+def test_each_yaml_example_loads(load: Any, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    monkeypatch.setenv("PYTEST_BASE_URL", "http://shop.test")
     assert all(case.has_expect for case in load(YAML[number]))
 
 

@@ -328,12 +328,12 @@ def _listing(tools: Tools, situation: Situation, near: dict[int, str]) -> str:
     options = [] if is_brief(tools) else option_lines(view.marked, marks)
     if tools.spec.vision:
         listed = listing(marks, "", max_chars=0, near=near) if situation.second_look else ""
-        return tools.redact("\n".join([*filter(None, [listed]), *options]))
+        return tools.redact("\n".join([*filter(None, [listed]), *options, *view.refused]))
     room = tools.spec.shown_tokens // TEXT_SHARE * CHARS_PER_TOKEN
     last = situation.before
     before = last.text if last and last.url == view.url and not situation.second_look else None
     shown = listing(marks, view.text, max_chars=room, before=before, near=near)
-    return tools.redact("\n".join([shown, *options]))
+    return tools.redact("\n".join([shown, *options, *view.refused]))
 
 
 def is_brief(tools: Tools) -> bool:

@@ -21,6 +21,7 @@ from pytest_autoweb.choice.verify_choice import Resolution
 from pytest_autoweb.correct.retry_rules import failure_text
 from pytest_autoweb.llm.prompts import fence
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
+from pytest_autoweb.page.form_validation import refused_values
 from pytest_autoweb.page.frames import run_script
 from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.results import Attempt, DecisionStatus, Failure, RefusalCause
@@ -45,6 +46,8 @@ class View:
     """The directions, `down` or `up`, in which the page can be scrolled."""
     tabs: tuple[str, ...] = ()
     """The address of each open tab, redacted, with a note on the one that is shown."""
+    refused: tuple[str, ...] = ()
+    """What the browser says of values that it refuses, redacted; no picture shows it."""
 
     def read(self, number: int) -> str:
         """Return a marked element's current text; for a row heading, the text of the next cell."""
@@ -250,7 +253,9 @@ def _view(page: Page, tools: Tools, marked: MarkedPage) -> View:
     tabs = tuple(
         tools.redact(tab.url) + (", shown here" if tab is page else "") for tab in _open_tabs(page)
     )
-    return View(page, marked, text, hashlib.sha256(state).hexdigest(), page.url, scroll, tabs)
+    refused = tuple(tools.redact(line) for line in refused_values(page))
+    digest = hashlib.sha256(state).hexdigest()
+    return View(page, marked, text, digest, page.url, scroll, tabs, refused)
 
 
 def past_attempt(attempt: Attempt, tools: Tools) -> str:

@@ -75,26 +75,36 @@ class TextCheck(Check):
     text: str | Pattern
 
     def probe(self, evidence: Evidence) -> CheckProbe:
-        """Search the page and its frames for visible text; case matters, kinds of space do not."""
+        """Search the page and its frames for visible text; case matters, kinds of space do not.
+
+        A text that CSS draws in capitals is found as the document has it, and as it is drawn.
+        """
         wanted = self.text
 
         def look(seconds: float) -> Verdict:
+            verdict = seen(seconds, drawn=False)
+            if verdict.passed:
+                return verdict
+            as_drawn = seen(seconds, drawn=True)
+            return as_drawn if as_drawn.passed else verdict
+
+        def seen(seconds: float, *, drawn: bool) -> Verdict:
             looks = of_page_and_frames(
                 evidence.page,
-                lambda frame, ms: str(run_script(frame, "visible_text", timeout_ms=ms)),
+                lambda frame, ms: str(run_script(frame, "visible_text", drawn, timeout_ms=ms)),
                 seconds,
             )
-            seen = {
+            texts = {
                 place: list(filter(None, map(normalise, text.splitlines())))
                 for place, text in looks
             }
-            for place, lines in seen.items():
+            for place, lines in texts.items():
                 if (found := _found(wanted, lines)) is not None:
                     return Verdict(True, found, where=place)
-            every = [line for lines in seen.values() for line in lines]
+            every = [line for lines in texts.values() for line in lines]
             found = _found(wanted, every)
             missed = found or _page_text(wanted, every, evidence.redact)
-            return Verdict(found is not None, missed, where=next(iter(seen)))
+            return Verdict(found is not None, missed, where=next(iter(texts)))
 
         return CheckProbe(_wanted(wanted, "visible text"), look)
 

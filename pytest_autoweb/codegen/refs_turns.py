@@ -38,6 +38,7 @@ from pytest_autoweb.correct.retry_rules import may_pass
 from pytest_autoweb.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines
+from pytest_autoweb.page.capture import unlisted
 from pytest_autoweb.page.frames import RefElement, RefView
 from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.page.refs import LONG, observe
@@ -255,7 +256,7 @@ def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Atte
     page = front_tab(tools)
     view = observe(page, budget_tokens=budget, lengths=LONG)
     view = without_failed_calls(view, _failed_pairs(tools))
-    text = tools.redact(view.text)
+    text = tools.redact(view.text) or f"({unlisted(page) or 'the page is blank'})"
     attempt = _keep_view(attempt, tools, len(attempt.step_results) + 1, view, text)
     return attempt, Shown(number, tools.redact(page.url), text, view)
 

@@ -38,6 +38,7 @@ from pytest_autoweb.llm.client import Message
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import closed_block, heading_number, parse_plan, strip_reasoning
 from pytest_autoweb.page.capture import capture_snapshot
+from pytest_autoweb.page.form_validation import refused_values
 from pytest_autoweb.page.frames import RefView
 from pytest_autoweb.page.outline import estimate_tokens
 from pytest_autoweb.page.quiet import wait_until_quiet
@@ -76,14 +77,16 @@ class TurnEvents:
         self._downloads += len(files)
         lines += (f"a download began: {self._clean(file.name)}" for file in files)
         lines += complaints(*self._tools.watch.news())
+        lines += map(self._clean, refused_values(front_tab(self._tools)))
         lines = list(dict.fromkeys(lines))
         if left_out := len(lines) - _MOST:
             lines = lines[:_MOST] + ([f"({left_out} more)"] if left_out > 0 else [])
         return tuple(lines)
 
     def on_page(self, page: Page) -> None:
-        """Record a new tab."""
-        self._lines.append(f"a tab opened: {self._clean(page.url)}")
+        """Record a new tab; one without any address is what a download leaves behind."""
+        if page.url:
+            self._lines.append(f"a tab opened: {self._clean(page.url)}")
 
     def on_dialog(self, dialog: Dialog) -> None:
         """Record a dialog, and answer it as Playwright does when no code listens to dialogs."""

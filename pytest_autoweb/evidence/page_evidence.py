@@ -10,8 +10,9 @@ import json
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import overload
 
@@ -120,6 +121,10 @@ class DownloadRecord(Sequence[Download]):
 
     def _attach(self, page: Page) -> None:
         page.on("download", self._on_download)
+        # A link that opens a file in a new tab leaves that tab behind, which never had a document
+        # and would be shown to the model in place of the page. Chromium gives it no address at all.
+        if self._files and not page.url:
+            run_after_event(partial(_close, page))
 
     def _on_download(self, download: PlaywrightDownload) -> None:
         # A hostile page can offer files without end.
@@ -151,6 +156,11 @@ class DownloadRecord(Sequence[Download]):
         path = self._folder / f"{number + 1}-{safe_name(begun.name)}"
         path.write_bytes(_without_secrets(source.read_bytes(), self._redact))
         return replace(begun, path=path, size=size, sha256=digest, problem="")
+
+
+def _close(page: Page) -> None:
+    with suppress(Error):
+        page.close()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from pytest_autoweb import waiting
 from pytest_autoweb.checks.check_type import Check, CheckProbe, Evidence, NotEvaluated, Verdict
 from pytest_autoweb.results import CheckResult
 
-GRADER_VERSION = 1
+GRADER_VERSION = 2
 """The version of the checks' semantics, raised whenever the same check may judge the same attempt
 differently."""
 

@@ -124,7 +124,7 @@ def inner_frames(root: Page | Frame) -> tuple[Frame, ...]:
 
 _ALIVE_MS = 2_000.0
 FALLBACKS: tuple[CaptureModeName, ...] = ("ARIA", "A11Y", "RAW_HTML")
-"""Stand in for a mode that fails, in this order."""
+"""Stand in for a mode that fails or lists nothing, in this order."""
 
 
 def capture_snapshot(
@@ -140,12 +140,13 @@ def capture_snapshot(
     """Take a snapshot of the page in `mode`, within the token budget.
 
     With `folds`, the page is shown in brief, as to models that work by turns, and they hold which
-    lists are shortened. Never clicks. If a mode fails twice, the next of `FALLBACKS` is used, and
-    the snapshot's notes say so; its `mode` remains the requested one. No mode includes the values
-    of password and hidden fields.
+    lists are shortened. Never clicks. If a mode fails twice or lists nothing, the next of
+    `FALLBACKS` is used, and the snapshot's notes say so; its `mode` remains the requested one. No
+    mode includes the values of password and hidden fields.
     """
     root = context.context if isinstance(context, ContextWrapper) else context
     notes: list[str] = []
+    empty: list[CaptureModeName] = []
     shown = ShownPage("")
     for candidate in (mode, *(other for other in FALLBACKS if other != mode)):
         try:
@@ -156,9 +157,19 @@ def capture_snapshot(
                 notes.append("the page does not answer")
                 break
             continue
+        if not shown.text.strip():
+            empty.append(candidate)
+            continue
         if candidate != mode:
             notes.append(f"shown as {candidate}")
         break
+    if mode in empty:
+        notes.insert(0, f"{mode} lists nothing of this page")
+        seen = unlisted(root)
+        if not shown.text.strip():
+            shown = ShownPage(f"({seen or 'the page is blank'})")
+        elif seen:
+            notes.append(seen)
     return Snapshot(
         step_indexes=tuple(step_indexes),
         url=url,
@@ -170,6 +181,21 @@ def capture_snapshot(
         truncated=shown.truncated,
         notes=(*notes, *shown.notes),
     )
+
+
+def unlisted(root: Page | Frame) -> str:
+    """Name the pictures and boxes that a page shows and no text tells of; empty without any."""
+    try:
+        seen = run_script(root, "unlisted", _UNLISTED_LIMITS, timeout_ms=2_000)
+    except Error:
+        seen = []
+    if not seen:
+        return ""
+    boxes = (f"{b['tag']}, {b['width']} x {b['height']} pixels at {b['x']}, {b['y']}" for b in seen)
+    return f"the page shows what cannot be read: {'; '.join(boxes)}"
+
+
+_UNLISTED_LIMITS = {"limit": 5_000, "shown": 5}
 
 
 def _show_of(mode: CaptureModeName, folds: Folds | None) -> Show:

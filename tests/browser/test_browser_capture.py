@@ -118,6 +118,37 @@ def test_a_mode_that_is_not_possible_gives_way_and_says_so(form: Page) -> None:
     assert snapshot.notes[0].startswith("A11Y was not possible: ")
 
 
+@pytest.mark.parametrize(
+    ("html", "text", "note"),
+    [
+        (
+            "<canvas width=300 height=200></canvas>",
+            "canvas",
+            "the page shows what cannot be read: canvas, 300 x 200 pixels at 8, 8",
+        ),
+        (
+            "<div id=h></div><script>h.attachShadow({mode: 'closed'}).innerHTML ="
+            " '<button>Save</button>'</script>",
+            'button "Save"',
+            "the page shows what cannot be read: div, ",
+        ),
+        ("<body aria-hidden=true><button>Save</button>", "- button: Save", "shown as ARIA"),
+        ("<title>Wait</title>", "(the page is blank)", "lists nothing of this page"),
+    ],
+    ids=["canvas", "closed root", "hidden root", "blank"],
+)
+def test_a_listing_without_anything_is_filled_or_says_why(
+    blank: Page, html: str, text: str, note: str
+) -> None:
+    blank.set_content(html)
+
+    snapshot = capture(blank, "ARIA_SNAPSHOT")
+
+    assert text.lower() in snapshot.text.lower()
+    assert snapshot.notes[0] == "ARIA_SNAPSHOT lists nothing of this page"
+    assert note in snapshot.notes[-1]
+
+
 def test_the_cache_key_knows_query_action_and_mode() -> None:
     keys = {
         cache_key(url, action, mode)

@@ -27,7 +27,8 @@ def judge(
 
 PAGE = """
 <title>Account</title><h1>Account</h1><p>Welcome, <b>Ana</b>&nbsp;Lee!</p>
-<p style="display:none">hidden words</p>
+<p style="display:none">hidden words</p><p style="text-transform:uppercase">shipped today</p>
+<p style="text-transform:capitalize">next day</p>
 <label>City <input value="Rome"></label> <input type=checkbox aria-label=Agree checked>
 <button disabled>Send</button> <ul><li>a</li><li>b</li><li hidden>c</li></ul>
 <button data-testid=pay class=big>Pay now</button>
@@ -57,6 +58,10 @@ def account(browser: Browser) -> Iterator[Page]:
         {"url": "**/account**"},
         {"url": {"matches": r"account\?tab=\d$"}},
         {"text": "Welcome, Ana Lee!"},
+        {"text": "SHIPPED TODAY"},
+        {"text": "shipped today"},
+        {"text": "Next Day"},
+        {"text": {"matches": "^SHIPPED"}},
         {"text": "Framed words"},
         {"text": "Shadow words"},
         {"text": {"matches": r"^Welcome, \w+ Lee!$"}},
@@ -91,6 +96,7 @@ def test_a_check_holds(account: Page, check: dict[str, Any]) -> None:
         ({"url": "http://127.0.0.1/"}, "/user/account"),
         ({"text": "hidden words"}, "page text: "),
         ({"text": "welcome, ana lee!"}, "Welcome, Ana Lee!"),
+        ({"text": "Shipped today"}, "shipped today"),
         ({"text": {"matches": "^Ana"}}, "Welcome, Ana Lee!"),
         ({"element": {"role": "heading", "name": "account"}}, "no such element"),
         ({"element": {"label": "City", "value": "Paris"}}, "value 'Rome'"),

@@ -312,6 +312,38 @@ page.get_by_role("button", name="Buy").click()
 ```"""
 
 
+JOIN_PAGE = """<title>Join</title><form onsubmit="document.title = 'bought'; return false">
+<label>Email <input type=email></label><button>Join</button></form>
+<a href="/list.csv" target=_blank>List</a>"""
+JOINS = """```python
+page.get_by_label("Email").fill("ana")
+page.get_by_role("button").click()
+```"""
+CORRECTS = """```python
+page.get_by_role("link").click()
+page.get_by_label("Email").fill("ana@example.com")
+page.get_by_role("button").click()
+```"""
+
+
+def test_a_value_that_the_browser_refuses_is_told(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    """And the tab that a download leaves behind is not listed in place of the page."""
+    site.put("/list.csv", "tea,3", headers={"content-disposition": "attachment; filename=list.csv"})
+    entry = {"entry_url": site.put("/join", JOIN_PAGE), "expect": [{"download": {"name": "list.csv"}}]}
+
+    result, told = take(browser, tmp_path, site, [JOINS, CORRECTS, "DONE"], entry)
+
+    _first, refused, sent = told
+    assert "the browser refuses the value of \"Email\": Please include an '@'" in refused
+    assert "the browser refuses" not in sent
+    assert "a download began: list.csv" in sent
+    assert "a tab opened" not in sent
+    assert 'textbox "Email"' in sent
+    assert (result.outcome, result.reason) == ("passed", "")
+
+
 def test_what_no_listing_shows_is_told_after_the_turn(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

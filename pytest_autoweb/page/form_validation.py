@@ -6,7 +6,7 @@ picture of it holds it.
 
 from contextlib import suppress
 
-from playwright.sync_api import Error, Page
+from playwright.sync_api import Error, Frame, Page
 
 from pytest_autoweb.page.capture import inner_frames
 from pytest_autoweb.page.frames import run_script
@@ -16,8 +16,9 @@ _LOOK_MS = 1_000.0
 
 def refused_values(page: Page) -> tuple[str, ...]:
     """Return a sentence for each field whose value the browser refuses; they may hold secrets."""
-    found = []
-    for document in (page, *inner_frames(page)):
+    found: list[dict[str, str]] = []
+    documents: list[Page | Frame] = [page, *inner_frames(page)]
+    for document in documents:
         # Also an error where a browser does not know the selector.
         with suppress(Error):
             found += run_script(document, "refused_values", timeout_ms=_LOOK_MS)

@@ -56,6 +56,29 @@ def test_a_form_is_filled_in_by_one_reply_and_the_last_action_ends_it(
     assert 'select "Blue" in "Colour"' in second
 
 
+EMAIL = """<form onsubmit="out.textContent = 'joined'; return false">
+<label>Email <input type=email></label><button>Join</button></form><p id=out></p>"""
+
+
+def test_a_value_that_the_browser_refuses_is_told_beside_the_picture(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    result, client = act(
+        browser,
+        tmp_path,
+        {"entry_url": site.put("/", EMAIL), "expect": [{"text": "joined"}]},
+        [
+            *(on("type", "Email", text="ana"), on("click", "Join")),
+            *(on("type", "Email", text="ana@a.test"), on("click", "Join", last=True)),
+        ],
+    )
+
+    refused = [number for number, request in enumerate(client.requests)
+               if "the browser refuses the value of" in prompt(request)]  # fmt: skip
+    assert refused == [2]
+    assert result.outcome == "passed"
+
+
 def test_where_data_is_asked_for_no_action_is_the_last(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

@@ -331,7 +331,10 @@ def test_a_value_that_the_browser_refuses_is_told(
 ) -> None:
     """And the tab that a download leaves behind is not listed in place of the page."""
     site.put("/list.csv", "tea,3", headers={"content-disposition": "attachment; filename=list.csv"})
-    entry = {"entry_url": site.put("/join", JOIN_PAGE), "expect": [{"download": {"name": "list.csv"}}]}
+    entry = {
+        "entry_url": site.put("/join", JOIN_PAGE),
+        "expect": [{"download": {"name": "list.csv"}}],
+    }
 
     result, told = take(browser, tmp_path, site, [JOINS, CORRECTS, "DONE"], entry)
 

@@ -444,7 +444,11 @@ def _pictured(index: int, tools: Tools) -> str | None:
     # be prepared before, it most likely has to be again.
     looked = waiting.aside(page, lambda: page_look(page))
     drawn = begin_frame(page) if tools.hidden is None and newest.may_be_bare else None
-    look = looked()
+    try:
+        look = looked()
+    except Error:
+        # A step that brought the browser down has no picture, but its result is not lost.
+        return None
     newest.path, newest.look = None, look
     newest.may_be_bare = look is not None and look.bare
     if not shot(page, path, tools.hidden, look=look, drawn=drawn):

@@ -466,11 +466,17 @@ def readable(descriptor: int, seconds: float, *, patient: bool = True) -> bool:
     if poll.poll(0) or seconds <= 0:
         return bool(poll.poll(0))
     hub, flight = found
+    until = time.monotonic() + seconds
     future: asyncio.Future[None] = hub.loop.create_future()
     timer = hub.loop.call_later(seconds, _set, future, None)
     hub.loop.add_reader(descriptor, _set, future, None)
     try:
         _wait(hub, flight, future)
+    except Exception as error:
+        # Nobody else can go on without the driver, but the worker may still say what happened.
+        if DRIVER_ENDED not in str(error):
+            raise
+        return bool(poll.poll(max(0.0, until - time.monotonic()) * 1000))
     finally:
         timer.cancel()
         hub.loop.remove_reader(descriptor)

@@ -22,7 +22,6 @@ from pytest_autoweb.act.memory import MAX_FAILURES_IN_A_ROW, ActMemory, Banned
 from pytest_autoweb.act.observe import Situation, Turn, View
 from pytest_autoweb.act.translate import computer_action
 from pytest_autoweb.attempt.tools import Tools, ask
-from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.choice.decision_json import ReplyProblem, read_object
 from pytest_autoweb.choice.disambiguate import ambiguous, distinguishing_texts
 from pytest_autoweb.choice.feedback import section, warning
@@ -342,5 +341,5 @@ def is_brief(tools: Tools) -> bool:
 
 
 def wants_data(tools: Tools) -> bool:
-    """Return whether the case has a check of the answer."""
-    return any(isinstance(check, AnswerCheck) for check in tools.case.expect)
+    """Return whether the model is told how to return an answer."""
+    return tools.case.may_answer

@@ -8,11 +8,13 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    PrivateAttr,
     SerializeAsAny,
     StrictBool,
     model_validator,
 )
 
+from pytest_autoweb.checks.answer_checks import AnswerCheck, InfeasibleCheck
 from pytest_autoweb.checks.check_type import Check, saved_check
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.page.setup import Setup
@@ -205,6 +207,23 @@ class Case(Spec):
     """Wall-clock seconds for the steps of one attempt."""
     traffic: TrafficRules = Field(default_factory=TrafficRules)
     """How its traffic is recorded, replayed and held back (docs/traffic.md)."""
+    _beside_infeasible: bool = PrivateAttr(default=False)
+
+    @property
+    def may_answer(self) -> bool:
+        """Return whether models are told how to return an answer.
+
+        In a file with an infeasible case this holds for every case: a prompt that offered an
+        answer for some tasks only would tell which questions have none.
+        """
+        asked = any(isinstance(check, AnswerCheck | InfeasibleCheck) for check in self.expect)
+        return asked or bool(self.infeasible) or self._beside_infeasible
+
+    def beside_infeasible(self) -> "Case":
+        """Return the case as one of a file in which a task cannot be done."""
+        case = self.model_copy()
+        case._beside_infeasible = True
+        return case
 
     @model_validator(mode="after")
     def _one_agent(self) -> "Case":

@@ -171,6 +171,8 @@ class _Outline:
     webservers: Mapping[str, Any]
     offers_refusal: bool
     """Whether its tasks explain how to report that they are infeasible, because one of them is."""
+    has_infeasible: bool
+    """Whether a task of it cannot be done, whoever explains how to report that."""
     guessed: frozenset[str]
     unsure: tuple[str, ...]
 
@@ -211,6 +213,7 @@ def _source(document: Document, outline: _Outline, own: _Entry, at: FieldPath) -
         webserver=outline.webserver,
         webservers=outline.webservers,
         incomplete=shared.incomplete or own.incomplete,
+        beside_infeasible=outline.has_infeasible,
         guessed=outline.guessed | own.guessed | (shared.guessed - set(own.fields)),
         unsure=outline.unsure if has_secrets else (*outline.unsure, "secrets"),
     )
@@ -255,6 +258,7 @@ def _outline(document: Document, wrong: FieldErrors) -> _Outline:
             unsure.append(f"vars.{at[1]}")
     defaults = _defaults(sections.get("defaults"), keys_of.get("defaults", "defaults"), wrong)
     marked = [case.get("infeasible") for case in cases if isinstance(case, Mapping)]
+    marked.append(defaults.fields.get("infeasible"))
     return _Outline(
         cases,
         cases_at,
@@ -262,7 +266,8 @@ def _outline(document: Document, wrong: FieldErrors) -> _Outline:
         defaults,
         sections.get("webserver") if "webserver" in top else None,
         servers,
-        any(mark is True for mark in (*marked, defaults.fields.get("infeasible"))),
+        any(mark is True for mark in marked),
+        any(mark in (True, "own_checks") for mark in marked),
         frozenset(name for name, key in keys_of.items() if name != key),
         tuple(unsure),
     )

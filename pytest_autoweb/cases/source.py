@@ -150,6 +150,8 @@ class CaseSource:
     unsure: tuple[str, ...] = ()
     """Names in expressions, such as `vars.a`, that are unknown because of an error already
     reported."""
+    beside_infeasible: bool = False
+    """Whether a task of the file cannot be done; see `Case.may_answer`."""
     literal: bool = False
     """Whether texts are taken literally; inline cases hold no expressions."""
 
@@ -320,7 +322,7 @@ class RenderedCase:
         told = sifted(errors, self.broken)
         self._check_secrets(told)
         told.raise_any()
-        return case
+        return case.beside_infeasible() if self.source.beside_infeasible else case
 
     def _check_secrets(self, errors: FieldErrors) -> None:
         declared = self.fields.get("secrets", {})

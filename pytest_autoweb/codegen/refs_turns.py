@@ -13,7 +13,6 @@ from playwright.sync_api import Error
 from pytest_autoweb.attempt.execute import finish_turns, run_block
 from pytest_autoweb.attempt.retry_notes import retry_hint
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
-from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.grammars import (
     Action,
     Actions,
@@ -124,7 +123,7 @@ def _failed_pairs(tools: Tools) -> frozenset[tuple[str, str]]:
 def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Actions]:
     nothing = Actions((), (), False)
     rule = None
-    may_answer = any(isinstance(check, AnswerCheck) for check in tools.case.expect)
+    may_answer = tools.case.may_answer
     if tools.spec.constrained == "gbnf":
         rule = refs_grammar(
             turn.view.elements,

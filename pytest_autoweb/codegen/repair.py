@@ -4,7 +4,6 @@ from pytest_autoweb.attempt.execute import split_blocks, unified_diff
 from pytest_autoweb.attempt.finders import with_sight
 from pytest_autoweb.attempt.retry_notes import evidence_text, execution_output, retry_hint
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
-from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.generate import (
     describe_picture,
     page_budget,
@@ -88,9 +87,8 @@ def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
     assert guidance is not None, "only a correction is held to anything"
     assert made is not None, "it began with its correction"
     failed = guidance.failed
-    data = any(isinstance(check, AnswerCheck) for check in tools.case.expect)
     here = observe(tools.page, budget_tokens=page_budget(tools, 2))
-    offered = offered_calls(here.elements, guidance.attempts, may_answer=data)
+    offered = offered_calls(here.elements, guidance.attempts, may_answer=tools.case.may_answer)
     told_so = made.model_copy(update={"offered": len(offered.elements)})
     attempt = change(_with_plan_of(failed, attempt), correction=told_so)
     messages = render(

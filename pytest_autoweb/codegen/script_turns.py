@@ -30,7 +30,6 @@ from pytest_autoweb.attempt.retry_notes import (
     step_error,
 )
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
-from pytest_autoweb.checks.answer_checks import AnswerCheck
 from pytest_autoweb.codegen.generate import extract_code, find_answer, page_budget
 from pytest_autoweb.codegen.grammars import repeated_calls
 from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
@@ -278,7 +277,7 @@ def _opening(attempt: Attempt, tools: Tools, prompt: str) -> tuple[Message, ...]
         all_seconds=f"{tools.case.timeout:g}",
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
-        may_answer=any(isinstance(check, AnswerCheck) for check in tools.case.expect),
+        may_answer=tools.case.may_answer,
         earlier=fence(failed.code, "code") if failed else "",
         hint=retry_hint(failed, attempt, tools, advice=_ADVICE) if failed else "",
         output=fence(execution_output(failed), "output") if failed else "",

@@ -72,11 +72,12 @@ def run_one(
     strategy: StrategyName,
     spec: dict[str, Any],
     opened: Callable[[Page], object],
+    others: Sequence[dict[str, Any]] = (),
     **changes: Any,
 ) -> CellResult:
-    """Runs one cell in new contexts; each page is handed to `opened` first."""
+    """Runs one cell in new contexts, of a file with `others`; pages are handed to `opened` first."""
     file = chosen.rootdir / "case.yaml"
-    file.write_text(json.dumps({"version": 1, "cases": [{"id": "one", **case}]}))
+    file.write_text(json.dumps({"version": 1, "cases": [{"id": "one", **case}, *others]}))
     contexts: list[BrowserContext] = []
 
     def open_page(args: dict[str, Any]) -> Page:

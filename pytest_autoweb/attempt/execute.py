@@ -15,6 +15,7 @@ from pytest_autoweb import waiting
 from pytest_autoweb.analysis.verdict_validity import must_fail
 from pytest_autoweb.attempt.retry_notes import own_log
 from pytest_autoweb.attempt.tools import Tools, change
+from pytest_autoweb.attempt.unwrapped_script import unwrapped_script
 from pytest_autoweb.correct.failure_types import cause_of
 from pytest_autoweb.correct.page_critic import PageCritic, server_findings, writes_of
 from pytest_autoweb.egress.browser_watch import LOST_S, WATCH
@@ -61,7 +62,8 @@ def normal_form(code: str) -> str:
     around the given `page` are removed.
     """
     lines: list[str] = []
-    for line in _unwrap(code.replace("\r\n", "\n").expandtabs(4).split("\n")):
+    text = unwrapped_script(code.replace("\r\n", "\n").expandtabs(4))
+    for line in _unwrap(text.split("\n")):
         if slash := _SLASH_COMMENT.match(line):
             line = f"{slash[1]}# {slash[2]}"
         elif _is_bare_heading(line) or (_STRAY.match(line) and not _parses(line.strip())):

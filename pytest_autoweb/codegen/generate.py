@@ -5,12 +5,14 @@ answered or refused; its code is normalised, and rejected if unsafe.
 """
 
 import re
+from collections.abc import Callable, Sequence
 
 from playwright.sync_api import Error
 
 from pytest_autoweb.attempt.execute import normal_form, split_blocks
 from pytest_autoweb.attempt.finders import with_sight
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.attempt.unwrapped_script import unwrapped_script
 from pytest_autoweb.evidence.page_evidence import shot
 from pytest_autoweb.language import NO_CODE, NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message, picture_uri
@@ -22,6 +24,7 @@ from pytest_autoweb.llm.replies import (
     parse_plan,
     strip_reasoning,
 )
+from pytest_autoweb.llm.reply_blocks import CodeOf, blocks_of_code
 from pytest_autoweb.marks.marking import listing, mark_page
 from pytest_autoweb.page.capture import cache_key, capture_snapshot
 from pytest_autoweb.page.opening import open_page
@@ -35,11 +38,6 @@ PROMPT_OVERHEAD_TOKENS = 1_800
 """Estimate of the tokens of rules, examples, task and plan around the snapshots."""
 
 # A truncated reply has no closing fence, and a truncated plan no end mark.
-_FENCE = re.compile(
-    r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<lang>[\w+-]*)[^\n]*\n"
-    r"(?P<body>.*?)(?:^[ \t]*(?P=mark)[ \t]*$|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
 # Lines written by `prompts.fence`, which models tend to copy.
 _FENCE_MARK = re.compile(r"^<<(?:end )?[\w ]+ [0-9a-f]{8}>>[ \t]*\n?", re.MULTILINE)
 
@@ -223,19 +221,33 @@ def with_marks(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ..
 
 def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
     """Add the script of a reply, normalised if only that form lints clean."""
-    code = extract_code(reply)
+    found = read_code(reply)
+    code = found.code or _without_plan(found.words)
     if not code.strip():
         failure = Failure(kind="lint", message="the reply holds no code")
         return fail(attempt, failure, StepProblem.of("(code)", NO_CODE))
-    notes: list[str] = []
-    # Normalising can change what code does, so code that is already clean is left alone.
-    if lint_code(code, offered=tools.offered):
-        tidy = normal_form(code)
-        if not lint_code(tidy, offered=tools.offered):
-            code, notes = tidy, ["The script was brought into normal form."]
+    notes = [f"{said[0].upper()}{said[1:]}." for said in found.left_out]
+    tidy = tidied(code, lambda code: lint_code(code, offered=tools.offered))
+    if tidy != code:
+        code = tidy
+        notes.append("The script was brought into normal form.")
     code = tools.redact(code)
     tools.log.write(f"code: {len(code.splitlines())} lines")
     return change(attempt, code=code, code_notes=(*notes, *split_blocks(code).notes))
+
+
+def tidied(code: str, findings: Callable[[str], Sequence[object]]) -> str:
+    """Return the code in the form in which it lints clean, or as it is if none does.
+
+    Normalising can change what code does, so code that is already clean is left alone, unless it
+    stands in a function that nothing calls.
+    """
+    plain = unwrapped_script(code)
+    if plain != code and not findings(plain):
+        return plain
+    if not findings(code) or findings(tidy := normal_form(code)):
+        return code
+    return tidy
 
 
 def lint_script(attempt: Attempt, tools: Tools) -> Attempt:
@@ -262,18 +274,23 @@ def lint_script(attempt: Attempt, tools: Tools) -> Attempt:
     return fail(attempt, failure, *problems)
 
 
-def extract_code(reply: str) -> str:
-    """Return a reply's fenced blocks, or the whole reply without plan and reasoning."""
+def read_code(reply: str) -> CodeOf:
+    """Return the blocks of code of a reply, without plan and reasoning."""
     text = _FENCE_MARK.sub("", strip_reasoning(reply))
-    fences = [m for m in _FENCE.finditer(text) if m["lang"].lower() in ("", "python", "py")]
-    blocks = [m["body"].rstrip() for m in fences if not PLAN_BLOCK.search(m["body"])]
-    blocks = [b for b in blocks if b.strip()]
-    if blocks:
-        headed = [b for b in blocks if any(map(heading_number, b.splitlines()))]
-        # Several fences with headings are one script in pieces; otherwise take the longest fence.
-        return "\n\n".join(headed) if len(headed) > 1 else (headed or [max(blocks, key=len)])[0]
-    if fences:
-        text = "\n".join(m["body"] for m in fences)
+    return blocks_of_code(text, is_headed=_has_headings, is_plan=PLAN_BLOCK.search)
+
+
+def _has_headings(code: str) -> bool:
+    return any(map(heading_number, code.splitlines()))
+
+
+def extract_code(reply: str) -> str:
+    """Return the blocks of code of a reply, or else all of it, which the lint then refuses."""
+    found = read_code(reply)
+    return found.code or _without_plan(found.words)
+
+
+def _without_plan(text: str) -> str:
     text = re.sub(r"/\*\s*PLAN_START.*?(?:\*/|\Z)", "", text, flags=re.DOTALL | re.IGNORECASE)
     return PLAN_BLOCK.sub("", text).strip()
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from pytest_autoweb.choice.decision_json import ReplyProblem
 from pytest_autoweb.correct.retry_rules import last_run, may_pass
 from pytest_autoweb.llm.replies import literal, string_rule, strip_reasoning
+from pytest_autoweb.llm.reply_blocks import split_fences, without_marker
 from pytest_autoweb.page.frames import RefElement
 from pytest_autoweb.results import Attempt
 
@@ -114,7 +115,7 @@ def read_actions(reply: str, elements: Sequence[RefElement]) -> Actions:
     problems: list[str] = []
     done = False
     for raw in strip_reasoning(reply).splitlines():
-        line = raw.strip().strip("`").strip().rstrip(";")
+        line = _unlisted(raw).strip().strip("`").strip().rstrip(";")
         if not line or line.lower() in ("python", "py") or line.startswith("#"):
             continue
         if line.rstrip(".") in ("done()", "done"):
@@ -161,10 +162,6 @@ def _translate(line: str, by_ref: dict[str, RefElement]) -> Action | str:
     return Action(line, f"{element.locator}.{method}({argument})", (element.locator, method))
 
 
-_FENCED = re.compile(
-    r"^[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n(?P<body>.*?)(?:^[ \t]*(?P=mark)[ \t]*$|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
 _CALL = re.compile(r"(?:e\d+\.)?[a-z_]+\(|done\b", re.IGNORECASE)
 MAX_LINE_GROUP = 60
 """Maximum number of lines that one action may span, such as an answer written as an object."""
@@ -231,12 +228,18 @@ def read_lines(reply: str, elements: Sequence[RefElement]) -> Lines:
 
 def _written_lines(text: str) -> list[str]:
     """Return the lines of all fenced blocks or, without any, the text from its first call on."""
-    if blocks := [found["body"] for found in _FENCED.finditer(text)]:
-        return "\n".join(blocks).splitlines()
-    lines = text.splitlines()
+    if blocks := split_fences(text).blocks:
+        return [_unlisted(line) for block in blocks for line in block.body.split("\n")]
+    lines = [_unlisted(line) for line in text.split("\n")]
     calls = (at for at, line in enumerate(lines) if _CALL.match(line.strip("` ")))
     first = next(calls, None)
     return [] if first is None else [line.strip("`") for line in lines[first:]]
+
+
+def _unlisted(line: str) -> str:
+    """Return a line of a list without its number or bullet, if a call follows it."""
+    bare = without_marker(line)
+    return bare if _CALL.match(bare) else line
 
 
 def _call_at(lines: Sequence[str], start: int) -> tuple[int, ast.Call | None]:

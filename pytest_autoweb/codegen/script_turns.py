@@ -17,7 +17,6 @@ from playwright.sync_api import Dialog, Error, Page
 from pytest_autoweb.attempt.execute import (
     TOLD_CALL_S,
     finish_turns,
-    normal_form,
     run_block,
 )
 from pytest_autoweb.attempt.finders import with_sight
@@ -30,12 +29,13 @@ from pytest_autoweb.attempt.retry_notes import (
     step_error,
 )
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
-from pytest_autoweb.codegen.generate import extract_code, find_answer, page_budget
+from pytest_autoweb.codegen.generate import find_answer, page_budget, read_code, tidied
 from pytest_autoweb.codegen.grammars import repeated_calls
 from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.client import Message
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import closed_block, heading_number, parse_plan, strip_reasoning
+from pytest_autoweb.llm.reply_blocks import bare_code, holds_calls
 from pytest_autoweb.page.capture import capture_snapshot
 from pytest_autoweb.page.form_validation import refused_values
 from pytest_autoweb.page.frames import RefView
@@ -53,7 +53,6 @@ CHARS_PER_TOKEN = 3
 """Characters per token of a page; a cautious estimate."""
 _ADDRESS = re.compile(r"^ *- /url: .*\n?", re.MULTILINE)
 _DONE = re.compile(r"^\W*(?:DONE|已?完成)\W*$", re.MULTILINE | re.IGNORECASE)
-_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 
 class TurnEvents:
@@ -133,6 +132,8 @@ class TurnReply(NamedTuple):
     """Nothing is left to do once the code has run."""
     question: str = ""
     """The model's question, if it wrote no code."""
+    left_out: tuple[str, ...] = ()
+    """The blocks of code that are not run, each with the reason."""
 
 
 class Became(NamedTuple):
@@ -217,7 +218,7 @@ def _conversation(attempt: Attempt, tools: Tools, form: TurnForm, events: TurnEv
         if number < limit:
             # The effects of a turn appear while the page settles.
             wait_until_quiet(front_tab(tools))
-        became = became._replace(beside=events.take())
+        became = became._replace(beside=(*became.beside, *events.take()))
         talk = (*talk, *_told(number, reply, became, tools))
     else:
         note = f"The limit of {limit} turns was reached before the model said that it was done."
@@ -234,25 +235,15 @@ def _in_vain(attempt: Attempt, became: Became) -> Attempt:
 
 
 def read_turn(reply: str) -> TurnReply:
-    """Read a reply; code without a fence counts if the whole reply is valid Python."""
-    text = strip_reasoning(reply)
-    words = _FENCED.sub("", text)
-    if words != text:
-        code = extract_code(reply)
-    else:
-        code = text if "page." in text and _is_python(text) else ""
-        words = "" if code else text
-    code = _without_headings(code).strip("\n")
+    """Read a reply; without any block, the lines that are statements of a script are its code."""
+    found = read_code(reply)
+    done = bool(_DONE.search(found.words))
+    if not found.code:
+        found = bare_code(_DONE.sub("", found.words))
+    code = _without_headings(found.code).strip("\n")
+    words = _DONE.sub("", found.words).strip()
     question = "" if code else parse_plan(reply).question
-    return TurnReply(_DONE.sub("", words).strip(), code, bool(_DONE.search(words)), question)
-
-
-def _is_python(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+    return TurnReply(words, code, done, question, found.left_out)
 
 
 def _without_headings(code: str) -> str:
@@ -377,18 +368,25 @@ def _alternating(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Attempt, Became]:
     """Run the code of a turn as the next step of the script."""
     said = read_turn(reply)
+    if not said.code and not said.question and holds_calls(said.words):
+        return attempt, Became(UNREAD_CODE, code=said.words)
     if said.done and not said.code:
         return attempt, nothing_left(shown)
     if said.question:
         return asked(attempt, tools, said.question)
     if not said.code:
         return attempt, Became("held no code. Reply with one fenced Python block, or with DONE.")
-    code = f"{said.code}\n"
-    before = attempt.code
-    if _findings(code, tools, before) and not _findings(tidy := normal_form(code), tools, before):
-        code = tidy
+    code = tidied(f"{said.code}\n", lambda code: _findings(code, tools, attempt.code))
     attempt, became = carry_out(attempt, tools, shown.number, code, said.words)
-    return attempt, became._replace(code=said.code, ends=said.done and became.well)
+    ends = said.done and became.well and not said.left_out
+    beside = tuple(map(tools.redact, said.left_out))
+    return attempt, became._replace(code=said.code, ends=ends, beside=beside)
+
+
+UNREAD_CODE = (
+    "held code outside a fenced block, and nothing of it was done. Reply with one fenced block, or "
+    "with DONE alone."
+)
 
 
 def nothing_left(shown: Shown) -> Became:

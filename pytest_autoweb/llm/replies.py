@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from pytest_autoweb.llm.reply_blocks import unified_lines
 from pytest_autoweb.results import PlanStep
 
 PLAN_BLOCK = re.compile(r"PLAN_START(.*?)(?:PLAN_END|\Z)", re.DOTALL | re.IGNORECASE)
@@ -73,19 +74,38 @@ def string_rule(max_chars: int) -> str:
 
 
 _REASONING = re.compile(
-    r"<(think|thinking|reasoning|thought)\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
+    r"\A\s*<(think|thinking|reasoning|thought)\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )
-# Some chat templates open the reasoning block in the prompt, so the reply contains only its end.
-_LONE_CLOSE = re.compile(r"\A.*?</(?:think|thinking|reasoning|thought)\s*>", re.DOTALL | re.I)
+_CLOSE = re.compile(r"</(?:think|thinking|reasoning|thought)\s*>", re.IGNORECASE)
+_FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
 
 
 def strip_reasoning(text: str) -> str:
-    """Remove reasoning blocks; one that is never closed extends to the end."""
-    without = _REASONING.sub("", text)
-    return _LONE_CLOSE.sub("", without).strip()
+    """Remove the reasoning that leads a reply, and unify its line ends.
+
+    Reasoning that is never closed extends to the end. What looks like it further on, in code or in
+    a JSON string, is what the model wants to write.
+    """
+    text = unified_lines(text)
+    while leading := _REASONING.match(text):
+        text = text[leading.end() :]
+    return _without_lone_close(text).strip()
 
 
-_FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
+def _without_lone_close(text: str) -> str:
+    """Remove reasoning whose opening tag the chat template wrote into the prompt.
+
+    Its end is no end if it stands within a block or a string.
+    """
+    close = _CLOSE.search(text)
+    if close is None:
+        return text
+    before = text[: close.start()]
+    in_block = len(_FENCE_LINE.findall(before)) % 2
+    in_string = before.rpartition("\n")[2].count('"') % 2
+    return text if in_block or in_string else text[close.end() :]
+
+
 _MOST_BRACES = 500
 
 

@@ -75,7 +75,7 @@ def run_one(
     others: Sequence[dict[str, Any]] = (),
     **changes: Any,
 ) -> CellResult:
-    """Runs one cell in new contexts, of a file with `others`; pages are handed to `opened` first."""
+    """Runs one cell of a file with `others` in new contexts; `opened` gets each page first."""
     file = chosen.rootdir / "case.yaml"
     file.write_text(json.dumps({"version": 1, "cases": [{"id": "one", **case}, *others]}))
     contexts: list[BrowserContext] = []

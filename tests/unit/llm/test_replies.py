@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 
 import pytest
@@ -5,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.codegen.generate import extract_code
+from pytest_autoweb.codegen.script_turns import read_turn
 from pytest_autoweb.llm.replies import (
     closed_block,
     heading_number,
@@ -13,6 +15,7 @@ from pytest_autoweb.llm.replies import (
     whole_lines,
     whole_object,
 )
+from pytest_autoweb.llm.reply_blocks import holds_calls, split_fences
 
 PLAN = """Here is my plan.
 /*
@@ -119,7 +122,24 @@ def test_a_numbered_list_is_a_plan_of_last_resort() -> None:
         ("```python\npage.click('a')\n```", "page.click('a')"),
         ("Sure!\n```py\n# Step 1\na()\n```\nthen\n```python\n# Step 2\nb()\n```",
          "# Step 1\na()\n\n# Step 2\nb()"),
-        ("```\nx()\n```\nexplained\n```\nlonger_call()\n```", "longer_call()"),
+        ("```\nx()\n```\nexplained\n```\nlonger_call()\n```", "x()\n\nlonger_call()"),
+        ("Draft:\n```\nx()\n```\nBetter:\n```\nx()\ny()\n```", "x()\ny()"),
+        ("```\nx()\n```\nAgain:\n```\nx()\n```", "x()"),
+        ("```\npage.a()\n```\nin full:\n```python\nb()\n```", "b()"),
+        ("```python\r\na()\r\nb()\r\n```\r\nDONE\r\n", "a()\nb()"),
+        ("```python\ra()\r```", "a()"),
+        ("````python\nx = '''\n```\n'''\n````", "x = '''\n```\n'''"),
+        ('~~~python title="a.py"\na()\n~~~~', "a()"),
+        ("1. First:\n   ```python\n   a()\n     .b()\n   ```", "a()\n  .b()"),
+        ("```{python}\na()\n```", "a()"),
+        ("```tool_code\na()\n```", "a()"),
+        ("```Python3\na()\n```", "a()"),
+        ("```pycon\n>>> a()\n'said'\n>>> for x in y:\n...     b(x)\n```",
+         "a()\nfor x in y:\n    b(x)"),
+        ("<code>\na()\n</code>\nDONE", "a()"),
+        ('```python\na("<think>slow</think>")\n```', 'a("<think>slow</think>")'),
+        ('```python\na("</think>")\n```', 'a("</think>")'),
+        ('```python\na("<thought>")\nb()\n```', 'a("<thought>")\nb()'),
         ("```python\nnever_closed()", "never_closed()"),
         ("# Step 1\nbare()", "# Step 1\nbare()"),
         ("/* PLAN_START\nStep 1: x\nPLAN_END */\n# Step 1\ny()", "# Step 1\ny()"),
@@ -130,6 +150,54 @@ def test_a_numbered_list_is_a_plan_of_last_resort() -> None:
 )  # fmt: skip
 def test_code_is_found_in_fences_and_in_bare_replies(reply: str, code: str) -> None:
     assert extract_code(reply) == code
+
+
+@pytest.mark.parametrize(
+    ("reply", "code", "done"),
+    [
+        ("Now I press it.\npage.click('a')\nDONE", "page.click('a')", True),
+        ("The answer is 12.\nanswer(12)\nDONE", "answer(12)", True),
+        ("answer(12)", "answer(12)", False),
+        ("`page.click('a')`\nDONE", "page.click('a')", True),
+        ("I will:\nfor x in page.locator('a').all():\n    x.click()\n\nThat is all.",
+         "for x in page.locator('a').all():\n    x.click()", False),
+        ("page.get_by_role(\n    'button'\n).click()\nDONE",
+         "page.get_by_role(\n    'button'\n).click()", True),
+        ("All done: the order is placed.\nDONE", "", True),
+        ("I used page.click before, so nothing is left.\nDONE", "", True),
+        ("x = 5\nDONE", "", True),
+    ],
+)  # fmt: skip
+def test_code_without_a_fence_is_read_by_turns(reply: str, code: str, done: bool) -> None:
+    said = read_turn(reply)
+
+    assert (said.code, said.done) == (code, done)
+
+
+@pytest.mark.parametrize("words", ["1. e1.fill('a'", "page.click('a", "- answer(12", "> e3.click("])
+def test_a_call_that_cannot_be_read_is_noticed(words: str) -> None:
+    assert holds_calls(f"Then:\n{words}\n")
+    assert not read_turn(f"Then:\n{words}\nDONE").code
+
+
+def test_a_block_that_is_not_run_is_named_with_the_reason() -> None:
+    said = read_turn("```\npage.first()\n```\nor\n```python\nb()\n```\nDONE")
+
+    (left_out,) = said.left_out
+    assert "'page.first()'" in left_out
+    assert "not labelled as Python" in left_out
+
+
+@given(st.lists(st.text("`~ab \r", max_size=12), max_size=12).map("\n".join))
+def test_fences_are_read_as_commonmark_reads_them(text: str) -> None:
+    """But for indented ones, which models write although CommonMark makes other blocks of them."""
+    markdown_it = pytest.importorskip("markdown_it")
+    if re.search(r"^[ \t]+", text, re.MULTILINE):
+        return
+    tokens = markdown_it.MarkdownIt("commonmark").parse(text)
+    expected = [token.content.rstrip() for token in tokens if token.type == "fence"]
+
+    assert [block.body.rstrip() for block in split_fences(text).blocks] == expected
 
 
 @given(st.text(max_size=400))

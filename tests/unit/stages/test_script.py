@@ -1,9 +1,12 @@
 import ast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.attempt.execute import normal_form, split_blocks, unified_diff
+from pytest_autoweb.codegen.generate import tidied
+from pytest_autoweb.sandbox.lint import lint_code
 
 
 def test_blocks_keep_their_line_numbers() -> None:
@@ -74,3 +77,80 @@ def test_every_line_of_a_valid_script_is_in_exactly_one_block(lines: list[str]) 
 def test_the_normal_form_of_anything_is_text(code: str) -> None:
     assert normal_form(code).endswith("\n")
     assert split_blocks(code).by_step
+
+
+CODEGEN = """import re
+from playwright.sync_api import Playwright, sync_playwright, expect
+
+
+def run(playwright: Playwright) -> None:
+    browser = playwright.chromium.launch(headless=False)
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto("http://shop.test/")
+    # Step 1
+    page.get_by_role("button", name="Save").click()
+
+    # ---------------------
+    context.close()
+    browser.close()
+
+
+with sync_playwright() as playwright:
+    run(playwright)
+"""
+ALIASED = """from playwright.sync_api import sync_playwright, TimeoutError as PWTimeout
+with sync_playwright() as p:
+    browser = p.chromium.launch()
+    page = browser.new_page()
+    try:
+        page.goto("http://shop.test/")
+    except PWTimeout:
+        log("late")
+"""
+ANNOTATED = """from playwright.sync_api import sync_playwright, Page
+def save(page: Page):
+    page.get_by_role("button").click()
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch()
+    page = browser.new_page()
+    save(page)
+"""
+TEST = """from playwright.sync_api import Page, expect
+
+def test_save(page: Page) -> None:
+    page.get_by_role("button").click()
+"""
+MAIN = """from playwright.sync_api import sync_playwright
+def main():
+    with sync_playwright() as p:
+        browser = p.chromium.launch()
+        page = browser.new_page()
+        page.get_by_role("button").click()
+        browser.close()
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize("program", [CODEGEN, ALIASED, ANNOTATED, TEST, MAIN])
+def test_a_program_around_the_script_is_taken_off(program: str) -> None:
+    script = tidied(program, lint_code)
+
+    assert not lint_code(script)
+    names = {node.id for node in ast.walk(ast.parse(script)) if isinstance(node, ast.Name)}
+    assert names.isdisjoint({"playwright", "Playwright", "browser", "context", "run", "main"})
+    assert "page." in script
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "def row(page, n):\n    return page.locator('tr').nth(n)\nrow(page, 2).click()\n",
+        "def press(name):\n    page.get_by_text(name).click()\npress('a')\npress('b')\n",
+        "# Step 1\nx = '''\n  a\n'''\npage.click('a')\n# Step 2\n",
+    ],
+)
+def test_a_script_with_functions_of_its_own_stays_as_it_is(script: str) -> None:
+    assert tidied(script, lint_code) == script

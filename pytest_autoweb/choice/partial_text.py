@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from pytest_autoweb.choice.expected_text import (
+    LONG_WHOLE,
     PREFIX_CHARS,
     SHORT,
     TextComparison,
@@ -89,6 +90,8 @@ class TextPart(NamedTuple):
     @property
     def needs_confirmation(self) -> bool:
         """Return whether the rest may turn it into something that must not happen by mistake."""
+        if self.place is PartPlace.BEGINNING and _columns(self.part) >= LONG_WHOLE:
+            return False
         negated = names_any(self.rest, _NEGATION_WORDS)
         return negated or is_irreversible(self.part) or is_irreversible(self.rest)
 

@@ -70,33 +70,41 @@ def resolve_apart(
             it. Otherwise it does so only if the number is that of the field.
     """
     first = resolve(choice, marks, again=again)
-    rivals = _rivals(first, choice, marks)
     lost = first.status in ("text_not_found", "no_such_mark")
     field = _nameless_field(choice, marks, page_text) if lost else None
     if field and (into_field or field.number == choice.number):
         what = f"a field without a name; '{excerpt(choice.expected_text)}' is what tells it apart"
         return _taken(first, choice, field, what, verdict="match", matched="text")
+    rivals = _rivals(first, choice, marks)
     if len(rivals) < 2:
         return first
-    what = f"{len(rivals)} elements fit '{excerpt(choice.expected_text)}'"
     if _same_target(rivals):
         own = [mark for mark in rivals if mark.number == choice.number]
-        return _taken(first, choice, (own or rivals)[0], f"{what}; all lead to one address")
+        reason = f"{_fitting(choice, rivals)}; all lead to one address"
+        return _taken(first, choice, (own or rivals)[0], reason)
     places = again or not _reads_as_place(page_text, choice.near)
+    return _by_near(first, choice, rivals, again=again, places=places)
+
+
+def _fitting(choice: Choice, rivals: Sequence[Mark]) -> str:
+    return f"{len(rivals)} elements fit '{excerpt(choice.expected_text)}'"
+
+
+def _by_near(
+    first: Resolution, choice: Choice, rivals: Sequence[Mark], *, again: bool, places: bool
+) -> Resolution:
+    """Return the mark among several that `near` decides on, or the candidates for a second look."""
+    what, named = _fitting(choice, rivals), fold(choice.near)
     left = nearest(choice.near, rivals, places=places) or nearest(
         _near_only(choice), rivals, places=places
     )
+    if first.mark and _is_icon(choice, first.mark) and (first.mark in left or not named):
+        reason = f"{what}; the number says which one"
+        return first._replace(chosen=first.chosen.model_copy(update={"reason": reason}))
     # The texts near a mark are read only if it shares its text with another mark. If these marks
     # share none, `near` cannot be compared before a second look.
     placed = places and fold(choice.near) in _places(rivals)
     known = again or all(mark.near for mark in rivals) or placed
-    if (
-        first.mark
-        and _is_icon(choice, first.mark)
-        and (first.mark in left or not fold(choice.near))
-    ):
-        reason = f"{what}; the number says which one"
-        return first._replace(chosen=first.chosen.model_copy(update={"reason": reason}))
     if known and (meant := _meant(choice, first, left, rivals)):
         return _taken(first, choice, meant, f"{what}; this one is near '{excerpt(choice.near)}'")
     update = {

@@ -48,7 +48,7 @@ def refusal_of(found: Resolution) -> Refusal:
     return "wrong" if found.chosen.verdict == "mismatch" else "blank"
 
 
-class Wording(NamedTuple):
+class RefusalWording(NamedTuple):
     """What a prompt says about all choices that were refused for one reason."""
 
     heading: str
@@ -62,40 +62,40 @@ class Wording(NamedTuple):
 
 _COMPARE = "compare the text of each element with what you look for, and do not choose the same"
 _POSITION = "A position in a list (1., 2.) is not a mark's number."
-_CHANGED = Wording(
+_CHANGED = RefusalWording(
     "The page changed after you looked.",
     "Look at the page as it is now, and choose again.",
     "页面在你查看之后改变了",
     "请根据现在的页面重新选择",
 )
-_INCOMPLETE = Wording(
+_INCOMPLETE = RefusalWording(
     "The texts that you gave last time were not whole.",
     "The elements may be the right ones: if so, choose them again and copy their whole text.",
     "上次给出的文本不完整，元素可能是对的",
     "请抄写元素的完整文本",
 )
-_WORDINGS: dict[Refusal, Wording] = {
-    "wrong": Wording(
+_WORDINGS: dict[Refusal, RefusalWording] = {
+    "wrong": RefusalWording(
         "The elements you chose last time were wrong.",
         f"Check the numbers again: {_COMPARE} number with the same text again. {_POSITION}",
         "上次元素验证失败详情（你选错了这些元素！）",
         "请重新核对编号 (check the numbers again)",
         f"{_COMPARE} elements again. {_POSITION}",
     ),
-    "blank": Wording(
+    "blank": RefusalWording(
         "The elements you chose last time do not show the text that you gave.",
         'If an element without a text is the right one, describe it, such as "cart icon" or "text '
         'field", or copy the text right beside the field. Else choose the one that shows the text.',
         "上次选择的元素没有显示给出的文本",
         "请选择显示该文本的元素",
     ),
-    "missing": Wording(
+    "missing": RefusalWording(
         "There is no element with the number that you gave last time.",
         f"Take the number that stands in the element's box. {_POSITION}",
         "上次给出的编号不存在",
         "请使用元素框中的编号",
     ),
-    "unsaid": Wording(
+    "unsaid": RefusalWording(
         "You did not say what the elements you chose last time read.",
         "Give the text of each element as expected_text, copied as it stands.",
         "上次没有给出元素的文本",
@@ -103,19 +103,19 @@ _WORDINGS: dict[Refusal, Wording] = {
     ),
     "incomplete": _INCOMPLETE,
     "kind": _INCOMPLETE,
-    "alike": Wording(
+    "alike": RefusalWording(
         "It was not clear which elements you meant last time.",
         "They may be the right ones: say what is near the one that you mean.",
         "上次的选择不明确，元素可能是对的",
         "请说明它附近的文本",
     ),
-    "twice": Wording(
+    "twice": RefusalWording(
         "You gave several texts for one number last time.",
         "Give one text for each number.",
         "上次同一个编号给出了多个文本",
         "每个编号只给出一个文本",
     ),
-    "unsure": Wording(
+    "unsure": RefusalWording(
         "You were not sure last time, and did not choose the same element again.",
         "Choose the element that you are sure of.",
         "上次你不确定，也没有再次选择它",
@@ -158,5 +158,5 @@ def advice_lines(reasons: Sequence[Refusal], *, english: bool) -> tuple[str, ...
     )
 
 
-def _wordings(reasons: Sequence[Refusal]) -> tuple[Wording, ...]:
+def _wordings(reasons: Sequence[Refusal]) -> tuple[RefusalWording, ...]:
     return tuple(dict.fromkeys(_WORDINGS[reason] for reason in reasons))

@@ -99,8 +99,8 @@ function decisionsPanel(facts) {
 
 const FACTS = [
   ["Decisions", (f) => count(f.decisions)], ["Performed", (f) => count(f.performed)], ["Refused", (f) => count(f.refused)], ["Circles", (f) => count(f.circles ?? 0)], ["Gave up", (f) => count(f.gave_up ?? 0)], ["Failed", (f) => count(f.failed)], ["No decision", (f) => count(f.invalid)],
-  ["Match", (f) => count(f.match)], ["Incomplete text", (f) => count(f.incomplete ?? 0)], ["Mismatch", (f) => count(f.mismatch)], ["Nothing to compare", (f) => count(f.unverifiable)], ["Text decided", (f) => count(f.overridden)],
-  ["Second looks", (f) => count(f.second_looks)], ["Performed after a refusal", (f) => (f.retries ? `${f.retries_performed} of ${f.retries}` : "–")],
+  ["Match", (f) => count(f.match)], ["Mismatch", (f) => count(f.mismatch)], ["Nothing to compare", (f) => count(f.unverifiable)], ["Text decided", (f) => count(f.overridden)],
+  ["Second looks", (f) => count(f.second_looks)], ["Performed after a refusal", (f) => (f.retries ? `${f.retries_performed} of ${f.retries}` : "–")], ["Incomplete text", (f) => count(f.incomplete ?? 0)],
 ];
 
 function factsTable(facts) {

@@ -67,12 +67,13 @@ def resolve_apart(
             not taken as a place among the elements.
         again: this is a second look's picture, for which the texts near all marks were read.
         into_field: the action fills in or sets a field, so that a text may mean the field next to
-            it. Otherwise it does so only if the number is that of the field.
+            it. Otherwise it does so only if the number is that of the field, or if the text is the
+            field's place, such as `2 of 3`.
     """
-    first = resolve(choice, marks, again=again)
+    first, expected = resolve(choice, marks, again=again), fold(choice.expected_text)
     lost = first.status in ("text_not_found", "no_such_mark")
     field = _nameless_field(choice, marks, page_text) if lost else None
-    if field and (into_field or field.number == choice.number):
+    if field and (into_field or field.number == choice.number or _PLACE.fullmatch(expected)):
         what = f"a field without a name; '{excerpt(choice.expected_text)}' is what tells it apart"
         return _taken(first, choice, field, what, verdict="match", matched="text")
     rivals = _rivals(first, choice, marks)

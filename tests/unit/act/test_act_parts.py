@@ -110,6 +110,8 @@ def test_a_field_is_taken_for_the_text_beside_it_only_by_actions_on_fields() -> 
         assert resolve_apart(Choice(number, "Comment"), marks, into_field=False).mark is None
         assert resolve_apart(Choice(number, "Comment"), marks).mark == SEARCH
     assert resolve_apart(Choice(9, "Comment"), marks, into_field=False).mark == SEARCH
+    # A place among the fields is no text beside one.
+    assert resolve_apart(Choice(77, "1 of 1"), marks, into_field=False).mark == SEARCH
 
 
 WORD = st.text(st.sampled_from("abcdefgh项目公告あい"), min_size=3, max_size=8)

@@ -381,7 +381,7 @@ def decisions(model, cells):
         "chosen": len(chosen),
         **{
             word: sum(mark["verdict"] == word for mark in chosen)
-            for word in ("match", "mismatch", "unverifiable")
+            for word in ("match", "incomplete", "mismatch", "unverifiable")
         },
         "overridden": sum(mark["taken"] not in (None, mark["mark"]) for mark in chosen),
         "second_looks": sum(d["second_look"] for d in made),
@@ -394,7 +394,7 @@ def decisions(model, cells):
                 for d in made
                 if d["confidence"] is not None
                 and d["chosen"]
-                and all(mark["verdict"] != "unverifiable" for mark in d["chosen"])
+                and all(mark["verdict"] in ("match", "mismatch") for mark in d["chosen"])
             ]
         ),
     }

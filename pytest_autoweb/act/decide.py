@@ -143,6 +143,8 @@ def decide(turn: Turn, memory: ActMemory) -> Turn:
             return turn
         try:
             action = _read(reply, view, tools)
+            if not turn.situation.second_look:
+                memory.begin_reply()
             if isinstance(action, FillForm | Steps):
                 action = memory.begin_several(action, view.marks, view.url)
             return replace(turn, action=action)
@@ -289,6 +291,7 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
         "feedback": section(situation.problems),
         "second_look": " ".join(situation.second_look.split())[:80],
         "unsure": situation.unsure,
+        "alone": len(view.marks) == 1,
         "problem": problem,
         "warning": "" if brief else warning(memory.often_mistaken()),
         "listing": fence(listed, "page") if listed else "",

@@ -19,6 +19,7 @@ from pytest_autoweb.act.translate import Details, code_by_sight, code_of, descri
 from pytest_autoweb.attempt.execute import relative, run_block
 from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.choice.feedback import Feedback
+from pytest_autoweb.choice.verify_choice import Resolution
 from pytest_autoweb.language import StepProblem
 from pytest_autoweb.results import (
     Attempt,
@@ -105,7 +106,7 @@ def _by_sight(turn: Turn, action: Action, memory: ActMemory) -> Turn:
         turn = _with_search(replace(turn, location=before), turn.attempt.locations[before])
     if result.ok:
         if turn.doubt:
-            memory.withdraw(turn.doubt, turn.view.digest, action.action)
+            memory.withdraw(turn.doubt)
         memory.note_success(turn.tools.redact(line))
         return _performed(turn, action)
     reason = why_failed(result)
@@ -159,7 +160,8 @@ def _failed(turn: Turn, action: Action, result: StepResult, memory: ActMemory) -
     chosen = turn.verified
     if "chosen" in evidence and chosen.resolution:
         late = ChosenMark.model_validate(evidence["chosen"])
-        stopped = chosen.resolution._replace(chosen=late, mark=None)
+        gone = evidence.get("status") == "element_gone"
+        stopped = Resolution("element_gone" if gone else "text_changed", late, None)
         turn = replace(turn, chosen=chosen._replace(resolution=stopped))
         turn = refuse(turn, action, stopped, memory)
         return _by_sight(turn, action, memory) if turn.by_sight else turn

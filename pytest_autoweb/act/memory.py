@@ -28,7 +28,6 @@ MAX_FAILURES_IN_A_ROW = 4
 WINDOW = 8
 THRESHOLD = 3
 MAX_SCROLLS = 5
-_TEXT_CHARS = 30
 
 Banned = Collection[tuple[str, int]]
 """Pairs of action and mark that may not be chosen again."""
@@ -54,11 +53,11 @@ class Fingerprint:
             action: the action's name.
             url: the page's URL.
             mark: the number of the element, or None if the action has none.
-            text: the text that is expected or typed; only its beginning counts.
+            text: the text that is expected or typed.
             page: a digest of what the page shows.
         """
         parts = urlsplit(url)
-        return cls(action, f"{parts.path}?{parts.query}", mark, text[:_TEXT_CHARS], page)
+        return cls(action, f"{parts.path}?{parts.query}", mark, text, page)
 
 
 @dataclass(slots=True)
@@ -126,8 +125,10 @@ class ActMemory:
     extracted: list[str] = field(default_factory=list)
     """Texts that the model asked to read."""
     tried: set[tuple[str, str, int]] = field(default_factory=set)
-    """Page digest, action and mark of everything done or refused; in vain if the page still looks
-    the same."""
+    """Page digest, action and mark of everything done; in vain if the page still looks the same."""
+    refused: tuple[str, str, int] | None = None
+    """Page digest, action and mark of the last decision, if that was refused for its element. The
+    number may be right with another text, so it is forbidden for one decision only."""
     queued: tuple[QueuedAction, ...] = ()
     """The outstanding actions of a reply that holds several."""
     tabs: int = 1
@@ -144,6 +145,10 @@ class ActMemory:
     """Name of the last action that was performed."""
     mistaken: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """For each kind of element, the model's wrong choices and total choices in earlier runs."""
+    of_reply: int = 1
+    """How many actions the last reply held."""
+    used_of_reply: int = 0
+    """How many of these have been performed."""
     refusals: dict[str, int] = field(default_factory=dict)
     """How often each expected text was refused since the last performed action."""
 
@@ -158,23 +163,21 @@ class ActMemory:
         number = mark.number if mark else None
         self.feedback.add(Problem("act", index, number, "", "", None, reason))
 
-    def withdraw(self, problem: Problem, digest: str, action: str) -> None:
+    def withdraw(self, problem: Problem) -> None:
         """Forget a problem and its crossed-out mark, because the right element was found after all.
 
         Args:
             problem: the problem.
-            digest: digest of the page on which the mark was refused.
-            action: name of the action.
         """
         self.feedback.withdraw(problem)
         self.failed = ()
-        if problem.mark is not None:
-            self.tried.discard((digest, action, problem.mark))
+        self.refused = None
 
     def note_success(self, line: str) -> None:
         """Add a line, without secrets, about a performed action."""
         self.failures_in_a_row = 0
         self.refusals.clear()
+        self.used_of_reply += 1
         self.done.append(line)
 
     def count_refusal(self, text: str) -> int:
@@ -195,9 +198,14 @@ class ActMemory:
         note = [f"({left_out} earlier actions, not listed)"] if left_out > 0 else []
         return [*note, *self.done[-LONG_HISTORY:]]
 
+    def begin_reply(self, actions: int = 1) -> None:
+        """Count the actions of a new reply, none of which has been performed."""
+        self.of_reply, self.used_of_reply = actions, 0
+
     def begin_several(self, several: FillForm | Steps, marks: Sequence[Mark], url: str) -> Action:
         """Queue the actions of a reply and return the first one."""
         first, *others = several.actions(marks)
+        self.begin_reply(1 + len(others))
         identities = {mark.number: mark.identity for mark in marks}
         self.queued = tuple(
             QueuedAction(
@@ -239,4 +247,5 @@ class ActMemory:
         """Return the actions tried in vain on this same page; empty in the control arm."""
         if not self.feedback.enabled:
             return frozenset()
-        return frozenset((action, mark) for page, action, mark in self.tried if page == digest)
+        tried = self.tried | ({self.refused} if self.refused else set())
+        return frozenset((action, mark) for page, action, mark in tried if page == digest)

@@ -17,11 +17,14 @@ from pytest_autoweb.choice.disambiguate import (
     not_confirmed,
     resolve_apart,
 )
-from pytest_autoweb.choice.feedback import Problem, confidence_limit
+from pytest_autoweb.choice.feedback import confidence_limit, overruled_line, problem_of
+from pytest_autoweb.choice.refusals import CONTRADICTED, refusal_of
 from pytest_autoweb.choice.verify_choice import Choice, Resolution
 from pytest_autoweb.page.frames import run_script
 
 _LOOK_MS = 3_000.0
+_INTO_FIELDS = frozenset({"type", "select", "upload"})
+"""Actions on fields, which the text beside a field may name."""
 SIGHT_AFTER = 2
 """Number of refusals of one text after which the vision locator, if any, looks for it."""
 
@@ -37,16 +40,22 @@ def resolve(turn: Turn, memory: ActMemory) -> Turn:
         return turn
     turn = _with_choice(turn, action, memory)
     chosen, action = turn.verified, turn.action or action
+    memory.refused = None
     if turn.failed:
         return turn
+    lost = [found for found in (chosen.resolution, chosen.target) if found and not found.mark]
+    # Only a choice that is wrong is refused as the same again. One that may be right, but lacks its
+    # text, is told each time what it lacks.
+    if lost and not any(refusal_of(found) in CONTRADICTED for found in lost):
+        return refuse(turn, action, lost[0], memory)
     if circle := memory.loops.add(_fingerprint(turn, action, chosen)):
         memory.circles += 1
         reason = f"{describe_action(action)}: {circle}; do something else"
         memory.add_problem(turn.index, None, turn.tools.redact(reason))
         return turn.refused("circle", circle)
-    for found in (chosen.resolution, chosen.target):
-        if found is not None and found.mark is None:
-            return refuse(turn, action, found, memory)
+    if lost:
+        return refuse(turn, action, lost[0], memory)
+    _log_overruled(turn)
     if isinstance(action, ClickAt | DragAt) and (why := _not_drawn(turn, action)):
         memory.add_problem(turn.index, None, turn.tools.redact(f"{describe_action(action)}: {why}"))
         memory.failures_in_a_row += 1
@@ -66,12 +75,14 @@ def _with_choice(turn: Turn, action: Action, memory: ActMemory) -> Turn:
         return replace(turn, chosen=_pointed_at(view, action))
     fitting = [m for m in view.marks if m.number == number or fits(action.action, m)]
     choice = Choice(number, action.expected_text, action.near)
-    first = resolve_apart(choice, fitting, page_text=view.text)
+    first = resolve_apart(
+        choice, fitting, page_text=view.text, into_field=action.action in _INTO_FIELDS
+    )
     chosen = Chosen(view, first)
     if isinstance(action, Drag):
         # One second look cannot settle two elements, so both must be clear at once.
         to = Choice(action.to_mark_id, action.to_expected_text, action.to_near)
-        target = resolve_apart(to, view.marks, page_text=view.text)
+        target = resolve_apart(to, view.marks, page_text=view.text, into_field=False)
         return replace(turn, chosen=chosen._replace(target=target))
     # The vision locator is the second look of an icon without text.
     kind = (first.mark.role or first.mark.tag) if first.mark else ""
@@ -151,24 +162,20 @@ def refuse(turn: Turn, action: Action, resolution: Resolution, memory: ActMemory
     """Settle the turn as refused, or leave the element to the vision locator."""
     chosen = turn.verified
     found = resolution.chosen
-    wrong = chosen.view.marked.mark(found.mark) if found.mark is not None else None
-    # An element that was merely ambiguous may be the right one, so it is not crossed out.
-    if wrong and chosen.told_apart:
-        memory.failed = (wrong,)
-        memory.note_tried(turn.view.digest, action.action, wrong.number)
-    problem = Problem(
-        "act",
-        turn.index,
-        found.mark,
-        found.expected_text,
-        found.actual_text,
-        found.verdict,
-        found.reason,
-        kind=(wrong.role or wrong.tag) if wrong else "",
-        xpath=wrong.xpaths[0] if wrong and wrong.xpaths else "",
-        note="" if chosen.told_apart else found.reason,
+    problem = problem_of(
+        resolution,
+        turn.view.marks,
+        phase="act",
+        step=turn.index,
         english=memory.feedback.english,
+        used=memory.used_of_reply,
+        of=memory.of_reply,
     )
+    wrong = turn.view.marked.mark(found.mark) if found.mark is not None else None
+    # An element that may be the right one is not crossed out.
+    if wrong and problem.contradicted:
+        memory.failed = (wrong,)
+        memory.refused = (turn.view.digest, action.action, wrong.number)
     memory.feedback.add(problem)
     turn.tools.log.write(f"decision {turn.index}: {problem.line}")
     times = memory.count_refusal(found.expected_text)
@@ -178,6 +185,13 @@ def refuse(turn: Turn, action: Action, resolution: Resolution, memory: ActMemory
         return replace(turn, by_sight=True, doubt=problem)
     memory.failures_in_a_row += 1
     return turn.refused("gave_up" if chosen.given_up else "choice", problem.line)
+
+
+def _log_overruled(turn: Turn) -> None:
+    """Log each number that gave way to its text, since the step itself only logs that it ran."""
+    for found in (turn.verified.resolution, turn.verified.target):
+        if found and (line := overruled_line(found)):
+            turn.tools.log.write(f"decision {turn.index}: {line}")
 
 
 def _is_doubtful(turn: Turn, action: Action, chosen: Chosen) -> bool:

@@ -300,6 +300,8 @@ class DecisionFacts(Record):
     """The number of elements chosen; a decision may choose several."""
     match: int
     """Choices whose text is that of the chosen element."""
+    incomplete: int = 0
+    """Choices whose text is only a part of that of the chosen element."""
     mismatch: int
     """Choices whose text is not that of the chosen element."""
     unverifiable: int
@@ -353,6 +355,7 @@ def _decision_facts(model: str, attempts: Sequence[Sequence[Decision]]) -> Decis
         gave_up=cause["gave_up"],
         chosen=len(chosen),
         match=verdict["match"],
+        incomplete=verdict["incomplete"],
         mismatch=verdict["mismatch"],
         unverifiable=verdict["unverifiable"],
         overridden=sum(map(_overridden, chosen)),
@@ -380,9 +383,10 @@ def chose_right(decision: Decision) -> bool | None:
     """Return whether the chosen numbers were right, as far as verification shows.
 
     Returns:
-        None when no element was chosen, or one of them could not be verified.
+        None when no element was chosen, or one of them could not be verified in full.
     """
-    if not decision.chosen or any(mark.verdict == "unverifiable" for mark in decision.chosen):
+    open_verdicts = ("incomplete", "unverifiable")
+    if not decision.chosen or any(mark.verdict in open_verdicts for mark in decision.chosen):
         return None
     return not any(map(is_wrong, decision.chosen))
 

@@ -1,6 +1,6 @@
 """How `page.get_by_mark(…)` and `page.get_by_sight(…)` of the step language find elements."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -8,8 +8,10 @@ from typing import Any
 from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb.attempt.tools import Tools, change
-from pytest_autoweb.choice.expected_text import TextComparison, excerpt
-from pytest_autoweb.choice.verify_choice import Choice, compare_mark, resolve
+from pytest_autoweb.choice.expected_text import TextComparison
+from pytest_autoweb.choice.feedback import problem_of
+from pytest_autoweb.choice.partial_text import part_of
+from pytest_autoweb.choice.verify_choice import Choice, Resolution, compare_mark, resolve
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.prompts import render
 from pytest_autoweb.locate.interview import VisionModel
@@ -65,27 +67,32 @@ class MarkFinder:
         found = resolve(Choice(number, expected_text), marked.marks)
         locator = marked.locator(found.mark.number) if found.mark else None
         if locator is None:
-            raise _refusal(found.chosen)
+            raise _refusal(found, marked.marks)
         return locator
 
     def _unchanged(self, marked: MarkedPage, number: int, expected: str) -> Locator:
         mark, live = marked.mark(number), marked.text_of(number)
         locator = marked.locator(number)
         if mark is None or live is None or locator is None:
+            reason = f"the element of mark {number} is gone"
             gone = ChosenMark(
-                mark=number,
-                expected_text=expected,
-                verdict="mismatch",
-                reason=f"the element of mark {number} is gone",
+                mark=number, expected_text=expected, verdict="mismatch", reason=reason
             )
-            raise _refusal(gone)
+            raise _refusal(Resolution("element_gone", gone, None), marked.marks)
         if (now := _with_live_text(mark, live)) is not mark:
             comparison = compare_mark(expected, now)
-            if not comparison.allowed:
-                chosen = _chosen(now, expected)
-                update = {"verdict": comparison.verdict, "reason": comparison.reason}
-                raise _refusal(chosen.model_copy(update=update))
+            if not comparison.allowed and not _is_still_part(expected, mark, now):
+                chosen = _chosen(now, expected, comparison)
+                raise _refusal(Resolution("text_changed", chosen, None), marked.marks)
         return locator
+
+
+def _is_still_part(expected: str, before: Mark, now: Mark) -> bool:
+    """Return whether the text was a part of an element's text, and is one of its new text."""
+    then, part = part_of(expected, before), part_of(expected, now)
+    if compare_mark(expected, before).allowed or then is None or part is None:
+        return False
+    return then.needs_confirmation or not part.needs_confirmation
 
 
 def _with_live_text(mark: Mark, live: str) -> Mark:
@@ -96,25 +103,25 @@ def _with_live_text(mark: Mark, live: str) -> Mark:
     # A name derived from the text has changed with it.
     name = live if mark.name == mark.text else mark.name
     painted = mark.painted and tuple(live if text == mark.text else text for text in mark.painted)
-    return replace(mark, text=live, texts=(live, *mark.texts[1:]), painted=painted, name=name)
+    texts = (live, *mark.texts[1:])
+    return replace(mark, text=live, texts=texts, lines=(), painted=painted, name=name)
 
 
-def _chosen(mark: Mark, expected: str) -> ChosenMark:
+def _chosen(mark: Mark, expected: str, found: TextComparison) -> ChosenMark:
     return ChosenMark(
         mark=mark.number,
         expected_text=expected,
         actual_text=mark.text,
-        verdict="mismatch",
-        reason="",
+        verdict=found.verdict,
+        reason=found.reason,
         box=tuple(mark.box),
     )
 
 
-def _refusal(chosen: ChosenMark) -> StepCallError:
-    expected, actual = excerpt(chosen.expected_text), excerpt(chosen.actual_text)
-    read = f"expected '{expected}', but it reads '{actual}'"
-    line = f"[{chosen.mark}] does not match: {read} ({chosen.reason})"
-    return StepCallError(line, verdict=chosen.verdict, chosen=chosen.model_dump(mode="json"))
+def _refusal(found: Resolution, marks: Sequence[Mark]) -> StepCallError:
+    line = problem_of(found, marks, phase="act", step=0, english=True).line
+    chosen = found.chosen.model_dump(mode="json")
+    return StepCallError(line, verdict=found.chosen.verdict, status=found.status, chosen=chosen)
 
 
 def _page_of(found_on: Page | Frame | Locator) -> Page:

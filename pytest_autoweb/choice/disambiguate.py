@@ -12,18 +12,24 @@ from itertools import combinations
 from pytest_autoweb.choice.expected_text import (
     SHORT,
     compare,
+    describes_icon,
     excerpt,
     fold,
     is_border,
+    is_field,
+    names_picture,
     without_decoration,
 )
+from pytest_autoweb.choice.partial_text import is_irreversible
 from pytest_autoweb.choice.verify_choice import (
     CANDIDATES,
+    FIELDS,
     Choice,
     Resolution,
     compare_mark,
     compare_marks,
     resolve,
+    visible_text,
 )
 from pytest_autoweb.marks.marking import Mark, label_of
 
@@ -38,7 +44,12 @@ _PLACE = re.compile(r"\d{1,4} of \d{1,4}")
 
 
 def resolve_apart(
-    choice: Choice, marks: Sequence[Mark], *, page_text: str = "", again: bool = False
+    choice: Choice,
+    marks: Sequence[Mark],
+    *,
+    page_text: str = "",
+    again: bool = False,
+    into_field: bool = True,
 ) -> Resolution:
     """Return the mark that a choice means, as `resolve` finds it, if no other fits as well.
 
@@ -46,7 +57,8 @@ def resolve_apart(
     is taken. A number that agrees with the text is never replaced: its mark is taken if `near`
     narrows the marks down and keeps it, and otherwise no mark is taken. Links to the same address
     need not be distinguished. If none is taken, the remaining ones are candidates for a second
-    look.
+    look. Among icons that fit equally well the number decides, unless `near` contradicts it or the
+    action can hardly be undone.
 
     Args:
         choice: number, expected text, and the text near the element.
@@ -54,28 +66,47 @@ def resolve_apart(
         page_text: the page's text. A text on the page itself, such as the `1 of 3` of a pager, is
             not taken as a place among the elements.
         again: this is a second look's picture, for which the texts near all marks were read.
+        into_field: the action fills in or sets a field, so that a text may mean the field next to
+            it. Otherwise it does so only if the number is that of the field, or if the text is the
+            field's place, such as `2 of 3`.
     """
-    first = resolve(choice, marks)
-    rivals = _rivals(first, choice, marks)
+    first, expected = resolve(choice, marks, again=again), fold(choice.expected_text)
     lost = first.status in ("text_not_found", "no_such_mark")
-    if lost and (field := _nameless_field(choice, marks, page_text)):
+    field = _nameless_field(choice, marks, page_text) if lost else None
+    if field and (into_field or field.number == choice.number or _PLACE.fullmatch(expected)):
         what = f"a field without a name; '{excerpt(choice.expected_text)}' is what tells it apart"
         return _taken(first, choice, field, what, verdict="match", matched="text")
+    rivals = _rivals(first, choice, marks)
     if len(rivals) < 2:
         return first
-    what = f"{len(rivals)} elements fit '{excerpt(choice.expected_text)}'"
     if _same_target(rivals):
         own = [mark for mark in rivals if mark.number == choice.number]
-        return _taken(first, choice, (own or rivals)[0], f"{what}; all lead to one address")
+        reason = f"{_fitting(choice, rivals)}; all lead to one address"
+        return _taken(first, choice, (own or rivals)[0], reason)
     places = again or not _reads_as_place(page_text, choice.near)
+    return _by_near(first, choice, rivals, again=again, places=places)
+
+
+def _fitting(choice: Choice, rivals: Sequence[Mark]) -> str:
+    return f"{len(rivals)} elements fit '{excerpt(choice.expected_text)}'"
+
+
+def _by_near(
+    first: Resolution, choice: Choice, rivals: Sequence[Mark], *, again: bool, places: bool
+) -> Resolution:
+    """Return the mark among several that `near` decides on, or the candidates for a second look."""
+    what, named = _fitting(choice, rivals), fold(choice.near)
     left = nearest(choice.near, rivals, places=places) or nearest(
         _near_only(choice), rivals, places=places
     )
+    if first.mark and _is_icon(choice, first.mark) and (first.mark in left or not named):
+        reason = f"{what}; the number says which one"
+        return first._replace(chosen=first.chosen.model_copy(update={"reason": reason}))
     # The texts near a mark are read only if it shares its text with another mark. If these marks
     # share none, `near` cannot be compared before a second look.
     placed = places and fold(choice.near) in _places(rivals)
     known = again or all(mark.near for mark in rivals) or placed
-    if known and (meant := _meant(first, left, rivals)):
+    if known and (meant := _meant(choice, first, left, rivals)):
         return _taken(first, choice, meant, f"{what}; this one is near '{excerpt(choice.near)}'")
     update = {
         "verdict": "unverifiable",
@@ -92,17 +123,34 @@ def resolve_apart(
     return Resolution("text_ambiguous", chosen, None, tuple(numbers))
 
 
-def _meant(first: Resolution, left: Sequence[Mark], rivals: Sequence[Mark]) -> Mark | None:
+def _is_icon(choice: Choice, mark: Mark) -> bool:
+    """Return whether a text describes a mark as an icon, and its action can be undone."""
+    shown = any(map(str.isalnum, fold(visible_text(mark))))
+    if shown or is_field(mark.role) or mark.tag in FIELDS:
+        return False
+    described = describes_icon(choice.expected_text)
+    if not described and not names_picture(choice.expected_text, mark.name):
+        return False
+    return not (is_irreversible(choice.expected_text) or is_irreversible(mark.name))
+
+
+def _meant(
+    choice: Choice, first: Resolution, left: Sequence[Mark], rivals: Sequence[Mark]
+) -> Mark | None:
     """Return the mark that number, text and `near` agree on, or the only one that `near` leaves.
 
     Args:
+        choice: the choice.
         first: the result without `near`, with the mark of a number that agrees with the text.
         left: the marks that `near` leaves.
         rivals: the marks that fit the text.
     """
     own = first.mark
     if own is None:
-        return left[0] if len(left) == 1 else None
+        only = left[0] if len(left) == 1 else None
+        # A number whose mark is one of them is never replaced by another one of them.
+        contradicted = choice.number in first.candidates and only and only.number != choice.number
+        return None if contradicted else only
     # An icon has no text for its number to agree with, so `near` must fit it alone.
     if first.status == "number_only":
         return own if left == [own] else None
@@ -166,6 +214,10 @@ def combined(first: Resolution, second: Resolution, marks: Sequence[Mark]) -> Re
         been redrawn in the meantime.
     """
     same = next((m for m in marks if second.mark and m.identity == second.mark.identity), None)
+    status = first.status if first.candidates else second.status
+    if status == "no_such_mark":
+        # The number belongs to the second picture and means nothing in the first one.
+        status = "not_confirmed"
     update: dict[str, object] = {
         "verdict": second.chosen.verdict,
         "reason": second.chosen.reason,
@@ -181,7 +233,7 @@ def combined(first: Resolution, second: Resolution, marks: Sequence[Mark]) -> Re
     if same is None:
         chosen = first.chosen.model_copy(update=update)
         left = first.candidates or second.candidates
-        return first._replace(chosen=chosen, mark=None, candidates=left)
+        return first._replace(status=status, chosen=chosen, mark=None, candidates=left)
     if same.number != first.chosen.mark:
         update |= {"taken": same.number, "box": tuple(same.box)}
     return second._replace(chosen=first.chosen.model_copy(update=update))
@@ -193,7 +245,8 @@ def not_confirmed(first: Resolution, confidence: float | None) -> Resolution:
         return first
     reason = f"the model was not sure ({confidence or 0:g}) and did not choose it again"
     update = {"reason": reason, "verdict": "unverifiable", "taken": None}
-    return first._replace(chosen=first.chosen.model_copy(update=update), mark=None)
+    chosen = first.chosen.model_copy(update=update)
+    return first._replace(status="not_confirmed", chosen=chosen, mark=None)
 
 
 def ambiguous(marks: Sequence[Mark]) -> dict[int, str]:

@@ -52,6 +52,10 @@ Code = Literal[
     "prefix",  # one is a long beginning of the other, without another word or evidently cut
     "contained",  # one is a large part of the other, with no letters next to it
     "picture",  # the expected text describes the usual icon for the element's hidden name
+    "kind",  # the expected text is the element's, with a word for its kind: `Search button`
+    "line",  # the expected text is a whole line of the element's (choice/partial_text.py)
+    "beginning",  # it begins the element's, at a word's end
+    "words",  # it consists of whole words within the element's
     "different",
     "short",  # one or two characters, which must be equal
     "no_expected",  # nothing was expected, the element has text
@@ -193,6 +197,15 @@ _FIELDS: Mapping[frozenset[str], str] = {
     ),
     frozenset({"slider", "range"}): "slider 滑块 スライダー schieberegler",
 }
+_KINDS: Mapping[frozenset[str], str] = {
+    frozenset({"button"}): (
+        "button btn 按钮 按鈕 ボタン 버튼 knopf schaltfläche bouton botón botão زر"
+    ),
+    frozenset({"link"}): "link hyperlink 链接 連結 リンク 링크 lien enlace رابط",
+    frozenset({"tab"}): "tab 标签页 选项卡 タブ 탭 reiter onglet pestaña",
+    frozenset({"menuitem"}): "menuitem 菜单项",
+}
+"""Words for kinds of elements other than fields, which models add to names: `Search button`."""
 _TYPES = {
     "password": "password passwort kennwort contraseña passe 密码 密碼 パスワード",
     "email": "email mail correo 邮箱 邮件 メール",
@@ -233,6 +246,11 @@ def _folded(words: str) -> tuple[str, ...]:
 
 _ICON_WORDS = _folded(_ICONS)
 _FIELD_WORDS = tuple((roles, _folded(words)) for roles, words in _FIELDS.items())
+_KIND_WORDS = (
+    *_FIELD_WORDS,
+    *((roles, _folded(words)) for roles, words in _KINDS.items()),
+)
+_FILLERS = _folded("text empty blank the a an 空 文本 leeres")
 _TYPE_WORDS = {kind: _folded(words) for kind, words in _TYPES.items()}
 _FIELD_ROLES = frozenset[str]().union(*_FIELDS) - {"button"}
 _PICTURE_WORDS = tuple((_folded(seen), _folded(meant)) for seen, meant in _PICTURES)
@@ -245,13 +263,15 @@ def describes_icon(expected: str) -> bool:
 
 def names_icon(expected: str) -> bool:
     """Return whether a text contains a word for an icon."""
-    return _names(fold(expected), _ICON_WORDS)
+    return names_any(fold(expected), _ICON_WORDS)
 
 
 def names_picture(expected: str, name: str) -> bool:
     """Return whether a text describes the usual picture for a name: a trash can for `Delete`."""
     shown, called = fold(expected).replace(_CROSS, "x"), fold(name)
-    return any(_names(shown, seen) and _names(called, meant) for seen, meant in _PICTURE_WORDS)
+    return any(
+        names_any(shown, seen) and names_any(called, meant) for seen, meant in _PICTURE_WORDS
+    )
 
 
 def is_field(role: str) -> bool:
@@ -261,8 +281,38 @@ def is_field(role: str) -> bool:
 
 def without_icon_words(expected: str) -> str:
     """Remove the words for icons: `cart icon` becomes `cart`, which may be the element's name."""
+    return _without(fold(expected), _ICON_WORDS)
+
+
+def without_kind_words(expected: str, role: str) -> str:
+    """Remove the words for elements of a role: of a button, `Search button` becomes `search`.
+
+    The result is empty if nothing else is left, or if there is no such word.
+    """
     folded = fold(expected)
-    for word in _ICON_WORDS:
+    left = folded
+    for roles, words in _KIND_WORDS:
+        if role in roles:
+            left = _without(left, words)
+    return left if left != folded else ""
+
+
+def names_kind_only(expected: str, role: str) -> bool:
+    """Return whether a text only says what kind of element it means, and that is this role.
+
+    `text field` and `password field` do so for a textbox, and `button` does for a button.
+    """
+    folded = fold(expected)
+    kinds = [words for roles, words in _KIND_WORDS if role in roles]
+    if not any(names_any(folded, words) for words in kinds):
+        return False
+    for words in (*kinds, *_TYPE_WORDS.values(), _FILLERS):
+        folded = _without(folded, words)
+    return not any(map(str.isalnum, folded))
+
+
+def _without(folded: str, words: tuple[str, ...]) -> str:
+    for word in words:
         pattern = rf"(?<!\w){re.escape(word)}(?!\w)" if _has_spaces(word) else re.escape(word)
         folded = re.sub(pattern, " ", folded)
     return fold(folded)
@@ -271,17 +321,18 @@ def without_icon_words(expected: str) -> str:
 def roles_of(expected: str) -> frozenset[str]:
     """Return the roles that a bare description such as `text field` refers to; empty if none."""
     folded = fold(expected)
-    found = [roles for roles, words in _FIELD_WORDS if _names(folded, words)]
+    found = [roles for roles, words in _FIELD_WORDS if names_any(folded, words)]
     return frozenset[str]().union(*found)
 
 
 def types_of(expected: str) -> frozenset[str]:
     """Return the field types that a bare description such as `password field` refers to."""
     folded = fold(expected)
-    return frozenset(kind for kind, words in _TYPE_WORDS.items() if _names(folded, words))
+    return frozenset(kind for kind, words in _TYPE_WORDS.items() if names_any(folded, words))
 
 
-def _names(folded: str, words: tuple[str, ...]) -> bool:
+def names_any(folded: str, words: tuple[str, ...]) -> bool:
+    """Return whether a folded text contains one of these folded words."""
     tokens = set(_WORDS.findall(folded))
     return any(word in tokens if _has_spaces(word) else word in folded for word in words)
 
@@ -360,8 +411,13 @@ def _by_kind(expected: str, texts: Sequence[str], visible: str, role: str) -> Te
         found = next((c for t in texts if (c := compare(named, t)).verdict == "match"), None)
         if found:
             return found
+    plain = without_kind_words(expected, role)
+    if plain and (same := next((text for text in texts if compare(plain, text).sure), None)):
+        return TextComparison("match", "kind", _reason("kind", expected, same))
     if any(map(str.isalnum, fold(visible))):
         return None
+    if names_kind_only(expected, role) and not is_field(role):
+        return TextComparison("unverifiable", "icon", _reason("icon", expected, ""))
     roles = roles_of(expected)
     if roles and role:
         code: Code = "icon" if role in roles else "different"
@@ -515,6 +571,7 @@ def _is_large_part(part: str, whole: str, share: float) -> bool:
 
 
 def _reason(code: Code, expected: str, actual: str) -> str:
+    expected_quoted, actual_quoted = quoted_apart(expected, actual)
     if code == "no_expected":
         return f"no text was expected, but the element reads {_quoted(actual)}"
     if code == "no_text":
@@ -522,9 +579,9 @@ def _reason(code: Code, expected: str, actual: str) -> str:
     if code == "icon":
         return "no text to compare: an icon was expected, and the element has no text"
     if code == "different":
-        return f"{_quoted(expected)} was expected, but the element reads {_quoted(actual)}"
+        return f"{expected_quoted} was expected, but the element reads {actual_quoted}"
     if code == "short":
-        return f"texts this short must be equal: {_quoted(expected)} is not {_quoted(actual)}"
+        return f"texts this short must be equal: {expected_quoted} is not {actual_quoted}"
     how = {
         "equal": "is",
         "spacing": "is, but for spaces,",
@@ -536,15 +593,47 @@ def _reason(code: Code, expected: str, actual: str) -> str:
         "prefix": "has a long beginning in common with",
         "contained": "has whole words in common with",
         "picture": "is the usual picture for",
+        "kind": "is, with a word for its kind,",
     }[code]
-    return f"{_quoted(expected)} {how} {_quoted(actual)}"
+    return f"{expected_quoted} {how} {actual_quoted}"
 
 
 def _quoted(text: str) -> str:
     return f"'{excerpt(text)}'"
 
 
-def excerpt(text: str) -> str:
+def quoted_apart(expected: str, actual: str) -> tuple[str, str]:
+    """Return two texts in quotes, cut as by `excerpts`."""
+    one, other = excerpts(expected, actual)
+    return f"'{one}'", f"'{other}'"
+
+
+def excerpt(text: str, limit: int = SHOWN) -> str:
     """Return a page text for quoting in messages: on one line, cut, without control characters."""
-    plain = "".join(char if char.isprintable() else " " for char in text)
-    return " ".join(plain.split())[:SHOWN]
+    return _plain(text)[:limit]
+
+
+def excerpts(first: str, second: str) -> tuple[str, str]:
+    """Return two texts for quoting next to each other, cut so that they do not look the same.
+
+    Two long texts that differ only after their beginnings are cut around the difference.
+    """
+    one, other = _plain(first), _plain(second)
+    if fold(one[:SHOWN]) != fold(other[:SHOWN]) or max(len(one), len(other)) <= SHOWN:
+        return one[:SHOWN], other[:SHOWN]
+    shorter = min(len(one), len(other))
+    differ = (at for at in range(shorter) if not _look_alike(one[at], other[at]))
+    start = max(next(differ, shorter) - SHOWN // 2, 0)
+    return tuple(_window(text, start) for text in (one, other))  # type: ignore[return-value]
+
+
+def _plain(text: str) -> str:
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def _look_alike(first: str, second: str) -> bool:
+    return first == second or fold(first) == fold(second) != ""
+
+
+def _window(text: str, start: int) -> str:
+    return f"{'…' if start else ''}{text[start : start + SHOWN - 1]}"

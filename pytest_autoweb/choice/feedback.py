@@ -1,6 +1,6 @@
-"""Words the feedback to a model on its wrong choices and the kinds it often mistakes. Pure.
+"""Words the feedback to a model on its refused choices and the kinds it often mistakes. Pure.
 
-The heading and the line formats reach models, so recorded replies depend on every character.
+Headings, lines and advice reach models, so recorded replies depend on every character.
 """
 
 from collections import Counter
@@ -8,21 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_autoweb.choice.disambiguate import LOW_CONFIDENCE
-from pytest_autoweb.choice.expected_text import excerpt
+from pytest_autoweb.choice.expected_text import excerpt, excerpts
+from pytest_autoweb.choice.refusals import (
+    CONTRADICTED,
+    Refusal,
+    advice_lines,
+    heading_lines,
+    refusal_of,
+)
+from pytest_autoweb.choice.verify_choice import Resolution
+from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import Verdict
 
-HEADING = "## ⚠️ 上次元素验证失败详情（你选错了这些元素！）"
-_SUBHEADING = "(The elements you chose last time were wrong. Nothing was done.)"
-_COMPARE = (
-    "compare the text of each element with what you "
-    "look for, and do not choose the same elements again. A position in a list (1., 2.) is not a "
-    "mark's number."
-)
-_ADVICE = f"**请重新核对编号 (check the numbers again)**: {_COMPARE}"
-_ENGLISH_HEADING = "## The elements you chose last time were wrong. Nothing was done."
-_ENGLISH_ADVICE = f"Check the numbers again: {_COMPARE}"
-_UNCLEAR_HEADING = "## It was not clear which elements you meant last time. Nothing was done."
-_UNCLEAR_ADVICE = "They may be the right ones: say what is near the one that you mean."
 _FAILED = "Your last action came to nothing:"
 _OTHER_PICTURE = "The numbers above are those of the previous picture; they may have changed."
 CHOICES_COUNTED = 50
@@ -37,6 +34,18 @@ CAREFUL_CONFIDENCE = 0.8
 """The confidence below which a choice of such a kind gets a second look."""
 _SHOWN = 3
 _KIND_CHARS = 20
+_WHOLE_CHARS = 120
+_CHINESE: dict[Refusal, str] = {
+    "missing": "元素不存在",
+    "unsaid": "没有给出文本",
+    "incomplete": "文本不完整",
+    "kind": "文本不完整",
+    "alike": "不明确",
+    "twice": "编号重复",
+    "unsure": "没有确认",
+    "gone": "元素不存在",
+}
+"""How small models are told of refusals other than that of another text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,14 @@ class Problem:
     english: bool = False
     """Whether the wording is all English; small models get the wording that was recorded, which is
     partly Chinese."""
+    refusal: Refusal | None = None
+    """Why the choice was refused; None if only the verdict says so."""
+    numbers: int = 0
+    """How many marks the picture had."""
+    used: int = 0
+    """How many other choices of the same reply were used."""
+    of: int = 1
+    """How many choices the reply held."""
 
     @property
     def line(self) -> str:
@@ -68,31 +85,128 @@ class Problem:
         label = "-" if self.mark is None else self.mark
         if self.verdict is None:
             return f"[{label}] {one_line(self.reason)}"
-        if self.english:
-            return f"[{label}] {self._in_english()}"
+        return f"[{label}] {self._in_english() if self.english else self._in_chinese()}"
+
+    @property
+    def why(self) -> Refusal:
+        """Return why the choice was refused."""
+        return self.refusal or ("alike" if self.verdict == "unverifiable" else "wrong")
+
+    @property
+    def contradicted(self) -> bool:
+        """Return whether the element is not the one that was meant, judging by its text."""
+        return self.why in CONTRADICTED
+
+    def _in_chinese(self) -> str:
+        expected, actual = excerpts(self.expected, self.actual)
+        if self.why in _CHINESE:
+            return f"{_CHINESE[self.why]}: {self._said()}"
         if self.phase == "paginate":
-            inner = (
-                f"文本不匹配: 期望包含'{excerpt(self.expected)}'，实际是'{excerpt(self.actual)}'"
-            )
-            return f"[{label}] 翻页按钮验证失败: {inner}"
-        line = f"[{label}] 验证失败: 期望'{excerpt(self.expected)}' 实际'{excerpt(self.actual)}'"
-        return f"{line} ({one_line(self.note)})" if self.note else line
+            return f"翻页按钮验证失败: 文本不匹配: 期望包含'{expected}'，实际是'{actual}'"
+        return f"验证失败: 期望'{expected}' 实际'{actual}'{self._noted}"
 
     def _in_english(self) -> str:
-        expected, actual = excerpt(self.expected), excerpt(self.actual)
-        if self.unclear:
-            return f"is not clear: {one_line(self.note or self.reason)}"
+        if self.why == "alike":
+            return f"is not clear: {self._said()}"
+        if self.why not in ("wrong", "changed"):
+            return self._said()
+        expected, actual = excerpts(self.expected, self.actual)
         what = "does not match"
         if self.phase == "paginate":
             what = f"the control for the next page {what}"
-        note = f" ({one_line(self.note)})" if self.note else ""
         reads = f"reads '{actual}'" if actual else "shows no text"
-        return f"{what}: expected '{expected}', but it {reads}{note}"
+        return f"{what}: expected '{expected}', but it {reads}{self._noted}"
+
+    def _said(self) -> str:
+        """Return what is to be said about any refusal but that of another text."""
+        whole = excerpt(self.actual, _WHOLE_CHARS)
+        whole += "…" if len(self.actual) > len(whole) == _WHOLE_CHARS else ""
+        match self.why:
+            case "missing":
+                return _no_such_number(self.mark, self.numbers)
+            case "unsaid":
+                return f"you gave no text for it: give its text, which is '{whole}'"
+            case "incomplete":
+                return f"this may be the one: copy its whole text, '{whole}'{self._noted}"
+            case "kind":
+                return f"this may be the one: write the text that it reads, '{whole}'"
+            case "blank":
+                return f"shows no text, but you expected '{excerpt(self.expected)}'{self._noted}"
+            case "twice":
+                return "was chosen for several texts"
+            case "unsure":
+                return f"is not used: {one_line(self.reason)}"
+            case "gone":
+                return "is no longer there"
+        return one_line(self.note or self.reason)
 
     @property
-    def unclear(self) -> bool:
-        """Return whether the choice may have been right, judging by the texts."""
-        return self.english and self.verdict == "unverifiable"
+    def _noted(self) -> str:
+        return f" ({one_line(self.note)})" if self.note else ""
+
+
+def _no_such_number(number: int | None, numbers: int) -> str:
+    if number is None:
+        return "no number was given"
+    there_are = {0: "nothing here has a number", 1: "the only number is 1"}
+    return f"there is no {number}; {there_are.get(numbers, f'the numbers go from 1 to {numbers}')}"
+
+
+def problem_of(
+    found: Resolution,
+    marks: Sequence[Mark],
+    *,
+    phase: str,
+    step: int,
+    english: bool,
+    used: int = 0,
+    of: int = 1,
+) -> Problem:
+    """Return the problem with a choice that was refused.
+
+    Args:
+        found: the resolved choice.
+        marks: the marks of the picture that it was made on.
+        phase: `act`, or a phase of the collector.
+        step: index of the decision.
+        english: whether the wording is all English.
+        used: how many other choices of the same reply were used.
+        of: how many choices the reply held.
+    """
+    chosen, refusal = found.chosen, refusal_of(found)
+    mark = next((mark for mark in marks if mark.number == chosen.mark), None)
+    return Problem(
+        phase,
+        step,
+        chosen.mark,
+        chosen.expected_text,
+        chosen.actual_text,
+        chosen.verdict,
+        chosen.reason,
+        kind=(mark.role or mark.tag) if mark else "",
+        xpath=next(iter(mark.xpaths), "") if mark else "",
+        note=_note(found, refusal),
+        english=english,
+        refusal=refusal,
+        numbers=len(marks),
+        used=used,
+        of=of,
+    )
+
+
+def overruled_line(found: Resolution) -> str:
+    """Return a line for the log about a number that gave way to its text; empty if it did not."""
+    chosen = found.chosen
+    if found.mark is None or chosen.taken in (None, chosen.mark):
+        return ""
+    label = "-" if chosen.mark is None else chosen.mark
+    return f"[{label}] is not the element: [{chosen.taken}] is taken ({one_line(chosen.reason)})"
+
+
+def _note(found: Resolution, refusal: Refusal) -> str:
+    if found.status == "part_ambiguous":
+        return found.chosen.reason.rpartition("; ")[2]
+    return found.chosen.reason if refusal == "alike" else ""
 
 
 @dataclass(slots=True)
@@ -128,7 +242,8 @@ class Feedback:
 
     def per_kind(self) -> dict[str, int]:
         """Return how often each kind of element was chosen wrongly."""
-        return dict(Counter(problem.kind for problem in self.history if problem.verdict))
+        wrong = (problem for problem in self.history if problem.verdict == "mismatch")
+        return dict(Counter(problem.kind for problem in wrong if problem.contradicted))
 
 
 def section(problems: Sequence[Problem], *, same_picture: bool = False) -> str:
@@ -138,24 +253,19 @@ def section(problems: Sequence[Problem], *, same_picture: bool = False) -> str:
         problems: the problems of the last cycle.
         same_picture: the marks still have the numbers that they had then.
     """
-    wrong = [f"  - {problem.line}" for problem in problems if problem.verdict]
+    refused = [problem for problem in problems if problem.verdict]
     others = [f"  - {one_line(problem.reason)}" for problem in problems if not problem.verdict]
-    if any(problem.english for problem in problems):
-        lines = _in_english(wrong, unclear=all(p.unclear for p in problems if p.verdict))
-    else:
-        lines = [HEADING, _SUBHEADING, *wrong, _ADVICE] if wrong else []
-    if wrong and not same_picture:
+    lines: list[str] = []
+    if refused:
+        english = any(problem.english for problem in problems)
+        reasons = [problem.why for problem in refused]
+        used, of = refused[0].used, refused[0].of
+        lines += heading_lines(reasons, used=used, of=of, english=english)
+        lines += [f"  - {problem.line}" for problem in refused]
+        lines += advice_lines(reasons, english=english)
+    if refused and not same_picture:
         lines.append(_OTHER_PICTURE)
     return "\n".join([*lines, _FAILED, *others] if others else lines)
-
-
-def _in_english(wrong: Sequence[str], *, unclear: bool) -> list[str]:
-    """Return the refused choice with advice; one that was merely unclear is not called wrong."""
-    if not wrong:
-        return []
-    if unclear:
-        return [_UNCLEAR_HEADING, *wrong, _UNCLEAR_ADVICE]
-    return [_ENGLISH_HEADING, *wrong, _ENGLISH_ADVICE]
 
 
 def one_line(reason: str) -> str:

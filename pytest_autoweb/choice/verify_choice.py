@@ -15,9 +15,18 @@ from pytest_autoweb.choice.expected_text import (
     excerpt,
     is_field,
     names_icon,
+    names_kind_only,
     of_other_kind,
     roles_of,
     types_of,
+)
+from pytest_autoweb.choice.partial_text import (
+    PartPlace,
+    TextPart,
+    holds_line,
+    is_within,
+    other_holders,
+    part_of,
 )
 from pytest_autoweb.marks.marking import Mark
 from pytest_autoweb.results import ChosenMark
@@ -29,15 +38,22 @@ Status = Literal[
     "text_prefix_unique",  # only one other mark has a cut form of it
     "text_ambiguous",  # several others have it
     "text_prefix_ambiguous",
+    "number_part",  # the text is a part of the mark's text, and no other mark holds it as well
+    "part_ambiguous",  # others hold it as well
+    "kind_only",  # it only names the mark's kind, although the mark shows a text
     "near_unique",  # several have it; only one is near the named text (choice/disambiguate.py)
     "text_not_found",  # no mark has it
     "no_expected_text",  # the choice came without a text although its mark has one
     "no_such_mark",  # neither the number nor the text is in the picture
     "chosen_twice",  # the number was chosen for two texts at once
+    "not_confirmed",  # the model was not sure, and did not choose it again
+    "text_changed",  # the page changed the element after the picture
+    "element_gone",  # the page removed it after the picture
 ]
 
 _ONLY_NAME = "which is its name and not shown"
-_FIELDS = frozenset({"input", "textarea", "select"})
+FIELDS = frozenset({"input", "textarea", "select"})
+"""Tags of fields, whose names are painted next to them."""
 
 CANDIDATES = 20
 """Limit on the marks in a second look."""
@@ -61,7 +77,8 @@ class Resolution(NamedTuple):
     mark: Mark | None
     """The mark to act on; None if there is none."""
     candidates: tuple[int, ...] = ()
-    """Numbers of the marks for a second look, if the text fits several."""
+    """Numbers of the marks for a second look: several that the text fits, or the only one that it
+    is a part of, if that has to be confirmed."""
 
 
 def compare_mark(expected_text: str, mark: Mark) -> TextComparison:
@@ -103,7 +120,7 @@ def painted_texts(mark: Mark) -> tuple[str, ...]:
     if mark.unseen:
         return ()
     unseen = {mark.attributes.get(name) for name in ("aria-label", "title", "alt")}
-    named = (mark.name,) if mark.tag in _FIELDS else ()
+    named = (mark.name,) if mark.tag in FIELDS else ()
     return tuple(text for text in (*mark.texts, *named) if text and text not in unseen)
 
 
@@ -117,16 +134,18 @@ def visible_text(mark: Mark) -> str:
     return first if first in painted_texts(mark) else ""
 
 
-def resolve(choice: Choice, marks: Sequence[Mark]) -> Resolution:
+def resolve(choice: Choice, marks: Sequence[Mark], *, again: bool = False) -> Resolution:
     """Return the mark that a choice refers to.
 
     The chosen mark is taken if its text surely matches. Otherwise the only other mark whose text
     surely matches replaces it; if there are several, they are candidates for a second look. A mark
-    that matches roughly (a cut text) is taken if no other one does.
+    that matches roughly (a cut text) is taken if no other one does, and so is the chosen mark if
+    the text is a part of its text.
 
     Args:
         choice: number and expected text.
         marks: the marks of the picture that the choice was made on.
+        again: this is a second look, which confirms what must not happen by mistake.
     """
     # The order of the rules matters: a sure match on another mark beats a rough one on this mark.
     fits = compare_marks(choice.expected_text, marks)
@@ -136,6 +155,8 @@ def resolve(choice: Choice, marks: Sequence[Mark]) -> Resolution:
         return _taken("number_match", choice, own, by_number)
     others = {n: fit for n, fit in fits.items() if n != choice.number and fit.verdict == "match"}
     sure = [n for n, fit in others.items() if fit.sure]
+    if sure and (titled := _titled(choice, by_number, sure)):
+        return _refused("text_ambiguous", choice, own, by_number, [titled.number, *sure])
     if len(sure) == 1:
         return _taken("text_unique", choice, own, by_number, instead=(sure[0], others[sure[0]]))
     if len(sure) > 1:
@@ -149,12 +170,18 @@ def resolve(choice: Choice, marks: Sequence[Mark]) -> Resolution:
     if own and own.code == "no_expected":
         return _refused("no_expected_text", choice, own, by_number)
     cut = [n for n, fit in others.items() if fit.cut]
+    if found := _by_part(choice, fits, by_number, cut, again=again):
+        return found
     if len(cut) == 1 and (own is None or own.verdict == "mismatch"):
         return _taken(
             "text_prefix_unique", choice, own, by_number, instead=(cut[0], others[cut[0]])
         )
     if len(cut) > 1:
         return _refused("text_prefix_ambiguous", choice, own, by_number, cut)
+    if own and own.verdict == "mismatch" and _names_kind(choice, by_number):
+        reason = f"'{excerpt(choice.expected_text)}' only says what kind of element it is"
+        kind = own._replace(verdict="incomplete", reason=reason)
+        return _refused("kind_only", choice, kind, by_number)
     return _refused("text_not_found" if own else "no_such_mark", choice, own, by_number)
 
 
@@ -173,6 +200,70 @@ def resolve_all(choices: Sequence[Choice], marks: Sequence[Mark]) -> tuple[Resol
         else _refused("chosen_twice", choice, None, by_number)
         for choice in once
     )
+
+
+def _titled(choice: Choice, by_number: dict[int, Mark], sure: Sequence[int]) -> Mark | None:
+    """Return the chosen mark if the text is one of its lines, while other marks read like it.
+
+    A card's title fits as well as a link elsewhere with the same text. A mark within the card is
+    the better fit.
+    """
+    mark = by_number.get(choice.number or 0)
+    if mark is None or not holds_line(choice.expected_text, mark):
+        return None
+    return None if any(is_within(by_number[number], mark) for number in sure) else mark
+
+
+def _by_part(
+    choice: Choice,
+    fits: dict[int, TextComparison],
+    by_number: dict[int, Mark],
+    cut: Sequence[int],
+    *,
+    again: bool,
+) -> Resolution | None:
+    """Take the chosen mark if the text is a part of its text and no other mark fits as well.
+
+    Returns:
+        None if the text is no part of it, or if another mark clearly fits better.
+    """
+    mark = by_number.get(choice.number or 0)
+    part = part_of(choice.expected_text, mark) if mark else None
+    if mark is None or part is None:
+        return None
+    own = _compared_part(choice, part, mark)
+    if cut:
+        better = part.place is PartPlace.WORDS
+        numbers = [mark.number, *cut]
+        return None if better else _refused("text_ambiguous", choice, own, by_number, numbers)
+    rough = [by_number[n] for n, fit in fits.items() if n != mark.number and fit.allowed]
+    holders = other_holders(choice.expected_text, mark, part, [*by_number.values()])
+    if rivals := dict.fromkeys(other.number for other in (*rough, *holders)):
+        if part.place is PartPlace.LINE and not rough:
+            return _refused("text_ambiguous", choice, own, by_number, [mark.number, *rivals])
+        count = "another element holds" if len(rivals) == 1 else f"{len(rivals)} others hold"
+        own = own._replace(verdict="incomplete", reason=f"{own.reason}; {count} it as well")
+        return _refused("part_ambiguous", choice, own, by_number)
+    if part.needs_confirmation and not again:
+        own = own._replace(verdict="incomplete")
+        return _refused("number_part", choice, own, by_number, [mark.number])
+    return _taken("number_part", choice, own, by_number)
+
+
+def _compared_part(choice: Choice, part: TextPart, mark: Mark) -> TextComparison:
+    found = part.compared(choice.expected_text)
+    if part.whole in painted_texts(mark):
+        return found._replace(matched="text")
+    return found._replace(matched="name", reason=f"{found.reason}, {_ONLY_NAME}")
+
+
+def _names_kind(choice: Choice, by_number: dict[int, Mark]) -> bool:
+    """Return whether the text only names the kind of the chosen mark, and no other kind."""
+    mark = by_number.get(choice.number or 0)
+    if mark is None or not names_kind_only(choice.expected_text, mark.role):
+        return False
+    meant = types_of(choice.expected_text)
+    return not meant or mark.attributes.get("type", "text") in meant
 
 
 def _take_rough_match(
@@ -215,7 +306,7 @@ def _refused(
     if status == "chosen_twice":
         reason = f"mark {choice.number} was chosen for several texts"
         chosen = chosen.model_copy(update={"reason": reason})
-    elif candidates:
+    elif len(candidates) > 1:
         reason = f"{chosen.reason}; {len(candidates)} marks may be meant"
         chosen = chosen.model_copy(update={"reason": reason})
     return Resolution(status, chosen, None, tuple(sorted(candidates)))

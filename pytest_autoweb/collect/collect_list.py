@@ -219,6 +219,7 @@ def job_of(
             asker.keep,
             tools.hidden,
             Feedback(tools.settings.feedback, english=not tools.spec.small),
+            tools.log.write,
         )
     return Job(
         site=Site(tools.page, tools.policy.allows, tools.log.write, _robots(tools, spec)),
@@ -308,6 +309,7 @@ class QuestionAsker:
             "near": near,
             "second_look": " ".join(question.second_look.split())[:_NEAR_CHARS],
             "unsure": question.unsure,
+            "alone": len(marked.marks) == 1,
             "task": self._task,
             "secrets": sorted(tools.case.secrets),
             "known": [" ".join(line.split())[:_LINE_CHARS] for line in question.known],

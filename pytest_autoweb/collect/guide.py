@@ -23,7 +23,7 @@ from pytest_autoweb.choice.disambiguate import (
     not_confirmed,
     resolve_apart,
 )
-from pytest_autoweb.choice.feedback import Feedback, Problem
+from pytest_autoweb.choice.feedback import Feedback, Problem, overruled_line, problem_of
 from pytest_autoweb.choice.verify_choice import Choice, Resolution, resolve_all
 from pytest_autoweb.collect.list_page import ListEntry, entries_of, joined
 from pytest_autoweb.llm.replies import literal, string_rule
@@ -240,6 +240,8 @@ class Guide:
     hide: Callable[[str], str] | None = None
     """Removes the case's secrets from texts, if it has any."""
     feedback: Feedback = field(default_factory=Feedback)
+    log: Callable[[str], None] = lambda line: None
+    """Called with one line for each choice that was refused or put right."""
     asked: int = 0
     lost: bool = False
     """The model did not reply, so it is not asked again."""
@@ -279,6 +281,7 @@ class Guide:
             resolved = self._resolved(question, action, fields)
         except ReplyProblem as wrong:
             self.wrong(phase, str(wrong))
+            self.log(f"unusable reply: {wrong}")
             self._record(question, None, _Resolved((), marked, {}), "invalid", str(wrong))
             return GuidedDecision("")
         return self._settled(question, action, resolved)
@@ -292,7 +295,9 @@ class Guide:
         )
         for found in resolved.found:
             if found.mark is None:
-                self._refuse(question, found)
+                self._refuse(question, found, used=len(picked), of=len(resolved.found))
+            elif line := overruled_line(found):
+                self.log(f"decision {question.number}: {line}")
         refused = bool(resolved.found) and not picked
         error = resolved.found[0].chosen.reason if refused else ""
         status: DecisionStatus = "refused" if refused else "performed"
@@ -312,7 +317,9 @@ class Guide:
             return _Resolved(resolve_all(choices, marked.marks), marked, fields)
         [choice] = choices
         page_text = _text_of(question.page) if choice.near else ""
-        first = resolve_apart(choice, marked.marks, page_text=page_text)
+        first = resolve_apart(
+            choice, marked.marks, page_text=page_text, into_field=action in ("type", "select")
+        )
         fitting = [m for m in marked.marks if m.number == choice.number or fits(action, m)]
         numbers = look_again_at(first, fitting, confidence_of(fields.get("confidence")))
         if not numbers:
@@ -359,27 +366,23 @@ class Guide:
         number = mark.number if mark else None
         self.feedback.add(Problem(phase, self.asked, number, "", "", None, reason))
 
-    def _refuse(self, question: GuideQuestion, found: Resolution) -> None:
-        chosen = found.chosen
-        wrong = question.marked.mark(chosen.mark) if chosen.mark is not None else None
-        if wrong:
-            # An element that was merely ambiguous may be the right one.
-            self._failed = self._failed if found.candidates else (*self._failed, wrong)
-        self.feedback.add(
-            Problem(
-                question.phase,
-                question.number,
-                chosen.mark,
-                chosen.expected_text,
-                chosen.actual_text,
-                chosen.verdict,
-                chosen.reason,
-                kind=(wrong.role or wrong.tag) if wrong else "",
-                xpath=next(iter(wrong.xpaths), "") if wrong else "",
-                note=chosen.reason if found.candidates else "",
-                english=self.feedback.english,
-            )
+    def _refuse(self, question: GuideQuestion, found: Resolution, *, used: int, of: int) -> None:
+        number = found.chosen.mark
+        problem = problem_of(
+            found,
+            question.marked.marks,
+            phase=question.phase,
+            step=question.number,
+            english=self.feedback.english,
+            used=used,
+            of=of,
         )
+        wrong = question.marked.mark(number) if number is not None else None
+        # An element that may be the right one is not crossed out.
+        if wrong and problem.contradicted:
+            self._failed = (*self._failed, wrong)
+        self.feedback.add(problem)
+        self.log(f"decision {question.number}: {problem.line}")
 
     def _picked(self, page: Page, marked: MarkedPage, mark: Mark) -> Picked:
         """Return the mark as an entry, with its place to learn a pattern from."""

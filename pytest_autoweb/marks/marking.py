@@ -147,6 +147,8 @@ class Mark:
     """Its painted text, `aria-label`, `placeholder`, `title` and value, as far as present."""
     painted: tuple[str, ...] | None = None
     """The texts that the page paints for it, including a field's label; None if unknown."""
+    lines: tuple[str, ...] = ()
+    """The lines of its painted text, if it has several."""
     attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Its attributes among `type placeholder title aria-label alt name href`."""
     url: str = ""
@@ -373,6 +375,7 @@ def _mark(
         css=own["css"],
         texts=texts,
         painted=tuple(clean(text)[:_TEXT_CHARS] for text in shape["painted"]),
+        lines=tuple(clean(line)[:_TEXT_CHARS] for line in shape["lines"]),
         attributes={key: clean(value) for key, value in shape["attributes"].items()},
         url=clean(shape["url"]),
         secret=bool(shape["secret"]),

@@ -20,8 +20,10 @@ from pytest_autoweb.results.record import (
     Usage,
 )
 
-Verdict = Literal["match", "mismatch", "unverifiable"]
-"""The result of comparing a chosen element's text with the `expected_text` of the choice."""
+Verdict = Literal["match", "incomplete", "mismatch", "unverifiable"]
+"""The result of comparing a chosen element's text with the `expected_text` of the choice:
+`incomplete` if that is only a part of the element's text, `unverifiable` if one of the two is
+empty."""
 
 DecisionStatus = Literal["performed", "refused", "failed", "invalid"]
 """`refused` by verification, `failed` because the browser could not do it, or `invalid` because the

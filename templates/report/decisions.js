@@ -14,7 +14,7 @@ const REFUSALS = {
   circle: "a circle: nothing was done",
   gave_up: "not found or not confirmed: nothing was done",
 };
-const VERDICTS = { match: "passed", mismatch: "failed", unverifiable: "ungraded" };
+const VERDICTS = { match: "passed", incomplete: "healed", mismatch: "failed", unverifiable: "ungraded" };
 const SAID_ELSEWHERE = new Set(["action", "thinking", "reasoning", "confidence", "mark_id", "mark_ids", "expected_text", "expected_texts", "mark_id_text_map"]);
 
 export function decisionsPart(a, views) {
@@ -100,7 +100,7 @@ function decisionsPanel(facts) {
 const FACTS = [
   ["Decisions", (f) => count(f.decisions)], ["Performed", (f) => count(f.performed)], ["Refused", (f) => count(f.refused)], ["Circles", (f) => count(f.circles ?? 0)], ["Gave up", (f) => count(f.gave_up ?? 0)], ["Failed", (f) => count(f.failed)], ["No decision", (f) => count(f.invalid)],
   ["Match", (f) => count(f.match)], ["Mismatch", (f) => count(f.mismatch)], ["Nothing to compare", (f) => count(f.unverifiable)], ["Text decided", (f) => count(f.overridden)],
-  ["Second looks", (f) => count(f.second_looks)], ["Performed after a refusal", (f) => (f.retries ? `${f.retries_performed} of ${f.retries}` : "–")],
+  ["Second looks", (f) => count(f.second_looks)], ["Performed after a refusal", (f) => (f.retries ? `${f.retries_performed} of ${f.retries}` : "–")], ["Incomplete text", (f) => count(f.incomplete ?? 0)],
 ];
 
 function factsTable(facts) {

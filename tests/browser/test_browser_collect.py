@@ -15,6 +15,7 @@ from list_site import ListSite
 from playwright.sync_api import Page
 
 from pytest_autoweb.cases.case import CollectSpec, PageParameter, Rate
+from pytest_autoweb.choice.feedback import section
 from pytest_autoweb.collect.collect_list import Job, collect
 from pytest_autoweb.collect.guide import Guide, GuideQuestion
 from pytest_autoweb.collect.list_site import Site
@@ -285,6 +286,28 @@ def test_a_model_explores_and_the_pattern_collects(
 
     assert saved.detail_xpath == "//ul[@id='list']/li/a[1]"
     assert numbers(replayed.end()) == items(24)
+
+
+def test_of_several_entries_the_right_ones_are_used_and_only_the_others_told(
+    blank: Page, lists: ListSite
+) -> None:
+    def mixed(question: GuideQuestion) -> dict[str, Any]:
+        texts = pick(*ENTRIES[:2])(question)["mark_id_text_map"]
+        wrong = str(number_of(question, ENTRIES[2]))
+        return {"action": "select_detail_links", "mark_id_text_map": {**texts, wrong: "Offers"}}
+
+    model, logged = Model(explore=[mixed, pick(*ENTRIES)]), list[str]()
+    guide = model.guide()
+    guide.log = logged.append
+    spec = CollectSpec(navigate=0, explore=3, rate=Rate(delay=0), scroll=False)
+    progress = Run(blank, spec, lists.url + "linked", guide=guide).end()
+
+    assert numbers(progress) == items(24)
+    told = section(model.questions[1].problems)
+    assert "2 of 3 were used; this one was not." in told
+    assert "Nothing was done" not in told
+    [refused] = model.decisions[1].feedback
+    assert logged == [f"decision 1: {refused}"]
 
 
 def test_the_model_finds_a_way_on_that_no_table_knows_after_a_wrong_one(

@@ -102,6 +102,7 @@ def test_a_collection_learned_with_a_model_is_done_again_without_one(
     assert first["decisions"][4]["feedback"] == [told]
     prompts = [exchange["prompt"] for exchange in first["exchanges"]]
     assert told in prompts[4]
+    assert f"decision 4: {told}" in first["run_log_head"].splitlines()
     assert "- select 招标 in 类别: the list did not change yet" in prompts[1]
     assert "- click 查询: the list changed" in prompts[2]
     assert second["exchanges"] == second["decisions"] == []

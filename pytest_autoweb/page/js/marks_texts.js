@@ -1,9 +1,11 @@
 // Returns the texts of each element in order of precedence: painted text, label, placeholder, title,
 // value. If arg is true, also returns those that are painted, a field's label among them, whether
-// none of them is displayed, as for an icon, and whether it has text that nobody sees. If arg is "name", also returns the name.
+// none of them is displayed, as for an icon, whether it has text that nobody sees, and the lines of
+// its painted text if there are several. If arg is "name", also returns the name.
 ({ dom, aria, elements }, facts) => {
   const LIMIT = 2000;
   const NODES = 2000;
+  const LINES = 40;
   const NO_TEXT = new Set(['canvas', 'video', 'audio', 'iframe', 'frame', 'script', 'style', 'noscript',
     'template', 'select', 'textarea', 'option']);
   const ranges = new Map();
@@ -65,7 +67,7 @@
       within.unread = at.unread
         || (element !== root && css.display !== 'contents' && unread(css, box));
       const seen = css.visibility === 'visible' && (!clear(css.color) || within.filled);
-      const edge = css.display.startsWith('inline') || css.display === 'contents' ? '' : ' ';
+      const edge = css.display.startsWith('inline') || css.display === 'contents' ? '' : '\n';
       parts.push(edge);
       for (const child of dom.children(element)) {
         if (dom.nodeType(child) === 3) {
@@ -73,7 +75,7 @@
           else if (seen && !within.unread && drawn(child, within)) {
             parts.push(dom.nodeValue(child));
           } else hidden = true;
-        } else if (dom.isElement(child) && dom.tag(child) === 'br') parts.push(' ');
+        } else if (dom.isElement(child) && dom.tag(child) === 'br') parts.push('\n');
         else if (dom.isElement(child) && !NO_TEXT.has(dom.tag(child))) walk(child, within);
       }
       parts.push(edge);
@@ -88,11 +90,13 @@
     return { text, hidden };
   };
 
+  const cut = (text) => dom.clean(text).slice(0, LIMIT);
   const textsOf = (element) => {
     const tag = dom.tag(element);
     const type = (dom.attr(element, 'type') || '').toLowerCase();
     const value = dom.isSecret(element) ? '' : dom.value(element);
     let hidden = false;
+    let lines = [];
     const shown = () => {
       if (tag === 'select') {
         return dom.query(element, 'option').filter((option) => dom.flag(option, 'selected'))
@@ -102,9 +106,9 @@
       if (NO_TEXT.has(tag)) return '';
       const found = painted(element);
       hidden = found.hidden;
+      lines = found.text.split(/[\n\t]+/, LINES).map(cut).filter(Boolean);
       return found.text;
     };
-    const cut = (text) => dom.clean(text).slice(0, LIMIT);
     const attributes = ['aria-label', 'placeholder', 'title'].map((n) => dom.attr(element, n) || '');
     const last = tag === 'select' || ['checkbox', 'radio'].includes(type) ? '' : value;
     const own = shown();
@@ -116,10 +120,12 @@
     if (!known.length) known.push(dom.clean(aria.name(element, aria.role(element))).slice(0, LIMIT));
     const texts = known.filter(Boolean);
     if (!facts) return texts;
-    // A placeholder gives way to what is typed.
-    const visible = [all[0], ...labels, field && !all[4] ? all[2] : '', field ? all[4] : ''];
+    // A placeholder gives way to what is typed; pictures cover that of a secret field.
+    const placeholder = field && !all[4] && !dom.isSecret(element) ? all[2] : '';
+    const visible = [all[0], ...labels, placeholder, field ? all[4] : ''];
     const name = facts === 'name' ? { name: cut(aria.name(element, aria.role(element))) } : {};
-    return { texts, unseen, hidden, painted: Array.from(new Set(visible.filter(Boolean))), ...name };
+    const seen = Array.from(new Set(visible.filter(Boolean)));
+    return { texts, unseen, hidden, painted: seen, lines: lines.length > 1 ? lines : [], ...name };
   };
   return (Array.isArray(elements) ? elements : elements.elements).map(textsOf);
 }

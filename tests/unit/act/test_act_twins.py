@@ -67,7 +67,9 @@ CHOICES = [
     (8, "Up", "1 of 2", None, (7, 8)),
     (9, "pencil icon", "Ann Abel", 9, ()),
     (9, "pencil icon", "Bo", None, (9, 10)),
-    (9, "pencil icon", "", None, (9, 10)),
+    # Among icons without a text the number decides, unless what is near contradicts it.
+    (9, "pencil icon", "", 9, ()),
+    (9, "trash can icon", "", None, (9, 10)),
     (3, "Add", "", 1, ()),
 ]
 
@@ -121,7 +123,8 @@ def test_where_no_text_tells_them_apart_two_do_or_a_text_and_a_place() -> None:
                 text = page[0].text or "icon"
                 assert resolve_apart(Choice(number, text, asked), page).mark == page[number - 1]
     # What is wholly near one row counts more than what is near two in part.
-    assert resolve_apart(Choice(4, "icon", "Bo Clerk"), ICONS).candidates == (3, 4)
+    assert resolve_apart(Choice(4, "bin icon", "Bo Clerk"), ICONS).candidates == (3, 4)
+    assert resolve_apart(Choice(4, "icon", "Bo Clerk"), ICONS).mark == ICONS[3]
     assert resolve_apart(Choice(3, "Buy", "Milk, East"), TWO_FRAMES).candidates == (3, 4)
 
 

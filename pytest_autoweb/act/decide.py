@@ -6,6 +6,7 @@ marked elements.
 
 import json
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from pytest_autoweb.act.memory import MAX_FAILURES_IN_A_ROW, ActMemory, Banned
 from pytest_autoweb.act.observe import Situation, Turn, View
 from pytest_autoweb.act.translate import computer_action
 from pytest_autoweb.attempt.tools import Tools, ask
-from pytest_autoweb.choice.decision_json import ReplyProblem, read_object
+from pytest_autoweb.choice.decision_json import ReplyProblem, read_decisions
 from pytest_autoweb.choice.disambiguate import ambiguous, distinguishing_texts
 from pytest_autoweb.choice.feedback import section, warning
 from pytest_autoweb.llm.agent_requests import ComputerTool
@@ -142,7 +143,9 @@ def decide(turn: Turn, memory: ActMemory) -> Turn:
         if turn.failed:
             return turn
         try:
-            action = _read(reply, view, tools)
+            action, notes, memory.left_over = _read(reply, view, tools)
+            for note in notes:
+                tools.log.write(f"decision {turn.index}: {note}")
             if not turn.situation.second_look:
                 memory.begin_reply()
             if isinstance(action, FillForm | Steps):
@@ -156,10 +159,40 @@ def decide(turn: Turn, memory: ActMemory) -> Turn:
     return replace(turn, problem=problem)
 
 
-def _read(reply: str, view: View, tools: Tools) -> Action:
+class _Read(NamedTuple):
+    action: Action
+    notes: tuple[str, ...] = ()
+    """How the reply was read, for the log."""
+    left_over: str = ""
+    """What of it is not done, as a sentence for the model."""
+
+
+def _read(reply: str, view: View, tools: Tools) -> _Read:
     if tools.spec.computer:
-        return computer_action(reply, view.marks, view.marked.scale)
-    return validate_action(read_object(reply), small=tools.spec.small)
+        return _Read(computer_action(reply, view.marks, view.marked.scale))
+    found = read_decisions(reply)
+    notes = ("the reply was no valid JSON, and was repaired",) if found.repaired else ()
+    small, fields = tools.spec.small, _ended(found.fields, wants_data(tools))
+    if len(fields) == 1:
+        return _Read(validate_action(fields[0], small=small), notes)
+    if not small:
+        # Those that cannot stand in one list of steps are asked for again.
+        with suppress(ReplyProblem):
+            steps = {"action": "steps", "steps": list(fields), "last": fields[-1].get("last")}
+            return _Read(validate_action({k: v for k, v in steps.items() if v is not None}), notes)
+    left = f"of the {len(fields)} decisions in one reply only the first was done"
+    return _Read(validate_action(fields[0], small=small), (*notes, left), left)
+
+
+def _ended(fields: tuple[dict[str, Any], ...], answers: bool) -> tuple[dict[str, Any], ...]:
+    """Return decisions of which the last one only says that nothing is left as one fewer.
+
+    Where data is asked for, no action is the last, so the end is decided afresh.
+    """
+    *before, end = fields
+    if not before or end.get("action") != "done" or end.get("answer") not in (None, ""):
+        return fields
+    return (*before[:-1], before[-1] if answers else {**before[-1], "last": True})
 
 
 def _ask_computer(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:

@@ -141,6 +141,8 @@ class ActMemory:
     """Number of fruitless decisions in a row."""
     asked: int = 0
     """Number of model calls so far."""
+    left_over: str = ""
+    """What of the last reply was not done, as a sentence for the model."""
     last_action: str = ""
     """Name of the last action that was performed."""
     mistaken: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -192,11 +194,12 @@ class ActMemory:
 
     def history(self, *, small: bool) -> Sequence[str]:
         """Return the lines about the last actions, and say how many earlier ones there were."""
+        left_over = [f"({self.left_over})"] if self.left_over else []
         if small:
-            return self.done[-HISTORY:]
+            return [*self.done[-HISTORY:], *left_over]
         left_out = len(self.done) - LONG_HISTORY
         note = [f"({left_out} earlier actions, not listed)"] if left_out > 0 else []
-        return [*note, *self.done[-LONG_HISTORY:]]
+        return [*note, *self.done[-LONG_HISTORY:], *left_over]
 
     def begin_reply(self, actions: int = 1) -> None:
         """Count the actions of a new reply, none of which has been performed."""

@@ -9,13 +9,14 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_autoweb.choice.verify_choice import Choice
 from pytest_autoweb.llm.replies import strip_reasoning
 
-# Unclosed braces make the search for objects quadratic; the decision is at the end of a reply.
-_MAX_CHARS = 20_000
+# Unclosed braces make the search for objects quadratic.
+_MAX_CHARS = 50_000
+_MOST_OBJECTS = 200
 _KEYS = {
     "action": "动作 操作 行动 type_of_action act",
     "decision": "决定",
@@ -92,22 +93,75 @@ def _inverted(table: Mapping[str, str]) -> dict[str, str]:
 _KEY_OF, _ACTION_OF = _inverted(_KEYS), _inverted(_ACTIONS)
 
 
-def read_object(reply: str) -> dict[str, Any]:
-    """Return the reply's JSON object, with its fields and action under their standard names.
+class Decisions(NamedTuple):
+    """The decisions of a reply, under the standard names of their fields and actions."""
 
-    The last object that names an action counts, or else the last one, because models think aloud
-    first.
+    fields: tuple[dict[str, Any], ...]
+    """Usually one; several if the reply is a list of them, or one follows the other directly."""
+    repaired: bool = False
+    """Whether the reply was no JSON that any of the tolerated forms covers, and was repaired."""
+
+
+def read_decisions(reply: str) -> Decisions:
+    """Return the decisions of a reply.
+
+    Of objects with words between them the last one that names an action counts, because models
+    think aloud first. What cannot be read is repaired, and counts only if it names an action: the
+    element's text on the page, or the action's schema, then verifies it.
 
     Raises:
         ReplyProblem: the reply holds no JSON object.
     """
-    text = strip_reasoning(reply)[-_MAX_CHARS:]
-    found = [named for raw in _objects(text) if (named := _named(raw))]
-    if not found:
-        beginning = " ".join(text.split())[:80]
-        raise ReplyProblem(f"the reply is no JSON object: {beginning!r}")
-    acting = [fields for fields in found if "action" in fields]
-    return (acting or found)[-1]
+    text = strip_reasoning(reply)
+    found = [(named, span) for raw, span in _objects(text) if (named := _named(raw))]
+    if acting := [one for one in found if "action" in one[0]] or found:
+        return Decisions(_in_sequence(acting, text))
+    if repaired := [one for one in _repaired(text) if one.get("action") in _ACTIONS]:
+        return Decisions(tuple(repaired), repaired=True)
+    beginning = " ".join(text.split())[:80]
+    raise ReplyProblem(f"the reply is no JSON object: {beginning!r}")
+
+
+def read_object(reply: str) -> dict[str, Any]:
+    """Return the last decision of a reply; see `read_decisions`.
+
+    Raises:
+        ReplyProblem: the reply holds no JSON object.
+    """
+    return read_decisions(reply).fields[-1]
+
+
+def _in_sequence(
+    found: list[tuple[dict[str, Any], tuple[int, int]]], text: str
+) -> tuple[dict[str, Any], ...]:
+    """Return the last decision, with those that stand before it without a word between."""
+    *earlier, (last, (start, _)) = found
+    taken = [last]
+    for fields, (begins, ends) in reversed(earlier):
+        if _BETWEEN.fullmatch(text[ends:start]) is None:
+            break
+        taken.insert(0, fields)
+        start = begins
+    return tuple(taken)
+
+
+_BETWEEN = re.compile(r"(?:[\s,;\[\]]|`{3,}(?:json)?|~{3,})*", re.IGNORECASE)
+_BEGINS = re.compile(r"""[{｛]\s*(?:\\?["'“]|[A-Za-z_]\w*\s*[:=])""")
+"""The beginning of an object: a brace and a key, quoted or not."""
+
+
+def _repaired(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a text that is only nearly JSON, from the first one that begins."""
+    if (begin := _BEGINS.search(text)) is None:
+        return
+    # Late, because few replies need it.
+    from json_repair import loads
+
+    tail = _ascii_quotes(text[begin.start() :][:_MAX_CHARS])
+    raw = loads(tail, skip_json_loads=True)
+    for one in raw if isinstance(raw, list) else [raw]:
+        if isinstance(one, Mapping) and (named := _named(one)):
+            yield named
 
 
 def read_choices(fields: Mapping[str, Any]) -> tuple[Choice, ...]:
@@ -180,21 +234,42 @@ def confidence_of(value: Any) -> float | None:
     return float(value) if 0 <= value <= 1 else None
 
 
-def _objects(text: str) -> Iterator[Any]:
-    """Yield every outermost `{…}` that can be parsed."""
-    start = text.find("{")
-    while start >= 0:
-        end = _closing(text, start)
-        # A reply cut off at its token limit often lacks only the last brace.
-        raw = _loaded(text[start:end]) if end else _loaded(text[start:] + "}")
+def _objects(text: str) -> Iterator[tuple[Any, tuple[int, int]]]:
+    """Yield every outermost `{…}` that can be parsed, with its place.
+
+    What stands within an object that is never closed is a part of it and no object of its own.
+    """
+    start, decoder = text.find("{"), json.JSONDecoder()
+    for _ in range(_MOST_OBJECTS):
+        if start < 0:
+            return
+        try:
+            raw, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            raw, end = _tolerated(text, start)
         if isinstance(raw, dict):
-            yield raw
-        start = text.find("{", (end or start) if raw is not None and end else start + 1)
+            yield raw, (start, end)
+        elif end < 0:
+            return
+        start = text.find("{", end)
+
+
+def _tolerated(text: str, start: int) -> tuple[Any, int]:
+    """Return what begins at a brace and where to go on; -1 if it is an object that was cut off."""
+    end = _closing(text, start)
+    if end is None:
+        # A reply cut off at its token limit often lacks only the last brace.
+        raw = _loaded(text[start : start + _MAX_CHARS] + "}")
+        if isinstance(raw, dict):
+            return raw, len(text)
+        return None, -1 if _BEGINS.match(text, start) else start + 1
+    raw = _loaded(text[start:end]) if end - start < _MAX_CHARS else None
+    return raw, end if raw is not None else start + 1
 
 
 def _closing(text: str, start: int) -> int | None:
     depth, quote, escaped = 0, "", False
-    for at in range(start, len(text)):
+    for at in range(start, min(len(text), start + _MAX_CHARS)):
         char = text[at]
         if quote:
             if escaped:

@@ -121,8 +121,21 @@ def closed_block(text: str) -> str:
 
 
 def whole_object(text: str) -> str:
-    """Return a text that was cut off after a complete JSON object, else ""."""
-    return text if next(objects_in(text), None) is not None else ""
+    """Return a text that was cut off after a complete JSON object, else "".
+
+    An object within one that was cut off is no reply.
+    """
+    begin = _OBJECT_BEGINS.search(text)
+    if begin is None:
+        return ""
+    try:
+        json.JSONDecoder().raw_decode(text, begin.start())
+    except (ValueError, RecursionError):
+        return ""
+    return text
+
+
+_OBJECT_BEGINS = re.compile(r"\{\s*[\"}]")
 
 
 def objects_in(text: str) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -310,3 +311,33 @@ def test_small_models_are_offered_none_of_it(browser: Browser, tmp_path: Path, s
     assert "'hover' is no action" in prompt(again)
     assert "drag" not in prompt(again)
     assert result.attempts[0].decisions[0].calls == 2
+
+
+TWO = """<button onclick="out.textContent += 'a'">A</button>
+<button onclick="out.textContent += 'b'">B</button><p id=out></p>"""
+
+
+def two(request: Request, *, end: bool = False, words: str = "") -> str:
+    first, second = (
+        json.dumps({"action": "click", "mark_id": mark_of(request, name), "expected_text": name})
+        for name in "AB"
+    )
+    return f'{first}{words}{{"action": "done"}}' if end else f"[{first}, {second}]"
+
+
+def test_several_decisions_in_one_reply_are_all_done(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    case = {"entry_url": site.put("/", TWO), "expect": [{"text": "ab"}]}
+
+    result, client = act(browser, tmp_path, case, [two, '{"action": "done"}'])
+
+    assert (result.outcome, len(client.requests)) == ("passed", 2)
+
+
+def test_a_decision_before_the_end_is_done(browser: Browser, tmp_path: Path, site: Site) -> None:
+    case = {"entry_url": site.put("/", TWO), "expect": [{"element": {"css": "#out", "text": "a"}}]}
+
+    result, client = act(browser, tmp_path, case, [partial(two, end=True)])
+
+    assert (result.outcome, len(client.requests)) == ("passed", 1)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # Python's own number is 700, and a cell allocates several thousand.
 _BEFORE_A_COLLECTION = 10_000
 WORKER_KEY = CONTROLLER = "autoweb-session"
+RUN_SIGNS = ("cells", "manifest.json", "run.json", "report.json")
 CASE_SUFFIXES = (".yaml", ".yml", ".json")
 TOUCHED = "_AUTOWEB_TOUCHED"
 """The variable by which `--autoweb-watch` tells a run which case files were touched."""
@@ -279,6 +280,16 @@ def _add_case_arguments(config: pytest.Config, settings: "Settings") -> None:
             raise pytest.UsageError(f"--autoweb-cases-file: there is no file {path}")
         if str(path) not in config.args:
             config.args = [*config.args, str(path)]
+
+
+def pytest_ignore_collect(collection_path: Path) -> "bool | None":
+    """Leave run folders alone: a run is data, and one from elsewhere may hold tests and hooks."""
+    # Looked at for every file of every project, so nothing is imported without need.
+    if not any((collection_path / sign).exists() for sign in RUN_SIGNS):
+        return None
+    from pytest_autoweb.runs.foreign_run import holds_run
+
+    return True if holds_run(collection_path) else None
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile | None":

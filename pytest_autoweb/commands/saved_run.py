@@ -47,7 +47,8 @@ CELL is the name of its test, a part of it that fits only one, or the cell's fol
   autoweb rerun login --model ollama_chat/qwen3:8b -- --tracing=on
 
 The case file is read as it is now; it must be one of the project, not one in a run folder. The
-results go to autoweb-rerun/; the saved run is only read. Flags of pytest stand behind `--`. Start it in the folder in which pytest was started.
+results go to autoweb-rerun/; the saved run is only read. Flags of pytest stand behind `--`. Start
+it in the folder in which pytest was started.
 
 Exit status: that of pytest; 4 if the cell cannot be found.
 """

@@ -28,6 +28,7 @@ from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import Attempt, CellResult, CheckResult, Outcome, Record, total_usage
 from pytest_autoweb.run.corrections import settle
 from pytest_autoweb.runs.foreign_run import ForeignCaseFile, NoCaseFile, case_file
+from pytest_autoweb.runs.inert_copies import copy_inert
 from pytest_autoweb.runs.run_folder import RecordedRun, read_run, refuse_other_folders
 from pytest_autoweb.runs.saving import (
     MANIFEST_FILE,
@@ -352,12 +353,7 @@ def browser_when_needed() -> Iterator[Callable[[], Browser]]:
 def _copy_cell(order: Order, cell: CellResult) -> None:
     source, target = order.run_folder / cell.folder, order.output / cell.folder
     if source.is_dir():
-        shutil.copytree(source, target, ignore=_links)
-
-
-def _links(folder: str, names: list[str]) -> list[str]:
-    """Return the names that are links, which are not copied because they may lead anywhere."""
-    return [name for name in names if (Path(folder) / name).is_symlink()]
+        copy_inert(source, target)
 
 
 def _write_run(order: Order, run: RecordedRun, verification: Verification) -> None:

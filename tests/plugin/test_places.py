@@ -134,3 +134,18 @@ def test_a_reader_that_leaves_early_loses_no_cell(
     cells = [cell for case in json.loads(report_of(project))["cases"] for cell in case["cells"]]
     assert [cell["outcome"] for cell in cells] == ["passed", "passed"]
     assert b"Traceback" not in errors
+
+
+def test_tests_and_hooks_in_a_run_folder_are_not_collected(project: pytest.Pytester) -> None:
+    evil = "import pathlib\npathlib.Path('pwned').touch()\ndef test_evil(): pass\n"
+    run = project.path / "unpacked" / "from-a-fork"
+    (run / "cells/a/b/c-1").mkdir(parents=True)
+    for name in ("conftest.py", "test_evil.py", "cells/conftest.py", "cells/a/test_more.py"):
+        (run / name).write_text(evil)
+    (run / "cells/a/b/c-1/cell.json").write_text("{}")
+    project.makepyfile(test_own="def test_own(): pass")
+
+    result = project.runpytest("--collect-only", "-q", ".")
+
+    result.stdout.fnmatch_lines(["test_own.py::test_own", "", "1 test collected*"])
+    assert not (project.path / "pwned").exists()

@@ -50,9 +50,7 @@ def test_a_name_that_fits_none_or_several_is_refused(folder: Path, said: str, wh
         find_cell(CELLS, said, folder)
 
 
-def flags(
-    settings: dict[str, dict[str, Any]], path: str = "shop.yaml", **asked: Any
-) -> list[str]:
+def flags(settings: dict[str, dict[str, Any]], path: str = "shop.yaml", **asked: Any) -> list[str]:
     Path(path).touch()
     here = CELLS[0].model_copy(update={"case_path": path})
     wanted = argparse.Namespace(**{**vars(ASKED), **asked})

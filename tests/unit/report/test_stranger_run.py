@@ -65,7 +65,7 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("path", [f"{WHERE}/price.yaml", "linked.yaml", f"./{WHERE}/../x/price.yaml"])
+@pytest.mark.parametrize("path", [f"{WHERE}/price.yaml", "linked.yaml", f"{WHERE}/../x/price.yaml"])
 @pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda words: " ".join(words[:1] + words[2:]))
 def test_a_case_in_a_run_folder_is_not_loaded(

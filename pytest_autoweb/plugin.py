@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_autoweb.runs.run_signs import SIGNS, holds_run
 from pytest_autoweb.session import fixtures
 from pytest_autoweb.session.shared_run import STEALS_KEY, SharedRun, on_node, share_run
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 # Python's own number is 700, and a cell allocates several thousand.
 _BEFORE_A_COLLECTION = 10_000
 WORKER_KEY = CONTROLLER = "autoweb-session"
-RUN_SIGNS = ("cells", "manifest.json", "run.json", "report.json")
 CASE_SUFFIXES = (".yaml", ".yml", ".json")
 TOUCHED = "_AUTOWEB_TOUCHED"
 """The variable by which `--autoweb-watch` tells a run which case files were touched."""
@@ -284,11 +284,8 @@ def _add_case_arguments(config: pytest.Config, settings: "Settings") -> None:
 
 def pytest_ignore_collect(collection_path: Path) -> "bool | None":
     """Leave run folders alone: a run is data, and one from elsewhere may hold tests and hooks."""
-    # Looked at for every file of every project, so nothing is imported without need.
-    if not any((collection_path / sign).exists() for sign in RUN_SIGNS):
+    if not any((collection_path / sign).exists() for sign in SIGNS):
         return None
-    from pytest_autoweb.runs.foreign_run import holds_run
-
     return True if holds_run(collection_path) else None
 
 

@@ -68,6 +68,7 @@ IDLE = {
     "language",
     "options",
     "plugin",
+    "runs.run_signs",
     "session.fixtures",
     "session.shared_run",
     "values.normal_forms",

@@ -25,7 +25,7 @@ from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.errors import SettingsError, WebServerError
 from pytest_autoweb.redaction import KeyMask
 from pytest_autoweb.results import Record
-from pytest_autoweb.runs.foreign_run import holds_run
+from pytest_autoweb.runs.run_signs import holds_run
 from pytest_autoweb.session.webservers import static_folder
 
 MANIFEST_NAME = "benchmark.json"

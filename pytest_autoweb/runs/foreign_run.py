@@ -4,7 +4,6 @@ A run is data. Its paths lead only to files of the project, and of its settings 
 again that decide how a cell ends and cannot weaken a wall.
 """
 
-import json
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping
@@ -13,13 +12,9 @@ from typing import Any, NamedTuple
 
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.options import OF_OUTCOMES, OPTIONS
-from pytest_autoweb.runs.saving import CELL_FILE, CELLS_FOLDER, MANIFEST_FILE, RUN_FILE
+from pytest_autoweb.runs.run_signs import holds_run
 
 _INLINE = ("", "inline")
-_REPORT = "report.json"
-_MARKED = re.compile(rb'"format"\s*:\s*"pytest-autoweb/')
-_HEAD_BYTES = 4096
-_RUN_FIELDS = frozenset({"ts", "models", "capture_modes"})
 _CONFTEST = "conftest.py"
 
 _REPLAYED = {"record_mode": "none", "traffic": "replay"}
@@ -95,29 +90,6 @@ def run_folder_around(path: Path, run: Path | None = None) -> Path | None:
         if folder in known or holds_run(folder):
             return folder
     return None
-
-
-def holds_run(folder: Path) -> bool:
-    """Tell by its files whether a folder is a run folder, whatever its name is."""
-    if any(map(_is_marked, (folder / MANIFEST_FILE, folder / _REPORT))):
-        return True
-    if (folder / CELLS_FOLDER).is_dir() and (
-        (folder / RUN_FILE).is_file() or any(folder.glob(f"{CELLS_FOLDER}/*/*/*/{CELL_FILE}"))
-    ):
-        return True
-    try:
-        told = json.loads((folder / RUN_FILE).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(told, dict) and told.keys() >= _RUN_FIELDS
-
-
-def _is_marked(file: Path) -> bool:
-    try:
-        with file.open("rb") as opened:
-            return bool(_MARKED.search(opened.read(_HEAD_BYTES)))
-    except OSError:
-        return False
 
 
 class TakenSettings(NamedTuple):

@@ -172,7 +172,7 @@ def _named(cells: "Sequence[CellResult]", args: argparse.Namespace) -> "CellResu
     from pytest_autoweb.errors import SettingsError
 
     cell = find_cell(tuple(cells), args.what, args.folder)
-    if not cell.passed:
+    if not _exportable(cell):
         raise SettingsError(
             f"{cell.case_id} on {cell.model} did not pass (it is {cell.outcome}); only cells that "
             "passed can be exported"
@@ -206,10 +206,15 @@ def _files(
 def _best(cells: "Sequence[CellResult]") -> "list[CellResult]":
     """Return for each case the passed cell that makes the plainest test."""
     best: dict[tuple[str, str], CellResult] = {}
-    for cell in sorted(filter(lambda cell: cell.passed, cells), key=_plainness):
+    for cell in sorted(filter(_exportable, cells), key=_plainness):
         best.setdefault((cell.case_path, cell.case_id), cell)
     order = {(cell.case_path, cell.case_id): number for number, cell in enumerate(cells)}
     return [best[case] for case in sorted(best, key=lambda case: order[case])]
+
+
+def _exportable(cell: "CellResult") -> bool:
+    """Tell whether a cell passed and has what it did, which a damaged one may lack."""
+    return cell.passed and bool(cell.attempts)
 
 
 def _plainness(cell: "CellResult") -> tuple[object, ...]:

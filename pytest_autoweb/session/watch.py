@@ -14,6 +14,7 @@ import pytest
 from watchfiles import Change, DefaultFilter, watch
 
 from pytest_autoweb.options import named_folder
+from pytest_autoweb.report.plain_stream import plain_text
 from pytest_autoweb.session.case_files import holds_cases
 
 TOUCHED = "_AUTOWEB_TOUCHED"
@@ -135,7 +136,7 @@ def _names(files: tuple[Path, ...], root: Path) -> str:
 
 def _run(config: pytest.Config, why: str, touched: tuple[Path, ...]) -> int:
     """Run pytest with its original arguments on the touched files; the run handles Ctrl-C."""
-    print(f"\nwatch: {why}", flush=True)
+    print(f"\nwatch: {plain_text(why)}", flush=True)
     environment = {**os.environ}
     environment.pop(TOUCHED, None)
     if touched:

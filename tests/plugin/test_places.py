@@ -149,3 +149,19 @@ def test_tests_and_hooks_in_a_run_folder_are_not_collected(project: pytest.Pytes
 
     result.stdout.fnmatch_lines(["test_own.py::test_own", "", "1 test collected*"])
     assert not (project.path / "pwned").exists()
+
+
+def test_colours_of_pytest_stay_and_commands_of_others_do_not(project: pytest.Pytester) -> None:
+    hostile = "\\x1b]0;owned\\x07\\u202e\\r\\n::error::forged\\n##vso[x]\\x1b[32mgreen"
+    project.makeconftest(
+        "def pytest_terminal_summary(terminalreporter):\n"
+        f"    terminalreporter.write_line('{hostile}')\n"
+    )
+
+    result = project.runpytest("cases", ORACLE, "--color=yes", "-k", "nothing")
+
+    said = result.stdout.str()
+    assert "\x1b[33m" in said  # "2 deselected" is yellow
+    assert "\x1b[32mgreen" in said
+    assert ": :error::forged\n##vso [x]" in said
+    assert not {"\x07", "\u202e", "\r"} & set(said)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.redaction import SECRET, Redactor
@@ -22,6 +22,8 @@ _ENDING = frozenset(
 """Methods that usually have an effect; a step ends after one of these."""
 _BROWSER = frozenset({"browser", "context", "playwright"})
 _NOISE = frozenset({"CapsLock", "NumLock"})
+_HALVES = re.compile("[\ud800-\udfff]")
+_INVISIBLE = re.compile("[\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
 _TEMPLATE = re.compile(r"\{(?=[{%#])")
 # Patterns in locators of secret fields, in the languages people are likely to record in.
 _SECRET_FIELD = re.compile(
@@ -231,6 +233,26 @@ def in_template(text: str, site: str = "") -> str:
     """
     parts = re.split(r"(?<=[\"'])" + re.escape(site), text) if site else [text]
     return "{{ webserver.url }}".join(_TEMPLATE.sub("{{ '{' }}", part) for part in parts)
+
+
+def in_json(value: Any) -> str:
+    """Return a value as JSON that YAML reads alike: invisible characters are escaped."""
+    return visible(json.dumps(value, ensure_ascii=False))
+
+
+def visible(text: str) -> str:
+    """Return JSON or code with escapes in place of what YAML does not take, or nobody sees."""
+    return _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", _HALVES.sub("\ufffd", text))
+
+
+def in_case(value: Any) -> str:
+    """Return a value that holds text of pages as a case file writes it: never an expression."""
+    return in_template(in_json(value))
+
+
+def names_secret(value: Any) -> bool:
+    """Tell whether text of a page would be taken for a secret, which no case file can write."""
+    return bool(SECRET.search(json.dumps(value, ensure_ascii=False)))
 
 
 def _in_steps(acts: Sequence[Act]) -> str:

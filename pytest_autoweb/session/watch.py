@@ -15,11 +15,10 @@ from watchfiles import Change, DefaultFilter, watch
 
 from pytest_autoweb.options import named_folder
 from pytest_autoweb.report.plain_stream import plain_text
-from pytest_autoweb.session.case_files import holds_cases
+from pytest_autoweb.session.case_files import CASE_SUFFIXES, holds_cases
 
 TOUCHED = "_AUTOWEB_TOUCHED"
 """Repeated in the plugin, which must not import this module unless watching is on."""
-CASE_SUFFIXES = (".yaml", ".yml", ".json")
 SETTINGS_FILES = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
 PROMPTS = "prompts"
 OUTPUTS = tuple(f"autoweb-{name}" for name in ("controls", "explore", "proof", "record", "rerun"))

@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
@@ -143,7 +144,9 @@ def make_oracle(
         accept_dialogs: whether to accept the page's dialogs.
     """
     names = _named({**secrets, **_by_locator(acts)})
-    redact = Redactor(names)
+    # A text that is also a name in the code would take the code apart.
+    words = _words(acts)
+    redact = Redactor({name: value for name, value in names.items() if value not in words})
     entry, acts = _entry(acts)
     files: list[str] = []
     kept: list[Act] = []
@@ -157,6 +160,16 @@ def make_oracle(
         kept.append(act._replace(code=redact(code)))
     known = {name: "" for act in kept for name in SECRET.findall(act.code)}
     return Oracle(_in_steps(kept), entry, known | names, tuple(dict.fromkeys(files)))
+
+
+def _words(acts: Iterable[Act]) -> frozenset[str]:
+    """Return the identifiers of the code of some acts."""
+    found: set[object] = set()
+    for act in acts:
+        with suppress(SyntaxError, ValueError):
+            for node in ast.walk(ast.parse(act.code)):
+                found |= {getattr(node, field, None) for field in ("id", "attr", "arg")}
+    return frozenset(word for word in found if isinstance(word, str))
 
 
 def _by_locator(acts: Iterable[Act]) -> dict[str, str]:

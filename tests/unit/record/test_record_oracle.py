@@ -125,6 +125,13 @@ def test_what_was_typed_is_typed_again_and_secrets_are_not_there(
     assert "{{" not in file["cases"][0]["oracle"].replace("{{ '{' }}", "")
 
 
+def test_a_secret_that_is_also_a_name_does_not_take_the_code_apart() -> None:
+    acts = read_acts(CODEGEN)
+    plain = make_oracle(acts, {})
+    named = make_oracle(acts, {"page": "code", "click": "code", "name": "code"})
+    assert named.code == plain.code
+
+
 def test_the_last_text_of_each_secret_field_counts_and_every_one_that_was_sent() -> None:
     recording = RecordedWork()
     for field, value, done in (

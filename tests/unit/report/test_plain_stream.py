@@ -21,6 +21,7 @@ from pytest_autoweb.report.plain_stream import (
     plain_text,
     write_obeyed,
 )
+from pytest_autoweb.results import Outcome
 
 COMMAND = re.compile(r"(?m)^\s*::|##(?:vso|teamcity)?\[", re.IGNORECASE)
 PIECES = (
@@ -85,7 +86,7 @@ def test_a_document_keeps_its_values_and_is_not_obeyed(parts: list[str]) -> None
     before, sys.stdout = sys.stdout, io.StringIO()
     file = sys.stdout
     try:
-        sys.stdout = PlainStream(file)  # type: ignore[assignment]
+        sys.stdout = PlainStream(file)
         print_json("x", {text: [text], "### ##vso[": "##[a]"})
     finally:
         sys.stdout = before
@@ -96,6 +97,9 @@ def test_a_document_keeps_its_values_and_is_not_obeyed(parts: list[str]) -> None
 
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\u202e\r\n::error::forged\n##vso[task.setvariable variable=a]b"
+
+
+OUTCOMES: dict[str, Outcome] = {"a": "passed", "b": "failed"}
 
 
 @pytest.fixture
@@ -111,7 +115,7 @@ def hostile_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             case_path=f"cases/{HOSTILE}",
             folder=f"cells/{name}/m/ARIA-1",
         )
-        for name, outcome in (("a", "passed"), ("b", "failed"))
+        for name, outcome in OUTCOMES.items()
     ]
     return save_run(tmp_path / "run", cells, models=(f"m{HOSTILE}",), settings={
         "sandbox": {"value": HOSTILE, "source": "flag"}})  # fmt: skip

@@ -104,7 +104,13 @@ def test_a_run_cannot_make_one_cell_several() -> None:
 
 
 def test_another_model_a_window_and_flags_of_pytest_may_be_asked_for() -> None:
-    asked = {"model": "c/z", "headed": True, "pause": True, "slow": 50, "flags": ["--tracing=on"]}
+    asked: dict[str, Any] = {
+        "model": "c/z",
+        "headed": True,
+        "pause": True,
+        "slow": 50,
+        "flags": ["--tracing=on"],
+    }
     given = flags({}, **asked)
     assert given[0].endswith("::login[c/z]")
     shown = {"--headed", "--slowmo=50", "--autoweb-pause"}

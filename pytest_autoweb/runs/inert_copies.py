@@ -21,6 +21,8 @@ RECORDINGS_FOLDER = "recordings"
 _AS_TEXT = ".txt"
 _MOST_JSON = 500_000_000
 _TEXTS = frozenset({".txt", ".log", ".csv"})
+_RECORDED = (".zip", ".webm")
+"""Kinds of traces and videos, which stand nowhere else."""
 _MAGIC = {
     ".png": b"\x89PNG\r\n\x1a\n",
     ".jpg": b"\xff\xd8\xff",
@@ -57,7 +59,8 @@ def inert_name(file: Path, folders: Collection[str]) -> str | None:
         file: the file.
         folders: the folders that it lies in, below the one that is copied.
     """
-    if _is_inert(file):
+    recorded = RECORDINGS_FOLDER in folders or file.suffix.lower() not in _RECORDED
+    if recorded and _is_inert(file):
         return file.name
     if file.name in (DOM_FILE, SCRIPT_FILE) or DOWNLOADS_FOLDER in folders:
         return file.name + _AS_TEXT

@@ -47,7 +47,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "test_x.py": HOSTILE, "x.js": HOSTILE, "a.json": HOSTILE, "b.har": HOSTILE,
         "pic.png": HOSTILE, "pic.jpg": HOSTILE, "attempt-1/started": HOSTILE, "y.txt": b"\xff\xfe<",
         "no_suffix": HOSTILE, "x.xhtml": HOSTILE, "x.yaml": HOSTILE, "scalar.json": '"<b>"',
-        "attempt-1/script.py.exe": HOSTILE, "t.zip": HOSTILE,
+        "attempt-1/script.py.exe": HOSTILE, "t.zip": HOSTILE, "u.zip": b"PK\x03\x04" + b"<script>",
     }  # fmt: skip
     for name, content in (own | foreign).items():
         file = folder / key.folder / name

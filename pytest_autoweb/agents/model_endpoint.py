@@ -477,7 +477,7 @@ def redacted_chat(value: Any, redact: Callable[[str], str]) -> Any:
         name if name in _WORDS else redact(str(name)): inner
         if name == "image_url" and is_picture(value) and _is_only_picture(inner)
         else inner
-        if name in ("role", "type") and inner in _WORDS
+        if name in ("role", "type") and isinstance(inner, str) and inner in _WORDS
         else redacted_chat(inner, redact)
         for name, inner in value.items()
     }

@@ -180,7 +180,8 @@ def test_names_in_objects_are_redacted_and_words_of_the_api_are_not() -> None:
     def redact(text: str) -> str:
         return {"user": "<secret:name>"}.get(text, text.replace("hunter2", "<secret:password>"))
 
-    schema = {"type": "object", "properties": {"hunter2": {"type": "string", "user": "user"}}}
+    of = {"hunter2": {"type": "string", "user": "user"}, "role": {"enum": ["user", 1, None]}}
+    schema = {"type": "object", "properties": of}
     sent = {"role": "user", "content": "user", "tools": [{"parameters": schema}]}
     assert redacted_chat(sent, redact) == {
         "role": "user",
@@ -190,7 +191,8 @@ def test_names_in_objects_are_redacted_and_words_of_the_api_are_not() -> None:
                 "parameters": {
                     "type": "object",
                     "properties": {
-                        "<secret:password>": {"type": "string", "user": "<secret:name>"}
+                        "<secret:password>": {"type": "string", "user": "<secret:name>"},
+                        "role": {"enum": ["<secret:name>", 1, None]},
                     },
                 }
             }

@@ -28,6 +28,7 @@ from pytest_autoweb.commands import (
 )
 from pytest_autoweb.commands.arguments import kept_for_json
 from pytest_autoweb.errors import AutowebError, near_miss, nearest
+from pytest_autoweb.report.plain_stream import plain_streams
 
 COMMANDS = (
     init.add_init_parser,
@@ -145,7 +146,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Where a terminal knows only ASCII, a report with other letters is better than none.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    parsed = _parsed(sys.argv[1:] if arguments is None else list(arguments))
+    with plain_streams():
+        return _run(sys.argv[1:] if arguments is None else list(arguments))
+
+
+def _run(words: list[str]) -> int:
+    parsed = _parsed(words)
     try:
         keeping = kept_for_json() if getattr(parsed, "json", False) else nullcontext()
         with _variants_for(parsed), keeping:

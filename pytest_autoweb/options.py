@@ -387,6 +387,15 @@ OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 
 
+OF_OUTCOMES = (
+    *("capture", "strategy", "codegen", "max_repairs", "visual_supplement", "max_turns"),
+    *("max_decisions", "feedback", "locator", "correction", "questions", "on_step_failure"),
+    *("step_timeout", "check_timeout", "judge_model"),
+)
+"""The settings that may change how a cell ends, except for those that could weaken a wall or lead
+to other files."""
+
+
 def add_options(parser: "pytest.Parser") -> None:
     """Declare every flag and ini key."""
     group = parser.getgroup("autoweb", "autoweb: which model can drive my web app?")

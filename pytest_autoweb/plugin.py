@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_autoweb.runs.run_signs import SIGNS, holds_run
 from pytest_autoweb.session import fixtures
 from pytest_autoweb.session.shared_run import STEALS_KEY, SharedRun, on_node, share_run
 
@@ -92,7 +93,7 @@ def pytest_cmdline_main(config: pytest.Config) -> "int | None":
 
         require_extras("watch")
     except SettingsError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise _usage_error(str(error)) from None
     from pytest_autoweb.session.watch import watch_and_run
 
     return watch_and_run(config)
@@ -116,6 +117,13 @@ def pytest_configure(config: pytest.Config) -> None:
         _start(config, settings)
         return
     _refuse_without_models(config)
+
+
+def _usage_error(why: str) -> pytest.UsageError:
+    """Return the error, which pytest prints as it is, although case files may be of others."""
+    from pytest_autoweb.report.plain_stream import plain_text
+
+    return pytest.UsageError(plain_text(why))
 
 
 def _collect_garbage_less(config: pytest.Config) -> None:
@@ -142,7 +150,7 @@ def _refuse_without_models(config: pytest.Config) -> None:
         folder = config.invocation_params.dir
         asking = ", ".join(name for name in files if holds_cases(folder / name))
     if asking:
-        raise pytest.UsageError(_needs_models(asking))
+        raise _usage_error(_needs_models(asking))
 
 
 def _needs_models(asking: str) -> str:
@@ -174,7 +182,7 @@ def _load_variants(config: pytest.Config) -> None:
         try:
             config.stash[REGISTRY] = load_variants(config.hook, config.rootpath)
         except RegistrationError as error:
-            raise pytest.UsageError(str(error)) from None
+            raise _usage_error(str(error)) from None
 
 
 def _settings(config: pytest.Config) -> "Settings":
@@ -186,7 +194,7 @@ def _settings(config: pytest.Config) -> "Settings":
         try:
             config.stash[SETTINGS] = read_settings(config, os.environ)
         except SettingsError as error:
-            raise pytest.UsageError(str(error)) from None
+            raise _usage_error(str(error)) from None
     return config.stash[SETTINGS]
 
 
@@ -220,7 +228,7 @@ def _use_cluster(config: pytest.Config) -> None:
 
         use_cluster(config)
     except SettingsError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise _usage_error(str(error)) from None
 
 
 def _start(config: pytest.Config, settings: "Settings") -> "RunController | None":
@@ -293,9 +301,16 @@ def _add_case_arguments(config: pytest.Config, settings: "Settings") -> None:
     if settings.cases_file:
         path = config.invocation_params.dir / settings.cases_file
         if not path.is_file():
-            raise pytest.UsageError(f"--autoweb-cases-file: there is no file {path}")
+            raise _usage_error(f"--autoweb-cases-file: there is no file {path}")
         if str(path) not in config.args:
             config.args = [*config.args, str(path)]
+
+
+def pytest_ignore_collect(collection_path: Path) -> "bool | None":
+    """Leave run folders alone: a run is data, and one from elsewhere may hold tests and hooks."""
+    if not any((collection_path / sign).exists() for sign in SIGNS):
+        return None
+    return True if holds_run(collection_path) else None
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile | None":
@@ -420,7 +435,7 @@ def _refuse_gates_alone(session: pytest.Session) -> None:
 
 def _refuse(config: pytest.Config, why: str) -> None:
     if (output := getattr(config, "workeroutput", None)) is None:
-        raise pytest.UsageError(why)
+        raise _usage_error(why)
     # A worker cannot end the session, so its controller says so at the end.
     output[REFUSED_KEY] = why
 

@@ -22,7 +22,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 
 # A module imports only from rows above its own, or from its own package.
 ROWS = (
-    {"lanes"},
+    {"lanes", "process_tree"},
     {"errors", "language", "redaction", "specs", "values", "waiting"},
     {"egress", "installation", "results", "variants"},
     {"analysis", "options", "page", "sandbox"},
@@ -68,6 +68,7 @@ IDLE = {
     "language",
     "options",
     "plugin",
+    "runs.run_signs",
     "session.fixtures",
     "session.shared_run",
     "values.normal_forms",

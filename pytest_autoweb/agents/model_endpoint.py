@@ -11,6 +11,7 @@ providers and are refused.
 
 import hmac
 import json
+import re
 import secrets
 import threading
 import time
@@ -39,6 +40,18 @@ _THERE_IS = "there is only /v1/chat/completions, /v1/responses and /v1/models"
 _TAKEN = frozenset(ChatBody.model_fields)
 _OF_TOOLS = frozenset(("tools", "tool_choice", "parallel_tool_calls"))
 """Fields that services refuse in requests without tools."""
+_PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif|webp|bmp);base64,[A-Za-z0-9+/\r\n]*={0,2}")
+_DETAILS = ("auto", "low", "high", None)
+_WORDS = frozenset(
+    {"role", "content", "type", "text", "image_url", "url", "detail", "name", "tool_calls"}
+    | {"tool_call_id", "id", "function", "arguments", "system", "developer", "user"}
+    | {"assistant", "tool", "tools", "tool_choice", "parallel_tool_calls", "response_format"}
+    | {"messages", "description", "parameters", "strict", "json_schema", "json_object"}
+    | {"schema", "properties", "required", "items", "enum", "object", "string", "number"}
+    | {"integer", "boolean", "array", "null", "anyOf", "additionalProperties", "title"}
+    | {"default", "auto", "none", "refusal"}
+)
+"""Words of the API itself, which stay even where a secret is one of them."""
 _STATUS = {"auth": 401, "budget": 402, "rate_limit": 429, "timeout": 504, "unavailable": 503}
 _ROLE_OF: Mapping[str, Any] = {"system": "system", "developer": "system", "assistant": "assistant"}
 
@@ -402,7 +415,7 @@ class ModelEndpoint:
         most = asked.get("max_completion_tokens") or asked.get("max_tokens")
         stop = asked.get("stop") or ()
         return self._asked(
-            ChatBody.model_validate(_redacted(chat.model_dump(), self._redact)),
+            ChatBody.model_validate(redacted_chat(chat.model_dump(), self._redact)),
             max_tokens=most if isinstance(most, int) and most > 0 else None,
             stop=(stop,) if isinstance(stop, str) else tuple(stop),
         )
@@ -447,15 +460,37 @@ def _object(body: bytes) -> dict[str, Any]:
     return asked
 
 
-def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
+def redacted_chat(value: Any, redact: Callable[[str], str]) -> Any:
+    """Return what an agent sends without secrets: every text, the names in objects, not pictures.
+
+    Args:
+        value: a request in OpenAI's form, or a part of one.
+        redact: removes the case's secrets from a text.
+    """
     if isinstance(value, str):
-        # A picture holds no text to redact, and is long.
-        return value if value.startswith("data:image/") else redact(value)
-    if isinstance(value, Mapping):
-        return {name: _redacted(inner, redact) for name, inner in value.items()}
-    return (
-        [_redacted(inner, redact) for inner in value] if isinstance(value, list | tuple) else value
-    )
+        return redact(value)
+    if isinstance(value, list | tuple):
+        return [redacted_chat(inner, redact) for inner in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        name if name in _WORDS else redact(str(name)): inner
+        if name == "image_url" and is_picture(value) and _is_only_picture(inner)
+        else inner
+        if name in ("role", "type") and isinstance(inner, str) and inner in _WORDS
+        else redacted_chat(inner, redact)
+        for name, inner in value.items()
+    }
+
+
+def _is_only_picture(given: Any) -> bool:
+    """Tell whether an image part holds a picture and nothing else; a picture has no text in it."""
+    url = given
+    if isinstance(given, Mapping):
+        if given.keys() - {"url", "detail"} or given.get("detail", "auto") not in _DETAILS:
+            return False
+        url = given.get("url")
+    return isinstance(url, str) and bool(_PICTURE.fullmatch(url))
 
 
 def _message(sent: Mapping[str, Any]) -> Message:

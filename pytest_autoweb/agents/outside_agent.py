@@ -1,8 +1,9 @@
 """The stage in which an outside agent drives the page, and the agent's process.
 
-The agent is started without secrets, given the task, monitored, stopped, and killed with its whole
-process group. Both sides write one JSON object per line (docs/agents.md). The agent's statements
-are claims: only the case's checks decide. It connects to a browser that belongs to its cell alone.
+The agent is started without secrets, given the task, monitored, stopped, and ended with everything
+that it has started. Both sides write one JSON object per line (docs/agents.md). The agent's
+statements are claims: only the case's checks decide. It connects to a browser that belongs to its
+cell alone.
 """
 
 import json
@@ -10,7 +11,6 @@ import os
 import queue
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+import psutil
 from playwright.sync_api import Browser, BrowserContext, BrowserType, Error, Page
 
 from pytest_autoweb import waiting
@@ -36,6 +37,7 @@ from pytest_autoweb.evidence.page_evidence import shot
 from pytest_autoweb.language import StepProblem
 from pytest_autoweb.llm.client import Request
 from pytest_autoweb.page.opening import browser_ended
+from pytest_autoweb.process_tree import kept
 from pytest_autoweb.results import Attempt, Failure, FailureKind, PlanStep, StepResult
 from pytest_autoweb.specs import AgentCommand
 
@@ -43,7 +45,7 @@ LINE_BYTES = 1_000_000
 """Limit on a line from the agent; a longer one arrives in pieces, none of them a valid message."""
 _PYTHON = "{python}"
 _LINES = 500
-_END_S = 5.0
+_END_S = 10.0
 
 _PORT_FLAG = "--remote-debugging-port=0"
 _PROFILE = re.compile(r"--user-data-dir=(.+?)(?: --|$)")
@@ -130,18 +132,27 @@ class AgentProcess:
         return code if self._lines.empty() else None
 
     def end(self) -> None:
-        """Kill the process and the rest of its group, and wait for it."""
+        """End the agent and all that came from it, and wait for that."""
         self._ended = True
-        if sys.platform == "win32":
-            self._process.kill()
-        else:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):
+        # Its keeper ends everything; a process that stops its own keeper is killed all the same.
+        self._process.terminate()
+        try:
             self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            _kill_all(self._process.pid)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_S)
         if self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.close()
+
+
+def _kill_all(pid: int) -> None:
+    with suppress(psutil.Error):
+        keeper = psutil.Process(pid)
+        for process in (*keeper.children(recursive=True), keeper):
+            with suppress(psutil.Error):
+                process.kill()
 
 
 def check_command(name: str, command: Sequence[str], folder: Path) -> None:
@@ -163,9 +174,10 @@ def check_command(name: str, command: Sequence[str], folder: Path) -> None:
 def running_agent(
     command: Sequence[str], *, folder: Path, env: Mapping[str, str]
 ) -> Iterator[AgentProcess]:
-    """Start an agent in its own process group, and kill the group at the end.
+    """Start an agent, and end it at the end with everything that it has started.
 
-    Of this process's environment it inherits only what every program needs, and no keys.
+    It also ends when this process does, however that happens. Of this process's environment it
+    inherits only what every program needs, and no keys.
 
     Args:
         command: the program with its arguments; `{python}` is this interpreter.
@@ -176,9 +188,10 @@ def running_agent(
         SettingsError: the program cannot be started.
     """
     words = [sys.executable if word == _PYTHON else word for word in command]
+    check_command("command", words, folder)
     try:
         process = subprocess.Popen(
-            words,
+            words if sys.platform == "win32" else kept(words, os.getpid()),
             cwd=folder,
             env={**browser_environ(os.environ), **env},
             stdin=subprocess.PIPE,

@@ -19,6 +19,7 @@ from pytest_autoweb.language import StepProblem
 from pytest_autoweb.page.opening import PageLook, open_page, page_look
 from pytest_autoweb.page.setup import run_setup_js
 from pytest_autoweb.results import Attempt, Failure
+from pytest_autoweb.runs.inert_copies import DOM_FILE
 from pytest_autoweb.runs.saving import json_text, write_text_atomic
 
 ENTRY_TIMEOUT_MS = 30_000
@@ -42,7 +43,6 @@ def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
     return attempt
 
 
-DOM_FILE = "final.html"
 WIRE_FILE = "wire.har"
 DOWNLOADS_FILE = "downloads.json"
 SERVER_FILE = "server.json"

@@ -24,7 +24,16 @@ from pytest_autoweb.cluster.node_worker import (
     unpack_cell,
 )
 from pytest_autoweb.errors import AutowebError, ModelError, SettingsError
-from pytest_autoweb.llm.gateway import GatewayClient, SharedGateway, read_address
+from pytest_autoweb.llm.gateway import (
+    MODELS_PATH,
+    Acknowledgement,
+    CallFailed,
+    GatewayClient,
+    NewModels,
+    SharedGateway,
+    read_address,
+)
+from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.runs.saving import (
     CELL_FILE,
@@ -39,8 +48,9 @@ PLAN_PATH, BEGIN_PATH = "/plan", "/begin"
 FORGET_PATH, VARIABLES_PATH = "/forget", "/variables"
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
-GATEWAY_PATHS = frozenset({"/complete", "/models", "/stats", "/prices", "/check"})
-"""The gateway paths open to a node: all but the one that stops it."""
+GATEWAY_PATHS = frozenset({"/complete", "/stats", "/prices", "/check"})
+"""The gateway paths open to a node: neither the one that stops it, nor the one that tells it what
+a model is, and so where its key goes."""
 ARRIVING = ".arriving"
 
 
@@ -145,6 +155,23 @@ class Away:
             raise ModelError("unavailable", "cluster", f"{path}: garbled answer") from None
 
 
+class SessionLists(NamedTuple):
+    """What a node may name. The session's machine makes both from its own files."""
+
+    spec: Callable[[str], ModelSpec]
+    """Returns what this session takes a model to be; it raises `SettingsError` for one that the
+    session does not use."""
+    variables: Callable[[], Collection[str]]
+    """Returns the environment variables that the session's cases name."""
+
+
+def _no_spec(name: str) -> ModelSpec:
+    raise SettingsError(f"{name[:100]!r} is no model of this session")
+
+
+NOTHING = SessionLists(_no_spec, tuple)
+
+
 class Sent(NamedTuple):
     """A node's request, with the file that preceded it."""
 
@@ -163,6 +190,7 @@ class Home:
         stamp: the start of this session, as part of a file name.
         gateway: the session's gateway.
         environ: the environment variables, of which cases may name some.
+        lists: which models and variables a node may name.
         keys: names of variables that only the gateway may read.
         open_folder: creates the run folder, once.
         save_plan: saves the collected cells.
@@ -176,12 +204,14 @@ class Home:
         stamp: str,
         gateway: SharedGateway,
         environ: Mapping[str, str],
+        lists: SessionLists = NOTHING,
         keys: Collection[str],
         open_folder: Callable[[], object],
         save_plan: Callable[[Manifest], None],
     ) -> None:
         self._run, self._session, self._stamp = run_folder, session_folder, stamp
         self._gateway, self._environ, self._keys = gateway, environ, frozenset(keys)
+        self._lists = lists
         self._open_folder, self._save_plan, self._planned = open_folder, save_plan, False
         self._lock = threading.Lock()
         self._running: dict[str, dict[str, str]] = {}
@@ -215,6 +245,8 @@ class Home:
         try:
             if sent.path in GATEWAY_PATHS:
                 return self._gateway.forward(sent.path, sent.body)
+            if sent.path == MODELS_PATH:
+                return self._learn(sent.body)
             return 200, self._answer(sent)
         except (AutowebError, OSError, ValidationError, KeyError) as error:
             return 503, f"{type(error).__name__}: {error}".encode()
@@ -249,7 +281,26 @@ class Home:
                 self._save_plan(manifest)
                 self._planned = True
 
+    def _learn(self, body: bytes) -> tuple[int, bytes]:
+        """Register the models that a node names, as this machine's own files describe them.
+
+        What the node says of them is not read: it could give a model another address, to which the
+        real key would be sent.
+        """
+        try:
+            specs = [self._lists.spec(name) for name in NewModels.model_validate_json(body).specs]
+        except SettingsError as error:
+            failed = CallFailed(cause="unavailable", detail=str(error))
+            return 422, failed.model_dump_json().encode()
+        self._gateway.add(*specs)
+        return 200, Acknowledgement().model_dump_json().encode()
+
     def _variables(self, asked: Variables) -> str:
+        if foreign := sorted(asked.values.keys() - set(self._lists.variables())):
+            raise SettingsError(
+                f"no case of this session names {', '.join(foreign)[:200]}, so its value stays on "
+                "the session's machine"
+            )
         found = {name: self._environ[name] for name in asked.values if name in self._environ}
         if keys := sorted(self._keys & found.keys()):
             raise SettingsError(

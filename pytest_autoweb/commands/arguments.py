@@ -265,8 +265,10 @@ def print_json(kind: str, content: Mapping[str, Any]) -> None:
 
     fields = {name: _with_paths_as_text(value) for name, value in content.items()}
     document = {"format": f"pytest-autoweb/{kind}", "version": VERSION, **plain(fields)}
-    # DEL is the one control character of ASCII that JSON leaves as it is.
-    print(json.dumps(document, indent=2).replace("\x7f", "\\u007f"), file=_OUT.get())
+    # DEL is the one control character of ASCII that JSON leaves as it is. Azure and TeamCity obey
+    # `##vso[` and its like anywhere in a line; two such signs occur only within texts.
+    text = json.dumps(document, indent=2).replace("\x7f", "\\u007f").replace("##", "#\\u0023")
+    print(text, file=_OUT.get())
 
 
 def _with_paths_as_text(value: Any) -> Any:

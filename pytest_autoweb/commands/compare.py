@@ -109,6 +109,7 @@ def run_comment(args: argparse.Namespace) -> int:
     from pytest_autoweb.gates.gate_decision import rows_of
     from pytest_autoweb.report.json_report import load_any
     from pytest_autoweb.report.markdown import comment_body
+    from pytest_autoweb.report.plain_stream import plain_text
     from pytest_autoweb.runs.run_folder import read_run, read_side_files, refuse_other_folders
     from pytest_autoweb.runs.saving import write_text_atomic
 
@@ -120,7 +121,7 @@ def run_comment(args: argparse.Namespace) -> int:
         baseline = load_any(args.baseline, args.storage, except_ts=rows.ts)
     body = comment_body(rows, beside.gates, baseline, key=args.key, link=args.link)
     if args.output is None:
-        sys.stdout.buffer.write(body.encode())
+        sys.stdout.buffer.write(plain_text(body).encode())
         return 0
     try:
         write_text_atomic(args.output, body)

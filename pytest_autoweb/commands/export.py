@@ -53,6 +53,7 @@ The actions are code that a model wrote. In the proof, and later, it runs withou
 Exit status: 0 everything was written; 1 a test was refused; 4 invalid input.
 """
 
+_BROWSERS = ("chromium", "firefox", "webkit")
 _HEAL_ABOUT = """\
 Mends a pytest-playwright test that broke because the page changed. The file is run; of each test
 that fails, a model sees the source, the error with Playwright's log, and the page as it was then,
@@ -135,12 +136,13 @@ def run_export(args: argparse.Namespace) -> int:
     chosen = _best(cells) if whole_run else [_named(cells, args)]
     if not chosen:
         raise SettingsError(f"no cell of {run.folder} passed, so there is nothing to export")
-    files = list(_files(chosen, args.output, whole_run=whole_run))
+    files = list(_files(chosen, run.folder, args.output, whole_run=whole_run))
     there = [str(file.target) for file in files if file.target.exists()]
     if there and not args.force:
         raise SettingsError(f"{', '.join(there)} exists; move it, or give --force to replace it")
     args.output.mkdir(parents=True, exist_ok=True)
-    browser = run.info.environment.get("browser", "").partition(" ")[0] or "chromium"
+    ran_in = run.info.environment.get("browser", "").partition(" ")[0]
+    browser = ran_in if ran_in in _BROWSERS else _BROWSERS[0]
     refused = [refusal for file in files for refusal in _export(file, args, browser)]
     for case_id in dict.fromkeys(cell.case_id for cell in cells) if whole_run else ():
         if case_id not in {cell.case_id for cell in chosen}:
@@ -170,7 +172,7 @@ def _named(cells: "Sequence[CellResult]", args: argparse.Namespace) -> "CellResu
     from pytest_autoweb.errors import SettingsError
 
     cell = find_cell(tuple(cells), args.what, args.folder)
-    if not cell.passed:
+    if not _exportable(cell):
         raise SettingsError(
             f"{cell.case_id} on {cell.model} did not pass (it is {cell.outcome}); only cells that "
             "passed can be exported"
@@ -178,12 +180,17 @@ def _named(cells: "Sequence[CellResult]", args: argparse.Namespace) -> "CellResu
     return cell
 
 
-def _files(cells: "Sequence[CellResult]", out: Path, *, whole_run: bool) -> "Iterator[_File]":
+def _files(
+    cells: "Sequence[CellResult]", run: Path, out: Path, *, whole_run: bool
+) -> "Iterator[_File]":
     """Yield the files to write, one for each case file.
 
     Raises:
-        AutowebError: a case file is not there or cannot be read.
+        AutowebError: a case file is not there, is not one of the project, or cannot be read.
     """
+    from pytest_autoweb.cases.loader import load_case_file
+    from pytest_autoweb.runs.foreign_run import case_file
+
     by_path: dict[str, list[CellResult]] = {}
     for cell in cells:
         by_path.setdefault(cell.case_path, []).append(cell)
@@ -192,16 +199,22 @@ def _files(cells: "Sequence[CellResult]", out: Path, *, whole_run: bool) -> "Ite
         place = Path(path)
         name = place.stem if stems.count(place.stem) == 1 else str(place.with_suffix(""))
         words = name if whole_run else f"{name}_{of_file[0].case_id}"
-        yield _File(out / file_name(words), _cases(place), of_file)
+        cases = load_case_file(case_file(path, Path(), run))
+        yield _File(out / file_name(words), cases, of_file)
 
 
 def _best(cells: "Sequence[CellResult]") -> "list[CellResult]":
     """Return for each case the passed cell that makes the plainest test."""
     best: dict[tuple[str, str], CellResult] = {}
-    for cell in sorted(filter(lambda cell: cell.passed, cells), key=_plainness):
+    for cell in sorted(filter(_exportable, cells), key=_plainness):
         best.setdefault((cell.case_path, cell.case_id), cell)
     order = {(cell.case_path, cell.case_id): number for number, cell in enumerate(cells)}
     return [best[case] for case in sorted(best, key=lambda case: order[case])]
+
+
+def _exportable(cell: "CellResult") -> bool:
+    """Tell whether a cell passed and has what it did, which a damaged one may lack."""
+    return cell.passed and bool(cell.attempts)
 
 
 def _plainness(cell: "CellResult") -> tuple[object, ...]:
@@ -306,15 +319,6 @@ def _report(target: Path, written: "Sequence[tuple[WrittenTest, Source]]") -> No
         print(f"        it needs the environment variables {', '.join(variables)}")
 
 
-def _cases(path: Path) -> "tuple[LoadedCase, ...]":
-    from pytest_autoweb.cases.loader import load_case_file
-    from pytest_autoweb.errors import SettingsError
-
-    if not path.is_file():
-        raise SettingsError(f"there is no case file {path} here; start it at the rootdir")
-    return load_case_file(path)
-
-
 def _case_of(cell: "CellResult", cases: "Sequence[LoadedCase]") -> "LoadedCase":
     from pytest_autoweb.errors import SettingsError
 
@@ -372,7 +376,7 @@ def add_heal_parser(subparsers: "Subparsers") -> None:
     )
     parser.add_argument(
         "--browser",
-        choices=("chromium", "firefox", "webkit"),
+        choices=_BROWSERS,
         default="chromium",
         help="the browser of the tests; default: chromium",
     )

@@ -161,12 +161,13 @@ def _tell_github(
 ) -> None:
     from pytest_autoweb.report.ci_formats import annotations, append_summary, on_github, path_prefix
     from pytest_autoweb.report.markdown import render_markdown
+    from pytest_autoweb.report.plain_stream import write_obeyed
 
     if not on_github(os.environ):
         return
     prefix = path_prefix(Path.cwd(), os.environ)
     for line in annotations(saved.cells, decision.gates, policy, prefix=prefix):
-        print(line)
+        write_obeyed(f"{line}\n")
     try:
         append_summary(os.environ, render_markdown(report))
     except OSError as error:

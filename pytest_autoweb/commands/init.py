@@ -150,11 +150,13 @@ def _case_file(args: argparse.Namespace, file: Path) -> str:
     webserver = webserver_section(args, file)
     with served_entry(args, webserver, file) as (site, entry):
         case = propose(entry)
-    path = entry.removeprefix(site)
+    from pytest_autoweb.record.oracle import in_template
+
+    path = in_template(entry.removeprefix(site))
     return _rendered(
         "case.yaml.j2",
         webserver=webserver,
-        entry_url=f"{{{{ webserver.url }}}}{path}" if site else entry,
+        entry_url=f"{{{{ webserver.url }}}}{path}" if site else path,
         case=case,
     )
 
@@ -166,6 +168,7 @@ def propose(entry: str) -> FirstCase:
         BrowserError: the page cannot be opened, or shows neither.
     """
     from pytest_autoweb.errors import BrowserError
+    from pytest_autoweb.record.oracle import in_json, names_secret
 
     with opened_page(entry) as page:
         for name in _names_of_links(page, entry)[:_MAX_TRIED]:
@@ -173,11 +176,12 @@ def propose(entry: str) -> FirstCase:
                 return FirstCase(
                     task=f"Follow the link “{name}”.",
                     check={"url": pattern},
-                    oracle=f'page.get_by_role("link", name={json.dumps(name)}, exact=True).click()',
+                    oracle=f'page.get_by_role("link", name={in_json(name)}, exact=True).click()',
                 )
         page.goto(entry)
         heading = page.get_by_role("heading").first
-        if not heading.count() or not (text := heading.inner_text().strip()):
+        text = heading.inner_text().strip() if heading.count() else ""
+        if not text or names_secret(text):
             raise BrowserError(
                 f"{entry} shows neither a link to another page nor a heading to ask for; "
                 "name another page, or do a task yourself with `autoweb record`"
@@ -191,6 +195,7 @@ def propose(entry: str) -> FirstCase:
 
 def _names_of_links(page: "Page", entry: str) -> list[str]:
     """Return the names of links that only one link has and that leave the page, not the site."""
+    from pytest_autoweb.record.oracle import names_secret
     from pytest_autoweb.verify.proposed_cases import links_of
 
     own = urlsplit(entry)
@@ -203,6 +208,7 @@ def _names_of_links(page: "Page", entry: str) -> list[str]:
         and url.path != own.path
         and 2 <= len(name) <= 40
         and name.isprintable()
+        and not names_secret(name)
         and names.count(name) == 1
     ]
 
@@ -227,6 +233,7 @@ def _rendered(template: str, **values: Any) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     from pytest_autoweb.installation import asset_dir
+    from pytest_autoweb.record.oracle import in_case, in_json, in_template
 
     environment = Environment(
         loader=FileSystemLoader(asset_dir("templates") / "init"),
@@ -235,7 +242,8 @@ def _rendered(template: str, **values: Any) -> str:
         keep_trailing_newline=True,
         autoescape=False,  # This is YAML; each value is written as JSON, which YAML reads.
     )
-    environment.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)
+    # What a page says is no expression of the case file, which is a template itself.
+    environment.filters |= {"json": in_json, "case": in_case, "template": in_template}
     return environment.get_template(template).render(**values)
 
 

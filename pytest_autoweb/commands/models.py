@@ -32,6 +32,7 @@ from pytest_autoweb.llm.model_spec import (
     describe_model,
     load_specs,
 )
+from pytest_autoweb.report.plain_stream import plain_text, write_obeyed
 
 # Late imports: every `autoweb` command loads this module, and only its own run needs the rest.
 
@@ -291,7 +292,7 @@ class ProgressLine:
         text = f"{self._label}: {percent:3d} % of {total / 1e6:,.0f} MB from {source}"
         if self._live:
             width = max(20, os.get_terminal_size(self._stream.fileno()).columns - 1)
-            self._stream.write("\r" + text[:width].ljust(width))
+            write_obeyed("\r" + plain_text(text)[:width].ljust(width), self._stream)
             self._open = True
         else:
             self._stream.write(text + "\n")

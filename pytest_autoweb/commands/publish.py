@@ -33,8 +33,11 @@ results, which `autoweb compare` and `autoweb verify` read like any other run.
   autoweb publish runs/monday runs/tuesday --title "Shop, November" -o site
 
 Each model of each run is an entry. Cases count as the same only if file, id, task and checks are.
-An earlier publication in the same place is replaced. Traces and videos stay where they are, since
-they hold what was typed and sent in clear, unless --recordings asks for them.
+An earlier publication in the same place is replaced. Reports are written anew, and of a run's
+files only results, pictures and texts are copied, recognised by their content; stored pages,
+scripts and downloads become texts (NAME.txt), so that nothing of a run is a page of your site.
+Traces and videos stay where they are, since they hold what was typed and sent in clear, unless
+--recordings asks for them.
 
 Exit status: 0 the pages are written; 4 invalid input, or a run cannot be published.
 """
@@ -235,6 +238,7 @@ def _recorded(folder: Path | None) -> "RecordedRun | None":
 
 def _cases(named: list[Path]) -> "list[LoadedCase]":
     from pytest_autoweb.cases.loader import load_case_file
+    from pytest_autoweb.runs.foreign_run import run_folder_around
     from pytest_autoweb.session.case_files import holds_cases
 
     files: dict[Path, None] = {}
@@ -246,8 +250,11 @@ def _cases(named: list[Path]) -> "list[LoadedCase]":
                 for file in path.rglob(kind)
                 if not any(part.startswith(".") for part in file.relative_to(path).parts)
             )
-            files |= dict.fromkeys(file for file in inside if holds_cases(file))
+            own = (file for file in inside if not run_folder_around(file.resolve()))
+            files |= dict.fromkeys(file for file in own if holds_cases(file))
         elif path.is_file():
+            if home := run_folder_around(path.resolve()):
+                raise SettingsError(f"{path} lies in the run folder {home}, which is data")
             files[path] = None
         else:
             raise SettingsError(f"there is no {path}")

@@ -287,7 +287,7 @@ def _case(args: argparse.Namespace, target: Path, work: _Work) -> "RecordedCase"
     if webserver and parts.netloc:
         entry = "{{ webserver.url }}" + in_template(oracle.entry_url.removeprefix(site))
     elif webserver:
-        entry = "{{ webserver.url }}" + path_below(args.url)
+        entry = "{{ webserver.url }}" + in_template(path_below(args.url))
     else:
         entry = in_template(checked_url(args.url or oracle.entry_url))
     own = f"{parts.scheme}://{parts.netloc}"

@@ -10,7 +10,7 @@ import shlex
 import subprocess
 import sys
 import webbrowser
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,14 +38,17 @@ _RUN = Path("autoweb-report")
 _MEANT = "the folder of the run; default: autoweb-report"
 
 _RERUN_ABOUT = """\
-Runs one cell of a saved run again, with the flags of that run, and prints the command that does it.
+Runs one cell of a saved run again, with the flags of that run that decide how a cell ends, and
+prints the command that does it. Flags that could weaken a wall, cost more or lead to other files
+are not taken over; it says which those are.
 CELL is the name of its test, a part of it that fits only one, or the cell's folder.
 
   autoweb rerun "login[openai/gpt-5-mini]" --headed --pause
   autoweb rerun login --model ollama_chat/qwen3:8b -- --tracing=on
 
-The case file is read as it is now. The results go to autoweb-rerun/; the saved run is only read.
-Flags of pytest stand behind `--`. Start it in the folder in which pytest was started.
+The case file is read as it is now; it must be one of the project, not one in a run folder. The
+results go to autoweb-rerun/; the saved run is only read. Flags of pytest stand behind `--`. Start
+it in the folder in which pytest was started.
 
 Exit status: that of pytest; 4 if the cell cannot be found.
 """
@@ -53,7 +56,8 @@ _OWN = frozenset(
     ("models", "capture", "strategy", "agents", "codegen", "repeat", "controls", "report", "stdout",
      "shard",
      "blobs", "save", "autosave", "compare", "compare_fail", "store", "preview", "min_pass_rate",
-     "local_analyze", "concurrency", "files", "cases_file", "mutants", "pause")
+     "local_analyze", "concurrency", "files", "cases_file", "mutants", "pause", "resume", "watch",
+     "otel", "language", "report_max_chars", "baseline_days", "local_model")
 )  # fmt: skip
 """Settings that the command sets itself, or that are about a run and not about a cell."""
 
@@ -175,13 +179,29 @@ def run_rerun(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: the run, or a single cell in it, cannot be found.
     """
+    from pytest_autoweb.runs.foreign_run import taken_settings
     from pytest_autoweb.runs.saved_runs import load_run
 
     saved = load_run(args.folder)
     cell = find_cell(saved.cells, args.cell, args.folder)
     command = ["-m", "pytest", *pytest_flags(cell, saved.info, args)]
+    _tell_of_left(taken_settings(saved.info.settings, _OWN).left)
     print("$ python " + shlex.join(command), flush=True)
     return subprocess.run([sys.executable, *command], check=False).returncode
+
+
+def _tell_of_left(flags: Sequence[str]) -> None:
+    """Say which flags of the run do not hold again."""
+    if not flags:
+        return
+    print(
+        "autoweb: these flags of the run are not taken over, because it may come from anyone; "
+        "give those that you want behind `--`:",
+        *flags,
+        sep="\n  ",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def find_cell(cells: "tuple[CellResult, ...]", said: str, folder: Path) -> "CellResult":
@@ -214,37 +234,31 @@ def pytest_flags(cell: "CellResult", info: "RunInfo", args: argparse.Namespace) 
     """Return the arguments of pytest that run the cell again as it was run.
 
     Raises:
-        SettingsError: the case was given inline, so there is no file to name.
+        SettingsError: the case was given inline, its file is not one of the project, or the run
+            names several models for one cell.
     """
     from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.runs.foreign_run import case_file, taken_settings
 
-    if not Path(cell.case_path).is_file():
-        raise SettingsError(f"there is no case file {cell.case_path} here; start it at the rootdir")
+    file = case_file(cell.case_path, Path(), args.folder).as_posix()
+    # What begins with one of these, pytest reads as a flag or as a file of arguments.
+    file = f"./{file}" if file.startswith(("-", "@")) else file
     model = args.model or cell.model
+    if "," in model:
+        raise SettingsError(f"{model!r} is several models; name one with --model")
     if args.strategy:
         # An agent in the name would win.
         model = model.removesuffix(f"@{cell.strategy}")
-    flags = [f"{cell.case_path}::{cell.case_id}[{model}]", f"--autoweb-models={model}"]
+    flags = [f"{file}::{cell.case_id}[{model}]", f"--autoweb-models={model}"]
     if not cell.any_capture:
         flags.append(f"--autoweb-capture={cell.capture_mode}")
     flags.append(f"--autoweb-strategy={args.strategy or cell.strategy}")
-    flags += _flags_of(info.settings)
+    flags += taken_settings(info.settings, _OWN).flags
     if args.headed:
         flags += ["--headed", f"--slowmo={args.slow}"]
     if args.pause:
         flags.append("--autoweb-pause")
     return [*flags, "--autoweb-report=autoweb-rerun", "--autoweb-stdout", *args.flags]
-
-
-def _flags_of(settings: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """Yield the flags that were given for the run; what its files say holds again by itself."""
-    for name, setting in settings.items():
-        value = setting.get("value")
-        if setting.get("source") in ("default", "ini") or name in _OWN or value in (None, "", []):
-            continue
-        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-        text = text.lower() if isinstance(value, bool) else text
-        yield f"--autoweb-{name.replace('_', '-')}={text}"
 
 
 def add_trace_parser(subparsers: "Subparsers") -> None:

@@ -37,7 +37,8 @@ password out of the list of processes; the default is sqlite:///.autoweb/store.d
 Exit status: 0 done; 4 invalid input, or a run or a store that cannot be read.
 """
 _SYNC = """\
-Writes runs into the store. A run that is there already is written again, from its folder.
+Writes runs into the store. A run that is there already is written again, from its folder. A run
+that only has the name of one there, because it comes from elsewhere, is refused.
 
   autoweb store sync
   autoweb store sync autoweb-report --store sqlite:///runs.db
@@ -85,6 +86,11 @@ def add_store_parser(subparsers: "Subparsers") -> None:
         type=Path,
         metavar="RUN",
         help=f"run folders (default: {_REPORT} and earlier runs, renamed to {_REPORT}.*)",
+    )
+    sync.add_argument(
+        "--replace",
+        action="store_true",
+        help="also replace a run of the same time and cells in which something else happened",
     )
     sync.set_defaults(run=run_sync)
     prune = actions.add_parser(
@@ -149,7 +155,7 @@ def run_sync(args: argparse.Namespace) -> int:
     with store:
         for folder in runs:
             try:
-                written = sync_run(store, folder)
+                written = sync_run(store, folder, replace=args.replace)
             except SettingsError as error:
                 print(f"autoweb: {error}", file=sys.stderr)
                 refused += 1

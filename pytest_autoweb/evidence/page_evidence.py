@@ -40,6 +40,7 @@ from pytest_autoweb.page.capture import capture_snapshot
 from pytest_autoweb.page.frames import call_function
 from pytest_autoweb.page.opening import PRIVATE_FIELDS, PageLook
 from pytest_autoweb.results import CaptureModeName, Scene
+from pytest_autoweb.runs.inert_copies import stored_file
 from pytest_autoweb.runs.saving import safe_name
 
 FILE_BYTES = 20_000_000
@@ -236,7 +237,7 @@ def _inside(folder: Path, path: Path | None) -> Path | None:
     if path is None:
         return None
     # The list may come from another machine with a merged run, so its paths are not trusted.
-    whole = (folder / path).resolve()
+    whole = stored_file((folder / path).resolve())
     return whole if whole.is_relative_to(folder.resolve()) and whole.is_file() else None
 
 

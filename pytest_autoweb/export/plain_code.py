@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pytest_autoweb.attempt.execute import split_blocks
+from pytest_autoweb.export.recorded_locator import NoLocator, written_again
 from pytest_autoweb.results import Attempt
 from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, PAGE_FUNCTIONS
 
@@ -309,16 +310,13 @@ class _Block:
         if located in ("", "?"):
             shown = ast.unparse(node)[:80]
             raise NotExportable(f"step {self._index}: no locator was recorded for {shown}")
-        if not self._given.stands.inside(located):
-            return located
-        tree = ast.parse(located, mode="eval").body
-        return ast.unparse(_Changed(self._known_later).visit(tree))
-
-    def _known_later(self, node: ast.AST) -> str | None:
-        match node:
-            case ast.Constant(value=str(text)) if self._given.stands.inside(text):
-                return self._given.stands.expression(text)
-        return None
+        try:
+            return written_again(located, self._given.stands.expression)
+        except NoLocator:
+            shown = ascii(located[:80])
+            raise NotExportable(
+                f"step {self._index}: what was recorded as a locator is none: {shown}"
+            ) from None
 
     def _with_files(self, node: ast.Call) -> str | None:
         """Return a call with its files named by their paths relative to the case file."""

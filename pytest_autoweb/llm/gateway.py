@@ -31,6 +31,8 @@ LARGEST_BODY = 48 * 1024 * 1024
 """Limit on the bytes of a request, high enough for prompts with pictures."""
 
 LOG_NAME = "gateway.log"
+MODELS_PATH = "/models"
+"""The path that tells the gateway what models are; it is for processes of this machine alone."""
 
 _PROCESS = "pytest_autoweb.llm.gateway_process"
 _START_TIMEOUT_S = 120.0
@@ -296,7 +298,7 @@ class GatewayClient:
 
     def register(self, specs: Mapping[str, ModelSpec]) -> None:
         """Make more models known to the gateway."""
-        self._ask("/models", NewModels(specs=write_specs(specs)), Acknowledgement)
+        self._ask(MODELS_PATH, NewModels(specs=write_specs(specs)), Acknowledgement)
 
     def prices(self, names: Sequence[str]) -> dict[str, Price | None]:
         """Return the price of each model's tokens in US dollars, or None where it is unknown.
@@ -416,10 +418,11 @@ class SharedGateway:
     def forward(self, path: str, body: bytes) -> tuple[int, bytes]:
         """Forward a request from a process on another machine to the gateway.
 
-        Models that it registers are remembered in case the gateway has to be restarted.
+        Raises:
+            ModelError: the gateway is gone, or the path is not for other machines.
         """
-        if path == "/models":
-            self.add(*NewModels.model_validate_json(body).models().values())
+        if path in (MODELS_PATH, "/stop"):
+            raise ModelError("unavailable", "gateway", f"{path} is not for other machines")
         return self._call(lambda client: client.forward(path, body))
 
     def check(self, models: Sequence[str]) -> tuple[ModelCheck, ...]:

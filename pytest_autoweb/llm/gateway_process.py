@@ -29,6 +29,7 @@ from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.llm.engine_pool import SLOTS, EnginePool, engine_problem, engine_version
 from pytest_autoweb.llm.gateway import (
     LARGEST_BODY,
+    MODELS_PATH,
     Acknowledgement,
     CallFailed,
     CheckReply,
@@ -347,7 +348,7 @@ class _Handler(BaseHTTPRequestHandler):
             if self.path == "/prices":
                 names = CheckRequest.model_validate_json(body).models
                 return 200, Prices(prices=service.prices(names))
-            if self.path == "/models":
+            if self.path == MODELS_PATH:
                 service.add(read_specs(NewModels.model_validate_json(body).specs))
                 return 200, Acknowledgement()
         except ModelError as error:

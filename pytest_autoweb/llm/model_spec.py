@@ -337,6 +337,17 @@ def load_project_specs(
     return load_specs(names, pyproject=rootdir / "pyproject.toml", models_file=models_file)
 
 
+def project_models(rootdir: Path, models_file: Path | None) -> frozenset[str]:
+    """Return the names of the models that the files of a project describe.
+
+    Raises:
+        SettingsError: a file cannot be read.
+    """
+    _, own = _from_pyproject(rootdir / "pyproject.toml")
+    _, more = _from_models_file(rootdir / models_file if models_file else None)
+    return frozenset({*own, *more})
+
+
 def _from_pyproject(path: Path | None) -> tuple[str, dict[str, Any]]:
     where = f"{path} [tool.autoweb.models]"
     if path is None or not path.is_file():

@@ -25,6 +25,7 @@ from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.errors import SettingsError, WebServerError
 from pytest_autoweb.redaction import KeyMask
 from pytest_autoweb.results import Record
+from pytest_autoweb.runs.run_signs import holds_run
 from pytest_autoweb.session.webservers import static_folder
 
 MANIFEST_NAME = "benchmark.json"
@@ -477,9 +478,9 @@ def folder_digest(folder: Path) -> str:
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder, sorted; links to folders are not followed."""
+    """Yield a folder's files, sorted, but not those of run folders or behind links to folders."""
     for place, folders, names in os.walk(folder):
-        folders.sort()
+        folders[:] = sorted(name for name in folders if not holds_run(Path(place, name)))
         for name in sorted(names):
             yield Path(place) / name
 

@@ -19,6 +19,7 @@ from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.errors import SettingsError, WebServerError
 from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.judge.judging import graded
+from pytest_autoweb.options import OF_OUTCOMES
 from pytest_autoweb.publishing.benchmark_files import (
     MANIFEST_NAME,
     MOST_BYTES,
@@ -41,14 +42,6 @@ from pytest_autoweb.session.webservers import static_folder
 
 INI_FILE = "pytest.ini"
 GUIDE_FILE = "BENCHMARK.md"
-
-SETTINGS = (
-    *("capture", "strategy", "codegen", "max_repairs", "visual_supplement", "max_turns"),
-    *("max_decisions", "feedback", "locator", "correction", "questions", "on_step_failure"),
-    *("step_timeout", "check_timeout", "judge_model", "files"),
-)
-"""The project's settings that are included: those that may change a cell's outcome, except for the
-sandbox, which a benchmark must not weaken on another machine."""
 
 _MANIFEST_BYTES = 50_000_000
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
@@ -113,7 +106,10 @@ def benchmark_of(
 
 
 def project_settings(root: Path) -> dict[str, str]:
-    """Return the settings in a project's ini file that may change a cell's outcome."""
+    """Return the settings in a project's ini file that may change a cell's outcome.
+
+    The sandbox is not among them, which a benchmark must not weaken on another machine.
+    """
     values: Mapping[str, object] = {}
     parser = configparser.RawConfigParser()
     try:
@@ -126,7 +122,7 @@ def project_settings(root: Path) -> dict[str, str]:
     except (OSError, ValueError, configparser.Error) as error:
         raise SettingsError(f"the settings in {root} cannot be read: {error}") from None
     found = {}
-    for key in (f"autoweb_{name}" for name in SETTINGS):
+    for key in (f"autoweb_{name}" for name in (*OF_OUTCOMES, "files")):
         if key in values:
             value = values[key]
             words = " ".join(map(str, value)) if isinstance(value, list) else str(value)

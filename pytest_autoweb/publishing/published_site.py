@@ -2,25 +2,54 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from pytest_autoweb.analysis.verdict_validity import JUDGE_FILE
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.publishing.leaderboard import Leaderboard, NamedRun, leaderboard_of
 from pytest_autoweb.report.html_report import self_contained, without_evidence
-from pytest_autoweb.report.write import HTML_FILE, write_report
-from pytest_autoweb.runs.run_folder import is_run_folder, read_run, refuse_other_folders
-from pytest_autoweb.runs.saving import CELL_FILE, compact_json, plain, safe_name
+from pytest_autoweb.report.write import ANALYSIS_FILE, HTML_FILE, PANELS_FILE, write_report
+from pytest_autoweb.runs.inert_copies import RECORDINGS_FOLDER, copy_inert, inert_name
+from pytest_autoweb.runs.run_folder import (
+    BASELINE_FILE,
+    CONTROLS_FOLDER,
+    GATES_FILE,
+    HISTORY_FILE,
+    MERGE_FILE,
+    VERIFICATION_FILE,
+    is_run_folder,
+    read_run,
+    refuse_other_folders,
+)
+from pytest_autoweb.runs.saving import (
+    CELL_FILE,
+    CELLS_FOLDER,
+    MANIFEST_FILE,
+    REPLACED_FOLDER,
+    RUN_FILE,
+    compact_json,
+    plain,
+    safe_name,
+)
 
 LEADERBOARD_FILE = "leaderboard.json"
 
 _RUNS_FOLDER = "runs"
 _REPORT_CHARS = 8_000_000
-_LEFT_HERE = {"recordings", "replaced", "__pycache__"}
+_OF_RUNS = {
+    (name,)
+    for name in (
+        *(RUN_FILE, MANIFEST_FILE, MERGE_FILE, VERIFICATION_FILE, BASELINE_FILE, HISTORY_FILE),
+        *(GATES_FILE, JUDGE_FILE, PANELS_FILE, ANALYSIS_FILE),
+    )
+}
+"""The files about a run as a whole, from which its report is written."""
+_LEFT_HERE = {RECORDINGS_FOLDER, REPLACED_FOLDER, "__pycache__"}
 """Folders of a run that are not published: recordings hold typed and sent text in clear."""
 
 _STYLES = (
@@ -82,7 +111,7 @@ def _results_sum(folder: Path) -> str:
     digest = sha256()
     for file in sorted(folder.glob(f"**/{CELL_FILE}"), key=lambda f: f.as_posix()):
         place = file.relative_to(folder).as_posix()
-        if not _LEFT_HERE.intersection(file.relative_to(folder).parts):
+        if _is_published(file.relative_to(folder), recordings=False) and inert_name(file, ()):
             digest.update(f"{sha256(file.read_bytes()).hexdigest()} {place}\n".encode())
     return digest.hexdigest()
 
@@ -138,16 +167,19 @@ def _refuse_target(target: Path, folders: Sequence[Path]) -> None:
 
 
 def _copy_run(folder: Path, to: Path, *, recordings: bool) -> None:
-    skipped = _LEFT_HERE - ({"recordings"} if recordings else set())
+    """Copy what a run consists of, and write its report anew: its own may be anybody's page."""
+    copy_inert(folder, to, lambda place: not _is_published(place, recordings=recordings))
+    for run in (to, to / CONTROLS_FOLDER):
+        if is_run_folder(run):
+            write_report(run, max_chars=_REPORT_CHARS)
 
-    def left_out(place: str, names: list[str]) -> Iterator[str]:
-        for name in names:
-            if name.startswith(".") or name in skipped or (Path(place) / name).is_symlink():
-                yield name
 
-    shutil.copytree(folder, to, ignore=lambda place, names: set(left_out(place, names)))
-    if not (to / HTML_FILE).is_file():
-        write_report(to, max_chars=_REPORT_CHARS)
+def _is_published(place: Path, *, recordings: bool) -> bool:
+    """Tell whether a file, by its place in a run folder, is published."""
+    parts = place.parts[1:] if place.parts[0] == CONTROLS_FOLDER else place.parts
+    skipped = _LEFT_HERE - ({RECORDINGS_FOLDER} if recordings else set())
+    hidden = any(part.startswith(".") or part in skipped for part in parts)
+    return not hidden and (parts[:1] == (CELLS_FOLDER,) or parts in _OF_RUNS)
 
 
 def render_leaderboard(board: Leaderboard) -> str:

@@ -4,9 +4,10 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.redaction import SECRET, Redactor
@@ -22,6 +23,8 @@ _ENDING = frozenset(
 """Methods that usually have an effect; a step ends after one of these."""
 _BROWSER = frozenset({"browser", "context", "playwright"})
 _NOISE = frozenset({"CapsLock", "NumLock"})
+_HALVES = re.compile("[\ud800-\udfff]")
+_INVISIBLE = re.compile("[\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
 _TEMPLATE = re.compile(r"\{(?=[{%#])")
 # Patterns in locators of secret fields, in the languages people are likely to record in.
 _SECRET_FIELD = re.compile(
@@ -141,7 +144,9 @@ def make_oracle(
         accept_dialogs: whether to accept the page's dialogs.
     """
     names = _named({**secrets, **_by_locator(acts)})
-    redact = Redactor(names)
+    # A text that is also a name in the code would take the code apart.
+    words = _words(acts)
+    redact = Redactor({name: value for name, value in names.items() if value not in words})
     entry, acts = _entry(acts)
     files: list[str] = []
     kept: list[Act] = []
@@ -155,6 +160,16 @@ def make_oracle(
         kept.append(act._replace(code=redact(code)))
     known = {name: "" for act in kept for name in SECRET.findall(act.code)}
     return Oracle(_in_steps(kept), entry, known | names, tuple(dict.fromkeys(files)))
+
+
+def _words(acts: Iterable[Act]) -> frozenset[str]:
+    """Return the identifiers of the code of some acts."""
+    found: set[object] = set()
+    for act in acts:
+        with suppress(SyntaxError, ValueError):
+            for node in ast.walk(ast.parse(act.code)):
+                found |= {getattr(node, field, None) for field in ("id", "attr", "arg")}
+    return frozenset(word for word in found if isinstance(word, str))
 
 
 def _by_locator(acts: Iterable[Act]) -> dict[str, str]:
@@ -231,6 +246,26 @@ def in_template(text: str, site: str = "") -> str:
     """
     parts = re.split(r"(?<=[\"'])" + re.escape(site), text) if site else [text]
     return "{{ webserver.url }}".join(_TEMPLATE.sub("{{ '{' }}", part) for part in parts)
+
+
+def in_json(value: Any) -> str:
+    """Return a value as JSON that YAML reads alike: invisible characters are escaped."""
+    return visible(json.dumps(value, ensure_ascii=False))
+
+
+def visible(text: str) -> str:
+    """Return JSON or code with escapes in place of what YAML does not take, or nobody sees."""
+    return _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", _HALVES.sub("\ufffd", text))
+
+
+def in_case(value: Any) -> str:
+    """Return a value that holds text of pages as a case file writes it: never an expression."""
+    return in_template(in_json(value))
+
+
+def names_secret(value: Any) -> bool:
+    """Tell whether text of a page would be taken for a secret, which no case file can write."""
+    return bool(SECRET.search(json.dumps(value, ensure_ascii=False)))
 
 
 def _in_steps(acts: Sequence[Act]) -> str:

@@ -16,7 +16,7 @@ from pytest_autoweb.evidence.dom_copy import open_copy
 from pytest_autoweb.evidence.page_evidence import read_downloads
 from pytest_autoweb.evidence.wire import WireEntry, read_har
 from pytest_autoweb.page.frames import run_script
-from pytest_autoweb.record.oracle import in_template
+from pytest_autoweb.record.oracle import in_case, in_json, visible
 from pytest_autoweb.results import Attempt, CellResult
 
 TIMES = 3
@@ -57,7 +57,7 @@ class RecordedCase:
 
     def with_answer(self, answer: str) -> "RecordedCase":
         """Return the case with an oracle that answers and a check that expects it."""
-        said = in_template(json.dumps(answer, ensure_ascii=False))
+        said = in_case(answer)
         check = {"answer": {"equals": answer}}
         return replace(self, oracle=f"{self.oracle}answer({said})\n", expect=(check, *self.expect))
 
@@ -67,26 +67,24 @@ class RecordedCase:
         lines += ["version: 1"]
         if self.webserver:
             lines += ["webserver:"]
-            lines += [f"  {name}: {_json(value)}" for name, value in self.webserver.items()]
-        lines += ["cases:", f"  - id: {self.id}", f"    entry_url: {_json(self.entry_url)}"]
-        lines += [f"    user_task: {_json(in_template(self.task))}"]
+            lines += [f"  {name}: {in_json(value)}" for name, value in self.webserver.items()]
+        lines += ["cases:", f"  - id: {self.id}", f"    entry_url: {in_json(self.entry_url)}"]
+        lines += [f"    user_task: {in_case(self.task)}"]
         if self.variables:
             lines += ["    secrets:"]
             lines += [f"      {name}: {{env: {env}}}" for name, env in self.variables.items()]
         if self.origins:
-            lines += [f"    allowed_origins: {_json(list(self.origins))}"]
+            lines += [f"    allowed_origins: {in_case(list(self.origins))}"]
         if self.files:
-            lines += [f"    files: {_json(list(self.files))}"]
+            lines += [f"    files: {in_case(list(self.files))}"]
         if self.expect:
             lines += ["    expect:"]
-            lines += [f"      - {in_template(_json(check))}" for check in self.expect]
+            lines += [f"      - {in_case(check)}" for check in self.expect]
         lines += ["    # What was recorded; it solves the case.", "    oracle: |"]
-        lines += [f"      {line}".rstrip() for line in self.oracle.splitlines()]
+        lines += [
+            f"      {line}".rstrip() for line in visible(self.oracle).rstrip("\n").split("\n")
+        ]
         return "\n".join(lines) + "\n"
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 class ProvenChecks(NamedTuple):

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from secrets import token_urlsafe
 from textwrap import dedent
 from types import FrameType
 from typing import Any
@@ -38,6 +39,7 @@ _MOST_ORIGINS = 20
 _MOST_SECRETS = 50
 _KEY = re.compile(r"\.press\(\"(?:Enter|Space| )\"\)\s*$")
 _BINDING = "__autowebSecret"
+_WORD = "WORD_OF_THE_RECORDER"
 CODEGEN = "playwright codegen --target python -o recorded.py URL"
 """The public way to record, whose script `--from` reads."""
 
@@ -210,8 +212,14 @@ def record(
             f"`{CODEGEN}` where there is a display, and here `autoweb record --from recorded.py`"
         )
     with _context(order) as context, _interrupts() as interrupted:
-        context.expose_binding(_BINDING, lambda _source, told: recording.take_secret(str(told)))
-        context.add_init_script(script("secret_fields"))
+        word = token_urlsafe(16)
+
+        def take(_source: object, told: object) -> None:
+            if str(told).startswith(word):
+                recording.take_secret(str(told)[len(word) :])
+
+        context.expose_binding(_BINDING, take)
+        context.add_init_script(script("secret_fields").replace(_WORD, word))
         context.on("request", lambda request: recording.take_request(request))
         context.on("dialog", lambda dialog: _answer(dialog, accept=order.accept_dialogs))
         _start(context, _Listener(recording, changed))

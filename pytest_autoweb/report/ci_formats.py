@@ -1,12 +1,12 @@
 """A run in CI services: JUnit properties, GitHub annotations and the job summary."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from pytest_autoweb.analysis.pairing import GOOD
 from pytest_autoweb.analysis.verdict_validity import is_control
+from pytest_autoweb.report.plain_stream import without_commands
 from pytest_autoweb.report.wording import failed_steps, one_line
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.runs.run_folder import GateResult
@@ -69,8 +69,6 @@ SHOWN = 10
 """The number of annotations of each level that GitHub keeps for a step."""
 
 _CUT = "\n\n*The summary is cut here; the whole one is in the run's report.*\n"
-_COMMAND = re.compile(r"((?:^|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])\s*)::")
-_MARKED = re.compile(r"##(?=(?:vso|teamcity)?\[)")
 
 
 class Pins(Protocol):
@@ -87,12 +85,8 @@ def on_github(environ: Mapping[str, str]) -> bool:
 
 
 def neutral(text: str) -> str:
-    """Return the text with nothing in it that a CI runner would take for a command.
-
-    GitHub's runner obeys lines that begin with `::`, and `##[` anywhere. Azure has `##vso[` and
-    TeamCity `##teamcity[`. GitLab's commands need control characters, which are already removed.
-    """
-    return _MARKED.sub("## ", _COMMAND.sub(r"\1: :", text))
+    """Return the text with nothing in it that a CI runner would take for a command."""
+    return without_commands(text)
 
 
 def annotations(

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CellResult, PlannedCell, RunInfo
+from pytest_autoweb.runs.inert_copies import copy_inert
 from pytest_autoweb.runs.run_folder import (
     CONTROLS_FOLDER,
     MERGE_FILE,
@@ -29,7 +29,6 @@ from pytest_autoweb.runs.run_folder import (
 from pytest_autoweb.runs.saving import (
     RUN_FILE,
     cell_folder,
-    files_below,
     fresh_run_folder,
     json_text,
     save_manifest,
@@ -381,7 +380,7 @@ def _candidates(key: _Key) -> Iterator[str]:
 
 def _write(folder: Path, sources: Sequence[MergeSource], parts: _Parts) -> None:
     for key, (source, cell) in parts.kept.items():
-        _copy(source.run.folder / cell.folder, folder / parts.folders[key])
+        copy_inert(source.run.folder / cell.folder, folder / parts.folders[key])
     save_manifest(
         folder,
         (cell.model_copy(update={"folder": parts.folders[_key(cell)]}) for cell in parts.planned),
@@ -390,13 +389,6 @@ def _write(folder: Path, sources: Sequence[MergeSource], parts: _Parts) -> None:
     save_run_info(folder, _run_info(sources))
     merged = MergeInfo(sources=tuple(map(_record, sources)), notes=parts.notes)
     write_text_atomic(folder / MERGE_FILE, json_text(merged))
-
-
-def _copy(source: Path, target: Path) -> None:
-    for path in files_below(source):
-        copy = target / path.relative_to(source)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, copy)
 
 
 def _run_info(sources: Sequence[MergeSource]) -> RunInfo:

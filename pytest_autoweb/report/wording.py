@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pytest_autoweb.analysis.cell_numbers import Cost, PassRate
 from pytest_autoweb.analysis.comparison import Comparison
 from pytest_autoweb.report.json_report import Report
+from pytest_autoweb.report.plain_stream import UNSEEN
 from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.results import BROKEN, Attempt, CellResult, Outcome
 from pytest_autoweb.runs.run_folder import GateResult
@@ -114,21 +115,15 @@ def newly_failing(report: Report) -> Iterator[str]:
             yield f"{who}: passed {before} before, now fails every time"
 
 
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff"
-    "\ufeff\ufffe\uffff]"
-)
-
-
 def one_line(text: str, limit: int = 200) -> str:
     """Return foreign text on one line, without control and bidi characters, cut to `limit`."""
-    flat = " ".join(_UNSEEN.sub("", re.sub(r"[\t\n\r\x0b\x0c\x85]+", " ", text)).split())
+    flat = " ".join(UNSEEN.sub("", re.sub(r"[\t\n\r\x0b\x0c\x85]+", " ", text)).split())
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
 
 
 def clean_lines(text: str) -> str:
     """Return foreign text with its line breaks, without control and bidi characters."""
-    return "\n".join(_UNSEEN.sub("", line) for line in text.splitlines())
+    return "\n".join(UNSEEN.sub("", line) for line in text.splitlines())
 
 
 def count_of(n: int, one: str, many: str = "") -> str:

@@ -74,6 +74,7 @@ from pytest_autoweb.run.prepared_cell import (
     told_traffic,
     traffic_of,
 )
+from pytest_autoweb.runs.inert_copies import DOWNLOADS_FOLDER, SCRIPT_FILE
 from pytest_autoweb.runs.saving import json_text, mark_started, save_cell, write_text_atomic
 from pytest_autoweb.sandbox.engine import (
     Finder,
@@ -370,7 +371,7 @@ def _tools(
                 page=page,
                 watch=Watch(page, redact=evidence),
                 wire=WireRecord(suppressed=suppression),
-                downloads=DownloadRecord(folder / "downloads", redact),
+                downloads=DownloadRecord(folder / DOWNLOADS_FOLDER, redact),
                 policy=policy,
                 engine=engine,
                 folder=folder,
@@ -568,7 +569,7 @@ def _save_attempt(attempt: Attempt, folder: Path, log: RunLog) -> None:
     """Save the attempt's texts as separate files for people who look into the folder."""
     texts = {
         "plan.txt": attempt.plan_text,
-        "script.py": attempt.code,
+        SCRIPT_FILE: attempt.code,
         "repair.diff": attempt.code_diff,
         "run.log": "\n".join(log.lines),
         "exchanges.json": json_text(list(attempt.exchanges)) if attempt.exchanges else "",

@@ -9,6 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from pytest_autoweb.settings import Settings
 
+CASE_SUFFIXES = (".yaml", ".yml", ".json")
 _HEAD_CHARS = 20_000
 _CASES = re.compile(r"""^[\s{]*["']?cases["']?\s*:""", re.MULTILINE)
 

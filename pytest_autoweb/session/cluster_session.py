@@ -8,10 +8,13 @@ cluster ends the session with a report.
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import execnet
 import pytest
@@ -28,11 +31,15 @@ from xdist.workermanage import (  # type: ignore[import-untyped]
     WorkerController,
 )
 
+from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.cluster.ray_cluster import Luggage, RayCluster, Wanted, connect
-from pytest_autoweb.cluster.session_side import Home
-from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.cluster.session_side import Home, SessionLists
+from pytest_autoweb.errors import CaseError, SettingsError
+from pytest_autoweb.llm.model_spec import ModelSpec, project_models
 from pytest_autoweb.report.wording import count_of
+from pytest_autoweb.runs.run_signs import holds_run
 from pytest_autoweb.runs.saving import Manifest, save_manifest
+from pytest_autoweb.session.case_files import CASE_SUFFIXES, is_case_file
 from pytest_autoweb.session.resuming import all_planned
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.session.shared_run import NODE_FOLDER
@@ -324,6 +331,7 @@ def open_cluster(config: pytest.Config, settings: Settings, run: RunSession) -> 
         stamp=f"{datetime.now():%Y%m%d_%H%M%S}",
         gateway=run.gateway,
         environ=os.environ,
+        lists=_lists(config, settings, run),
         keys=run.key_names(),
         open_folder=run.open_folder,
         save_plan=save_plan,
@@ -345,6 +353,63 @@ def open_cluster(config: pytest.Config, settings: Settings, run: RunSession) -> 
     config.option.numprocesses = cluster.workers
     config.option.tx = ["popen"] * cluster.workers
     return cluster
+
+
+def _lists(config: pytest.Config, settings: Settings, run: RunSession) -> SessionLists:
+    """Return what nodes may name: the models and variables of this machine's own files."""
+    found = cache(lambda: tuple(own_cases(config, settings)))
+    named = {*settings.models, settings.judge_model, settings.failure_model}
+
+    def spec(name: str) -> ModelSpec:
+        judges = (judge for case in found() for judge in case.judge_models)
+        declared = project_models(settings.rootdir, settings.models_file)
+        if name and (name in named or name in declared or name in judges):
+            return run.spec(name)
+        raise SettingsError(
+            f"{name[:100]!r} is no model of this session; name it with --autoweb-models, or in "
+            "[tool.autoweb.models] on the session's machine"
+        )
+
+    return SessionLists(spec, lambda: {name for case in found() for name in case.variables})
+
+
+def own_cases(config: pytest.Config, settings: Settings) -> Iterator[LoadedCase]:
+    """Yield the cases that the command line names, as this machine has them.
+
+    Args:
+        config: the controller's.
+        settings: the session's.
+    """
+    base = config.invocation_params.dir
+    named = [argument.partition("::")[::2] for argument in config.args]
+    places = [((base / path).absolute(), case.partition("[")[0]) for path, case in named]
+    asked = {place for place, _ in places}
+    # All that is asked of a session here; this process collects nothing itself.
+    session = cast("pytest.Session", SimpleNamespace(config=config, isinitpath=asked.__contains__))
+    for place, only in places:
+        for file in _files_at(place):
+            if file.suffix not in CASE_SUFFIXES or not is_case_file(file, session, settings):
+                continue
+            # A file that cannot be read is refused on the nodes, which say why.
+            with suppress(CaseError):
+                yield from (case for case in load_case_file(file) if only in ("", case.id))
+    if settings.cases:
+        with suppress(CaseError):
+            yield from load_inline(settings.cases)
+
+
+def _files_at(place: Path) -> Iterator[Path]:
+    if place.is_file():
+        yield place
+    for where, folders, names in os.walk(place):
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith(".")
+            and name not in ("node_modules", "venv", "__pycache__")
+            and not holds_run(Path(where, name))
+        ]
+        yield from (Path(where, name) for name in names)
 
 
 def _results(settings: Settings) -> list[str]:

@@ -17,6 +17,7 @@ import pytest
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
 from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.report.ci_formats import neutral
+from pytest_autoweb.report.plain_stream import PlainStream, plain_text, write_obeyed
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import RunInfo
 from pytest_autoweb.runs.saving import (
@@ -124,14 +125,15 @@ class RunController:
     def pytest_sessionstart(self) -> None:
         """Check the models and start the gateway, before any worker is started."""
         writer = self._config.get_terminal_writer()
-        writer._file = LastingStream(writer._file)
+        # Colours of pytest's own stay; whatever else would be obeyed comes from others.
+        writer._file = PlainStream(LastingStream(writer._file), colours=True)
         try:
             self._gate_inputs = self._read_gate_inputs()
             self._config.stash[SESSION] = self._open()
         except (SettingsError, ModelError, SandboxError) as error:
             # pytest calls no sessionfinish when sessionstart raises, so this must tidy up here.
             self._end()
-            raise pytest.UsageError(str(error)) from None
+            raise pytest.UsageError(plain_text(str(error))) from None
         if self._display.wanted and self._settings.models:
             self._display.start()
 
@@ -463,7 +465,8 @@ class RunController:
         gates = self._decision.gates if self._decision else ()
         prefix = path_prefix(self._settings.rootdir, os.environ)
         for line in annotations(run.cells, gates, self._gate_inputs.policy, prefix=prefix):
-            terminalreporter.write_line(line)
+            terminalreporter.ensure_newline()
+            write_obeyed(f"{line}\n", self._config.get_terminal_writer()._file)
         try:
             append_summary(os.environ, render_markdown(self._report))
         except OSError as error:

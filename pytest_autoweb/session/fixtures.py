@@ -194,7 +194,9 @@ class Autoweb:
             spec = session.spec(model)
             (mode,) = captures(capture) if capture else session.settings.capture_modes[:1]
         except (CaseError, SettingsError, ValueError) as error:
-            raise pytest.UsageError(str(error)) from None
+            from pytest_autoweb.report.plain_stream import plain_text
+
+            raise pytest.UsageError(plain_text(str(error))) from None
         test = self._request.node.nodeid
         return Cell(
             case=cases[case_id],

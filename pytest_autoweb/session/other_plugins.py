@@ -17,6 +17,7 @@ import pytest
 
 from pytest_autoweb import waiting
 from pytest_autoweb.results import CellResult, Recording
+from pytest_autoweb.runs.inert_copies import RECORDINGS_FOLDER
 from pytest_autoweb.runs.saving import CELL_FILE, mark_started, save_cell
 from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
 from pytest_autoweb.session.items import (
@@ -35,7 +36,6 @@ TIMED_OUT = "timed out by pytest-timeout"
 # The share of its limit after which pytest-timeout is certain to end a cell.
 _NEARLY = 0.97
 
-FOLDER = "recordings"
 KINDS = ("trace*.zip", "video*.webm", "test-*.png")
 MOST_BYTES = 64_000_000
 """The largest file that is copied; for larger ones the run folder only records the path."""
@@ -186,9 +186,9 @@ def _recordings(item: CellItem, source: Path, folder: Path) -> Iterator[Recordin
         elif (size := file.stat().st_size) > MOST_BYTES:
             yield Recording(file=file.name, note=f"left at {where}: it has {size // 10**6:,} MB")
         else:
-            (folder / FOLDER).mkdir(exist_ok=True)
-            shutil.copyfile(file, folder / FOLDER / file.name)
-            yield Recording(file=file.name, path=f"{FOLDER}/{file.name}")
+            (folder / RECORDINGS_FOLDER).mkdir(exist_ok=True)
+            shutil.copyfile(file, folder / RECORDINGS_FOLDER / file.name)
+            yield Recording(file=file.name, path=f"{RECORDINGS_FOLDER}/{file.name}")
 
 
 def _in_order(file: Path) -> tuple[int, str]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from pytest_autoweb.report.plain_stream import plain_text
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import Attempt
 
@@ -189,7 +190,7 @@ class Display(threading.Thread):
         status = f" [{self._so_far(len(running))}] {now}"[:STATUS_CHARS] if now else ""
         if status != self._shown:
             # Saving and restoring the cursor leaves pytest's own line of dots where it is.
-            self._write(f"\x1b7\x1b[K{plain(status)}\x1b8")
+            self._write(f"\x1b7\x1b[K{self._neutral(plain(status))}\x1b8")
             self._shown = status
 
     def _so_far(self, running: int) -> str:
@@ -235,7 +236,7 @@ def pause_of(config: pytest.Config) -> "Callable[[Attempt, Page], None]":
     def pause(attempt: Attempt, page: "Page") -> None:
         capture.suspend(in_=True)
         try:
-            print(f"\n\n{_why(attempt, page)}\nPress Enter to go on.", flush=True)
+            print(f"\n\n{plain_text(_why(attempt, page))}\nPress Enter to go on.", flush=True)
             while not select.select([sys.stdin], [], [], 0)[0]:
                 # The page answers only while Playwright's loop runs.
                 page.wait_for_timeout(_POLL_MS)

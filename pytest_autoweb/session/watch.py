@@ -14,11 +14,11 @@ import pytest
 from watchfiles import Change, DefaultFilter, watch
 
 from pytest_autoweb.options import named_folder
-from pytest_autoweb.session.case_files import holds_cases
+from pytest_autoweb.report.plain_stream import plain_text
+from pytest_autoweb.session.case_files import CASE_SUFFIXES, holds_cases
 
 TOUCHED = "_AUTOWEB_TOUCHED"
 """Repeated in the plugin, which must not import this module unless watching is on."""
-CASE_SUFFIXES = (".yaml", ".yml", ".json")
 SETTINGS_FILES = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
 PROMPTS = "prompts"
 OUTPUTS = tuple(f"autoweb-{name}" for name in ("controls", "explore", "proof", "record", "rerun"))
@@ -135,7 +135,7 @@ def _names(files: tuple[Path, ...], root: Path) -> str:
 
 def _run(config: pytest.Config, why: str, touched: tuple[Path, ...]) -> int:
     """Run pytest with its original arguments on the touched files; the run handles Ctrl-C."""
-    print(f"\nwatch: {why}", flush=True)
+    print(f"\nwatch: {plain_text(why)}", flush=True)
     environment = {**os.environ}
     environment.pop(TOUCHED, None)
     if touched:

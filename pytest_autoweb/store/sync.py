@@ -17,7 +17,8 @@ from pytest_autoweb.runs.run_folder import (
 )
 from pytest_autoweb.runs.saving import Manifest
 from pytest_autoweb.store.database import Store
-from pytest_autoweb.store.table_rows import Rows, row_id, rows_of, run_id
+from pytest_autoweb.store.same_run import refuse_other_run
+from pytest_autoweb.store.table_rows import row_id, rows_of, run_id
 from pytest_autoweb.store.tables import (
     AttemptRow,
     CachedCall,
@@ -171,15 +172,24 @@ class SyncResult(NamedTuple):
     tool_calls: int
 
 
-def sync_run(store: Store, folder: Path) -> SyncResult:
+def sync_run(store: Store, folder: Path, *, replace: bool = False) -> SyncResult:
     """Write a run in one transaction, replacing the store's earlier rows of it.
 
+    Args:
+        store: the store.
+        folder: the run folder.
+        replace: also replace another run of the same time and cells.
+
     Raises:
-        SettingsError: the folder is not a run folder, or holds only a shard of a run.
+        SettingsError: the folder is not a run folder, or holds only a shard of a run, or the store
+            has another run under its name.
         StoreError: the store cannot be written; nothing in it has changed.
     """
-    rows = read_rows(folder)
+    run = _whole_run(folder)
+    rows = rows_of(run, _identity(read_manifest(folder), run))
     with store.write() as connection:
+        if not replace:
+            refuse_other_run(connection, rows, run)
         # Queried before the old rows are removed: roll-ups that counted them must be recomputed
         # even if the new rows no longer touch their day or tool.
         before = reach_of(connection, rows.run["id"])
@@ -194,8 +204,8 @@ def sync_run(store: Store, folder: Path) -> SyncResult:
     return SyncResult(rows.run["id"], len(rows.of_table[CellRow]), len(calls))
 
 
-def read_rows(folder: Path) -> Rows:
-    """Return the rows of a run folder.
+def _whole_run(folder: Path) -> RecordedRun:
+    """Read a run folder.
 
     Raises:
         SettingsError: the folder is not a run folder, or holds only a shard of a run.
@@ -207,7 +217,7 @@ def read_rows(folder: Path) -> Rows:
             f"{folder} is shard {run.info.shard[0]} of {run.info.shard[1]}; merge the shards "
             "first (`autoweb merge-reports`), so that the store counts no cell twice"
         )
-    return rows_of(run, _identity(read_manifest(folder), run))
+    return run
 
 
 def identify(folder: Path) -> str | None:

@@ -31,6 +31,7 @@ from pytest_autoweb.report.wording import columns, count_of, one_line
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CaptureModeName, CellResult, Record
 from pytest_autoweb.run.prepared_cell import Mutant, Mutants, MutantsFile, parts_of
+from pytest_autoweb.runs.foreign_run import NoCaseFile, case_file
 from pytest_autoweb.runs.run_folder import CONTROLS_FOLDER, RecordedRun, read_run
 from pytest_autoweb.runs.saving import write_text_atomic
 from pytest_autoweb.values.url_globs import UrlGlob
@@ -108,7 +109,8 @@ def control_run(run_folder: Path, *, rootdir: Path, words_to_stderr: bool = Fals
     modes = run.info.capture_modes[:1]
     start = _on_stderr if words_to_stderr else _in_view
     run_controls(targets, folder, rootdir, modes, _settings_of(run), start)
-    write_report(run_folder, max_chars=int(_value(run, "report_max_chars") or 8_000_000))
+    chars = _value(run, "report_max_chars")
+    write_report(run_folder, max_chars=chars if isinstance(chars, int) else 8_000_000)
     # The run with its new controls, so that a changed case shows as such.
     return Controlled(control_rows(read_run(run_folder).cells), notes, _failed(folder))
 
@@ -160,28 +162,22 @@ def _targets(run: RecordedRun, rootdir: Path) -> tuple[list[str], tuple[str, ...
     cases.pop("inline", None)
     if not cases:
         raise SettingsError(f"{run.folder} has no cases of case files, so there is no control")
-    missing = [path for path in cases if not _is_below(rootdir, path)]
-    if missing:
+    try:
+        files = {path: case_file(path, rootdir, run.folder) for path in cases}
+    except NoCaseFile as error:
         raise SettingsError(
-            f"these case files are not below {rootdir}: {', '.join(missing)}; say with --rootdir "
-            "where the run's cases are"
-        )
+            f"{error}, or say with --rootdir where the run's cases are (now: {rootdir})"
+        ) from None
     notes, targets = [], []
     for path, ids in cases.items():
-        there = {case.id for case in load_case_file(rootdir / path)}
-        targets += [f"{path}::{case_id}" for case_id in ids if case_id in there]
+        there = {case.id for case in load_case_file(files[path])}
+        targets += [f"{files[path]}::{case_id}" for case_id in ids if case_id in there]
         notes += [
             f"{path} has no case {case_id} any more" for case_id in ids if case_id not in there
         ]
     if not targets:
         raise SettingsError("; ".join(notes))
     return targets, tuple(notes)
-
-
-def _is_below(rootdir: Path, path: str) -> bool:
-    """Tell whether a path stays below the root, because the saved run may come from anyone."""
-    file = (rootdir / path).resolve()
-    return file.is_file() and file.is_relative_to(rootdir.resolve())
 
 
 def _failed(folder: Path) -> bool:
@@ -192,7 +188,7 @@ def _failed(folder: Path) -> bool:
 
 def _settings_of(run: RecordedRun) -> dict[str, str]:
     values = ((name, _value(run, name)) for name in _SAME)
-    return {name: str(value) for name, value in values if value is not None}
+    return {name: str(value) for name, value in values if isinstance(value, str | int | float)}
 
 
 def _value(run: RecordedRun, name: str) -> Any:

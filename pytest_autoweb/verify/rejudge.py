@@ -17,6 +17,7 @@ from pytest_autoweb.evidence.page_evidence import Download, read_downloads
 from pytest_autoweb.evidence.wire import WireEntry, read_har
 from pytest_autoweb.judge.judging import judge_checks, score
 from pytest_autoweb.results import Attempt, CheckResult, Failure, Usage
+from pytest_autoweb.runs.inert_copies import stored_file
 
 MISSING = "this run kept no {what}"
 
@@ -60,7 +61,7 @@ def read_stored(cell_folder: Path, attempt: Attempt) -> Stored:
 
 def _inside(folder: Path, name: str) -> Path | None:
     """Return the path of a file in the folder, or None for a name that leads out of it."""
-    path = (folder / name).resolve()
+    path = stored_file((folder / name).resolve())
     return path if name and path.is_relative_to(folder.resolve()) and path.is_file() else None
 
 

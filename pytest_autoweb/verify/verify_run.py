@@ -28,6 +28,8 @@ from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import Attempt, CellResult, CheckResult, Outcome, Record, total_usage
 from pytest_autoweb.run.corrections import settle
+from pytest_autoweb.runs.foreign_run import ForeignCaseFile, NoCaseFile, case_file
+from pytest_autoweb.runs.inert_copies import copy_inert
 from pytest_autoweb.runs.run_folder import RecordedRun, read_run, refuse_other_folders
 from pytest_autoweb.runs.saving import (
     MANIFEST_FILE,
@@ -143,17 +145,20 @@ class _Cases:
     """The run's cases as they are in their files now."""
 
     def __init__(self, order: Order, deployment: Deployment) -> None:
-        self._rootdir, self._deployment = order.rootdir, deployment
+        self._rootdir, self._run = order.rootdir, order.run_folder
+        self._deployment = deployment
         files = order.case_files
         self._given = {case.id: case for path in files for case in self._load(path)}
         self._only_given = bool(order.case_files)
         self._files: dict[str, dict[str, LoadedCase]] = {}
+        self._unread: dict[str, str] = {}
 
     def of(self, cell: CellResult) -> tuple[LoadedCase | None, str]:
         """Return a cell's case, or None if it is gone, and a note for the report about it."""
         loaded = self._given.get(cell.case_id) if self._only_given else self._by_path(cell)
         if loaded is None:
-            return None, "the case is no longer in the files; its recorded verdicts are kept"
+            why = self._unread.get(cell.case_path, "the case is no longer in the files")
+            return None, f"{why}; its recorded verdicts are kept"
         before = cell.checksums.get("case")
         if before and before != loaded.checksum:
             return loaded, "the case has changed since the run (task, setup, server …)"
@@ -164,9 +169,12 @@ class _Cases:
 
     def _by_path(self, cell: CellResult) -> LoadedCase | None:
         if cell.case_path not in self._files:
-            path = self._rootdir / cell.case_path
-            there = cell.case_path not in ("", "inline") and path.is_file()
-            cases = self._load(path) if there else ()
+            try:
+                cases = self._load(case_file(cell.case_path, self._rootdir, self._run))
+            except NoCaseFile:
+                cases = ()
+            except ForeignCaseFile as error:
+                cases, self._unread[cell.case_path] = (), str(error)
             self._files[cell.case_path] = {case.id: case for case in cases}
         return self._files[cell.case_path].get(cell.case_id)
 
@@ -352,12 +360,7 @@ def browser_when_needed() -> Iterator[Callable[[], Browser]]:
 def _copy_cell(order: Order, cell: CellResult) -> None:
     source, target = order.run_folder / cell.folder, order.output / cell.folder
     if source.is_dir():
-        shutil.copytree(source, target, ignore=_links)
-
-
-def _links(folder: str, names: list[str]) -> list[str]:
-    """Return the names that are links, which are not copied because they may lead anywhere."""
-    return [name for name in names if (Path(folder) / name).is_symlink()]
+        copy_inert(source, target)
 
 
 def _write_run(order: Order, run: RecordedRun, verification: Verification) -> None:

@@ -1,13 +1,19 @@
 """`autoweb init`: from an empty folder to a proven case."""
 
+import ast
+import html
 import subprocess
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from session_server import autoweb_command
 
+from pytest_autoweb.cases.case import ServerHandle
+from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.cli import main
 from pytest_autoweb.commands.init import CONTROLS, add_job, add_setting, ignore_runs
 
 LINKED = (
@@ -128,3 +134,41 @@ def test_lines_and_jobs_are_added_once(tmp_path: Path) -> None:
     add_job(tmp_path, "github", "e2e")
     job = yaml.safe_load((tmp_path / ".github/workflows/autoweb.yml").read_text())
     assert {"run": "pytest e2e"} in job["jobs"]["cases"]["steps"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "{{ 7*7 }}",
+        "{% if 1 %} {# a }}{{ b",
+        'a"b\\c \U0001f6d2 \u6f22',
+        "<secret:pw> and more",
+        "{{ vars.missing }}",
+    ],
+)
+@pytest.mark.parametrize("tag", ["a", "h1"])
+def test_what_a_page_says_is_no_expression_of_the_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, tag: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = SimpleNamespace(run=lambda *_, **__: SimpleNamespace(returncode=0))
+    monkeypatch.setattr("pytest_autoweb.commands.init.subprocess", ended)
+    (tmp_path / "site").mkdir()
+    link = "<a href=b.html>Plain</a>" if "secret" in name else ""
+    page = f"<meta charset=utf-8><{tag} href=b.html>{html.escape(name)}</{tag}>{link}"
+    (tmp_path / "site/index.html").write_text(page, encoding="utf-8")
+    (tmp_path / "site/b.html").write_text("b")
+
+    assert main(["init", "--static", "site", "index.html"]) == 0
+
+    (loaded,) = load_case_file(tmp_path / "cases/first.yaml")
+    case = loaded.resolve(ServerHandle(url="http://x.invalid/", data=tmp_path))
+    wanted = "Plain" if link else name
+    if tag == "a" or link:
+        assert case.user_task == f"Follow the link \u201c{wanted}\u201d."
+        (call,) = ast.parse(case.oracle or "").body
+        texts = [node.value for node in ast.walk(call) if isinstance(node, ast.Constant)]
+        assert wanted in texts
+    else:
+        (check,) = case.expect
+        assert check.model_dump(exclude_unset=True)["answer"] == {"equals": wanted}

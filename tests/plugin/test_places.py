@@ -134,3 +134,34 @@ def test_a_reader_that_leaves_early_loses_no_cell(
     cells = [cell for case in json.loads(report_of(project))["cases"] for cell in case["cells"]]
     assert [cell["outcome"] for cell in cells] == ["passed", "passed"]
     assert b"Traceback" not in errors
+
+
+def test_tests_and_hooks_in_a_run_folder_are_not_collected(project: pytest.Pytester) -> None:
+    evil = "import pathlib\npathlib.Path('pwned').touch()\ndef test_evil(): pass\n"
+    run = project.path / "unpacked" / "from-a-fork"
+    (run / "cells/a/b/c-1").mkdir(parents=True)
+    for name in ("conftest.py", "test_evil.py", "cells/conftest.py", "cells/a/test_more.py"):
+        (run / name).write_text(evil)
+    (run / "cells/a/b/c-1/cell.json").write_text("{}")
+    project.makepyfile(test_own="def test_own(): pass")
+
+    result = project.runpytest("--collect-only", "-q", ".")
+
+    result.stdout.fnmatch_lines(["test_own.py::test_own", "", "1 test collected*"])
+    assert not (project.path / "pwned").exists()
+
+
+def test_colours_of_pytest_stay_and_commands_of_others_do_not(project: pytest.Pytester) -> None:
+    hostile = "\\x1b]0;owned\\x07\\u202e\\r\\n::error::forged\\n##vso[x]\\x1b[32mgreen"
+    project.makeconftest(
+        "def pytest_terminal_summary(terminalreporter):\n"
+        f"    terminalreporter.write_line('{hostile}')\n"
+    )
+
+    result = project.runpytest("cases", ORACLE, "--color=yes", "-k", "nothing")
+
+    said = result.stdout.str()
+    assert "\x1b[33m" in said  # "2 deselected" is yellow
+    assert "\x1b[32mgreen" in said
+    assert ": :error::forged\n##vso [x]" in said
+    assert not {"\x07", "\u202e", "\r"} & set(said)

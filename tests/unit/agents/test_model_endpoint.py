@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.agents.model_endpoint import ModelEndpoint
+from pytest_autoweb.agents.model_endpoint import ModelEndpoint, redacted_chat
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Request
 from pytest_autoweb.llm.model_spec import ModelSpec
@@ -145,3 +145,56 @@ def test_what_is_no_call_of_this_attempt_is_refused(
 
 def test_the_model_is_listed(endpoint: ModelEndpoint) -> None:
     assert asked(endpoint, path="/models")[1]["data"][0]["id"] == "fake/m"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "data:image/ the password is hunter2",
+        "data:image/png;base64,AAAA hunter2",
+        "data:image/png;base64,AAAA\n\nhunter2!",
+    ],
+)
+def test_only_the_picture_of_an_image_part_is_left_alone(
+    endpoint: ModelEndpoint, client: ScriptedClient, text: str
+) -> None:
+    parts = [
+        {"type": "text", "text": text},
+        {"type": "image_url", "image_url": {"url": text}},
+        {"type": "image_url", "image_url": text},
+        {"type": "image_url", "image_url": {**PICTURE["image_url"], "alt": "hunter2"}},  # type: ignore[dict-item]
+        {"type": "image_url", "image_url": {"url": "data:image/svg+xml;base64,hunter2"}},
+        {"type": "file", "image_url": PICTURE["image_url"]},
+        PICTURE,
+    ]
+    body = {"messages": [{"role": "user", "content": parts}, {"role": "user", "content": text}]}
+    assert asked(endpoint, body)[0] == 200
+
+    (sent,) = client.requests
+    assert sent.chat is not None
+    assert json.dumps(sent.chat.messages).count("hunter2") == 1
+    assert sent.chat.messages[0]["content"][-1] == PICTURE
+
+
+def test_names_in_objects_are_redacted_and_words_of_the_api_are_not() -> None:
+    def redact(text: str) -> str:
+        return {"user": "<secret:name>"}.get(text, text.replace("hunter2", "<secret:password>"))
+
+    of = {"hunter2": {"type": "string", "user": "user"}, "role": {"enum": ["user", 1, None]}}
+    schema = {"type": "object", "properties": of}
+    sent = {"role": "user", "content": "user", "tools": [{"parameters": schema}]}
+    assert redacted_chat(sent, redact) == {
+        "role": "user",
+        "content": "<secret:name>",
+        "tools": [
+            {
+                "parameters": {
+                    "type": "object",
+                    "properties": {
+                        "<secret:password>": {"type": "string", "user": "<secret:name>"},
+                        "role": {"enum": ["<secret:name>", 1, None]},
+                    },
+                }
+            }
+        ],
+    }

@@ -3,17 +3,33 @@
 import json
 import stat
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.cluster.node_worker import Frame, pack_cell
-from pytest_autoweb.cluster.session_side import Home
-from pytest_autoweb.llm.gateway import GatewayAddress, SharedGateway
+from pytest_autoweb.cluster.session_side import Home, SessionLists
+from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.llm.client import Message, Request
+from pytest_autoweb.llm.gateway import (
+    GatewayAddress,
+    SharedGateway,
+    start_gateway,
+    stop_gateway,
+)
+from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.runs.saving import Manifest
 
 CELL, OTHER = "cells/login/m/ARIA-1", "cells/title/m/ARIA-1"
+
+
+class _Specs(dict[str, ModelSpec]):
+    """The session's own models; any other one is refused."""
+
+    def __missing__(self, name: str) -> ModelSpec:
+        raise SettingsError(f"{name!r} is no model of this session")
 
 
 class Journey:
@@ -23,20 +39,27 @@ class Journey:
         self.run, self.away, session = folder / "run", folder / "away", folder / "session"
         session.mkdir()
         self.plans: list[Manifest] = []
+        self.specs = _Specs()
+        self.starts: Callable[[], GatewayAddress] | None = None
+        self.keys = ["OPENAI_API_KEY"]
         self._session, self._number = session, 0
         self.home = Home(
             self.run,
             session,
             stamp="now",
-            gateway=SharedGateway(session, self._start),
-            environ={"SHOP_PASSWORD": "demo", "OPENAI_API_KEY": "sk-secret"},
+            gateway=SharedGateway(session, self.start),
+            environ={"SHOP_PASSWORD": "demo", "OPENAI_API_KEY": "sk-secret", "HOME_TOKEN": "t0p"},
+            lists=SessionLists(
+                lambda name: self.specs[name], lambda: {"SHOP_PASSWORD", "NOT_SET", *self.keys}
+            ),
             keys=["OPENAI_API_KEY"],
             open_folder=lambda: self.run.mkdir(exist_ok=True),
             save_plan=self.plans.append,
         )
 
-    def _start(self) -> GatewayAddress:
-        raise AssertionError("nothing here needs a model")
+    def start(self) -> GatewayAddress:
+        assert self.starts, "nothing here needs a model"
+        return self.starts()
 
     def ask(self, path: str, body: Mapping[str, object], worker: str = "gw0") -> tuple[int, str]:
         self._number += 1
@@ -144,6 +167,50 @@ def test_variables_travel_when_a_case_names_them_and_keys_never_do(journey: Jour
     status, why = journey.ask("/variables", {"values": {"OPENAI_API_KEY": ""}})
     assert (status, "sk-secret" in why) == (503, False)
     assert "OPENAI_API_KEY is a key of a model" in why
+
+
+def test_a_variable_that_no_case_names_stays_at_home(journey: Journey) -> None:
+    for asked in ({"HOME_TOKEN": ""}, {"SHOP_PASSWORD": "", "HOME_TOKEN": ""}):
+        status, why = journey.ask("/variables", {"values": asked})
+        assert (status, "t0p" in why, "demo" in why) == (503, False, False)
+        assert "no case of this session names HOME_TOKEN" in why
+
+
+def test_a_node_names_models_and_does_not_say_what_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-the-real-key")
+    with OpenAIServer([Answer("right")]) as ours, OpenAIServer() as theirs:
+        (tmp_path / "one").mkdir()
+        journey = Journey(tmp_path / "one")
+        name = "openai/m"
+        journey.specs[name] = ModelSpec(name=name, api_base=ours.api_base)
+        started: list[GatewayAddress] = []
+
+        def start() -> GatewayAddress:
+            run_dir = tmp_path / "gateway"
+            started.append(start_gateway({}, record_mode="off", cassettes=run_dir, run_dir=run_dir))
+            return started[0]
+
+        journey.starts = start
+        evil = {"model": "openai/m", "api_base": theirs.api_base, "api_key_env": "OPENAI_API_KEY"}
+        asked = Request(
+            model=name, messages=(Message(role="user", content="hi"),), stage="plan", case_id="a"
+        ).model_dump(mode="json")
+        try:
+            other = {"specs": {"openai/other": {"name": "openai/other", **evil}}}
+            status, why = journey.ask("/models", other)
+            assert (status, "is no model of this session" in why) == (422, True)
+            own = {"specs": {name: {"name": name, **evil}}}
+            assert journey.ask("/models", own) == (200, "{}")
+
+            status, reply = journey.ask("/complete", asked)
+            assert (status, json.loads(reply)["text"]) == (200, "right")
+            assert journey.ask("/complete", {**asked, "model": "openai/other"})[0] == 422
+        finally:
+            for address in started:
+                stop_gateway(address)
+        assert theirs.requests == []
 
 
 @pytest.mark.parametrize(

@@ -174,3 +174,62 @@ def test_decisions_that_failed_are_left_out() -> None:
 )
 def test_javascript_is_written_as_playwright_takes_it(js: str, written: str) -> None:
     assert as_script(js, STANDS) == written
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        '__import__("os").system("x")',
+        'page.locator("#a") or __import__("os")',
+        'page.locator("#a").evaluate("fetch(1)")',
+        'page.goto("http://evil/")',
+        'page.locator("#a").click()',
+        'page.context.request.get("http://evil/")',
+        "page.locator(open('/etc/passwd').read())",
+        'page.locator(f"{__import__(1)}")',
+        'page.locator("#a", **{"has": 1})',
+        'page.locator(*["#a"])',
+        'page.locator("#a")\nimport os',
+        'page.locator("#a"); import os',
+        'page.locator("#a" + "b")',
+        'page.locator(b"#a")',
+        "page.locator((lambda: 1)())",
+        'secret_pin.locator("#a")',
+        "page.__class__",
+        "page",
+        "(page := 1)",
+        "page" + ".first" * 5000,
+        "(" * 5000,
+        "page.locator('" + "a" * 20_000 + "')",
+        "",
+    ],
+)
+def test_what_was_recorded_as_a_locator_and_is_none_becomes_no_code(recorded: str) -> None:
+    with pytest.raises(NotExportable, match=r"recorded"):
+        plain("page.get_by_mark(1).click()", found("get_by_mark", recorded))
+
+
+@pytest.mark.parametrize(
+    ("recorded", "written"),
+    [
+        ("page.get_by_role('button', name='Sa\"ve', exact=True)",
+         "page.get_by_role(\"button\", name='Sa\"ve', exact=True)"),
+        ("page . locator('#a').nth(-1)", 'page.locator("#a").nth(-1)'),
+        ('page.frame_locator("#f").first.get_by_text("a\\nb", exact=False)',
+         'page.frame_locator("#f").first.get_by_text("a\\nb", exact=False)'),
+        ('page.locator("li").filter(has=page.get_by_text("<secret:pin>"), has_text=None)',
+         'page.locator("li").filter(has=page.get_by_text(secret_pin), has_text=None)'),
+    ],
+)  # fmt: skip
+def test_a_recorded_locator_is_written_again_with_our_quotes(recorded: str, written: str) -> None:
+    (line,) = lines("page.get_by_mark(1).click()", found("get_by_mark", recorded))
+    assert line == f"{written}.click()"
+
+
+@given(WILD)
+def test_a_recorded_text_stays_a_text(text: str) -> None:
+    text = text.encode(errors="replace").decode()
+    (line,) = lines("page.get_by_mark(1)", found("get_by_mark", f"page.get_by_text({text!r})"))
+    call = ast.parse(line, mode="eval").body
+    assert isinstance(call, ast.Call)
+    assert eval(ast.unparse(call.args[0]), dict(VALUES)) == text

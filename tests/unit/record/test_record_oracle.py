@@ -2,19 +2,21 @@
 
 import ast
 import json
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.checks.page_checks import TextCheck
 from pytest_autoweb.cli import main
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.evidence.wire import WireEntry
-from pytest_autoweb.record.oracle import in_template, make_oracle, read_acts, refuse_oracle
+from pytest_autoweb.record.oracle import in_case, in_template, make_oracle, read_acts, refuse_oracle
 from pytest_autoweb.record.recorded_case import RecordedCase, Seen, propose
 from pytest_autoweb.record.recorder import RecordedWork, chosen_numbers
 
@@ -121,6 +123,13 @@ def test_what_was_typed_is_typed_again_and_secrets_are_not_there(
         assert again == text or "<secret:code>" in str(again)
     # Braces that people type are no expressions of the case file.
     assert "{{" not in file["cases"][0]["oracle"].replace("{{ '{' }}", "")
+
+
+def test_a_secret_that_is_also_a_name_does_not_take_the_code_apart() -> None:
+    acts = read_acts(CODEGEN)
+    plain = make_oracle(acts, {})
+    named = make_oracle(acts, {"page": "code", "click": "code", "name": "code"})
+    assert named.code == plain.code
 
 
 def test_the_last_text_of_each_secret_field_counts_and_every_one_that_was_sent() -> None:
@@ -230,6 +239,36 @@ def test_a_case_with_an_answer_is_one_that_pytest_reads(tmp_path: Path) -> None:
     assert loaded.id == "a"
     assert resolved["expect"] == [{"answer": {"equals": "{{ '{' }}{ 3 }} €"}}]
     assert resolved["oracle"].endswith("answer(\"{{ '{' }}{ 3 }} €\")\n")
+
+
+@given(st.text(st.sampled_from("{}%#'\"\\ -\n\t\x7f\x85\u2028\ufeffa€🛒7*")) | st.text())
+@example("{{ 7*7 }}")
+@example("{% if 1 %}{# }}{{ {{{{")
+@example("{{ vars.x }}{%- raw %}")
+def test_text_of_a_page_stays_that_text_in_a_case_file(text: str) -> None:
+    whole = text.encode("utf-8", "replace").decode()
+    case = RecordedCase(
+        id="a",
+        entry_url="http://x.invalid/",
+        task=f"Say {text}!",
+        oracle=f"page.get_by_text({in_case(text)}).click()\n",
+        variables={},
+        webserver={},
+        files=(),
+    )
+    with tempfile.TemporaryDirectory() as name:
+        file = Path(name) / "a.yaml"
+        file.write_text(case.with_checks([{"text": f"x{text}x"}]).text(), encoding="utf-8")
+        (loaded,) = load_case_file(file)
+
+    resolved = loaded.resolve(None)
+    (check,) = resolved.expect
+    assert resolved.user_task == f"Say {whole}!".strip()
+    assert isinstance(check, TextCheck)
+    assert check.text == f"x{whole}x"
+    (call,) = ast.parse(resolved.oracle or "").body
+    (said,) = [node.value for node in ast.walk(call) if isinstance(node, ast.Constant)]
+    assert said == whole
 
 
 @pytest.mark.parametrize(

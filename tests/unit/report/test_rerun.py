@@ -14,7 +14,16 @@ CELLS = tuple(
     cell(key, nodeid=f"cases/shop.yaml::{key.case_id}[{key.model}]")
     for key in (CellKey("login", "a/x"), CellKey("login", "b/y"), CellKey("cart", "a/x"))
 )
-ASKED = argparse.Namespace(model=None, strategy=None, headed=False, pause=False, slow=400, flags=[])
+ASKED = argparse.Namespace(
+    model=None, strategy=None, headed=False, pause=False, slow=400, flags=[],
+    folder=Path("autoweb-report"),
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run each test in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -41,10 +50,9 @@ def test_a_name_that_fits_none_or_several_is_refused(folder: Path, said: str, wh
         find_cell(CELLS, said, folder)
 
 
-def flags(tmp_path: Path, settings: dict[str, dict[str, Any]], **asked: Any) -> list[str]:
-    case_file = tmp_path / "shop.yaml"
-    case_file.touch()
-    here = CELLS[0].model_copy(update={"case_path": str(case_file)})
+def flags(settings: dict[str, dict[str, Any]], path: str = "shop.yaml", **asked: Any) -> list[str]:
+    Path(path).touch()
+    here = CELLS[0].model_copy(update={"case_path": path})
     wanted = argparse.Namespace(**{**vars(ASKED), **asked})
     return pytest_flags(here, run_info(list(CELLS), settings=settings), wanted)
 
@@ -57,9 +65,8 @@ def test_names_of_a_foreign_run_do_not_steer_the_terminal() -> None:
         find_cell((hostile,), "pay", Path("autoweb-report"))
 
 
-def test_flags_of_the_run_hold_again_but_not_what_was_about_the_run(tmp_path: Path) -> None:
+def test_flags_of_the_run_hold_again_but_not_what_was_about_the_run() -> None:
     given = flags(
-        tmp_path,
         {
             "step_timeout": {"value": 7.0, "source": "flag"},
             "correction": {"value": ["plain", "reflexion"], "source": "env"},
@@ -81,12 +88,30 @@ def test_flags_of_the_run_hold_again_but_not_what_was_about_the_run(tmp_path: Pa
         "--autoweb-report=autoweb-rerun",
         "--autoweb-stdout",
     ]
-    assert given[0].endswith("shop.yaml::login[a/x]")
+    assert given[0] == "shop.yaml::login[a/x]"
 
 
-def test_another_model_a_window_and_flags_of_pytest_may_be_asked_for(tmp_path: Path) -> None:
-    asked = {"model": "c/z", "headed": True, "pause": True, "slow": 50, "flags": ["--tracing=on"]}
-    given = flags(tmp_path, {}, **asked)
+@pytest.mark.parametrize("path", ["-pevil.yaml", "@words.yaml"])
+def test_a_file_whose_name_pytest_would_take_for_something_else_is_a_file(path: str) -> None:
+    assert flags({}, path)[0] == f"./{path}::login[a/x]"
+
+
+def test_a_run_cannot_make_one_cell_several() -> None:
+    Path("shop.yaml").touch()
+    both = CELLS[0].model_copy(update={"case_path": "shop.yaml", "model": "a/x,b/y"})
+    with pytest.raises(SettingsError, match=r"'a/x,b/y' is several models; name one with --model"):
+        pytest_flags(both, run_info(list(CELLS)), ASKED)
+
+
+def test_another_model_a_window_and_flags_of_pytest_may_be_asked_for() -> None:
+    asked: dict[str, Any] = {
+        "model": "c/z",
+        "headed": True,
+        "pause": True,
+        "slow": 50,
+        "flags": ["--tracing=on"],
+    }
+    given = flags({}, **asked)
     assert given[0].endswith("::login[c/z]")
     shown = {"--headed", "--slowmo=50", "--autoweb-pause"}
     assert {"--autoweb-models=c/z"} | shown < set(given)

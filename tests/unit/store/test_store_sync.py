@@ -7,6 +7,7 @@ import warnings
 from datetime import UTC, datetime, timedelta
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,12 +17,14 @@ from made_up_runs import METHODS, Content, attempt, call, content, save, tried
 from sqlalchemy import select, text
 
 from pytest_autoweb.errors import SettingsError, StoreError
-from pytest_autoweb.results import CellResult, CheckResult
+from pytest_autoweb.results import CellResult, CheckResult, Resumption
+from pytest_autoweb.runs.run_folder import VERIFICATION_FILE
 from pytest_autoweb.runs.saving import RUN_FILE, save_manifest
 from pytest_autoweb.store.database import Store, read_address
 from pytest_autoweb.store.session_hooks import store_at_end
 from pytest_autoweb.store.sync import prune, sync_run
-from pytest_autoweb.store.tables import CheckRow, CorrectionRecord, ToolCallRecord
+from pytest_autoweb.store.tables import CellRow, CheckRow, CorrectionRecord, ToolCallRecord
+from pytest_autoweb.verify.verify_run import Verification
 
 MODELS = tuple(STRENGTH)
 
@@ -283,3 +286,67 @@ def test_a_shard_is_refused_because_its_cells_would_count_twice(
 
     with pytest.raises(SettingsError, match="shard 1 of 4"):
         sync_run(store, folder)
+
+
+def _calls_of(*names: str) -> list[CellResult]:
+    made = attempt(1, [call(name, True) for name in names], True)
+    return [tried("one", "m", made), tried("two", "m", made)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"outcome": "failed", "reason": "x"},
+        {"started": BEGAN + timedelta(seconds=3)},
+        {"duration_ms": 7.0},
+        {"attempts": _calls_of("fill")[0].attempts},
+        {"attempts": _calls_of("click", "click")[0].attempts},
+        {"outcome": "skipped", "reason": "x", "attempts": ()},
+    ],
+)
+def test_a_run_that_only_claims_the_name_of_another_does_not_replace_it(
+    store: Store, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    one, two = _calls_of("click")
+    sync_run(store, save(tmp_path / "mine", [one, two]))
+    before = content(store)
+    stranger = save(tmp_path / "strangers", [one.model_copy(update=change), two])
+
+    with pytest.raises(SettingsError, match=r"strangers says that it is the run .*--replace"):
+        sync_run(store, stranger)
+
+    assert content(store) == before
+    sync_run(store, stranger, replace=True)
+    assert content(store) != before
+    assert len(content(store)["runs"]) == 1
+
+
+def test_a_run_that_went_on_or_was_judged_again_is_still_the_same(
+    store: Store, tmp_path: Path
+) -> None:
+    one, two = _calls_of("click")
+    cut_off = two.model_copy(update={"outcome": "broken", "attempts": ()})
+    control = tried("one", "builtin/oracle", attempt(1, [call("click", True)], True))
+    folder = save(tmp_path / "run", [one, cut_off, control])
+    sync_run(store, folder)
+
+    # The cell that was cut off has ended, in a session that began later; so has the control.
+    later = BEGAN + timedelta(hours=1)
+    told = Resumption(started=later, kept=1)
+    again = [one, two.model_copy(update={"started": later})]
+    again += [control.model_copy(update={"started": later, "outcome": "failed"})]
+    sync_run(store, save(folder, again, resumed=(told,)))
+    # Its case was changed, so a cell with a verdict ran again as well.
+    moved = one.model_copy(update={"started": later + timedelta(seconds=9), "outcome": "failed"})
+    sync_run(store, save(folder, [moved, *again[1:]], resumed=(told,)))
+    # `autoweb verify` keeps what happened and changes verdicts.
+    judged = again[1].model_copy(update={"outcome": "failed"})
+    save(tmp_path / "run-verified", [moved, judged, again[2]], resumed=(told,))
+    verified = Verification(ts=f"{BEGAN:%Y%m%d_%H%M%S}_000", cells=())
+    (tmp_path / "run-verified" / VERIFICATION_FILE).write_text(verified.model_dump_json())
+    sync_run(store, tmp_path / "run-verified")
+
+    assert len(content(store)["runs"]) == 1
+    with store.read() as connection:
+        outcomes = connection.execute(select(CellRow.outcome)).scalars().all()
+    assert outcomes == ["failed"] * 3

@@ -1,0 +1,38 @@
+"""By what a run folder is recognised, whatever its name is.
+
+pytest asks about every folder of every project, so this imports nothing but the standard library.
+"""
+
+import json
+import re
+from pathlib import Path
+
+SIGNS = ("cells", "manifest.json", "run.json", "report.json")
+"""Only a folder with one of these can be a run folder."""
+_CELLS, _MANIFEST, _RUN, _REPORT = SIGNS
+_MARKED = re.compile(rb'"format"\s*:\s*"pytest-autoweb/')
+_HEAD_BYTES = 4096
+_RUN_FIELDS = frozenset({"ts", "models", "capture_modes"})
+
+
+def holds_run(folder: Path) -> bool:
+    """Tell by its files whether a folder is a run folder, whatever its name is."""
+    if any(map(_is_marked, (folder / _MANIFEST, folder / _REPORT))):
+        return True
+    if (folder / _CELLS).is_dir() and (
+        (folder / _RUN).is_file() or any(folder.glob(f"{_CELLS}/*/*/*/cell.json"))
+    ):
+        return True
+    try:
+        told = json.loads((folder / _RUN).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(told, dict) and told.keys() >= _RUN_FIELDS
+
+
+def _is_marked(file: Path) -> bool:
+    try:
+        with file.open("rb") as opened:
+            return bool(_MARKED.search(opened.read(_HEAD_BYTES)))
+    except OSError:
+        return False

@@ -240,8 +240,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("cases", "", "Cases given inline: 'url|||task;;url|||task'.", str, "TEXT"),
     Option("capture", "", "How pages are shown to models; several modes become an axis of the "
            "comparison. The default is ARIA_SNAPSHOT. {capture_modes}.", captures, "MODES"),
-    Option("simplified_html", "", "Used only without a capture mode: true means ARIA, false "
-           "RAW_HTML.", lambda text: flag(text) if text else None, "BOOL"),
+    Option("simplified_html", "", "Used only without a capture mode: true means "
+           "ARIA_SNAPSHOT, as without this flag; false means RAW_HTML.", lambda text: flag(text) if text else None, "BOOL"),
     Option("visual_supplement", "false", "Add a description of a screenshot to the prompt, for "
            "models that have vision (one more call per page).", flag, "BOOL", bare="true"),
     Option("strategy", "codegen", "How models drive the browser in cases that name no strategy: "

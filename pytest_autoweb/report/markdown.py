@@ -88,7 +88,9 @@ def escape(text: str, limit: int = 300) -> str:
     safe = _SPECIAL.sub(lambda match: "\\" + match[0], safe)
     safe = safe.replace("@", "&#64;").replace("://", "&#58;//").replace("www.", "www&#46;")
     safe = re.sub(r"(?<!&)#", "&#35;", safe)
-    return re.sub(r"^([-+=]|\d+[.)])", r"\\\1", safe)
+    # Only these can begin a list or underline a heading; `7.0` is a number.
+    safe = re.sub(r"^([-+=])", r"\\\1", safe)
+    return re.sub(r"^(\d+)([.)])(?=\s|$)", r"\1\\\2", safe)
 
 
 def _gates(report: Report) -> list[str]:

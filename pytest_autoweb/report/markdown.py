@@ -4,6 +4,7 @@ The comment is sticky: it lists each model's changes, and the gates.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pytest_autoweb.analysis.cell_numbers import CellSummary, Numbers, RunRows, by_model, case_key
@@ -19,6 +20,7 @@ from pytest_autoweb.report.wording import (
     flaky_cases,
     flips,
     gate_state,
+    gates_alone,
     in_order,
     models_in_modes,
     money,
@@ -95,13 +97,23 @@ def escape(text: str, limit: int = 300) -> str:
 
 def _gates(report: Report) -> list[str]:
     lines = []
-    for gate in in_order(report.gates):
+    for gate in in_order(gates_alone(report.gates)):
         lines.append(
             f"- {_GATES[gate_state(gate)]} **{escape(gate.title)}**: {escape(gate.message, 600)}"
         )
         if gate.passed is False:
             lines += [f"  - {escape(detail)}" for detail in gate.details[:_LISTED]]
-    return ["## Gates", "", *lines, ""] if lines else []
+    lines = ["## Gates", "", *lines, ""] if lines else []
+    return [*lines, *_notices(report.gates)]
+
+
+def _notices(gates: Sequence[GateResult]) -> Iterator[str]:
+    """Yield what the gates have to say without deciding anything, as a list of its own."""
+    notices = [gate for gate in gates if gate.notice]
+    for notice in notices:
+        yield f"Note: {escape(notice.title)}: {escape(notice.message, 600)}"
+        yield from (f"  - {escape(detail)}" for detail in notice.details[:_LISTED])
+        yield ""
 
 
 def _outside(report: Report) -> list[str]:
@@ -321,11 +333,19 @@ def comment_body(
 
 
 def _headline(gates: Sequence[GateResult]) -> str:
-    decided = [gate for gate in gates if gate.passed is not None and not gate.soft]
-    failed = sum(gate.failed for gate in decided)
-    if failed:
-        return f"❌ {failed} of {len(decided)} gates failed"
-    return "✅ all gates hold" if decided else "no gate was decided"
+    """Return the verdict of the gates, whose numbers add up to the rows that are listed."""
+    asked = gates_alone(gates)
+    states = Counter(map(gate_state, asked))
+    aside = ("failed (soft)", "not decided")
+    rest = "".join(f", {states[state]} {state}" for state in aside if states[state])
+    if states["failed"]:
+        return f"❌ {states['failed']} of {len(asked)} gates failed{rest}"
+    if states["holds"] == len(asked) > 0:
+        return "✅ all gates hold"
+    if states["not decided"] == len(asked):
+        return "no gate was decided"
+    mark = "✅" if states["holds"] else "⚠️"
+    return f"{mark} {states['holds']} of {len(asked)} gates hold{rest}"
 
 
 def _scores(rows: RunRows, pairs: dict[str, Comparison]) -> Iterator[str]:
@@ -374,11 +394,11 @@ def _flips(pair: Comparison | None) -> str:
 
 
 def _gates_in_comment(gates: Sequence[GateResult], said: Collection[str]) -> Iterator[str]:
-    if not gates:
-        return
-    yield "### Gates"
-    yield ""
-    for gate in gates:
+    asked = gates_alone(gates)
+    if asked:
+        yield "### Gates"
+        yield ""
+    for gate in asked:
         mark = {True: "✅", False: "⚠️ soft" if gate.soft else "❌", None: "➖"}[gate.passed]
         yield f"- {mark} **{escape(gate.title)}**: {escape(gate.message)}"
         details = [detail for detail in gate.details if detail not in said]
@@ -387,7 +407,9 @@ def _gates_in_comment(gates: Sequence[GateResult], said: Collection[str]) -> Ite
             for detail in details[:_LISTED_IN_COMMENT]
             if gate.passed is not True
         )
-    yield ""
+    if asked:
+        yield ""
+    yield from _notices(gates)
 
 
 def _changes(pairs: Sequence[Comparison]) -> Iterator[str]:

@@ -29,6 +29,11 @@ NAMED = 5
 _URGENCY = ("failed", "failed (soft)", "not decided", "holds")
 
 
+def gates_alone(gates: Sequence[GateResult]) -> list[GateResult]:
+    """Return the gates without what only informs the reader."""
+    return [gate for gate in gates if not gate.notice]
+
+
 def gate_state(gate: GateResult) -> str:
     """Return the state of a gate in words."""
     if gate.passed is None:

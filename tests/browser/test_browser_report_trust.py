@@ -147,7 +147,7 @@ def test_what_decided_the_exit_status_stands_on_top(rich: Path, show: Show) -> N
     page = show(rich)
 
     gates = page.locator("main > section").first
-    expect(gates.get_by_role("heading")).to_contain_text("1 gate failed")
+    expect(gates.get_by_role("heading")).to_contain_text("1 of 4 gates failed")
     names = gates.locator("li > div > p:first-child b").all_inner_texts()
     assert [name.split()[0] for name in names] == ["pinned", "drop", "cost", "pass"]
     expect(gates).to_contain_text("failed (soft)")

@@ -482,12 +482,15 @@ class _Failures:
     cause: ModelCause
     in_a_row: int
     at: float
+    refused: str
+    """What a service that refuses for good refused, in words."""
 
 
 class CircuitBreaker:
     """Refuses, without sending them, calls of a model that would fail like its last ones.
 
-    A refused key stays refused, so one refusal is enough for the whole session. A service that is
+    A refused key stays refused, and an empty account stays empty, so one refusal is enough for the
+    whole session. A service that is
     down may recover, so after three failures in a row its model is not called for a minute; then
     one call is tried.
 
@@ -512,8 +515,8 @@ class CircuitBreaker:
                 return
             if failed.cause == "auth":
                 detail = (
-                    "not called: the service refused the key earlier in this run; that call's "
-                    "error says why"
+                    f"not called: the service refused {failed.refused} earlier in this run; that "
+                    "call's error says why"
                 )
             else:
                 left = max(1.0, failed.at + _PAUSE_S - self._clock())
@@ -523,14 +526,20 @@ class CircuitBreaker:
                 )
         raise ModelError(failed.cause, model, detail)
 
-    def note(self, model: str, cause: ModelCause | None) -> None:
-        """Record how a call ended; None means success."""
+    def note(self, model: str, cause: ModelCause | None, refused: str = "the key") -> None:
+        """Record how a call ended.
+
+        Args:
+            model: the model that was called.
+            cause: why the call failed; None means success.
+            refused: what the service refused, if the cause is `auth`.
+        """
         with self._lock:
             before = self._failed.pop(model, None)
             if cause == "auth" or cause in _DOWN:
                 same = before is not None and before.cause == cause
                 count = before.in_a_row + 1 if before is not None and same else 1
-                self._failed[model] = _Failures(cause, count, self._clock())
+                self._failed[model] = _Failures(cause, count, self._clock(), refused)
 
     def _is_open(self, failed: _Failures) -> bool:
         if failed.cause == "auth":

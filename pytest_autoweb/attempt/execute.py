@@ -179,21 +179,22 @@ class _StepRun(NamedTuple):
 
 
 def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
-    """Run every step of the plan and any other block; a step without a block fails.
+    """Run every step of the plan, if there is one, and any other block; one without code fails.
 
     After a failed step the later ones are `blocked`, unless `--autoweb-on-step-failure=continue`.
     """
     blocks = split_blocks(attempt.code).by_step
-    hints = {step.index: step.description for step in attempt.plan_steps}
+    plan = {step.index: step.description for step in attempt.plan_steps}
     blocked_by: int | None = None
-    for index in sorted(hints.keys() | blocks.keys()):
+    for index in sorted(plan.keys() | blocks.keys()):
         if blocked_by is not None:
             error = f"blocked by the failed step {blocked_by}"
             result = StepResult(step_index=index, ok=False, status="blocked", error=error)
             attempt = change(attempt, step_results=(*attempt.step_results, result))
             continue
         code = blocks[index].code if index in blocks else ""
-        attempt = run_block(attempt, tools, index, code, hints.get(index, ""))
+        hint = plan.get(index, "") if plan else tools.case.user_task
+        attempt = run_block(attempt, tools, index, code, hint)
         if not attempt.step_results[-1].ok and tools.settings.on_step_failure == "block":
             blocked_by = index
     return finish_execution(attempt, tools)
@@ -207,6 +208,7 @@ def run_block(
     hint: str,
     *,
     told: bool = False,
+    description: str = "",
 ) -> Attempt:
     """Run one block and record its result; only the first failure of an attempt gets a scene.
 
@@ -217,11 +219,12 @@ def run_block(
         code: its code, with the line numbers that it has in the whole script.
         hint: what the step is about, to find the frame that it is meant for.
         told: the model is told when it runs out of time, and decides; otherwise it is continued.
+        description: what the step is to do, if no plan says it.
     """
     tools.progress(f"step {index}")
     tools.wire.counting = True
     ran = _run_step(index, code, hint, tools, told=told)
-    result = ran.result
+    result = ran.result.model_copy(update={"description": tools.redact(description)})
     attempt = change(
         attempt,
         step_results=(*attempt.step_results, result),
@@ -272,7 +275,7 @@ def finish_execution(attempt: Attempt, tools: Tools) -> Attempt:
         )
     return change(
         attempt,
-        executed=bool(attempt.plan_steps) and bool(results) and _all_ok(attempt),
+        executed=bool(results) and _all_ok(attempt),
         answered=answered,
         answer=answer,
     )

@@ -560,6 +560,7 @@ def _line(cell: CellResult, part: int, place: int) -> dict[str, Any]:
         "reason": cell.reason[:LONGEST_REASON],
         "duration_ms": round(cell.duration_ms),
         "slow": cell.slow,
+        "without_checks": cell.without_checks,
         "folder": cell.folder,
     }
     # Empty fields are omitted: a page of fifty thousand lines is large enough without them.

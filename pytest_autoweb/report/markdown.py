@@ -6,6 +6,7 @@ The comment is sticky: it lists each model's changes, and the gates.
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from pytest_autoweb.analysis.cell_numbers import CellSummary, Numbers, RunRows, by_model, case_key
 from pytest_autoweb.analysis.comparison import CasePair, Comparison, compare_runs, points
@@ -14,21 +15,24 @@ from pytest_autoweb.analysis.verdict_validity import ControlRow, is_control
 from pytest_autoweb.report.json_report import CaseReport, Report, ReportedPanel, Scalar
 from pytest_autoweb.report.summary import MatrixCell, Summary, named_agents
 from pytest_autoweb.report.wording import (
+    EVERY_STEP_RAN,
     count_of,
     different_cases,
-    failed_steps,
+    execution_lines,
     flaky_cases,
     flips,
     gate_state,
     gates_alone,
     in_order,
     models_in_modes,
+    models_without_checks,
     money,
     newly_failing,
     one_line,
     percent,
     rate,
     seconds,
+    what_failed,
     with_baseline,
 )
 from pytest_autoweb.results import CellResult
@@ -37,6 +41,7 @@ from pytest_autoweb.runs.run_folder import GateResult
 _SPECIAL = re.compile(r"[\\`*_\[\]|~]")
 _MATRIX_ROWS = 60
 _LISTED = 30
+_REASON_CHARS = 300
 _UNSTEADY = 10
 _GATES = {
     "holds": "✅",
@@ -71,7 +76,8 @@ def render_markdown(report: Report) -> str:
         lines += [*_gates(report), "No cells were run.", ""]
     else:
         lines += _gates(report)
-        lines += _models(summary)
+        lines += _models(summary, models_without_checks(report))
+        lines += _execution(report)
         lines += _baseline(report)
         lines += _controls(summary.controls)
         lines += _unsteady(report)
@@ -154,7 +160,7 @@ def _what_was_run(report: Report) -> str:
     return text + (" · **interrupted**" if report.interrupted else "")
 
 
-def _models(summary: Summary) -> list[str]:
+def _models(summary: Summary, unchecked: AbstractSet[str]) -> list[str]:
     if not summary.models:
         return ["Only the controls were run.", ""]
     head = ["model", "first attempt", "after repair", "graded only", "passed", "healed", "failed"]
@@ -171,10 +177,11 @@ def _models(summary: Summary) -> list[str]:
     ]
     lines = [_row(head), _row(["---"] + ["---:"] * (len(head) - 1))]
     for row in summary.models:
-        lines.append(_row(_model_row(escape(row.model), row.numbers)))
+        rated = row.model not in unchecked
+        lines.append(_row(_model_row(escape(row.model), row.numbers, rated=rated)))
         if len(row.by_capture) > 1:
             lines += [
-                _row(_model_row(f"↳ in {escape(each.capture_mode)}", each.numbers))
+                _row(_model_row(f"↳ in {escape(each.capture_mode)}", each.numbers, rated=rated))
                 for each in row.by_capture
             ]
     lines += [
@@ -184,15 +191,24 @@ def _models(summary: Summary) -> list[str]:
     ]
     if about := list(different_cases(summary)):
         lines += ["", escape(about[0], 600), "", *(f"- {escape(line, 600)}" for line in about[1:])]
-    return [*lines, "", f"**{escape(summary.verdict)}**", ""] if summary.verdict else [*lines, ""]
+    verdict = summary.verdict if {row.model for row in summary.models} - unchecked else ""
+    return [*lines, "", f"**{escape(verdict)}**", ""] if verdict else [*lines, ""]
 
 
-def _model_row(name: str, n: Numbers) -> list[str]:
+def _execution(report: Report) -> list[str]:
+    """Return what is known of cases without checks, apart from every pass rate."""
+    lines = list(execution_lines(report))
+    if not lines:
+        return []
+    return [escape(lines[0], 600), "", *(f"- {escape(line, 600)}" for line in lines[1:]), ""]
+
+
+def _model_row(name: str, n: Numbers, *, rated: bool) -> list[str]:
     graded = f"{percent(n.first_attempt.graded.value)} → {percent(n.after_repair.graded.value)}"
     return [
         name,
-        rate(n.first_attempt.all_trials),
-        rate(n.after_repair.all_trials),
+        rate(n.first_attempt.all_trials) if rated else "no checks",
+        rate(n.after_repair.all_trials) if rated else "no checks",
         f"{graded} of {n.first_attempt.graded.trials}",
         *(str(count) for count in n.counts.model_dump().values()),
         str(n.false_success),
@@ -233,6 +249,8 @@ def _matrix(summary: Summary) -> list[str]:
 
 def _mark(cell: MatrixCell, in_modes: Collection[str]) -> str:
     mark = _MARKS[cell.outcome]
+    if cell.without_checks and cell.outcome == "ungraded":
+        mark = f"❔ {EVERY_STEP_RAN}"
     return f"{escape(cell.capture_mode)}: {mark}" if cell.model in in_modes else mark
 
 
@@ -253,12 +271,10 @@ def _failures(cases: tuple[CaseReport, ...], in_modes: Collection[str]) -> list[
 
 
 def _failure_line(cell: CellResult, in_modes: Collection[str]) -> str:
-    failed = failed_steps(cell)
-    where = f" ({escape(failed)})" if failed else ""
     mode = f" in {escape(cell.capture_mode)}" if cell.model in in_modes else ""
     return (
-        f"- {escape(cell.case_id)} on {escape(cell.model)}{mode}: {cell.outcome}{where}: "
-        f"{escape(cell.reason)}"
+        f"- {escape(cell.case_id)} on {escape(cell.model)}{mode}: {cell.outcome}: "
+        f"{escape(what_failed(cell, _REASON_CHARS, expected=True), _REASON_CHARS)}"
     )
 
 

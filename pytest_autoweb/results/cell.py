@@ -179,6 +179,8 @@ class CellResult(PlannedCell):
     are placeholders."""
     outcome: Outcome
     """How the cell ended."""
+    without_checks: bool = False
+    """Whether the case has no checks, so that at best every step ran, which proves nothing."""
     slow: bool = False
     """Whether the cell passed only after a step was continued with a larger time limit."""
     reason: str = ""

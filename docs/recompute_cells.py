@@ -156,8 +156,8 @@ def stages(cells):
     began = sum(bool(c["attempts"]) for c in cells)
     times, usages = defaultdict(float), defaultdict(list)
     for cell in cells:
-        for attempt in cell["attempts"]:
-            for stage, milliseconds in attempt["stage_ms"].items():
+        for each in (*(a["stage_ms"] for a in cell["attempts"]), cell.get("stage_ms", {})):
+            for stage, milliseconds in each.items():
                 times[stage] += milliseconds
         for stage, usage in cell["usage"].items():
             usages[stage].append(usage)

@@ -19,7 +19,6 @@ from pytest_autoweb.analysis.statistics import (
     rate_interval,
 )
 from pytest_autoweb.results import (
-    Attempt,
     CaptureModeName,
     CellResult,
     Outcome,
@@ -562,11 +561,10 @@ def _lost_its_record(cell: CellResult) -> bool:
 
 
 def _stages(cells: Sequence[CellResult]) -> tuple[StageNumbers, ...]:
-    attempts: list[Attempt] = [attempt for cell in cells for attempt in cell.attempts]
     began = _count(cells, lambda cell: bool(cell.attempts))
     milliseconds: dict[str, float] = {}
-    for attempt in attempts:
-        for stage, duration in attempt.stage_ms.items():
+    for timed in (timed.stage_ms for cell in cells for timed in (*cell.attempts, cell)):
+        for stage, duration in timed.items():
             milliseconds[stage] = milliseconds.get(stage, 0.0) + duration
     each: dict[str, list[Usage]] = {}
     for cell in cells:

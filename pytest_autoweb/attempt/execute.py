@@ -303,7 +303,7 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
             ),
             (),
         )
-    base = tools.settings.step_timeout
+    base, began = tools.settings.step_timeout, tools.clock.now()
     first = Limits(step_s=base, call_s=TOLD_CALL_S) if told else Limits(step_s=base)
     context, outcome = _run_once(index, code, hint, tools, first)
     calls, retried = outcome.calls, False
@@ -323,11 +323,16 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
             _end_frozen_browser(tools)
             context, outcome = _run_once(index, code, hint, tools, limits, resume)
             calls, retried = (*calls, *_made_again(outcome.calls, len(calls))), True
+    took_ms = (tools.clock.now() - began) * 1000
     if outcome.failure and outcome.failure.evidence.get("page_lost"):
         # Nothing is to wait for it any more.
         tools.log.write(f"step {index}: the page stopped answering")
         WATCH.end_page()
-    return _StepRun(_result(index, outcome, context, tools, retried=retried), calls)
+    result = _result(index, outcome, context, tools, retried=retried)
+    if retried:
+        # Both tries and the pause between them; the engine times only the second one.
+        result = result.model_copy(update={"duration_ms": took_ms})
+    return _StepRun(result, calls)
 
 
 def _made_again(calls: tuple[ToolCall, ...], tried: int) -> Iterator[ToolCall]:

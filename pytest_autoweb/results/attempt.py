@@ -467,7 +467,7 @@ class Attempt(Record):
     usage: dict[str, Usage] = Field(default_factory=dict)
     """What the model calls of each stage used."""
     stage_ms: dict[str, float] = Field(default_factory=dict)
-    """The duration of each stage, in milliseconds."""
+    """The duration of each stage, in milliseconds; every moment of the attempt is in one."""
     stage_started: dict[str, datetime] = Field(default_factory=dict)
     """The time at which each stage began, with its time zone."""
     final_url: str = ""

@@ -200,7 +200,11 @@ class CellResult(PlannedCell):
     started: datetime
     """The time at which the cell started, with its time zone."""
     duration_ms: float = 0.0
-    """The duration of the cell, in milliseconds."""
+    """The duration of the cell, in milliseconds: that of all stages of its attempts and of those
+    between them."""
+    stage_ms: dict[str, float] = Field(default_factory=dict)
+    """The milliseconds that are part of no attempt, by stage: waiting between attempts, naming the
+    failure, and other arms."""
     worker: str = "main"
     """The xdist worker that ran the cell, or `main`."""
     agent: OutsideAgent | None = None

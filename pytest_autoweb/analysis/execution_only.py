@@ -8,8 +8,6 @@ from pytest_autoweb.analysis.pairing import GOOD
 from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.results import Outcome, Record
 
-NO_PROOF = "which is no proof that the task was done"
-
 
 class ModelExecution(Record):
     """How often every step of a model ran, in cases without checks."""
@@ -72,4 +70,10 @@ def _models(ran: RunRows) -> Sequence[ModelExecution]:
         for model, own in rows.items()
         if own
     ]
-    return sorted(models, key=lambda each: -(each.first_attempt.value or 0.0))
+    return sorted(
+        models, key=lambda each: (-_value(each.first_attempt), -_value(each.after_repair))
+    )
+
+
+def _value(rate: PassRate) -> float:
+    return rate.value or 0.0

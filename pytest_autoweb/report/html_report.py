@@ -528,6 +528,9 @@ def lines_of(report: Report, places: Mapping[str, tuple[int, int]]) -> dict[str,
     baseline = report.baseline and report.baseline.model_copy(update={"rows": ()})
     summary = report.summary and report.summary.model_copy(update={"matrix": ()})
     update = {"cases": (), "comparisons": comparisons, "baseline": baseline, "summary": summary}
+    if execution := report.execution:
+        brief_pairs = tuple(map(_briefly, execution.comparisons))
+        update["execution"] = execution.model_copy(update={"comparisons": brief_pairs})
     page: dict[str, Any] = json.loads(report.model_copy(update=update).model_dump_json())
     for brief, whole in zip(page["comparisons"], report.comparisons, strict=True):
         brief["cases_left_out"] = len(whole.left_out)

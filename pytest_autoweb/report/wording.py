@@ -271,8 +271,10 @@ def execution_lines(report: Report) -> Iterator[str]:
         repaired = each.after_repair.passed_trials > each.first_attempt.passed_trials
         after = f"; after repair {rate(each.after_repair)}" if repaired else ""
         yield f"{each.model}: every step ran in {rate(each.first_attempt)}{after}"
+    leaders = {each.model for each in execution.models[:2]}
     for pair in execution.comparisons:
-        yield f"{pair.a.label} against {pair.b.label}: {pair.verdict}"
+        if {pair.a.model, pair.b.model} == leaders:
+            yield f"{pair.a.label} against {pair.b.label}: {pair.verdict}"
 
 
 def models_without_checks(report: Report) -> set[str]:

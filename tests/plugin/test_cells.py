@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from made_up_run import assert_all_time_is_in_stages
 from shop_project import SharedProject
 
 FILL = 'page.get_by_label("Name").fill("ana")'
@@ -270,6 +271,14 @@ def test_a_plan_that_asks_is_recorded_or_stops(first: Ran, second: Ran) -> None:
         assert cell["outcome"] == outcome
         assert cell["attempts"][0]["plan_has_question"]
         assert not cell["attempts"][0]["plan_confirmed"]
+
+
+def test_every_second_of_a_cell_is_in_a_stage(first: Ran, second: Ran) -> None:
+    for run in (first, second):
+        assert_all_time_is_in_stages(run.cells.values())
+    names = first.cells["login builtin/oracle"]["attempts"][0]["stage_ms"]
+    assert list(names)[:3] == ["server", "browser", "open"]
+    assert list(names)[-2:] == ["judge", "close"]
 
 
 def test_an_earlier_run_is_moved_aside(second: Ran) -> None:

@@ -563,9 +563,10 @@ def _lost_its_record(cell: CellResult) -> bool:
 def _stages(cells: Sequence[CellResult]) -> tuple[StageNumbers, ...]:
     began = _count(cells, lambda cell: bool(cell.attempts))
     milliseconds: dict[str, float] = {}
-    for timed in (timed.stage_ms for cell in cells for timed in (*cell.attempts, cell)):
-        for stage, duration in timed.items():
-            milliseconds[stage] = milliseconds.get(stage, 0.0) + duration
+    for cell in cells:
+        for timed in (*(attempt.stage_ms for attempt in cell.attempts), cell.stage_ms):
+            for stage, duration in timed.items():
+                milliseconds[stage] = milliseconds.get(stage, 0.0) + duration
     each: dict[str, list[Usage]] = {}
     for cell in cells:
         for stage, usage in cell.usage.items():

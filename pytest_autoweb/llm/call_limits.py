@@ -477,13 +477,16 @@ _PAUSE_S = 60.0
 _DOWN: tuple[ModelCause, ...] = ("timeout", "unavailable")
 
 
+_REFUSED = "refused the key"
+
+
 @dataclass(slots=True)
 class _Failures:
     cause: ModelCause
     in_a_row: int
     at: float
-    refused: str
-    """What a service that refuses for good refused, in words."""
+    said: str
+    """What a service did that refuses for good."""
 
 
 class CircuitBreaker:
@@ -515,8 +518,8 @@ class CircuitBreaker:
                 return
             if failed.cause == "auth":
                 detail = (
-                    f"not called: the service refused {failed.refused} earlier in this run; that "
-                    "call's error says why"
+                    f"not called: the service {failed.said} earlier in this run; that call's "
+                    "error says why"
                 )
             else:
                 left = max(1.0, failed.at + _PAUSE_S - self._clock())
@@ -526,20 +529,20 @@ class CircuitBreaker:
                 )
         raise ModelError(failed.cause, model, detail)
 
-    def note(self, model: str, cause: ModelCause | None, refused: str = "the key") -> None:
+    def note(self, model: str, cause: ModelCause | None, said: str = _REFUSED) -> None:
         """Record how a call ended.
 
         Args:
             model: the model that was called.
             cause: why the call failed; None means success.
-            refused: what the service refused, if the cause is `auth`.
+            said: what the service did, if the cause is `auth`.
         """
         with self._lock:
             before = self._failed.pop(model, None)
             if cause == "auth" or cause in _DOWN:
                 same = before is not None and before.cause == cause
                 count = before.in_a_row + 1 if before is not None and same else 1
-                self._failed[model] = _Failures(cause, count, self._clock(), refused)
+                self._failed[model] = _Failures(cause, count, self._clock(), said)
 
     def _is_open(self, failed: _Failures) -> bool:
         if failed.cause == "auth":

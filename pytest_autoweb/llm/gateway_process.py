@@ -172,9 +172,10 @@ class GatewayService:
             try:
                 reply = self._live.complete(spec, request, target, reserve)
             except ModelError as error:
-                unpaid = isinstance(error, AccountEmpty)
-                refused = "calls until it is paid" if unpaid else "the key"
-                self._breaker.note(spec.name, error.cause, refused)
+                if isinstance(error, AccountEmpty):
+                    self._breaker.note(spec.name, error.cause, "asked to be paid")
+                else:
+                    self._breaker.note(spec.name, error.cause)
                 raise
             self._breaker.note(spec.name, None)
             return reply

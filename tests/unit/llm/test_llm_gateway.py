@@ -173,7 +173,7 @@ def test_a_service_that_wants_to_be_paid_is_asked_once_and_no_more(
     assert (first.cause, second.cause) == ("auth", "auth")
     assert len(session.server.requests_of(model)) == 1
     assert first.detail.startswith("the service wants to be paid first: ")
-    assert "not called: the service refused calls until it is paid" in second.detail
+    assert "not called: the service asked to be paid earlier in this run" in second.detail
 
 
 def test_a_quota_of_a_minute_is_waited_for(session: Session) -> None:

@@ -30,6 +30,7 @@ from pytest_autoweb.report.wording import (
     newly_failing,
     one_line,
     percent,
+    ran_without_checks,
     rate,
     seconds,
     what_failed,
@@ -209,7 +210,7 @@ def _model_row(name: str, n: Numbers, *, rated: bool) -> list[str]:
         name,
         rate(n.first_attempt.all_trials) if rated else "no checks",
         rate(n.after_repair.all_trials) if rated else "no checks",
-        f"{graded} of {n.first_attempt.graded.trials}",
+        f"{graded} of {n.first_attempt.graded.trials}" if rated else "no checks",
         *(str(count) for count in n.counts.model_dump().values()),
         str(n.false_success),
         money(n.cost, n.calls),
@@ -259,7 +260,12 @@ def _failures(cases: tuple[CaseReport, ...], in_modes: Collection[str]) -> list[
         cell
         for case in cases
         for cell in case.cells
-        if not (cell.passed or cell.outcome == "skipped" or is_control(cell.model))
+        if not (
+            cell.passed
+            or cell.outcome == "skipped"
+            or is_control(cell.model)
+            or ran_without_checks(cell)
+        )
     ]
     if not bad:
         return []

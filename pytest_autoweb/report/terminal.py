@@ -55,7 +55,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield from _wrapped(comparison.verdict)
     yield from _wrapped(_test(comparison))
     flips = [case for case in comparison.cases if case.flip != "same"]
-    yield from _list("flips, outcomes of A -> B", [_flip(case) for case in flips])
+    told = "P: every step ran" if comparison.metric == "executed" else "outcomes of A -> B"
+    yield from _list(f"flips, {told}", [_flip(case) for case in flips])
     yield from _list("left out", _left_out(comparison.left_out))
     for note in comparison.notes:
         yield from _wrapped(f"note: {note}")
@@ -64,15 +65,14 @@ def _lines(comparison: Comparison) -> Iterator[str]:
 def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     a, b = comparison.a, comparison.b
     metric = comparison.metric.replace("_", " ")
+    executed = comparison.metric == "executed"
+    metric = "every step ran (no proof)" if executed else f"{metric}, compared"
     partly = (a.compared_all, b.compared_all) != (a.compared, b.compared)
     return [
         ("", "A", "B", "B − A (95%)"),
-        (f"{metric}, compared", rate(a.compared), rate(b.compared), _difference(comparison)),
+        (metric, rate(a.compared), rate(b.compared), _difference(comparison)),
         *([("  broken as failed", *_rates(a.compared_all, b.compared_all))] if partly else []),
-        ("first attempt, graded", *_rates(a.first_attempt.graded, b.first_attempt.graded)),
-        ("  every cell", *_rates(a.first_attempt.all_trials, b.first_attempt.all_trials)),
-        ("after repair, graded", *_rates(a.after_repair.graded, b.after_repair.graded)),
-        ("  every cell", *_rates(a.after_repair.all_trials, b.after_repair.all_trials)),
+        *(() if executed else _of_all_cells(a, b)),
         ("cost of a cell", _cost(a), _cost(b), _change(comparison.cost_change)),
         (
             "time of a cell",
@@ -81,6 +81,13 @@ def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
             _change(comparison.time_change),
         ),
     ]
+
+
+def _of_all_cells(a: Side, b: Side) -> Iterator[tuple[str, str, str, str]]:
+    first, after = (a.first_attempt, b.first_attempt), (a.after_repair, b.after_repair)
+    for name, (own, other) in (("first attempt", first), ("after repair", after)):
+        yield f"{name}, graded", *_rates(own.graded, other.graded)
+        yield "  every cell", *_rates(own.all_trials, other.all_trials)
 
 
 def _rates(a: PassRate, b: PassRate) -> tuple[str, str, str]:

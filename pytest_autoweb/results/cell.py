@@ -102,6 +102,8 @@ class PlannedCell(Record):
     """The tags of the case."""
     must_pass: bool = False
     """Whether the case is pinned, so that every one of its cells has to pass."""
+    without_checks: bool = False
+    """Whether the case has no checks, so that at best every step ran, which proves nothing."""
     model: str
     """The model's name, as given on the command line."""
     capture_mode: CaptureModeName
@@ -179,8 +181,6 @@ class CellResult(PlannedCell):
     are placeholders."""
     outcome: Outcome
     """How the cell ended."""
-    without_checks: bool = False
-    """Whether the case has no checks, so that at best every step ran, which proves nothing."""
     slow: bool = False
     """Whether the cell passed only after a step was continued with a larger time limit."""
     reason: str = ""

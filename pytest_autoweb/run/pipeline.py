@@ -126,7 +126,6 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
         dialect=cell.spec.dialect,
         browser_settings=resolved.setup.of_browser() if resolved else {},
         outcome=outcome,
-        without_checks=not cell.case.has_expect,
         slow=outcome in ("passed", "healed") and any(r.retried for r in attempts[-1].step_results),
         reason=reason,
         failure=failure,
@@ -254,7 +253,6 @@ def _without_attempts(
         **dict(planned_cell(cell)),
         dialect=cell.spec.dialect,
         outcome=outcome,
-        without_checks=not cell.case.has_expect,
         reason=reason,
         failure=failure,
         started=datetime.now(UTC),
@@ -276,6 +274,7 @@ def planned_cell(cell: Cell, case: Case | None = None) -> PlannedCell:
         user_task=case.user_task if case else cell.case.user_task_template,
         tags=cell.case.tags,
         must_pass=cell.case.must_pass,
+        without_checks=not cell.case.has_expect,
         model=cell.spec.name,
         capture_mode=cell.mode,
         repeat=cell.repeat,
@@ -348,14 +347,15 @@ def _make_attempt(
         run_log_tail="\n".join(log.lines[LOG_LINES:][-LOG_LINES:]),
     )
     _save_attempt(attempt, folder, log)
+    return _timed(attempt, times), case
+
+
+def _timed(attempt: Attempt, times: StageClock) -> Attempt:
+    """Return the attempt with its time, all of which lies in its stages."""
     spent = times.stop()
-    attempt = change(
-        attempt,
-        stage_ms=spent,
-        stage_started=times.started,
-        duration_ms=sum(spent.values()),
+    return change(
+        attempt, stage_ms=spent, stage_started=times.started, duration_ms=sum(spent.values())
     )
-    return attempt, case
 
 
 def _relogin(resources: CellResources) -> NamedStage:

@@ -25,15 +25,17 @@ const unrated = (row, ran) => Boolean(ran) && ran.first_attempt.trials === row.n
 function executionNote(execution) {
   if (!execution) return null;
   const one = execution.cases === 1;
+  const pairs = execution.comparisons.map((c) => el("li", text(`${c.a.label} against ${c.b.label}: ${c.verdict}`)));
   return el("div.notice.execution",
     el("p", `${plural(execution.cases, "case")} ${one ? "has" : "have"} no checks: that every step ran is no proof. For verdicts add `, el("code", "expect:"),
       " (docs/checks.md), start from ", el("code", "autoweb init"), ", or let a ", el("code", "judge"), " decide (docs/judge.md)."),
     el("ul", execution.models.map((m) => el("li", modelName(m.model), `: every step ran in ${ranWords(m.first_attempt)}`,
       m.after_repair.passed_trials > m.first_attempt.passed_trials && `; after repair ${ranWords(m.after_repair)}`)),
-      execution.comparisons.map((c) => el("li", text(`${c.a.label} against ${c.b.label}: ${c.verdict}`)))));
+      pairs.length < 4 && pairs),
+    pairs.length >= 4 && fold(`${pairs.length} pairs of models compared`, "", () => el("ul", pairs), "more"));
 }
 
-const ranWords = (rate) => `${rate.passed_trials} of ${plural(rate.trials, "cell")}, ${percent(rate.value)} ${range(rate.interval)}`;
+const ranWords = (rate) => `${percent(rate.value)} (${range(rate.interval)}), ${rate.passed_trials} of ${rate.trials}`;
 
 function modelRows(row, ran) {
   const n = row.numbers;

@@ -144,8 +144,8 @@ def attempts(cells):
         "false_success": sum(a["false_success"] for a in last),
         "repairs_tried": sum(len(c["attempts"]) > 1 for c in cells),
         "plans": len(plans),
-        "plans_confirmed": sum(a["plan_confirmed"] for a in plans),
-        "plans_with_question": sum(a["plan_has_question"] for a in first),
+        "plans_confirmed": sum(a["plan_confirmed"] is True for a in plans),
+        "plans_with_question": sum(a["plan_has_question"] is True for a in first),
         "scripts": len(scripts),
         "scripts_lint_clean": sum(not a["lint_errors"] for a in scripts),
         "stages": stages(cells),
@@ -156,8 +156,8 @@ def stages(cells):
     began = sum(bool(c["attempts"]) for c in cells)
     times, usages = defaultdict(float), defaultdict(list)
     for cell in cells:
-        for attempt in cell["attempts"]:
-            for stage, milliseconds in attempt["stage_ms"].items():
+        for each in (*(a["stage_ms"] for a in cell["attempts"]), cell.get("stage_ms", {})):
+            for stage, milliseconds in each.items():
                 times[stage] += milliseconds
         for stage, usage in cell["usage"].items():
             usages[stage].append(usage)

@@ -117,6 +117,15 @@ class ModelError(AutowebError):
         super().__init__(f"{model}: {cause}: {detail}")
 
 
+class AccountEmpty(ModelError):
+    """Raised when a service wants to be paid before it takes another call."""
+
+    def __init__(self, model: str, detail: str, *, usage: Any | None = None) -> None:
+        super().__init__(
+            "auth", model, f"the service wants to be paid first: {detail}", usage=usage
+        )
+
+
 class CassetteMiss(ModelError):
     """Raised when replay is on and no recording matches the request."""
 

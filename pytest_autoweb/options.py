@@ -156,14 +156,24 @@ def or_none(parse: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def percent(text: str) -> float:
-    """Read a percentage from 0 to 100, with or without its sign."""
+    """Read a percentage from 0 to 100, with or without its sign; 1 and less need the sign."""
+    number = text.strip()
     try:
-        value = float(text.removesuffix("%"))
+        value = float(number.removesuffix("%"))
     except ValueError:
         value = -1.0
     if not 0 <= value <= 100:
         raise ValueError(f"{text!r} is not a percentage from 0 to 100")
+    if not number.endswith("%") and (problem := share_problem(value)):
+        raise ValueError(problem)
     return value
+
+
+def share_problem(value: float) -> str:
+    """Return what to write in place of a number without a sign that may be a share of 1."""
+    if not 0 < value <= 1:
+        return ""
+    return f"{value:g} can be read as a share or as percent; write {value * 100:g}% or {value:g}%"
 
 
 def dollars(text: str) -> float:
@@ -244,8 +254,9 @@ OPTIONS: tuple[Option, ...] = (
            "resolved; expressions in case files name it base_url.", str, "URL", prefix=""),
     Option("capture", "", "How pages are shown to models; several modes become an axis of the "
            "comparison. The default is ARIA_SNAPSHOT. {capture_modes}.", captures, "MODES"),
-    Option("simplified_html", "", "Used only without a capture mode: true means ARIA, false "
-           "RAW_HTML.", lambda text: flag(text) if text else None, "BOOL"),
+    Option("simplified_html", "", "Used only without a capture mode: true means "
+           "ARIA_SNAPSHOT, as without this flag; false means RAW_HTML.",
+           lambda text: flag(text) if text else None, "BOOL"),
     Option("visual_supplement", "false", "Add a description of a screenshot to the prompt, for "
            "models that have vision (one more call per page).", flag, "BOOL", bare="true"),
     Option("strategy", "codegen", "How models drive the browser in cases that name no strategy: "

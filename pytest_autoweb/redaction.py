@@ -27,6 +27,8 @@ _SECRET_NAMES = re.compile(r"(?:_|^)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD)$", re
 # Shorter values are words like `true`, and masking those would make texts unreadable.
 _MIN_SECRET_CHARS = 8
 
+_AROUND_A_KEY = re.compile(r"\A[\s\ufeff\u200b]+|[\s\ufeff\u200b]+\Z")
+
 _SHAPES = re.compile(
     r"""
       (?i:\bbearer[ ]+)[A-Za-z0-9._~+/=-]{8,}
@@ -174,7 +176,10 @@ class KeyMask:
 
     def __init__(self, environ: Mapping[str, str], extra: Iterable[str] = ()) -> None:
         named = (value for name, value in environ.items() if _SECRET_NAMES.search(name))
-        values = {value for value in (*named, *extra) if len(value) >= _MIN_SECRET_CHARS}
+        tidy = {value for given in (*named, *extra) for value in (given, tidy_key(given))}
+        long = [value for value in tidy if len(value) >= _MIN_SECRET_CHARS]
+        # An error may quote a key with its line breaks and quotes escaped.
+        values = {form for value in long for form in (value, *_forms(value), _in_bytes(value))}
         # Longest first: a secret that contains another one must be masked as a whole.
         ordered = sorted(values, key=lambda value: (-len(value), value))
         self._values = re.compile("|".join(map(re.escape, ordered))) if ordered else None
@@ -191,8 +196,24 @@ def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if not _SECRET_NAMES.search(name)}
 
 
-def drop_empty_secrets(environ: MutableMapping[str, str]) -> None:
-    """Unset key variables that are empty, as CI systems set them for pull requests from forks."""
-    for name in [name for name, value in environ.items() if not value.strip()]:
-        if _SECRET_NAMES.search(name):
+def tidy_secrets(environ: MutableMapping[str, str]) -> None:
+    """Tidy the key variables, and unset those that are empty.
+
+    CI systems set them to nothing for pull requests from forks, and files of secrets often end in
+    a line break or begin with a byte order mark.
+    """
+    for name in [name for name in environ if _SECRET_NAMES.search(name)]:
+        if key := tidy_key(environ[name]):
+            environ[name] = key
+        else:
             del environ[name]
+
+
+def tidy_key(text: str) -> str:
+    """Return a key without the blanks, line breaks and marks at its ends."""
+    return _AROUND_A_KEY.sub("", text)
+
+
+def _in_bytes(value: str) -> str:
+    """Return the value as the representation of its bytes writes it."""
+    return repr(value.encode("utf-8", "surrogateescape"))[2:-1]

@@ -107,9 +107,7 @@ class Settings:
         """Return the capture modes, with defaults applied."""
         if self.capture:
             return self.capture
-        if self.simplified_html is None:
-            return ("ARIA_SNAPSHOT",)
-        return ("ARIA",) if self.simplified_html else ("RAW_HTML",)
+        return ("RAW_HTML",) if self.simplified_html is False else ("ARIA_SNAPSHOT",)
 
     @property
     def corrects(self) -> bool:

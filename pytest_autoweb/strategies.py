@@ -141,7 +141,7 @@ STRATEGIES: Variants[Strategy] = Variants("strategy", "pytest_autoweb.strategies
 
 OPEN = NamedStage("open", open_entry)
 PLAN = NamedStage("plan", plan_case)
-PLAN_AS_TASK = NamedStage("plan", plan_as_task)
+PLAN_AS_TASK = NamedStage("task", plan_as_task)
 CAPTURE = NamedStage("capture", capture_pages)
 GENERATE = NamedStage("generate", write_script)
 REPAIR = NamedStage("repair", repair_script)

@@ -28,7 +28,6 @@ from pytest_autoweb.results import (
     Failure,
     FailureKind,
     Location,
-    PlanStep,
     StepResult,
 )
 
@@ -181,17 +180,11 @@ def _run(turn: Turn, code: str, view: View, line: str) -> tuple[Turn, StepResult
     tools.marks.hold(view.marked)
     block = f"# Step {turn.index}\n{code}\n"
     first_line = len(attempt.code.splitlines()) + 1
-    step = PlanStep(
-        index=turn.index,
-        description=tools.redact(line),
-        entry_action="Direct URL",
-        status="CONFIRMED",
-    )
-    known = attempt.plan_steps if attempt.step_results else ()
-    attempt = change(attempt, code=attempt.code + tools.redact(block), plan_steps=(*known, step))
+    attempt = change(attempt, code=attempt.code + tools.redact(block))
     # Blank lines make the line numbers in errors match the whole script.
     placed = "\n" * (first_line - 1) + block
-    attempt = change(run_block(attempt, tools, turn.index, placed, line), failure=None)
+    attempt = run_block(attempt, tools, turn.index, placed, line, description=line)
+    attempt = change(attempt, failure=None)
     return turn.with_attempt(attempt), attempt.step_results[-1]
 
 

@@ -268,7 +268,7 @@ def past_attempt(attempt: Attempt, tools: Tools) -> str:
         return ""
     why = failure_text(failed)
     most = _PAST_LINES if small else LONG_HISTORY
-    lines = [step.description for step in failed.plan_steps]
+    lines = [result.description for result in failed.step_results]
     if not small and len(lines) > most:
         lines = [f"({len(lines) - most} actions, not listed)", *lines[-most:]]
     elif small:

@@ -38,7 +38,7 @@ from pytest_autoweb.language import StepProblem
 from pytest_autoweb.llm.client import Request
 from pytest_autoweb.page.opening import browser_ended
 from pytest_autoweb.process_tree import kept
-from pytest_autoweb.results import Attempt, Failure, FailureKind, PlanStep, StepResult
+from pytest_autoweb.results import Attempt, Failure, FailureKind, StepResult
 from pytest_autoweb.specs import AgentCommand
 
 LINE_BYTES = 1_000_000
@@ -278,7 +278,6 @@ class _Told:
     """The agent's messages so far."""
 
     steps: list[StepResult] = field(default_factory=list)
-    plan: list[PlanStep] = field(default_factory=list)
     answered: bool = False
     answer: Any = None
     done: bool = False
@@ -335,7 +334,6 @@ def _driven(settings: AgentCommand, attempt: Attempt, tools: Tools) -> Attempt:
         attempt = attempt.charged(exchange)
     attempt = change(
         attempt,
-        plan_steps=tuple(told.plan) or attempt.plan_steps,
         step_results=tuple(told.steps),
         answered=told.answered,
         answer=told.answer,
@@ -465,11 +463,11 @@ def _take_step(message: dict[str, Any], told: _Told, tools: Tools) -> None:
     picture = tools.folder / f"step-{index}.jpg"
     tools.progress(f"agent: step {index}")
     tools.log.write(f"agent: step {index}: {said}")
-    told.plan.append(PlanStep(index=index, description=said, status="CONFIRMED"))
     error = None if ok else _short(message.get("error"), tools) or "the agent says it failed"
     told.steps.append(
         StepResult(
             step_index=index,
+            description=said,
             ok=ok,
             # A failed step does not fail the attempt: the agent decides how to continue.
             status="ok" if ok else "corrected",

@@ -19,7 +19,6 @@ from pytest_autoweb.analysis.statistics import (
     rate_interval,
 )
 from pytest_autoweb.results import (
-    Attempt,
     CaptureModeName,
     CellResult,
     Outcome,
@@ -57,6 +56,10 @@ class CellSummary(Record):
     """Whether the case is pinned: each of its cells has to pass."""
     outcome: Outcome
     """What became of the cell."""
+    without_checks: bool = False
+    """Whether its case has no checks."""
+    executed: bool = False
+    """Whether every step of the first attempt ran."""
     slow: bool = False
     """Passed, but only after a step was continued with a larger time limit."""
     score: float | None = None
@@ -143,6 +146,7 @@ def cell_row(cell: CellResult) -> CellSummary:
     lost = not cell.attempts and cell.failure is not None and cell.failure.kind == "killed"
     return CellSummary(
         **{name: getattr(cell, name) for name in kept},
+        executed=cell.attempts[0].executed if cell.attempts else False,
         score=cell.attempts[-1].score if cell.attempts else None,
         calls=usage.calls,
         input_tokens=usage.input_tokens,
@@ -387,7 +391,7 @@ class Numbers(Record):
     plans_confirmed: int
     """Plans that the model confirmed."""
     plans_with_question: int
-    """First attempts whose plan asks a question."""
+    """First attempts in which the model asks the user a question."""
     scripts: int
     """The number of first attempts with code."""
     scripts_lint_clean: int
@@ -451,8 +455,8 @@ def number(cells: Sequence[CellResult], doubtful: Collection[CaseKey] = ()) -> N
         repairs_tried=_count(cells, lambda cell: len(cell.attempts) > 1),
         repairs_healed=_count(cells, lambda cell: cell.outcome == "healed"),
         plans=len(plans),
-        plans_confirmed=_count(plans, lambda attempt: attempt.plan_confirmed),
-        plans_with_question=_count(firsts, lambda attempt: attempt.plan_has_question),
+        plans_confirmed=_count(plans, lambda attempt: attempt.plan_confirmed is True),
+        plans_with_question=_count(firsts, lambda attempt: attempt.plan_has_question is True),
         scripts=len(scripts),
         scripts_lint_clean=_count(scripts, lambda attempt: not attempt.lint_errors),
         calls=usage.calls,
@@ -557,12 +561,12 @@ def _lost_its_record(cell: CellResult) -> bool:
 
 
 def _stages(cells: Sequence[CellResult]) -> tuple[StageNumbers, ...]:
-    attempts: list[Attempt] = [attempt for cell in cells for attempt in cell.attempts]
     began = _count(cells, lambda cell: bool(cell.attempts))
     milliseconds: dict[str, float] = {}
-    for attempt in attempts:
-        for stage, duration in attempt.stage_ms.items():
-            milliseconds[stage] = milliseconds.get(stage, 0.0) + duration
+    for cell in cells:
+        for timed in (*(attempt.stage_ms for attempt in cell.attempts), cell.stage_ms):
+            for stage, duration in timed.items():
+                milliseconds[stage] = milliseconds.get(stage, 0.0) + duration
     each: dict[str, list[Usage]] = {}
     for cell in cells:
         for stage, usage in cell.usage.items():

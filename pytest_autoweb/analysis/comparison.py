@@ -41,12 +41,22 @@ from pytest_autoweb.analysis.verdict_validity import broken_controls, control_ro
 from pytest_autoweb.results import Outcome, Record
 
 
-def verdict_on(comparison: "Comparison") -> str:
-    """Return the verdict on a comparison."""
+def verdict_on(comparison: "Comparison", *, executed: bool = False) -> str:
+    """Return the verdict on a comparison.
+
+    Args:
+        comparison: the comparison.
+        executed: whether it is one of cases without checks, by whether every step ran.
+    """
     if comparison.decisive is None:
         left_out = len({(each.case_path, each.case_id) for each in comparison.left_out})
-        return f"Nothing to compare: no case has a verdict on both sides ({left_out} left out)."
-    return _decisive(comparison) if comparison.decisive else _not_decisive(comparison)
+        told = "ran" if executed else "has a verdict"
+        return f"Nothing to compare: no case {told} on both sides ({left_out} left out)."
+    if not comparison.decisive:
+        verdict = _not_decisive(comparison)
+    else:
+        verdict = _decisive(comparison, "runs every step more often" if executed else "passes more")
+    return f"Execution only, no proof: {verdict}" if executed else verdict
 
 
 def points(difference: float | None) -> str:
@@ -67,11 +77,11 @@ def p_text(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"= {p:.2f}" if p >= 0.1 else f"= {p:.3f}"
 
 
-def _decisive(comparison: "Comparison") -> str:
+def _decisive(comparison: "Comparison", does: str) -> str:
     a, b = comparison.a, comparison.b
     better, worse = (a, b) if (comparison.difference or 0) < 0 else (b, a)
     return (
-        f"{better.label} passes more: {better.compared.value or 0:.0%} against "
+        f"{better.label} {does}: {better.compared.value or 0:.0%} against "
         f"{worse.compared.value or 0:.0%} for {worse.label} on the same {len(comparison.cases)} "
         f"cases ({_numbers(comparison)})."
     )
@@ -405,7 +415,8 @@ def _comparison(
         changed=tuple(dict.fromkeys(name for pair in contest.pairs for name in pair.changed)),
         notes=(*contest.notes, *_about_cases(contest)),
     )
-    return unjudged.model_copy(update={"verdict": verdict_on(unjudged)})
+    verdict = verdict_on(unjudged, executed=contest.metric == "executed")
+    return unjudged.model_copy(update={"verdict": verdict})
 
 
 def _comparison_detectable(contest: _Contest, family: int) -> float | None:

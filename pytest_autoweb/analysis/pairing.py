@@ -25,12 +25,14 @@ from pytest_autoweb.analysis.cell_numbers import (
 from pytest_autoweb.analysis.statistics import Interval, ratio_interval
 from pytest_autoweb.results import CaptureModeName, Outcome, Record
 
-Metric = Literal["first_attempt", "after_repair"]
-"""What counts as a pass: `passed` alone, or both `passed` and `healed`."""
+Metric = Literal["first_attempt", "after_repair", "executed"]
+"""What counts as a pass: `passed` alone, or both `passed` and `healed`; or, of cells without
+checks, that every step ran at the first attempt."""
 
 GOOD: dict[Metric, frozenset[Outcome]] = {
     "first_attempt": frozenset({"passed"}),
     "after_repair": frozenset({"passed", "healed"}),
+    "executed": frozenset({"passed"}),
 }
 """The outcomes that count as a pass, for each metric."""
 

@@ -181,21 +181,22 @@ class _StepRun(NamedTuple):
 
 
 def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
-    """Run every step of the plan and any other block; a step without a block fails.
+    """Run every step of the plan, if there is one, and any other block; one without code fails.
 
     After a failed step the later ones are `blocked`, unless `--autoweb-on-step-failure=continue`.
     """
     blocks = split_blocks(attempt.code).by_step
-    hints = {step.index: step.description for step in attempt.plan_steps}
+    plan = {step.index: step.description for step in attempt.plan_steps}
     blocked_by: int | None = None
-    for index in sorted(hints.keys() | blocks.keys()):
+    for index in sorted(plan.keys() | blocks.keys()):
         if blocked_by is not None:
             error = f"blocked by the failed step {blocked_by}"
             result = StepResult(step_index=index, ok=False, status="blocked", error=error)
             attempt = change(attempt, step_results=(*attempt.step_results, result))
             continue
         code = blocks[index].code if index in blocks else ""
-        attempt = run_block(attempt, tools, index, code, hints.get(index, ""))
+        hint = plan.get(index, "") if plan else tools.case.user_task
+        attempt = run_block(attempt, tools, index, code, hint)
         if not attempt.step_results[-1].ok and tools.settings.on_step_failure == "block":
             blocked_by = index
     return finish_execution(attempt, tools)
@@ -209,6 +210,7 @@ def run_block(
     hint: str,
     *,
     told: bool = False,
+    description: str = "",
 ) -> Attempt:
     """Run one block and record its result; only the first failure of an attempt gets a scene.
 
@@ -219,11 +221,12 @@ def run_block(
         code: its code, with the line numbers that it has in the whole script.
         hint: what the step is about, to find the frame that it is meant for.
         told: the model is told when it runs out of time, and decides; otherwise it is continued.
+        description: what the step is to do, if no plan says it.
     """
     tools.progress(f"step {index}")
     tools.wire.counting = True
     ran = _run_step(index, code, hint, tools, told=told)
-    result = ran.result
+    result = ran.result.model_copy(update={"description": tools.redact(description)})
     attempt = change(
         attempt,
         step_results=(*attempt.step_results, result),
@@ -274,7 +277,7 @@ def finish_execution(attempt: Attempt, tools: Tools) -> Attempt:
         )
     return change(
         attempt,
-        executed=bool(attempt.plan_steps) and bool(results) and _all_ok(attempt),
+        executed=bool(results) and _all_ok(attempt),
         answered=answered,
         answer=answer,
     )
@@ -302,7 +305,7 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
             ),
             (),
         )
-    base = tools.settings.step_timeout
+    base, began = tools.settings.step_timeout, tools.clock.now()
     first = Limits(step_s=base, call_s=TOLD_CALL_S) if told else Limits(step_s=base)
     context, outcome = _run_once(index, code, hint, tools, first)
     calls, retried = outcome.calls, False
@@ -322,11 +325,16 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
             _end_frozen_browser(tools)
             context, outcome = _run_once(index, code, hint, tools, limits, resume)
             calls, retried = (*calls, *_made_again(outcome.calls, len(calls))), True
+    took_ms = (tools.clock.now() - began) * 1000
     if outcome.failure and outcome.failure.evidence.get("page_lost"):
         # Nothing is to wait for it any more.
         tools.log.write(f"step {index}: the page stopped answering")
         WATCH.end_page()
-    return _StepRun(_result(index, outcome, context, tools, retried=retried), calls)
+    result = _result(index, outcome, context, tools, retried=retried)
+    if retried:
+        # Both tries and the pause between them; the engine times only the second one.
+        result = result.model_copy(update={"duration_ms": took_ms})
+    return _StepRun(result, calls)
 
 
 def _made_again(calls: tuple[ToolCall, ...], tried: int) -> Iterator[ToolCall]:

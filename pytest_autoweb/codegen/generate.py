@@ -189,7 +189,7 @@ def write_script(attempt: Attempt, tools: Tools) -> Attempt:
         "generate",
         task=tools.case.user_task,
         url=tools.case.entry_url,
-        plan=fence(attempt.plan_text, "plan"),
+        plan=fence(plan_for(attempt, tools), "plan"),
         pages=fence(snapshots_as_text(attempt), "page"),
         visual=fence(attempt.visual_description, "picture") if attempt.visual_description else "",
         secrets=sorted(tools.case.secrets),
@@ -259,8 +259,8 @@ def lint_script(attempt: Attempt, tools: Tools) -> Attempt:
     for finding in findings:
         tools.log.write(f"lint: {finding}")
     steps = tuple(
-        StepResult(step_index=step.index, ok=False, status="not_run", error="lint errors")
-        for step in attempt.plan_steps
+        StepResult(step_index=index, ok=False, status="not_run", error="lint errors")
+        for index in [step.index for step in attempt.plan_steps] or [1]
     )
     attempt = change(attempt, lint_errors=findings, step_results=steps)
     first = findings[0]
@@ -315,20 +315,13 @@ def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def plan_as_task(attempt: Attempt, tools: Tools) -> Attempt:
-    """Use the task itself as the plan's only step, without a model call."""
-    step = PlanStep(
-        index=1,
-        description=tools.case.user_task,
-        entry_action="Direct URL",
-        status="CONFIRMED",
-    )
-    return change(
-        attempt,
-        prompt=_task_text(tools),
-        plan_text=f"Step 1: {tools.case.user_task}",
-        plan_steps=(step,),
-        plan_confirmed=True,
-    )
+    """Note the task in place of a plan, which nobody is asked for."""
+    return change(attempt, prompt=_task_text(tools))
+
+
+def plan_for(attempt: Attempt, tools: Tools) -> str:
+    """Return the plan as a prompt shows it; without one, the task is its only step."""
+    return attempt.plan_text or f"Step 1: {tools.case.user_task}"
 
 
 def _task_text(tools: Tools) -> str:

@@ -43,7 +43,7 @@ from pytest_autoweb.page.capture import unlisted
 from pytest_autoweb.page.frames import RefElement, RefView
 from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.page.refs import LONG, observe
-from pytest_autoweb.results import Attempt, Failure, PlanStep, Snapshot, StageName
+from pytest_autoweb.results import Attempt, Failure, Snapshot, StageName
 from pytest_autoweb.sandbox.lint import lint_code
 
 MAX_TURNS = 8
@@ -192,20 +192,15 @@ def _keep_view(attempt: Attempt, tools: Tools, step: int, view: RefView, text: s
 def _run_turn(attempt: Attempt, tools: Tools, number: int, actions: tuple[Action, ...]) -> Attempt:
     first_line = len(attempt.code.splitlines()) + 1
     block = "\n".join([f"# Step {number}", *(action.code for action in actions)]) + "\n"
-    step = PlanStep(
-        index=number,
-        description="; ".join(action.line for action in actions),
-        entry_action="Direct URL",
-        status="CONFIRMED",
-    )
-    known = attempt.plan_steps if number > 1 else ()
-    attempt = change(attempt, code=attempt.code + tools.redact(block), plan_steps=(*known, step))
+    attempt = change(attempt, code=attempt.code + tools.redact(block))
     if findings := lint_code(block, offered=tools.offered):
         failure = Failure(kind="lint", message=str(findings[0]), rule=findings[0].code)
         attempt = change(attempt, lint_errors=(*attempt.lint_errors, *findings))
         return fail(attempt, failure, StepProblem.of("(lint)", REFUSED_BY_LINT, str(findings[0])))
     # The block keeps the line numbers it has in the whole script.
-    return run_block(attempt, tools, number, "\n" * (first_line - 1) + block, "")
+    placed = "\n" * (first_line - 1) + block
+    lines = "; ".join(action.line for action in actions)
+    return run_block(attempt, tools, number, placed, "", description=lines)
 
 
 def _banned(tools: Tools) -> frozenset[tuple[str, str]]:

@@ -1,12 +1,13 @@
 """Ask for the script again, with the page at the failure and, in some arms, a reflection."""
 
-from pytest_autoweb.attempt.execute import split_blocks, unified_diff
+from pytest_autoweb.attempt.execute import unified_diff
 from pytest_autoweb.attempt.finders import with_sight
 from pytest_autoweb.attempt.retry_notes import evidence_text, execution_output, retry_hint
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.codegen.generate import (
     describe_picture,
     page_budget,
+    plan_for,
     take_code,
     with_marks,
     write_script,
@@ -31,7 +32,7 @@ from pytest_autoweb.language import NOT_OFFERED, SAME_AGAIN, Reason, StepProblem
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_object
 from pytest_autoweb.page.refs import observe
-from pytest_autoweb.results import Attempt, Failure, PlanStep
+from pytest_autoweb.results import Attempt, Failure
 
 CHARS_PER_TOKEN = 3
 
@@ -53,7 +54,7 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
         "repair",
         task=tools.case.user_task,
         url=tools.case.entry_url,
-        plan=fence(failed.plan_text, "plan"),
+        plan=fence(plan_for(failed, tools), "plan"),
         code=fence(failed.code, "code"),
         hint=retry_hint(failed, attempt, tools),
         output=fence(execution_output(failed), "output"),
@@ -94,7 +95,7 @@ def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
     messages = render(
         "repair_constrained",
         task=tools.case.user_task,
-        plan=fence(failed.plan_text, "plan"),
+        plan=fence(plan_for(failed, tools), "plan"),
         elements=fence("\n".join(offered.elements), "elements"),
         worked=fence(worked, "calls") if (worked := _worked(guidance.attempts)) else "",
         tried=fence(tried, "calls") if (tried := _tried(guidance.attempts)) else "",
@@ -115,9 +116,8 @@ def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
     attempt = take_code(attempt, tools, code_of_calls(reply) or reply)
     if attempt.failure:
         return attempt
-    numbers = sorted(split_blocks(attempt.code).by_step)
-    steps = (PlanStep(index=n, description=tools.case.user_task[:200]) for n in numbers)
-    attempt = change(attempt, plan_steps=tuple(steps))
+    # Its calls need not follow the plan, whose steps would fail for want of code.
+    attempt = change(attempt, plan_steps=())
     if problems := disallowed_calls(attempt.code, offered):
         failure = Failure(kind="lint", message="; ".join(problems)[:500], rule="AW700")
         return fail(attempt, failure, *(StepProblem.of("(lint)", NOT_OFFERED, p) for p in problems))
@@ -219,7 +219,7 @@ def reflect(attempt: Attempt, tools: Tools) -> Attempt:
         "reflect",
         task=tools.case.user_task,
         advice=guidance.recovery.user_prompt,
-        code=fence(failed.code or failed.plan_text, "code"),
+        code=fence(failed.code or plan_for(failed, tools), "code"),
         output=fence(execution_output(failed), "output"),
         evidence=evidence_text(tools),
         past=fence(past, "past") if (past := past_reflections(guidance.attempts)) else "",

@@ -41,7 +41,7 @@ from pytest_autoweb.page.form_validation import refused_values
 from pytest_autoweb.page.frames import RefView
 from pytest_autoweb.page.outline import estimate_tokens
 from pytest_autoweb.page.quiet import wait_until_quiet
-from pytest_autoweb.results import Attempt, Failure, PlanStep, StageName, StepResult
+from pytest_autoweb.results import Attempt, Failure, StageName, StepResult
 from pytest_autoweb.sandbox.engine import scripts_allowed
 from pytest_autoweb.sandbox.lint import fields_in, lint_code
 
@@ -415,29 +415,17 @@ def carry_out(
     first_line = len(attempt.code.splitlines()) + 1
     findings = _findings(code, tools, attempt.code)
     block = f"# Step {number}\n{code}"
-    step = PlanStep(
-        index=number,
-        description=" ".join(words.split())[:500] or f"turn {number}",
-        entry_action="Direct URL",
-        status="CONFIRMED",
-    )
-    known = attempt.plan_steps if attempt.code else ()
-    text = f"{attempt.plan_text}\n\n" if attempt.code else ""
-    attempt = change(
-        attempt,
-        plan_steps=(*known, step),
-        plan_text=tools.redact(f"{text}Step {number}: {words}"),
-        code=attempt.code + tools.redact(block),
-    )
+    said = " ".join(words.split())[:500]
+    attempt = change(attempt, code=attempt.code + tools.redact(block))
     if findings:
-        attempt = _refused(attempt, tools, number, findings)
+        attempt = _refused(attempt, tools, number, findings, said)
         listed = "\n".join(findings)
         became = Became("was refused before it ran, so nothing of it was done:", listed)
     else:
         # The block keeps its line numbers from the whole script.
         placed = "\n" * (first_line - 1) + block
         # The names in the code show the intended frame more reliably than the description does.
-        attempt = run_block(attempt, tools, number, placed, code, told=True)
+        attempt = run_block(attempt, tools, number, placed, code, told=True, description=said)
         became = _became(attempt.step_results[-1], placed)
     if became.error:
         failed = attempt.failure
@@ -461,12 +449,19 @@ def _findings(code: str, tools: Tools, before: str) -> tuple[str, ...]:
     return (*map(str, found), *again)
 
 
-def _refused(attempt: Attempt, tools: Tools, number: int, findings: tuple[str, ...]) -> Attempt:
+def _refused(
+    attempt: Attempt, tools: Tools, number: int, findings: tuple[str, ...], said: str
+) -> Attempt:
     for finding in findings:
         tools.log.write(f"lint: {finding}")
     failure = Failure(kind="lint", message=findings[0], step_index=number)
     result = StepResult(
-        step_index=number, ok=False, status="not_run", error=findings[0], failure=failure
+        step_index=number,
+        description=tools.redact(said),
+        ok=False,
+        status="not_run",
+        error=findings[0],
+        failure=failure,
     )
     attempt = change(attempt, step_results=(*attempt.step_results, result))
     return fail(attempt, failure, StepProblem.of("(lint)", REFUSED_BY_LINT, findings[0]))

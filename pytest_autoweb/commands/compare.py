@@ -205,9 +205,10 @@ def add_compare_parser(subparsers: "Subparsers") -> None:
     )
     compare.add_argument(
         "--metric",
-        choices=("first_attempt", "after_repair"),
+        choices=("first_attempt", "after_repair", "executed"),
         default="first_attempt",
-        help="what counts as a pass: only passed cells (the default), or healed ones as well",
+        help="what counts as a pass: only passed cells (the default), or healed ones as well; "
+        "executed compares the cases without checks by whether every step ran, which is no proof",
     )
     compare.add_argument(
         "--allow-changed",
@@ -245,7 +246,7 @@ def _of_one_run(args: argparse.Namespace) -> "tuple[Comparison, ...]":
         raise SettingsError("--model compares two runs; within one run use --models A,B")
     if args.allow_changed:
         raise SettingsError("--allow-changed compares two runs; within one run no case can change")
-    rows = load_any(args.a, args.storage)
+    rows = _measured(load_any(args.a, args.storage), args)
     models = _names(args.models) or contestants(rows)
     for model in models:
         _check_model(model, rows, args.a)
@@ -264,7 +265,7 @@ def _of_two_runs(args: argparse.Namespace) -> "tuple[Comparison, ...]":
     from pytest_autoweb.analysis.comparison import compare_runs, contestants
     from pytest_autoweb.report.json_report import load_any
 
-    before, after = load_any(args.a, args.storage), load_any(args.b, args.storage)
+    before, after = (_measured(load_any(run, args.storage), args) for run in (args.a, args.b))
     pairs = _pairs(args)
     for first, second in pairs or ():
         _check_model(first, before, args.a)
@@ -279,6 +280,24 @@ def _of_two_runs(args: argparse.Namespace) -> "tuple[Comparison, ...]":
             "name one of each with --models"
         )
     return comparisons
+
+
+def _measured(rows: "RunRows", args: argparse.Namespace) -> "RunRows":
+    """Return the run with what the metric compares.
+
+    Raises:
+        SettingsError: only cases without checks are to be compared, and there are none.
+    """
+    from pytest_autoweb.analysis.execution_only import as_executed
+
+    if args.metric != "executed":
+        return rows
+    ran = as_executed(rows)
+    if not ran.rows:
+        raise SettingsError(
+            f"--metric executed: every case of {rows.name or rows.ts} has checks; compare these"
+        )
+    return ran
 
 
 def _pairs(args: argparse.Namespace) -> list[tuple[str, str]] | None:

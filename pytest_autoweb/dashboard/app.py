@@ -50,6 +50,7 @@ from pytest_autoweb.dashboard.rest_api import (
 )
 from pytest_autoweb.errors import AutowebError, SettingsError, StoreError
 from pytest_autoweb.installation import asset_dir
+from pytest_autoweb.report.wording import failure_name
 from pytest_autoweb.store import queries
 from pytest_autoweb.store.database import Store
 
@@ -345,6 +346,7 @@ def page(template: str, title: str, status: int = 200, **values: Any) -> HTMLRes
     )
     environment.filters |= {
         "arm_label": arm_label,
+        "failure_name": failure_name,
         "percent": percent,
         "money": money,
         "duration": duration,

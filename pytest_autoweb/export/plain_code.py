@@ -154,6 +154,9 @@ def plain_code(attempt: Attempt, given: Given) -> PlainCode:
     """
     made = PlainCode(names=names_in(attempt.code))
     hints = {step.index: step.description for step in attempt.plan_steps}
+    hints |= {
+        done.step_index: done.description for done in attempt.step_results if done.description
+    }
     for index, context, code in _blocks(attempt, given.by_decisions):
         block = _Block(index, code, context, attempt, given)
         lines, fixed = block.translated()

@@ -19,6 +19,7 @@ from pytest_autoweb.analysis.comparison import Comparison, compare_runs
 from pytest_autoweb.analysis.past_runs import History, history_of
 from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.errors import RunNotFound, SettingsError, near_miss
+from pytest_autoweb.options import percent, share_problem
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.json_report import load_any
 from pytest_autoweb.report.wording import one_line
@@ -110,7 +111,11 @@ def _group(name: str, table: Any, pyproject: Path) -> CaseGroup:
         if key not in _KEYS:
             raise SettingsError(f"{where}: unknown key {key!r}{near_miss(key, _KEYS)}")
     try:
-        group = CaseGroup.model_validate({**table, "name": name})
+        least = _least_rate(table.get("min_pass_rate"))
+    except ValueError as error:
+        raise SettingsError(f"{where}: min_pass_rate: {error}") from None
+    try:
+        group = CaseGroup.model_validate({**table, "name": name, "min_pass_rate": least})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"]))
@@ -122,6 +127,15 @@ def _group(name: str, table: Any, pyproject: Path) -> CaseGroup:
             f"{where}: asks for nothing; give `min_pass_rate`, `must_pass` or `soft`"
         )
     return group
+
+
+def _least_rate(given: Any) -> Any:
+    """Return the rate of a table, which may also be a text such as `90%`."""
+    if isinstance(given, str):
+        return percent(given)
+    if isinstance(given, int | float) and (problem := share_problem(given)):
+        raise ValueError(f"{problem}, in quotes")
+    return given
 
 
 def _listed_keys() -> str:
@@ -226,21 +240,37 @@ def read_limits(text: str, flag: str) -> Mapping[Metric, float]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, colon, amount = (piece.strip() for piece in part.partition(":"))
         if name not in METRICS:
-            raise SettingsError(f"{flag}: {name!r} cannot be compared{near_miss(name, METRICS)}")
+            guess = near_miss(name, METRICS)
+            if not colon and _number(name) is not None:
+                guess = f"; name the metric, as in 'pass_rate:{_as_percent(name)}'{guess}"
+            raise SettingsError(f"{flag}: {name!r} cannot be compared{guess}")
         if name in limits:
             raise SettingsError(f"{flag}: {name!r} is given twice")
-        limits[name] = _percent(amount, f"{flag}: {part!r}" if colon else f"{flag}: {name!r}")
+        limits[name] = _limit(name, amount, f"{flag}: {part!r}")
     return limits
 
 
-def _percent(text: str, where: str) -> float:
+def _limit(metric: str, text: str, where: str) -> float:
+    value = _number(text)
+    if value is not None and text.endswith("%"):
+        return value
+    example = "pass_rate:5%,cost:20%" if value is None else f"{metric}:{_as_percent(text)}"
+    raise SettingsError(f"{where}: needs a percentage, as in '{example}'")
+
+
+def _number(text: str) -> float | None:
+    """Return the number before an optional percent sign, or None."""
     try:
-        value = float(text.removesuffix("%")) if text.endswith("%") else -1.0
+        value = float(text.removesuffix("%"))
     except ValueError:
-        value = -1.0
-    if not 0 <= value < 1e6:
-        raise SettingsError(f"{where}: needs a percentage, as in 'pass_rate:5%,cost:20%'")
-    return value
+        return None
+    return value if 0 <= value < 1e6 else None
+
+
+def _as_percent(text: str) -> str:
+    """Return a number as a percentage: one without a sign and below 1 is meant as a share."""
+    value = _number(text) or 0.0
+    return f"{value * 100:g}%" if value < 1 and not text.endswith("%") else f"{value:g}%"
 
 
 def groups_file(path: Path) -> tuple[CaseGroup, ...]:
@@ -488,6 +518,8 @@ def gate_lines(gates: Sequence[GateResult]) -> list[tuple[str, dict[str, bool]]]
         word, colour = _WORDS[gate.passed]
         if gate.passed is False and gate.soft:
             word, colour = "soft gate failed", "yellow"
+        if gate.notice:
+            word, colour = "note", ""
         first = one_line(f"{word}: {gate.title}: {gate.message}", _WIDEST)
         lines.append((neutral(first), {colour: True} if colour else {}))
         shown = gate.details if gate.passed is not True else ()

@@ -180,7 +180,9 @@ def _group_gates(
         yield least.model_copy(update={"soft": group.soft})
     elif not group.must_pass:
         message = f"nothing is demanded of it; first attempt {rate(first_attempt_rate(rows))}"
-        yield GateResult(name=name, model=model, passed=None, message=message, soft=True)
+        yield GateResult(
+            name=name, model=model, passed=None, message=message, soft=True, notice=True
+        )
 
 
 def _least_rate(name: str, model: str, rows: Sequence[CellSummary], least: float) -> GateResult:
@@ -233,6 +235,7 @@ def about_baseline(context: GateContext) -> Iterator[GateResult]:
             name="baseline",
             passed=None,
             message=f"nothing is compared: {context.missing or 'there is no earlier run'}",
+            notice=True,
         )
         return
     label = baseline.name or baseline.ts
@@ -250,7 +253,11 @@ def about_baseline(context: GateContext) -> Iterator[GateResult]:
         if model not in contestants(baseline)
     ]
     yield GateResult(
-        name="baseline", passed=None, message=f"compared with {label}", details=tuple(details)
+        name="baseline",
+        passed=None,
+        message=f"compared with {label}",
+        details=tuple(details),
+        notice=True,
     )
 
 

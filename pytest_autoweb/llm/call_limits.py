@@ -477,17 +477,23 @@ _PAUSE_S = 60.0
 _DOWN: tuple[ModelCause, ...] = ("timeout", "unavailable")
 
 
+_REFUSED = "refused the key"
+
+
 @dataclass(slots=True)
 class _Failures:
     cause: ModelCause
     in_a_row: int
     at: float
+    said: str
+    """What a service did that refuses for good."""
 
 
 class CircuitBreaker:
     """Refuses, without sending them, calls of a model that would fail like its last ones.
 
-    A refused key stays refused, so one refusal is enough for the whole session. A service that is
+    A refused key stays refused, and an empty account stays empty, so one refusal is enough for the
+    whole session. A service that is
     down may recover, so after three failures in a row its model is not called for a minute; then
     one call is tried.
 
@@ -512,7 +518,7 @@ class CircuitBreaker:
                 return
             if failed.cause == "auth":
                 detail = (
-                    "not called: the service refused the key earlier in this run; that call's "
+                    f"not called: the service {failed.said} earlier in this run; that call's "
                     "error says why"
                 )
             else:
@@ -523,14 +529,20 @@ class CircuitBreaker:
                 )
         raise ModelError(failed.cause, model, detail)
 
-    def note(self, model: str, cause: ModelCause | None) -> None:
-        """Record how a call ended; None means success."""
+    def note(self, model: str, cause: ModelCause | None, said: str = _REFUSED) -> None:
+        """Record how a call ended.
+
+        Args:
+            model: the model that was called.
+            cause: why the call failed; None means success.
+            said: what the service did, if the cause is `auth`.
+        """
         with self._lock:
             before = self._failed.pop(model, None)
             if cause == "auth" or cause in _DOWN:
                 same = before is not None and before.cause == cause
                 count = before.in_a_row + 1 if before is not None and same else 1
-                self._failed[model] = _Failures(cause, count, self._clock())
+                self._failed[model] = _Failures(cause, count, self._clock(), said)
 
     def _is_open(self, failed: _Failures) -> bool:
         if failed.cause == "auth":

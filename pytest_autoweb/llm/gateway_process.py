@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
-from pytest_autoweb.errors import CassetteMiss, ModelError, SettingsError
+from pytest_autoweb.errors import AccountEmpty, CassetteMiss, ModelError, SettingsError
 from pytest_autoweb.llm.call_limits import (
     CircuitBreaker,
     CostBudget,
@@ -52,7 +52,7 @@ from pytest_autoweb.llm.model_spec import (
     base_url,
     resolve_target,
 )
-from pytest_autoweb.redaction import KeyMask, drop_empty_secrets
+from pytest_autoweb.redaction import KeyMask, tidy_secrets
 from pytest_autoweb.results import Usage
 
 _CONNECT_TIMEOUT_S = 5.0
@@ -64,7 +64,7 @@ class GatewayService:
     def __init__(self, config: StartConfig) -> None:
         self._config = config
         self._mask = KeyMask(os.environ)
-        self._store = CassetteStore(config.cassettes, config.record_mode, mask=self._mask)
+        self._store = CassetteStore(config.cassettes, config.record_mode, mask=self._masked)
         self._live = LiteLLMClient(backoff_s=config.backoff_s)
         self._breaker = CircuitBreaker()
         self._engines = EnginePool(config.run_dir, os.environ)
@@ -87,6 +87,12 @@ class GatewayService:
                 if name not in self._specs:
                     self._slots[name] = self._slots_for(spec)
                     self._specs[name] = spec
+            named = {spec.api_key_env for spec in self._specs.values() if spec.api_key_env}
+            self._mask = KeyMask(os.environ, [os.environ.get(name, "") for name in named])
+
+    def _masked(self, text: str) -> str:
+        """Return the text without keys, those included that models name by odd variables."""
+        return self._mask(text)
 
     def prices(self, names: Iterable[str]) -> dict[str, Price | None]:
         """Return the price of each model's tokens, or None where it is unknown."""
@@ -101,7 +107,7 @@ class GatewayService:
         try:
             reply = self._with_room(request, self._answer(request))
         except ModelError as error:
-            error.detail = self._mask(error.detail)
+            error.detail = self._masked(error.detail)
             self._count(request.model, error.usage or Usage(), error.cause)
             raise
         self._count(request.model, reply.usage)
@@ -167,7 +173,10 @@ class GatewayService:
             try:
                 reply = self._live.complete(spec, request, target, reserve)
             except ModelError as error:
-                self._breaker.note(spec.name, error.cause)
+                if isinstance(error, AccountEmpty):
+                    self._breaker.note(spec.name, error.cause, "asked to be paid")
+                else:
+                    self._breaker.note(spec.name, error.cause)
                 raise
             self._breaker.note(spec.name, None)
             return reply
@@ -217,7 +226,7 @@ class GatewayService:
             problem = self._live_problem(spec)
         except (ModelError, SettingsError) as error:
             problem = error.detail if isinstance(error, ModelError) else str(error)
-        detail = self._mask(problem) if problem else "can be called"
+        detail = self._masked(problem) if problem else "can be called"
         return ModelCheck(model=name, ok=problem is None, detail=detail)
 
     def _check_recordings(self, name: str, recorded: bool) -> ModelCheck:
@@ -389,8 +398,8 @@ class _Handler(BaseHTTPRequestHandler):
 def main() -> None:
     """Serve until the owner is gone."""
     config = StartConfig.model_validate(read_config())
-    # CI sets secrets to empty strings for forks; litellm would take those for keys.
-    drop_empty_secrets(os.environ)
+    # litellm reads the keys from here, and would take an empty one for a key.
+    tidy_secrets(os.environ)
     service = GatewayService(config)
     gateway = _Gateway(service, config.token)
     die_with_owner(config.owner_pid, service.stop, with_starter=not config.lasting)

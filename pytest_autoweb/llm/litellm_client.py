@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, cast
 
-from pytest_autoweb.errors import ModelError
+from pytest_autoweb.errors import AccountEmpty, ModelError
 from pytest_autoweb.llm import openai_api
 from pytest_autoweb.llm.agent_requests import completion_of, completion_with
 from pytest_autoweb.llm.call_limits import (
@@ -34,12 +34,14 @@ from pytest_autoweb.llm.call_limits import (
 )
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.llm.model_catalogues import installed_litellm, is_listed
-from pytest_autoweb.llm.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec
+from pytest_autoweb.llm.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec, key_problem
 from pytest_autoweb.llm.service_calls import (
+    LIMITS,
     cause_of,
     describe,
     is_transient,
     may_be_billed,
+    out_of_money,
     request_arguments,
     status_of,
     words_of,
@@ -100,9 +102,8 @@ class LiteLLMClient:
         completion = completion_of(request.chat, litellm)
         if request.computer:
             completion = completion_with(request.computer, litellm)
-        arguments = request_arguments(spec, request, target, through_litellm=litellm is not None)
-        for name in self._refused[spec.name] | self._refused[_kind(request)]:
-            arguments.pop(name, None)
+        write = partial(request_arguments, through_litellm=litellm is not None)
+        arguments = write(asked := self._as_learnt(spec, request), request, target)
         used, number, patience_s = Usage(), 0, spec.timeout
         while True:
             number += 1
@@ -118,11 +119,11 @@ class LiteLLMClient:
                 seconds = self._clock() - began
                 reservation.settle(None if may_be_billed(error) else 0.0)
                 used += Usage(calls=int(_was_sent(error)), latency_s=seconds)
-                if (refused := _refused_argument(error, spec, arguments)) is not None:
+                if (refused := _refused_argument(error, asked, arguments)) is not None:
                     # Remembered for later calls. One schema may be refused and another accepted.
                     whose = _kind(request) if refused == "response_format" else spec.name
                     self._refused[whose].add(refused)
-                    del arguments[refused]
+                    arguments = write(asked := self._as_learnt(spec, request), request, target)
                     number -= 1
                     continue
                 number -= self._wait_or_raise(error, spec, number, used, seconds, turn)
@@ -136,6 +137,11 @@ class LiteLLMClient:
                 return _reply(response, spec, used)
             finally:
                 self._gate.end(turn)
+
+    def _as_learnt(self, spec: ModelSpec, request: Request) -> ModelSpec:
+        """Return the settings, with the parameters that the model has refused in this run."""
+        learnt = self._refused[spec.name] | self._refused[_kind(request)]
+        return spec.model_copy(update={"refuses": (*spec.refuses, *learnt)})
 
     def _turn(self, spec: ModelSpec, target: Endpoint, most_s: float, used: Usage) -> CallTurn:
         """Wait until the service, having refused other calls, may be called again."""
@@ -184,6 +190,8 @@ class LiteLLMClient:
                 f"; the service asks to wait {asked:.0f} s, and a call waits "
                 f"{LONGEST_WAIT_S:.0f} s at most"
             )
+        if out_of_money(error):
+            raise AccountEmpty(spec.name, detail, usage=used) from None
         raise ModelError(cause, spec.name, detail, usage=used) from None
 
     def provider_problem(self, spec: ModelSpec, target: Endpoint) -> str | None:
@@ -203,6 +211,10 @@ class LiteLLMClient:
             return f"provider {provider} needs google-auth: pip install 'google-auth[requests]'"
         if provider in _AWS and _lacks("boto3"):
             return _NO_BOTO.format(provider)
+        variable = f"{provider.upper()}_API_KEY"
+        key = os.environ.get(variable)
+        if key and not target.api_key and (problem := key_problem(variable, key)):
+            return problem
         own_server = target.api_base and provider != _AZURE
         if target.api_key or own_server or provider in OLLAMA_PROVIDERS:
             return None
@@ -412,10 +424,40 @@ def _refused_argument(
     """
     if _was_sent(error) and status_of(error) not in (400, 422):
         return None
+    said = words_of(error)
     for name, setting, words in _DISPENSABLE:
-        if name in arguments and not spec.is_set(setting) and words.search(words_of(error)):
+        if name in arguments and not spec.is_set(setting) and words.search(said):
+            return name
+    return _refused_limit(said, spec, arguments)
+
+
+_UNKNOWN_NAME = re.compile(
+    r"unsupported|(?:not|n't) (?:\w+ )?support|unknown|unrecogni[sz]ed|unexpected|\bextra\b|instead"
+    r"|not (?:permitted|allowed|accepted|valid)|no longer|deprecated",
+    re.IGNORECASE,
+)
+_TOO_LARGE = re.compile(
+    r"too (?:large|long|big|many)|at most|exceed|less than|maximum", re.IGNORECASE
+)
+
+
+def _refused_limit(said: str, spec: ModelSpec, arguments: Mapping[str, Any]) -> str | None:
+    """Return the name of the limit on a reply, if the server wants it under its other name."""
+    for name, other in (LIMITS, LIMITS[::-1]):
+        if name not in arguments or other in spec.refuses:
+            continue
+        too_large = _TOO_LARGE.search(said) is not None
+        if not _mentions(name, said):
+            wrong = _mentions(other, said) and not too_large
+        else:
+            wrong = bool(_UNKNOWN_NAME.search(said)) and (_mentions(other, said) or not too_large)
+        if wrong:
             return name
     return None
+
+
+def _mentions(name: str, said: str) -> bool:
+    return re.search(rf"(?<!\w){name}(?!\w)", said) is not None
 
 
 def _was_sent(error: Exception) -> bool:

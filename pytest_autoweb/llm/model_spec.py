@@ -18,6 +18,7 @@ from pytest_autoweb.analysis.verdict_validity import MUTANT
 from pytest_autoweb.errors import ModelError, SettingsError, near_miss
 from pytest_autoweb.llm import model_catalogues
 from pytest_autoweb.llm.model_catalogues import EFFORTS, ModelFacts, facts_of
+from pytest_autoweb.redaction import tidy_key
 from pytest_autoweb.results import ModelDescription, ModelSetting, SettingSource
 from pytest_autoweb.specs import COMMAND, AgentCommand, Documented
 from pytest_autoweb.variants import known_strategies
@@ -229,20 +230,35 @@ def resolve_target(spec: ModelSpec, environ: Mapping[str, str]) -> Endpoint:
     """Return the base URL and key of a model that is not embedded.
 
     Raises:
-        ModelError: the spec names a key variable that is not set.
+        ModelError: the spec names a key variable that is not set, or whose value is no key.
     """
     key = None
     if spec.api_key_env:
-        key = environ.get(spec.api_key_env)
+        key = tidy_key(environ.get(spec.api_key_env) or "")
         if not key:
             raise ModelError(
                 "auth", spec.name, f"the environment variable {spec.api_key_env} is not set"
             )
+        if problem := key_problem(spec.api_key_env, key):
+            raise ModelError("auth", spec.name, problem)
     base = base_url(spec, environ)
     if key is None and spec.api_base and is_loopback(spec.api_base):
         # litellm would send the provider's real key, which a local server must not receive.
         key = "none"
     return Endpoint(spec.litellm_model, base, key)
+
+
+def key_problem(variable: str, key: str) -> str | None:
+    """Return why the value of a variable cannot be sent as a key, or None.
+
+    HTTP libraries report such a key in words of their own, and quote it.
+    """
+    if key.isascii() and key.isprintable():
+        return None
+    wrong = "a line break" if re.search(r"[\r\n]", key) else "a character that no key has"
+    return (
+        f"the value of the environment variable {variable} holds {wrong}; set it to the key alone"
+    )
 
 
 def base_url(spec: ModelSpec, environ: Mapping[str, str]) -> str | None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from pytest_autoweb.llm.model_spec import Endpoint
+from pytest_autoweb.llm.model_spec import Endpoint, key_problem
 
 # Late imports: test processes load this module, but only the gateway calls a server.
 
@@ -143,18 +143,20 @@ class ServerRefused(Exception):
         message: the server's own words.
         status: the HTTP status.
         headers: the headers of the answer.
+        body: the error as the server sent it.
     """
 
-    def __init__(self, message: str, status: int, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, message: str, status: int, headers: Mapping[str, str], body: object = None
+    ) -> None:
         super().__init__(message)
-        self.status_code, self.headers = status, headers
+        self.status_code, self.headers, self.body = status, headers, body
 
 
 def completion(
     *,
     model: str,
     messages: list[dict[str, Any]],
-    max_tokens: int,
     timeout: float,
     api_base: str | None = None,
     api_key: str | None = None,
@@ -166,12 +168,12 @@ def completion(
     Args:
         model: the model's name, with or without `openai/`.
         messages: the messages in OpenAI's form.
-        max_tokens: the limit of the reply.
         timeout: seconds for each single read.
         api_base: the server's URL; None is OpenAI's own.
         api_key: its key; None is the one in the environment.
         extra_body: additional fields of the body.
-        fields: further fields of the API. Those that only steer litellm are dropped.
+        fields: further fields of the API, such as the limit of the reply. Those that only steer
+            litellm are dropped.
 
     Raises:
         ServerRefused: the server answered with an error.
@@ -179,11 +181,9 @@ def completion(
         ValueError: the answer is not JSON, or too long.
     """
     fields = {name: value for name, value in fields.items() if not name.endswith("_retries")}
-    base = api_base or default_base()
-    limit = "max_completion_tokens" if base == OPENAI else "max_tokens"
-    body = {"model": model.removeprefix(PREFIX), "messages": messages, limit: max_tokens}
+    body = {"model": model.removeprefix(PREFIX), "messages": messages}
     body = body | fields | dict(extra_body or {})
-    found, headers = _sent(_posted("chat/completions", body, base, api_key), timeout)
+    found, headers = _sent(_posted("chat/completions", body, api_base, api_key), timeout)
     reply = _reply(found)
     reply.headers = headers
     return reply
@@ -193,9 +193,10 @@ def respond(
     *,
     model: str,
     messages: list[dict[str, Any]],
-    max_tokens: int,
     timeout: float,
     tools: list[dict[str, Any]],
+    max_tokens: int | None = None,
+    max_completion_tokens: int | None = None,
     api_base: str | None = None,
     api_key: str | None = None,
     reasoning_effort: str | None = None,
@@ -207,9 +208,10 @@ def respond(
     Args:
         model: the model's name, with or without `openai/`.
         messages: the messages in the form of chat completions.
-        max_tokens: the limit of the reply.
         timeout: seconds for each single read.
         tools: the tools that are offered.
+        max_tokens: the limit of the reply.
+        max_completion_tokens: the same under its newer name.
         api_base: the server's URL; None is OpenAI's own.
         api_key: its key; None is the one in the environment.
         reasoning_effort: how much the model is asked to think.
@@ -221,13 +223,14 @@ def respond(
         OSError: there is no connection.
         ValueError: the answer is not a JSON object, or too long.
     """
-    body = {
+    body: dict[str, Any] = {
         "model": model.removeprefix(PREFIX),
         "input": [{"role": m["role"], "content": _input(m["content"])} for m in messages],
         "tools": tools,
         "truncation": "auto",
-        "max_output_tokens": max_tokens,
     }
+    if (limit := max_tokens or max_completion_tokens) is not None:
+        body["max_output_tokens"] = limit
     if reasoning_effort is not None:
         body["reasoning"] = {"effort": reasoning_effort}
     posted = _posted("responses", body | dict(extra_body or {}), api_base, api_key)
@@ -272,7 +275,10 @@ def provider_problem(model: str, target: Endpoint) -> str | None:
     """Return why a model cannot be called without litellm, or None."""
     if problem := other_provider(model):
         return problem
-    if target.api_key or target.api_base or os.environ.get(_KEY):
+    key = os.environ.get(_KEY)
+    if key and not target.api_key and (problem := key_problem(_KEY, key)):
+        return problem
+    if target.api_key or target.api_base or key:
         return None
     return (
         f"no key for provider openai: set {_KEY} in the environment, or name another variable with "
@@ -291,9 +297,19 @@ def other_provider(model: str) -> str | None:
     return None
 
 
+def limits_of(api_base: str | None) -> tuple[str, str]:
+    """Return the names of the field that limits a reply, the one that a server prefers first.
+
+    OpenAI itself has renamed the field, and most other servers know only the old name.
+    """
+    names = ("max_tokens", "max_completion_tokens")
+    return names[::-1] if (api_base or default_base()) == OPENAI else names
+
+
 def default_base() -> str:
     """Return OpenAI's URL, or the one set in the environment."""
-    return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI
+    named = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or ""
+    return named.strip() or OPENAI
 
 
 def _proxy_of(url: str) -> str:
@@ -341,13 +357,14 @@ def _sent(posted: _Posted, timeout: float) -> tuple[Any, Mapping[str, str]]:
     except exceptions.HTTPError as error:
         raise _plain_error(error) from None
     if answer.status >= _FIRST_REFUSAL:
-        raise ServerRefused(_words(content, answer), answer.status, answer.headers)
+        said = _said(content)
+        raise ServerRefused(_words(said, answer), answer.status, answer.headers, said)
     if len(content) > LARGEST_REPLY:
         raise ValueError(f"the reply is longer than {LARGEST_REPLY} bytes")
     found = _read(content, answer)
     if (status := error_status(found)) is not None:
         message = str(found["error"].get("message") or found["error"])
-        raise ServerRefused(message, status, answer.headers)
+        raise ServerRefused(message, status, answer.headers, found)
     tidy_choices(found)
     return found, answer.headers
 
@@ -373,12 +390,16 @@ def _plain_error(error: "urllib3.exceptions.HTTPError") -> OSError:
     return OSError(str(error))
 
 
-def _words(content: bytes, answer: "urllib3.BaseHTTPResponse") -> str:
-    """Return the server's error message, whatever its form."""
+def _said(content: bytes) -> Any:
+    """Return the body of a refusal: its JSON, or the beginning of its text."""
     try:
-        said = json.loads(content)
+        return json.loads(content)
     except ValueError:
-        said = content.decode(errors="replace").strip()[:600]
+        return content.decode(errors="replace").strip()[:600]
+
+
+def _words(said: Any, answer: "urllib3.BaseHTTPResponse") -> str:
+    """Return the server's error message, whatever its form."""
     inner = said.get("error") or said.get("message") or said if isinstance(said, dict) else said
     if isinstance(inner, dict):
         inner = inner.get("message") or inner

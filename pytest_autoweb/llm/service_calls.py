@@ -11,8 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_autoweb.errors import ModelCause
+from pytest_autoweb.llm import openai_api
 from pytest_autoweb.llm.client import Message, Request
 from pytest_autoweb.llm.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec
+
+LIMITS = (OLDER_LIMIT, NEWER_LIMIT) = ("max_tokens", "max_completion_tokens")
+"""The names of the field that limits a reply. Servers know one of them, or both."""
 
 _TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string"}
 # The strict mode of some services refuses a schema with these.
@@ -83,12 +87,18 @@ def request_arguments(
         "messages": request.chat.shown_to(vision=spec.vision)
         if request.chat
         else _messages(request, spec),
-        "max_tokens": spec.reply_limit(request.max_tokens, more_room=request.more_room),
         "timeout": spec.timeout,
         # Retries are made by `complete`, which reserves money for each of them.
         "num_retries": 0,
         "max_retries": 0,
     }
+    limit = _limit(spec, request, () if through_litellm else openai_api.limits_of(target.api_base))
+    body = _extra_body(spec, request)
+    if through_litellm and NEWER_LIMIT in limit:
+        # As an argument, litellm would give it its older name again for many servers.
+        body = limit | body
+    else:
+        arguments |= limit
     optional: dict[str, Any] = {
         "api_base": target.api_base,
         "api_key": target.api_key,
@@ -97,7 +107,7 @@ def request_arguments(
         "reasoning_effort": spec.reasoning_effort,
         "stop": list(request.stop) or None,
         "response_format": _response_format(spec, request),
-        "extra_body": _extra_body(spec, request) or None,
+        "extra_body": body or None,
     }
     ollama = target.model.partition("/")[0] in OLLAMA_PROVIDERS
     if ollama:
@@ -110,6 +120,13 @@ def request_arguments(
         optional |= request.chat.beside_messages()
     given = {name: value for name, value in optional.items() if value is not None}
     return arguments | {name: value for name, value in given.items() if name not in spec.refuses}
+
+
+def _limit(spec: ModelSpec, request: Request, names: tuple[str, ...]) -> dict[str, int]:
+    """Return the limit of the reply, under its first name that the model does not refuse."""
+    name = next((name for name in names or LIMITS if name not in spec.refuses), None)
+    most = spec.reply_limit(request.max_tokens, more_room=request.more_room)
+    return {name: most} if name else {}
 
 
 def _messages(request: Request, spec: ModelSpec) -> list[dict[str, Any]]:
@@ -186,8 +203,43 @@ def _extra_body(spec: ModelSpec, request: Request) -> dict[str, Any]:
     return body
 
 
+# A person has to pay before another call can succeed. Services say so with various statuses.
+_NO_MONEY = re.compile(
+    r"insufficient[_ ]?(?:quota|balance|credits?|funds)|billing[_ ](?:hard[_ ]limit|not[_ ]active)"
+    r"|credit balance is too low|check your billing details|payment[_ ]required|arrearage|余额不足"
+    r"|(?:requires|used all available|not enough|out of|no) (?:\w+ ){0,2}credits"
+    r"|exceeded[_ ]current[_ ]quota|monthly spending limit",
+    re.IGNORECASE,
+)
+# Said by OpenAI of an empty account, and by Google of the calls of a minute.
+_QUOTA = re.compile(r"exceeded your current quota", re.IGNORECASE)
+_LATER = re.compile(r"retry|per[_ ]?(?:minute|day)|try again", re.IGNORECASE)
+
+
+def out_of_money(error: Exception) -> bool:
+    """Tell whether the service refuses calls until somebody pays."""
+    status = status_of(error)
+    if status == 402:
+        return True
+    if status is None or not 400 <= status < 500:
+        return False
+    said = _whole_text(error)
+    return bool(_NO_MONEY.search(said) or (_QUOTA.search(said) and not _LATER.search(said)))
+
+
+def _whole_text(error: Exception) -> str:
+    """Return all that is said in a refusal; libraries quote only its message."""
+    seen: list[BaseException] = [error]
+    while (under := seen[-1].__cause__ or seen[-1].__context__) and under not in seen:
+        seen.append(under)
+    bodies = (getattr(each, "body", None) or getattr(each, "text", "") for each in seen)
+    return " ".join((words_of(error), *map(str, seen[1:]), *map(str, bodies)))
+
+
 def cause_of(error: Exception) -> ModelCause:
     """Return the report's cause for the failed call."""
+    if out_of_money(error):
+        return "auth"
     names = {base.__name__ for base in type(error).__mro__}
     for name, cause in _CAUSES:
         if name in names:

@@ -7,7 +7,7 @@ from typing import Protocol
 from pytest_autoweb.analysis.pairing import GOOD
 from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.report.plain_stream import without_commands
-from pytest_autoweb.report.wording import failed_steps, one_line
+from pytest_autoweb.report.wording import one_line, what_failed
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.runs.run_folder import GateResult
 
@@ -44,8 +44,12 @@ def junit_properties(cell: CellResult) -> list[tuple[str, str]]:
         facts["checks"] = f"{sum(c.passed is True for c in evaluated)}/{len(last.checks)}"
     if cell.failure is not None:
         facts["failure_kind"] = cell.failure.kind
-    if failed := failed_steps(cell):
-        facts["failed_steps"] = failed
+    if cell.without_checks:
+        facts["without_checks"] = True
+    if last is not None and (steps := last.failed_steps()) and not cell.passed:
+        facts["failed_steps"] = steps
+    if failed := what_failed(cell):
+        facts["failed"] = failed
     if cell.reason:
         facts["reason"] = cell.reason
     return [(PREFIX + name, _value(value)) for name, value in facts.items()]

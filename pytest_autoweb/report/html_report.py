@@ -527,7 +527,14 @@ def lines_of(report: Report, places: Mapping[str, tuple[int, int]]) -> dict[str,
     comparisons = tuple(map(_briefly, report.comparisons))
     baseline = report.baseline and report.baseline.model_copy(update={"rows": ()})
     summary = report.summary and report.summary.model_copy(update={"matrix": ()})
-    update = {"cases": (), "comparisons": comparisons, "baseline": baseline, "summary": summary}
+    execution = report.execution
+    if execution is not None:
+        brief_pairs = tuple(map(_briefly, execution.comparisons))
+        execution = execution.model_copy(update={"comparisons": brief_pairs})
+    update: dict[str, Any] = {
+        **{"cases": (), "comparisons": comparisons, "execution": execution},
+        **{"baseline": baseline, "summary": summary},
+    }
     page: dict[str, Any] = json.loads(report.model_copy(update=update).model_dump_json())
     for brief, whole in zip(page["comparisons"], report.comparisons, strict=True):
         brief["cases_left_out"] = len(whole.left_out)
@@ -560,6 +567,7 @@ def _line(cell: CellResult, part: int, place: int) -> dict[str, Any]:
         "reason": cell.reason[:LONGEST_REASON],
         "duration_ms": round(cell.duration_ms),
         "slow": cell.slow,
+        "without_checks": cell.without_checks,
         "folder": cell.folder,
     }
     # Empty fields are omitted: a page of fifty thousand lines is large enough without them.

@@ -24,6 +24,7 @@ from pytest_autoweb.analysis.comparison import (
     compare_modes,
     compare_runs,
 )
+from pytest_autoweb.analysis.execution_only import ExecutionOnly, execution_only
 from pytest_autoweb.analysis.past_runs import History
 from pytest_autoweb.analysis.verdict_validity import Agreement
 from pytest_autoweb.errors import SettingsError
@@ -170,6 +171,8 @@ class Report(Record):
     comparisons: tuple[Comparison, ...] = ()
     """All pairs of models of the run; then all pairs of capture modes of each model; then each
     model with itself in the baseline."""
+    execution: ExecutionOnly | None = None
+    """What is known of cases without checks; None if there are none."""
     baseline: RunRows | None = None
     """The earlier run that was compared with."""
     gates: tuple[GateResult, ...] = ()
@@ -221,6 +224,7 @@ def build_report(
         model_settings=info.model_settings,
         agents=agents_of(run.cells),
         comparisons=comparisons,
+        execution=execution_only(run_rows(info, run.cells)),
         baseline=beside.baseline,
         gates=beside.gates,
         judges=beside.judges,

@@ -4,7 +4,9 @@ The comment is sticky: it lists each model's changes, and the gates.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from pytest_autoweb.analysis.cell_numbers import CellSummary, Numbers, RunRows, by_model, case_key
 from pytest_autoweb.analysis.comparison import CasePair, Comparison, compare_runs, points
@@ -13,20 +15,25 @@ from pytest_autoweb.analysis.verdict_validity import ControlRow, is_control
 from pytest_autoweb.report.json_report import CaseReport, Report, ReportedPanel, Scalar
 from pytest_autoweb.report.summary import MatrixCell, Summary, named_agents
 from pytest_autoweb.report.wording import (
+    EVERY_STEP_RAN,
     count_of,
     different_cases,
-    failed_steps,
+    execution_lines,
     flaky_cases,
     flips,
     gate_state,
+    gates_alone,
     in_order,
     models_in_modes,
+    models_without_checks,
     money,
     newly_failing,
     one_line,
     percent,
+    ran_without_checks,
     rate,
     seconds,
+    what_failed,
     with_baseline,
 )
 from pytest_autoweb.results import CellResult
@@ -35,6 +42,7 @@ from pytest_autoweb.runs.run_folder import GateResult
 _SPECIAL = re.compile(r"[\\`*_\[\]|~]")
 _MATRIX_ROWS = 60
 _LISTED = 30
+_REASON_CHARS = 300
 _UNSTEADY = 10
 _GATES = {
     "holds": "✅",
@@ -69,7 +77,8 @@ def render_markdown(report: Report) -> str:
         lines += [*_gates(report), "No cells were run.", ""]
     else:
         lines += _gates(report)
-        lines += _models(summary)
+        lines += _models(summary, models_without_checks(report))
+        lines += _execution(report)
         lines += _baseline(report)
         lines += _controls(summary.controls)
         lines += _unsteady(report)
@@ -88,18 +97,30 @@ def escape(text: str, limit: int = 300) -> str:
     safe = _SPECIAL.sub(lambda match: "\\" + match[0], safe)
     safe = safe.replace("@", "&#64;").replace("://", "&#58;//").replace("www.", "www&#46;")
     safe = re.sub(r"(?<!&)#", "&#35;", safe)
-    return re.sub(r"^([-+=]|\d+[.)])", r"\\\1", safe)
+    # Only these can begin a list or underline a heading; `7.0` is a number.
+    safe = re.sub(r"^([-+=])", r"\\\1", safe)
+    return re.sub(r"^(\d+)([.)])(?=\s|$)", r"\1\\\2", safe)
 
 
 def _gates(report: Report) -> list[str]:
     lines = []
-    for gate in in_order(report.gates):
+    for gate in in_order(gates_alone(report.gates)):
         lines.append(
             f"- {_GATES[gate_state(gate)]} **{escape(gate.title)}**: {escape(gate.message, 600)}"
         )
         if gate.passed is False:
             lines += [f"  - {escape(detail)}" for detail in gate.details[:_LISTED]]
-    return ["## Gates", "", *lines, ""] if lines else []
+    lines = ["## Gates", "", *lines, ""] if lines else []
+    return [*lines, *_notices(report.gates)]
+
+
+def _notices(gates: Sequence[GateResult]) -> Iterator[str]:
+    """Yield what the gates have to say without deciding anything, as a list of its own."""
+    notices = [gate for gate in gates if gate.notice]
+    for notice in notices:
+        yield f"Note: {escape(notice.title)}: {escape(notice.message, 600)}"
+        yield from (f"  - {escape(detail)}" for detail in notice.details[:_LISTED])
+        yield ""
 
 
 def _outside(report: Report) -> list[str]:
@@ -140,7 +161,7 @@ def _what_was_run(report: Report) -> str:
     return text + (" · **interrupted**" if report.interrupted else "")
 
 
-def _models(summary: Summary) -> list[str]:
+def _models(summary: Summary, unchecked: AbstractSet[str]) -> list[str]:
     if not summary.models:
         return ["Only the controls were run.", ""]
     head = ["model", "first attempt", "after repair", "graded only", "passed", "healed", "failed"]
@@ -157,10 +178,11 @@ def _models(summary: Summary) -> list[str]:
     ]
     lines = [_row(head), _row(["---"] + ["---:"] * (len(head) - 1))]
     for row in summary.models:
-        lines.append(_row(_model_row(escape(row.model), row.numbers)))
+        rated = row.model not in unchecked
+        lines.append(_row(_model_row(escape(row.model), row.numbers, rated=rated)))
         if len(row.by_capture) > 1:
             lines += [
-                _row(_model_row(f"↳ in {escape(each.capture_mode)}", each.numbers))
+                _row(_model_row(f"↳ in {escape(each.capture_mode)}", each.numbers, rated=rated))
                 for each in row.by_capture
             ]
     lines += [
@@ -170,16 +192,25 @@ def _models(summary: Summary) -> list[str]:
     ]
     if about := list(different_cases(summary)):
         lines += ["", escape(about[0], 600), "", *(f"- {escape(line, 600)}" for line in about[1:])]
-    return [*lines, "", f"**{escape(summary.verdict)}**", ""] if summary.verdict else [*lines, ""]
+    verdict = summary.verdict if {row.model for row in summary.models} - unchecked else ""
+    return [*lines, "", f"**{escape(verdict)}**", ""] if verdict else [*lines, ""]
 
 
-def _model_row(name: str, n: Numbers) -> list[str]:
+def _execution(report: Report) -> list[str]:
+    """Return what is known of cases without checks, apart from every pass rate."""
+    lines = list(execution_lines(report))
+    if not lines:
+        return []
+    return [escape(lines[0], 600), "", *(f"- {escape(line, 600)}" for line in lines[1:]), ""]
+
+
+def _model_row(name: str, n: Numbers, *, rated: bool) -> list[str]:
     graded = f"{percent(n.first_attempt.graded.value)} → {percent(n.after_repair.graded.value)}"
     return [
         name,
-        rate(n.first_attempt.all_trials),
-        rate(n.after_repair.all_trials),
-        f"{graded} of {n.first_attempt.graded.trials}",
+        rate(n.first_attempt.all_trials) if rated else "no checks",
+        rate(n.after_repair.all_trials) if rated else "no checks",
+        f"{graded} of {n.first_attempt.graded.trials}" if rated else "no checks",
         *(str(count) for count in n.counts.model_dump().values()),
         str(n.false_success),
         money(n.cost, n.calls),
@@ -219,6 +250,8 @@ def _matrix(summary: Summary) -> list[str]:
 
 def _mark(cell: MatrixCell, in_modes: Collection[str]) -> str:
     mark = _MARKS[cell.outcome]
+    if cell.without_checks and cell.outcome == "ungraded":
+        mark = f"❔ {EVERY_STEP_RAN}"
     return f"{escape(cell.capture_mode)}: {mark}" if cell.model in in_modes else mark
 
 
@@ -227,7 +260,12 @@ def _failures(cases: tuple[CaseReport, ...], in_modes: Collection[str]) -> list[
         cell
         for case in cases
         for cell in case.cells
-        if not (cell.passed or cell.outcome == "skipped" or is_control(cell.model))
+        if not (
+            cell.passed
+            or cell.outcome == "skipped"
+            or is_control(cell.model)
+            or ran_without_checks(cell)
+        )
     ]
     if not bad:
         return []
@@ -239,12 +277,10 @@ def _failures(cases: tuple[CaseReport, ...], in_modes: Collection[str]) -> list[
 
 
 def _failure_line(cell: CellResult, in_modes: Collection[str]) -> str:
-    failed = failed_steps(cell)
-    where = f" ({escape(failed)})" if failed else ""
     mode = f" in {escape(cell.capture_mode)}" if cell.model in in_modes else ""
     return (
-        f"- {escape(cell.case_id)} on {escape(cell.model)}{mode}: {cell.outcome}{where}: "
-        f"{escape(cell.reason)}"
+        f"- {escape(cell.case_id)} on {escape(cell.model)}{mode}: {cell.outcome}: "
+        f"{escape(what_failed(cell, _REASON_CHARS, expected=True), _REASON_CHARS)}"
     )
 
 
@@ -319,11 +355,19 @@ def comment_body(
 
 
 def _headline(gates: Sequence[GateResult]) -> str:
-    decided = [gate for gate in gates if gate.passed is not None and not gate.soft]
-    failed = sum(gate.failed for gate in decided)
-    if failed:
-        return f"❌ {failed} of {len(decided)} gates failed"
-    return "✅ all gates hold" if decided else "no gate was decided"
+    """Return the verdict of the gates, whose numbers add up to the rows that are listed."""
+    asked = gates_alone(gates)
+    states = Counter(map(gate_state, asked))
+    aside = ("failed (soft)", "not decided")
+    rest = "".join(f", {states[state]} {state}" for state in aside if states[state])
+    if states["failed"]:
+        return f"❌ {states['failed']} of {len(asked)} gates failed{rest}"
+    if states["holds"] == len(asked) > 0:
+        return "✅ all gates hold"
+    if states["not decided"] == len(asked):
+        return "no gate was decided"
+    mark = "✅" if states["holds"] else "⚠️"
+    return f"{mark} {states['holds']} of {len(asked)} gates hold{rest}"
 
 
 def _scores(rows: RunRows, pairs: dict[str, Comparison]) -> Iterator[str]:
@@ -372,11 +416,11 @@ def _flips(pair: Comparison | None) -> str:
 
 
 def _gates_in_comment(gates: Sequence[GateResult], said: Collection[str]) -> Iterator[str]:
-    if not gates:
-        return
-    yield "### Gates"
-    yield ""
-    for gate in gates:
+    asked = gates_alone(gates)
+    if asked:
+        yield "### Gates"
+        yield ""
+    for gate in asked:
         mark = {True: "✅", False: "⚠️ soft" if gate.soft else "❌", None: "➖"}[gate.passed]
         yield f"- {mark} **{escape(gate.title)}**: {escape(gate.message)}"
         details = [detail for detail in gate.details if detail not in said]
@@ -385,7 +429,9 @@ def _gates_in_comment(gates: Sequence[GateResult], said: Collection[str]) -> Ite
             for detail in details[:_LISTED_IN_COMMENT]
             if gate.passed is not True
         )
-    yield ""
+    if asked:
+        yield ""
+    yield from _notices(gates)
 
 
 def _changes(pairs: Sequence[Comparison]) -> Iterator[str]:

@@ -173,6 +173,8 @@ class MatrixCell(Record):
     """Number of the repeat, from 1."""
     outcome: Outcome
     """What became of the cell."""
+    without_checks: bool = False
+    """Whether its case has no checks: if it is ungraded, every step ran."""
     slow: bool
     """Passed, but only after a step was continued with a larger time limit."""
     folder: str
@@ -344,6 +346,7 @@ def _matrix(cells: Sequence[CellResult]) -> Iterable[MatrixRow]:
                     capture_mode=cell.capture_mode,
                     repeat=cell.repeat,
                     outcome=cell.outcome,
+                    without_checks=cell.without_checks,
                     slow=cell.slow,
                     folder=cell.folder,
                 )

@@ -14,16 +14,19 @@ from pytest_autoweb.report.wording import (
     columns,
     count_of,
     different_cases,
-    failed_steps,
+    execution_lines,
     flaky_cases,
     flips,
     models_in_modes,
+    models_without_checks,
     money,
     newly_failing,
     one_line,
+    ran_without_checks,
     rate,
     seconds,
     verdict_of,
+    what_failed,
     width,
     with_baseline,
 )
@@ -53,7 +56,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield from _wrapped(comparison.verdict)
     yield from _wrapped(_test(comparison))
     flips = [case for case in comparison.cases if case.flip != "same"]
-    yield from _list("flips, outcomes of A -> B", [_flip(case) for case in flips])
+    told = "P: every step ran" if comparison.metric == "executed" else "outcomes of A -> B"
+    yield from _list(f"flips, {told}", [_flip(case) for case in flips])
     yield from _list("left out", _left_out(comparison.left_out))
     for note in comparison.notes:
         yield from _wrapped(f"note: {note}")
@@ -62,15 +66,14 @@ def _lines(comparison: Comparison) -> Iterator[str]:
 def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     a, b = comparison.a, comparison.b
     metric = comparison.metric.replace("_", " ")
+    executed = comparison.metric == "executed"
+    metric = "every step ran (no proof)" if executed else f"{metric}, compared"
     partly = (a.compared_all, b.compared_all) != (a.compared, b.compared)
     return [
         ("", "A", "B", "B − A (95%)"),
-        (f"{metric}, compared", rate(a.compared), rate(b.compared), _difference(comparison)),
+        (metric, rate(a.compared), rate(b.compared), _difference(comparison)),
         *([("  broken as failed", *_rates(a.compared_all, b.compared_all))] if partly else []),
-        ("first attempt, graded", *_rates(a.first_attempt.graded, b.first_attempt.graded)),
-        ("  every cell", *_rates(a.first_attempt.all_trials, b.first_attempt.all_trials)),
-        ("after repair, graded", *_rates(a.after_repair.graded, b.after_repair.graded)),
-        ("  every cell", *_rates(a.after_repair.all_trials, b.after_repair.all_trials)),
+        *(() if executed else _of_all_cells(a, b)),
         ("cost of a cell", _cost(a), _cost(b), _change(comparison.cost_change)),
         (
             "time of a cell",
@@ -79,6 +82,13 @@ def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
             _change(comparison.time_change),
         ),
     ]
+
+
+def _of_all_cells(a: Side, b: Side) -> Iterator[tuple[str, str, str, str]]:
+    first, after = (a.first_attempt, b.first_attempt), (a.after_repair, b.after_repair)
+    for name, (own, other) in (("first attempt", first), ("after repair", after)):
+        yield f"{name}, graded", *_rates(own.graded, other.graded)
+        yield "  every cell", *_rates(own.all_trials, other.all_trials)
 
 
 def _rates(a: PassRate, b: PassRate) -> tuple[str, str, str]:
@@ -160,6 +170,7 @@ Line = tuple[str, dict[str, bool]]
 
 MATRIX_LINES = 30
 """Limit on the number of cells up to which each gets its own line."""
+_REASON_COLUMNS = 72
 LISTED = 10
 """Limit on listed flaky cases, and on listed cells that did not pass among many others."""
 
@@ -203,12 +214,19 @@ def terminal_lines(report: Report, verbosity: int = 0) -> list[Line]:
     lines += _unsteady(report)
     lines += _controls(summary.controls)
     if summary.models:
-        lines += _models(summary)
+        lines += _models(summary, models_without_checks(report))
         lines += [(one_line(line, 600), {}) for line in different_cases(summary)]
     lines += _baseline(report)
-    if summary.verdict:
+    lines += [(one_line(line, 600), {}) for line in execution_lines(report)]
+    if summary.verdict and not _nothing_but_execution(report):
         lines.append((one_line(summary.verdict, 400), {"bold": summary.decisive is True}))
     return lines
+
+
+def _nothing_but_execution(report: Report) -> bool:
+    """Tell whether no model has cells with checks, so that a verdict could compare nothing."""
+    models = report.summary.models if report.summary else ()
+    return {row.model for row in models} <= models_without_checks(report)
 
 
 def _baseline(report: Report) -> Iterable[Line]:
@@ -227,24 +245,26 @@ def _unsteady(report: Report) -> Iterable[Line]:
         yield f"flaky: {count_of(len(flaky) - LISTED, 'more case')} in the report", {}
 
 
-def _models(summary: Summary) -> Iterable[Line]:
+def _models(summary: Summary, unchecked: Collection[str]) -> Iterable[Line]:
     head = ["model", "first attempt (95%)", "after repair (95%)", "outcomes", "cost", "median"]
     rows = []
     for row in summary.models:
-        rows.append(_model_row(one_line(row.model, 48), row.numbers))
+        rated = row.model not in unchecked
+        rows.append(_model_row(one_line(row.model, 48), row.numbers, rated=rated))
         if len(row.by_capture) > 1:
             rows += [
-                _model_row(f"  in {each.capture_mode}", each.numbers) for each in row.by_capture
+                _model_row(f"  in {each.capture_mode}", each.numbers, rated=rated)
+                for each in row.by_capture
             ]
     for i, line in enumerate(columns([head, *rows])):
         yield line, {"bold": True} if i == 0 else {}
 
 
-def _model_row(name: str, numbers: Numbers) -> list[str]:
+def _model_row(name: str, numbers: Numbers, *, rated: bool) -> list[str]:
     return [
         name,
-        rate(numbers.first_attempt.all_trials),
-        rate(numbers.after_repair.all_trials),
+        rate(numbers.first_attempt.all_trials) if rated else "no checks",
+        rate(numbers.after_repair.all_trials) if rated else "no checks",
         _outcomes(numbers.counts.model_dump()),
         money(numbers.cost, numbers.calls),
         seconds(numbers.median_s),
@@ -273,7 +293,11 @@ def _controls(rows: Sequence[ControlRow]) -> Iterable[Line]:
 def _cells(
     cells: Sequence[CellResult], in_modes: Collection[str], *, all_of_them: bool
 ) -> Iterable[Line]:
-    lost = [cell for cell in cells if not cell.passed and not _fails_as_it_should(cell)]
+    lost = [
+        cell
+        for cell in cells
+        if not (cell.passed or _fails_as_it_should(cell) or ran_without_checks(cell))
+    ]
     few = all_of_them or len(cells) <= MATRIX_LINES
     shown = cells if few else lost if len(lost) <= LISTED else ()
     table = columns([_cell_row(cell, in_modes) for cell in shown])
@@ -304,17 +328,15 @@ def _fails_as_it_should(cell: CellResult) -> bool:
 
 
 def _cell_row(cell: CellResult, in_modes: Collection[str]) -> list[str]:
-    first = verdict_of(cell.attempts[0]) if cell.attempts else "-"
-    repaired = f"repaired={verdict_of(cell.attempts[-1])}" if len(cell.attempts) > 1 else ""
-    failed = failed_steps(cell)
+    tried = len(cell.attempts) > 1
     run = f" in {cell.capture_mode}" if cell.model in in_modes else ""
     run += "" if cell.repeat == 1 else f" repeat {cell.repeat}"
     return [
         "HOLDS" if _fails_as_it_should(cell) else cell.outcome.upper(),
         one_line(cell.model, 48),
         one_line(cell.case_id, 48) + run,
-        f"first={first}",
-        f"repair={'yes' if len(cell.attempts) > 1 else 'no'}",
-        repaired,
-        f"failed: {failed}" if failed else "",
+        f"first={verdict_of(cell.attempts[0])}" if tried else "",
+        "repair=yes" if tried else "",
+        f"repaired={verdict_of(cell.attempts[-1])}" if tried else "",
+        "" if _fails_as_it_should(cell) else what_failed(cell, _REASON_COLUMNS),
     ]

@@ -30,6 +30,11 @@ NAMED = 5
 _URGENCY = ("failed", "failed (soft)", "not decided", "holds")
 
 
+def gates_alone(gates: Sequence[GateResult]) -> list[GateResult]:
+    """Return the gates without what only informs the reader."""
+    return [gate for gate in gates if not gate.notice]
+
+
 def gate_state(gate: GateResult) -> str:
     """Return the state of a gate in words."""
     if gate.passed is None:
@@ -191,27 +196,86 @@ def verdict_of(attempt: Attempt) -> str:
     return "ok" if attempt.checks_passed else "failed"
 
 
-def failed_steps(cell: CellResult) -> str:
-    """Return the last attempt's failed part: `plan`, `run`, `check`, step numbers or `unknown`.
+EVERY_STEP_RAN = "every step ran (no proof)"
+"""What is told of a cell without checks, in place of a verdict."""
 
-    An attempt that ended before its plan, such as one whose page did not open, failed to run. The
-    result is empty if nothing failed, if the plan asked for missing information, or if the cell
-    left the replayed recording.
+
+def what_failed(cell: CellResult, limit: int = 200, *, expected: bool = False) -> str:
+    """Return what failed, in the first words of the cell's reason, on one line.
+
+    A check is named with what it saw, such as `check 1 sql: saw Code_Defect`, and a step with its
+    number. The result is empty if nothing failed.
+
+    Args:
+        cell: the cell.
+        limit: the most characters.
+        expected: also say what a check expected, and how a repair broke.
     """
-    if cell.outcome in ("passed", "healed", "skipped", "needs_input", "off_record"):
+    if cell.outcome in ("passed", "healed", "skipped"):
         return ""
-    if not cell.attempts:
-        return "run"
-    last = cell.attempts[-1]
-    if not last.plan_steps and (not last.stage_ms or "plan" in last.stage_ms):
-        return "plan"
-    if steps := last.failed_steps():
-        return steps
-    if not last.executed:
-        return "run"
-    if last.checks_passed is False:
-        return "check"
-    return "" if cell.outcome == "ungraded" else "unknown"
+    if ran_without_checks(cell):
+        return EVERY_STEP_RAN
+    failure = cell.failure
+    if failure is None:
+        return one_line(cell.reason, limit)
+    if failure.kind == "check":
+        decided = next((a for a in reversed(cell.attempts) if a.failure == failure), None)
+        checks = decided.checks if decided else ()
+        unmet = next((c for c in checks if c.passed is False and not c.advisory), None)
+        if unmet is not None:
+            saw = f"saw {unmet.actual}" if unmet.actual.strip() else "not met"
+            _, broke, how = cell.reason.partition(" (the repair broke: ")
+            more = f"; expected {unmet.expected}{broke}{how}" if expected else ""
+            return one_line(f"check {unmet.index} {unmet.type}: {saw}{more}", limit)
+    step = f"step {failure.step_index}: " if failure.step_index is not None else ""
+    return one_line(f"{step}{cell.reason or failure.message}", limit)
+
+
+def failure_name(type_: str, kind: str | None = "") -> str:
+    """Return the name of a failure type for readers; the stored one is the classification's.
+
+    Args:
+        type_: the stored type, such as `DATA_NOT_FOUND`.
+        kind: the kind below it, if it is known; empty where several are counted together.
+    """
+    if type_ == "VALIDATION_ERROR":
+        # To a tester, a validation error is what a form shows.
+        if kind == "claim":
+            return "check not met"
+        return "value refused" if kind else "check not met or value refused"
+    return type_.lower().replace("_", " ")
+
+
+def ran_without_checks(cell: CellResult) -> bool:
+    """Tell whether every step of a cell ran, and there are no checks to give a verdict."""
+    return cell.without_checks and cell.outcome == "ungraded"
+
+
+def execution_lines(report: Report) -> Iterator[str]:
+    """Yield what is known of cases without checks: rates, comparisons, and how to get verdicts."""
+    execution = report.execution
+    if execution is None:
+        return
+    cases = count_of(execution.cases, "case")
+    has = "has" if execution.cases == 1 else "have"
+    yield (
+        f"{cases} {has} no checks: that every step ran is no proof. For verdicts add `expect:` "
+        "(docs/checks.md), start from `autoweb init`, or let a `judge` decide (docs/judge.md)."
+    )
+    for each in execution.models:
+        repaired = each.after_repair.passed_trials > each.first_attempt.passed_trials
+        after = f"; after repair {rate(each.after_repair)}" if repaired else ""
+        yield f"{each.model}: every step ran in {rate(each.first_attempt)}{after}"
+    leaders = {each.model for each in execution.models[:2]}
+    for pair in execution.comparisons:
+        if {pair.a.model, pair.b.model} == leaders:
+            yield f"{pair.a.label} against {pair.b.label}: {pair.verdict}"
+
+
+def models_without_checks(report: Report) -> set[str]:
+    """Return the models none of whose cells has checks, so that they have no pass rate."""
+    cells = [cell for case in report.cases for cell in case.cells if cell.outcome != "skipped"]
+    return {cell.model for cell in cells} - {c.model for c in cells if not c.without_checks}
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

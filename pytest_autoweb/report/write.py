@@ -184,7 +184,7 @@ def _drop_evidence(report: dict[str, Any], max_chars: int) -> None:
 def _drop_same(report: dict[str, Any], max_chars: int) -> None:
     """Leave out the cases that do not differ from all comparisons."""
     _note(report, "comparisons list only the cases that differ")
-    for comparison in report["comparisons"]:
+    for comparison in _comparisons(report):
         comparison["cases"] = [case for case in comparison["cases"] if case["flip"] != "same"]
 
 
@@ -202,13 +202,18 @@ def _drop_cases(report: dict[str, Any], max_chars: int) -> None:
     """Leave out earlier runs and the cases of comparisons, then cells until the report fits."""
     _note(report, "cells were left out")
     report["baseline"], report["history"], report["rejudging"] = None, None, None
-    for comparison in report["comparisons"]:
+    for comparison in _comparisons(report):
         comparison["cases"], comparison["left_out"] = [], []
 
     def drop(case: Any) -> None:
         case["cells"] = []
 
     _drop(report, max_chars, report["cases"], drop)
+
+
+def _comparisons(report: dict[str, Any]) -> list[Any]:
+    execution = report["execution"] or {}
+    return [*report["comparisons"], *execution.get("comparisons", ())]
 
 
 def _cells(report: dict[str, Any]) -> list[Any]:
@@ -239,7 +244,7 @@ def _keep_only_head(report: dict[str, Any], max_chars: int) -> None:
     report["analysis_prompt"], report["local_analysis"] = "", None
     report["local_analysis_error"] = ""
     report["comparisons"], report["gates"], report["judges"] = [], [], []
-    report["decision_facts"] = []
+    report["decision_facts"], report["execution"] = [], None
     report["corrections"], report["panels"] = [], []
     report["baseline"], report["history"], report["rejudging"] = None, None, None
 

@@ -164,6 +164,8 @@ class StepResult(Record):
 
     step_index: int
     """The number of the step."""
+    description: str = ""
+    """What the step was to do, in the words of the model or the agent, where no plan says it."""
     ok: bool
     """Whether the step ended well."""
     status: StepStatus
@@ -389,15 +391,17 @@ class Attempt(Record):
     prompt: str = ""
     """The user's task, as it was put to the planner."""
     plan_text: str = ""
-    """The planner's reply, redacted."""
-    plan_confirmed: bool = False
-    """Whether the plan counts as confirmed, and not as a question or a draft."""
-    plan_has_question: bool = False
-    """Whether the plan asks the user a question."""
+    """The planner's reply, redacted; empty if no plan was asked for."""
+    plan_confirmed: bool | None = None
+    """Whether the plan counts as confirmed, and not as a question or a draft; None if no plan was
+    asked for."""
+    plan_has_question: bool | None = None
+    """Whether the model asks the user a question; None if no plan was asked for, and nothing
+    asked."""
     plan_question: str = ""
-    """The question that the plan asks; empty when it asks none."""
+    """The question that the model asks; empty when it asks none."""
     plan_steps: tuple[PlanStep, ...] = ()
-    """The steps that were read from the plan."""
+    """The steps that were read from the plan; none if no plan was asked for."""
     snapshots: tuple[Snapshot, ...] = ()
     """The pages as they were shown to the model."""
     visual_description: str = ""
@@ -465,7 +469,7 @@ class Attempt(Record):
     usage: dict[str, Usage] = Field(default_factory=dict)
     """What the model calls of each stage used."""
     stage_ms: dict[str, float] = Field(default_factory=dict)
-    """The duration of each stage, in milliseconds."""
+    """The duration of each stage, in milliseconds; every moment of the attempt is in one."""
     stage_started: dict[str, datetime] = Field(default_factory=dict)
     """The time at which each stage began, with its time zone."""
     final_url: str = ""
@@ -502,8 +506,8 @@ class AttemptFields(TypedDict, total=False):
     rerun_because: str
     prompt: str
     plan_text: str
-    plan_confirmed: bool
-    plan_has_question: bool
+    plan_confirmed: bool | None
+    plan_has_question: bool | None
     plan_question: str
     plan_steps: tuple[PlanStep, ...]
     snapshots: tuple[Snapshot, ...]

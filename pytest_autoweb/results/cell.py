@@ -102,6 +102,8 @@ class PlannedCell(Record):
     """The tags of the case."""
     must_pass: bool = False
     """Whether the case is pinned, so that every one of its cells has to pass."""
+    without_checks: bool = False
+    """Whether the case has no checks, so that at best every step ran, which proves nothing."""
     model: str
     """The model's name, as given on the command line."""
     capture_mode: CaptureModeName
@@ -198,7 +200,11 @@ class CellResult(PlannedCell):
     started: datetime
     """The time at which the cell started, with its time zone."""
     duration_ms: float = 0.0
-    """The duration of the cell, in milliseconds."""
+    """The duration of the cell, in milliseconds: that of all stages of its attempts and of those
+    between them."""
+    stage_ms: dict[str, float] = Field(default_factory=dict)
+    """The milliseconds that are part of no attempt, by stage: waiting between attempts, naming the
+    failure, and other arms."""
     worker: str = "main"
     """The xdist worker that ran the cell, or `main`."""
     agent: OutsideAgent | None = None

@@ -90,10 +90,16 @@ def made_again_if_lost(
         stage: attempt.usage.get(stage, Usage()) + again.usage.get(stage, Usage())
         for stage in attempt.usage | again.usage
     }
+    took = {
+        stage: attempt.stage_ms.get(stage, 0.0) + again.stage_ms.get(stage, 0.0)
+        for stage in attempt.stage_ms | again.stage_ms
+    }
     return change(
         again,
         rerun_because=attempt.failure.message,
         usage=spent,
+        stage_ms=took,
+        duration_ms=attempt.duration_ms + again.duration_ms,
         exchanges=(*attempt.exchanges, *again.exchanges),
     ), more
 

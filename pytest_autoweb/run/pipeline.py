@@ -1,7 +1,7 @@
 """Running one cell: its attempts through their stages, their corrections, and the outcome."""
 
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -74,6 +74,7 @@ from pytest_autoweb.run.prepared_cell import (
     told_traffic,
     traffic_of,
 )
+from pytest_autoweb.run.stage_clock import StageClock
 from pytest_autoweb.runs.inert_copies import DOWNLOADS_FOLDER, SCRIPT_FILE
 from pytest_autoweb.runs.saving import json_text, mark_started, save_cell, write_text_atomic
 from pytest_autoweb.sandbox.engine import (
@@ -102,16 +103,25 @@ def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
 
 def run_cell(cell: Cell, resources: CellResources) -> CellResult:
     """Run all attempts of a cell and save its result."""
-    started, clock = datetime.now(UTC), waiting.own_clock()
-    began = clock()
+    started, clock = datetime.now(UTC), StageClock("attempts")
     mark_started(resources.run_folder, cell.folder)
     first, resolved = _run_attempt(cell, resources, _AttemptOrder(1))
     arm, *others = map(ARMS.pick, resources.settings.correction)
     # All arms continue from the same first attempt, so that they differ in nothing but the retries.
     run = partial(_attempts_in_arm, cell, resources, first)
     made = run(arm)
+    if resources.naming is not None:
+        clock.enter("classify")
     attempts = [_named(attempt, cell, resources) for attempt in made.attempts]
     outcome, reason, failure = settle(attempts, has_checks=cell.case.has_expect)
+    if others:
+        clock.enter("other arms")
+    beside = (
+        tuple(arm_run(run(other, folder=f"{other.name}-"), other) for other in others)
+        if repairable(first)
+        else ()
+    )
+    spent = clock.stop()
     result = CellResult(
         **dict(planned_cell(cell, resolved)),
         dialect=cell.spec.dialect,
@@ -123,12 +133,11 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
         attempts=tuple(attempts),
         correction=arm.name,
         stopped=made.stopped,
-        arms=tuple(arm_run(run(other, folder=f"{other.name}-"), other) for other in others)
-        if repairable(first)
-        else (),
+        arms=beside,
         usage=total_usage(tuple(attempts)),
         started=started,
-        duration_ms=(clock() - began) * 1000,
+        duration_ms=sum(spent.values()),
+        stage_ms=_between_attempts(spent, attempts),
         worker=resources.worker,
         traffic=told_traffic(cell, resources.settings),
         checksums=checksums_of(cell, resources.settings),
@@ -136,6 +145,17 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
     )
     save_cell(resources.run_folder, result)
     return result
+
+
+def _between_attempts(spent: Mapping[str, float], attempts: Sequence[Attempt]) -> dict[str, float]:
+    """Return the milliseconds of a cell that are part of none of its attempts, by stage."""
+    within = sum(sum(attempt.stage_ms.values()) for attempt in attempts)
+    # Between two attempts a correction may wait for a service to recover.
+    rest = "wait" if len(attempts) > 1 else "save"
+    return {
+        rest: max(0.0, spent["attempts"] - within),
+        **{stage: took for stage, took in spent.items() if stage != "attempts"},
+    }
 
 
 def _named(attempt: Attempt, cell: Cell, resources: CellResources) -> Attempt:
@@ -255,6 +275,7 @@ def planned_cell(cell: Cell, case: Case | None = None) -> PlannedCell:
         user_task=case.user_task if case else cell.case.user_task_template,
         tags=cell.case.tags,
         must_pass=cell.case.must_pass,
+        without_checks=not cell.case.has_expect,
         model=cell.spec.name,
         capture_mode=cell.mode,
         repeat=cell.repeat,
@@ -284,7 +305,7 @@ def _make_attempt(
         repair_attempt=this.index > 1,
         correction=guidance.correction if guidance else None,
     )
-    began = waiting.now()
+    times = StageClock("server")
     folder.mkdir(parents=True, exist_ok=True)
     # The secrets are known only once the case is resolved; nothing is logged before that.
     log = RunLog(redact=lambda text: text, stream=resources.stream)
@@ -294,6 +315,7 @@ def _make_attempt(
             if cell.mutant:
                 case = cell.mutant.changed(case)
             this = this.at(case.entry_url)
+            times.enter("browser")
             with (
                 _tools(cell, case, server, resources, folder, log, this) as tools,
                 WATCH.within(lambda: tools.budget.left),
@@ -301,12 +323,15 @@ def _make_attempt(
                 stages = stages_for(cell.strategy, cell.spec, this.failed, this.arm)
                 if guidance and guidance.correction.relogin:
                     stages = (_relogin(resources), *stages)
-                attempt = _fold(attempt, tools, stages)
+                attempt = _fold(attempt, tools, stages, times)
+                times.enter("close")
                 attempt = keep_records(with_loss(attempt, tools), tools)
                 attempt = with_cause(_off_record(attempt, tools), tools)
                 if resources.pause and not attempt.checks_passed and not tools.page.is_closed():
+                    times.enter("pause")
                     with WATCH.within(lambda: CALL_S):
                         resources.pause(attempt, tools.page)
+                    times.enter("close")
     except TrafficError as error:
         attempt = change(attempt, failure=Failure(kind="recording", message=str(error)))
     except WebServerError as error:
@@ -321,10 +346,17 @@ def _make_attempt(
         formatted_errors=tuple(p.line(resources.settings.language) for p in attempt.problems),
         run_log_head="\n".join(log.lines[:LOG_LINES]),
         run_log_tail="\n".join(log.lines[LOG_LINES:][-LOG_LINES:]),
-        duration_ms=(waiting.now() - began) * 1000,
     )
     _save_attempt(attempt, folder, log)
-    return attempt, case
+    return _timed(attempt, times), case
+
+
+def _timed(attempt: Attempt, times: StageClock) -> Attempt:
+    """Return the attempt with its time, all of which lies in its stages."""
+    spent = times.stop()
+    return change(
+        attempt, stage_ms=spent, stage_started=times.started, duration_ms=sum(spent.values())
+    )
 
 
 def _relogin(resources: CellResources) -> NamedStage:
@@ -521,17 +553,13 @@ def _reveal(text: str, secrets: Mapping[str, str]) -> str:
     return text
 
 
-def _fold(attempt: Attempt, tools: Tools, stages: tuple[NamedStage, ...]) -> Attempt:
+def _fold(
+    attempt: Attempt, tools: Tools, stages: tuple[NamedStage, ...], times: StageClock
+) -> Attempt:
     for stage in stages:
         tools.progress(stage.name)
-        moment, began = datetime.now(UTC), waiting.now()
+        times.enter(stage.name)
         attempt = _guarded(stage, attempt, tools)
-        spent = (waiting.now() - began) * 1000
-        attempt = change(
-            attempt,
-            stage_ms={**attempt.stage_ms, stage.name: spent},
-            stage_started={**attempt.stage_started, stage.name: moment},
-        )
         attempt = _off_record(attempt, tools)
         if attempt.failure and attempt.failure.kind in STOPPING:
             break

@@ -60,6 +60,9 @@ class GateResult(Record):
     """What the decision rests on, one line each."""
     soft: bool = False
     """Whether the result is only reported and does not change the exit code."""
+    notice: bool = False
+    """Whether it only informs the reader, such as about the run that was compared with. It is
+    shown beside the gates and not counted as one."""
 
     @property
     def failed(self) -> bool:

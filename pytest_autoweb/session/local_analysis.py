@@ -68,12 +68,16 @@ def _cell_lines(cell: CellResult) -> list[str]:
     return [line for attempt in cell.attempts for line in _attempt_lines(cell, attempt)]
 
 
+_PLAN = {True: "true", False: "false", None: "not asked"}
+
+
 def _attempt_lines(cell: CellResult, attempt: Attempt) -> list[str]:
     checks = f"{sum(c.passed is True for c in attempt.checks)}/{len(attempt.checks)}"
     head = (
         f"- model={cell.model} attempt={attempt.attempt_index}"
         f" repair={str(attempt.repair_attempt).lower()}"
-        f" planConfirmed={str(attempt.plan_confirmed).lower()} steps={len(attempt.plan_steps)}"
+        f" planConfirmed={_PLAN[attempt.plan_confirmed]}"
+        f" steps={len(attempt.plan_steps or attempt.step_results)}"
         f" ok={str(attempt.executed).lower()} checks={checks}"
         f" lintErrors={len(attempt.lint_errors)} outcome={cell.outcome}"
     )

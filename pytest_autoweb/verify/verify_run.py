@@ -202,6 +202,7 @@ def _rejudge_cell(
         update={
             "attempts": tuple(attempts),
             "outcome": outcome,
+            "without_checks": not loaded.has_expect,
             "reason": reason,
             "failure": failure,
             "slow": cell.slow and outcome in ("passed", "healed"),

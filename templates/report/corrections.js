@@ -1,6 +1,6 @@
 /* How first attempts failed, and what corrections gained over retrying without feedback. */
 
-import { count, el, modelName, percent, text } from "./dom.js";
+import { count, el, failureName, modelName, percent, text } from "./dom.js";
 import { addPanel } from "./panels.js";
 
 function correctionsPanel(facts) {
@@ -26,7 +26,7 @@ const ownScroll = (name, table) => el("div.scroll-x", { role: "region", tabindex
 function typesTable(facts) {
   return el("table.rows.small-table", el("thead", el("tr", ["Model", "Failed first", "Types", "Repeated calls", "From cache"].map((h, i) => el(i === 0 || i === 2 ? "th" : "th.num", { scope: "col" }, h)))),
     el("tbody", facts.map((f) => el("tr", el("td", modelName(f.model)), el("td.num", `${f.failed_first} of ${f.cells}`),
-      el("td", f.types.map((t) => `${t.type.toLowerCase().replaceAll("_", " ")} ${t.count}${t.by_model ? ` (${t.by_model} named by a model)` : ""}`).join(", ")), el("td.num", count(f.duplicates)), el("td.num", count(f.cached))))));
+      el("td", f.types.map((t) => `${failureName(t.type)} ${t.count}${t.by_model ? ` (${t.by_model} named by a model)` : ""}`).join(", ")), el("td.num", count(f.duplicates)), el("td.num", count(f.cached))))));
 }
 
 const withSign = (value) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value)}`;

@@ -1,7 +1,7 @@
 /* The details of one cell: its attempts with plan, steps, checks, code, logs, prompts and replies. */
 
 import { codeView, diffView } from "./code.js";
-import { OUTCOMES, badge, copyButton, count, el, fold, icon, modelName, money, percent, plural, seconds, text, tokens } from "./dom.js";
+import { OUTCOMES, badge, copyButton, count, el, fold, icon, modelName, money, percent, plural, reasonOf, seconds, text, tokens } from "./dom.js";
 import { decisionsPart } from "./decisions.js";
 import { handoverButtons, traceCommand } from "./handover.js";
 import { locationsPart } from "./locations.js";
@@ -47,7 +47,7 @@ export class Detail {
     this.fill(neighbours,
       el("header.detail-head", badge(cell.outcome), el("h2", { id: "detail-title" }, text(cell.case_id)), el("p.by", "on ", modelName(cell.model)),
         el("p.task", { dir: "auto" }, cell.user_task),
-        cell.reason && el("div.reason.is-" + cell.outcome, el("p", el("b", OUTCOMES[cell.outcome].label + ". "), text(cell.reason)))),
+        cell.reason && el("div.reason.is-" + cell.outcome, el("p", el("b", OUTCOMES[cell.outcome].label + ". "), text(reasonOf(cell))))),
       el("p.soft", { role: "status" }, says), el("p.small", fileLink(`${cell.folder}/cell.json`)));
   }
 
@@ -97,7 +97,7 @@ export class Detail {
       handoverButtons(cell, this.run, () => this.attemptInView),
       el("dl.metrics", metrics.map(([name, value]) => el("div", el("dt", name), el("dd", text(value))))),
       siblings.length > 1 && el("div.siblings", { role: "group", "aria-label": "The same case elsewhere" }, siblings.map((other) => this.sibling(other))),
-      cell.reason && el("div.reason.is-" + cell.outcome, el("p", el("b", OUTCOMES[cell.outcome].label + ". "), text(cell.reason)), failureNote(cell.failure)));
+      cell.reason && el("div.reason.is-" + cell.outcome, el("p", el("b", OUTCOMES[cell.outcome].label + ". "), text(reasonOf(cell))), failureNote(cell.failure)));
   }
 
   sibling(other) {
@@ -167,11 +167,11 @@ export class Detail {
     return el("ol.card.steps", [...new Set([...plans.keys(), ...results.keys()])].sort((x, y) => x - y).map((index) => {
       const result = results.get(index), from = begun;
       begun += result?.duration_ms ?? 0;
-      return this.step(cell, index, plans.get(index), result, from / total, begun / total);
+      return this.step(cell, index, plans.get(index), result, from / total, begun / total, plans.size > 0);
     }));
   }
 
-  step(cell, index, plan, result, from, to) {
+  step(cell, index, plan, result, from, to, planned) {
     const status = result?.status ?? "not_run";
     const bar = el("i");
     bar.style.left = `${from * 100}%`;
@@ -179,7 +179,7 @@ export class Detail {
     const where = plan && [plan.target_url !== "CURRENT_PAGE" && plan.target_url, plan.entry_action, plan.status === "UNKNOWN" && "not confirmed"].filter(Boolean).join(" · ");
     const took = result && result.duration_ms > 0;
     return el("li.is-" + STEP_TONES[status], el("span.no", String(index)),
-      el("div", text(plan?.description || "(not in the plan)"), where && el("div.where", text(where))),
+      el("div", text(result?.description || plan?.description || (planned ? "(not in the plan)" : "")), where && el("div.where", text(where))),
       el("div.timing", el("b", STEP_WORDS[status]), result?.retried && ", continued", took && ` · ${seconds(result.duration_ms / 1000)}`, took && el("div.bar", bar)),
       result && el("div.rest", result.error && el("div.error", { dir: "auto" }, result.error),
         result.context && result.context !== "page" && el("div.where", "in frame ", text(result.context)),
@@ -283,6 +283,7 @@ function failureNote(failure) {
 }
 
 function planWords(a) {
+  if (a.plan_confirmed === null) return "not asked for";
   return a.plan_confirmed ? "confirmed" : a.plan_has_question ? "asks a question" : "not confirmed";
 }
 

@@ -162,3 +162,13 @@ export function modelName(name) {
   const at = name.lastIndexOf("/");
   return at < 0 ? [text(name)] : [text(name.slice(0, at + 1), ".provider"), text(name.slice(at + 1))];
 }
+
+/* Return why a cell has its outcome; one without checks has more to say than that it has none. */
+export const reasonOf = (cell) =>
+  (cell.without_checks && cell.outcome === "ungraded" ? "Every step ran, which is no proof: the case has no checks" : cell.reason);
+
+/* Return the name of a failure type for readers; the stored one is that of the classification. */
+export function failureName(type, kind = "") {
+  if (type === "VALIDATION_ERROR") return kind === "claim" ? "check not met" : kind ? "value refused" : "check not met or value refused";
+  return type.toLowerCase().replaceAll("_", " ");
+}

@@ -1,7 +1,7 @@
 /* The matrix of cases and models, with filter, search, sorting and arrow keys. Of many rows only those near the view
    are drawn. */
 
-import { OUTCOMES, append, el, icon, modelName, plural, seconds, text } from "./dom.js";
+import { OUTCOMES, append, el, icon, modelName, plural, reasonOf, seconds, text } from "./dom.js";
 import { addPanel } from "./panels.js";
 
 const FIELDS = {
@@ -214,7 +214,7 @@ export class Matrix {
     const { cell } = entry;
     const { letter, label } = OUTCOMES[cell.outcome];
     const which = [cell.case_id, cell.model, this.severalModes && cell.capture_mode, compact && `repeat ${cell.repeat}`].filter(Boolean).join(", ");
-    const hint = [`${label}${cell.slow ? ", slow" : ""}: ${which}`, cell.reason, cell.duration_ms > 0 && seconds(cell.duration_ms / 1000)].filter(Boolean).join("\n");
+    const hint = [`${label}${cell.slow ? ", slow" : ""}: ${which}`, reasonOf(cell), cell.duration_ms > 0 && seconds(cell.duration_ms / 1000)].filter(Boolean).join("\n");
     return el("button.cell.is-" + cell.outcome + (bright ? "" : ".faded"),
       { type: "button", tabindex: -1, title: hint, "aria-label": `${label}: ${which}`, "data-key": entry.key, on: { click: () => this.open(entry) } },
       icon(cell.outcome), el("b", letter), !compact && cell.duration_ms > 0 && el("span.took", seconds(cell.duration_ms / 1000)), cell.slow && el("span.took.late", "slow"));

@@ -3,13 +3,14 @@
 import { OUTCOMES, count, el, fold, modelName, money, percent, plural, range, seconds, text, tokens } from "./dom.js";
 import { addPanel } from "./panels.js";
 
-function leaderboard(summary) {
+function leaderboard({ summary, execution }) {
   const board = el("table.card.board" + (summary.models.length > 6 ? ".dense" : ""),
     el("thead", el("tr", ["Model", "First attempt", "After repair", "Cost", "Time"].map((h) => el("th", { scope: "col" }, h)))),
-    el("tbody", summary.models.map(modelRows)));
+    el("tbody", summary.models.map((row) => modelRows(row, execution?.models.find((m) => m.model === row.model)))));
   return el("section", { "aria-labelledby": "models-heading" },
     el("div.heading", el("h2", { id: "models-heading" }, "Models")),
-    summary.verdict && el("p.verdict", text(summary.verdict)),
+    summary.verdict && !summary.models.every((row) => unrated(row, execution?.models.find((m) => m.model === row.model))) && el("p.verdict", text(summary.verdict)),
+    executionNote(execution),
     board,
     el("p.legend",
       el("span", el("i.fill"), "all cells that were run"),
@@ -17,18 +18,41 @@ function leaderboard(summary) {
       el("span", el("i.whisker"), "95% interval over cases")));
 }
 
-function modelRows(row) {
+/* A model whose cells all lack checks has no pass rate. */
+const unrated = (row, ran) => Boolean(ran) && ran.first_attempt.trials === row.numbers.first_attempt.all_trials.trials;
+
+/* What is known of cases without checks stands apart from every rate. */
+function executionNote(execution) {
+  if (!execution) return null;
+  const one = execution.cases === 1;
+  const pairs = execution.comparisons.map((c) => el("li", text(`${c.a.label} against ${c.b.label}: ${c.verdict}`)));
+  return el("div.notice.execution",
+    el("p", `${plural(execution.cases, "case")} ${one ? "has" : "have"} no checks: that every step ran is no proof. For verdicts add `, el("code", "expect:"),
+      " (docs/checks.md), start from ", el("code", "autoweb init"), ", or let a ", el("code", "judge"), " decide (docs/judge.md)."),
+    el("ul", execution.models.map((m) => el("li", modelName(m.model), `: every step ran in ${ranWords(m.first_attempt)}`,
+      m.after_repair.passed_trials > m.first_attempt.passed_trials && `; after repair ${ranWords(m.after_repair)}`)),
+      pairs.length < 4 && pairs),
+    pairs.length >= 4 && fold(`${pairs.length} pairs of models compared`, "", () => el("ul", pairs), "more"));
+}
+
+const ranWords = (rate) => `${percent(rate.value)} (${range(rate.interval)}), ${rate.passed_trials} of ${rate.trials}`;
+
+function modelRows(row, ran) {
   const n = row.numbers;
   const main = el("tr",
     el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), leftOutLine(n.not_graded), otherCasesLine(row)),
-    rateCell("First attempt", "fill", n.first_attempt, n, ".large"),
-    rateCell("After repair", "gain", n.after_repair, n),
+    unrated(row, ran) ? ranCell("First attempt", ran.first_attempt) : rateCell("First attempt", "fill", n.first_attempt, n, ".large"),
+    unrated(row, ran) ? ranCell("After repair", ran.after_repair) : rateCell("After repair", "gain", n.after_repair, n),
     el("td", { "data-label": "Cost" }, el("div.rate", n.calls ? money(n.cost.usd, n.cost.complete) : "–"),
       el("div.soft.small", el("div", `${tokens(n.input_tokens)} tokens in`), n.cached_tokens > 0 && el("div", `${tokens(n.cached_tokens)} of them cached`),
         el("div", `${tokens(n.output_tokens)} out`), n.reasoning_tokens > 0 && el("div", `${tokens(n.reasoning_tokens)} of them thoughts`)),
       n.replayed_calls > 0 && el("div.soft.small", `${count(n.replayed_calls)} of ${count(n.calls)} calls replayed`)),
     el("td", { "data-label": "Time" }, el("div.rate", seconds(n.median_s)), el("div.soft.small", el("div", "median"), el("div.tail", `p95 ${seconds(n.p95_s)}`))));
   return [main, el("tr.more-row", el("td", { colspan: 5 }, fold("More numbers", "", () => moreNumbers(row), "more")))];
+}
+
+function ranCell(label, rate) {
+  return el("td.rates", { "data-label": label }, el("div.rate", "no checks"), el("div.soft.small", `every step ran in ${rate.passed_trials} of ${plural(rate.trials, "cell")} (no proof)`));
 }
 
 /* Make a cell with the rates over all and over graded cells, each with its interval drawn. */
@@ -95,8 +119,8 @@ function moreNumbers(row) {
     ["All checks hold", share(n.checks_passed, n.cells - n.counts.skipped)],
     ["False success: ran, yet a check fails", String(n.false_success)],
     ["Healed by repair", share(n.repairs_healed, n.repairs_tried)],
-    ["Plans confirmed", share(n.plans_confirmed, n.plans)],
-    ["Plans with a question", String(n.plans_with_question)],
+    ["Plans confirmed", n.plans ? share(n.plans_confirmed, n.plans) : "none was asked for"],
+    ["Asked a question", String(n.plans_with_question)],
     ["Scripts free of lint errors", share(n.scripts_lint_clean, n.scripts)],
     ["Passed, but slow", String(n.slow)],
     ["Flaky cases over repeats", String(n.flaky_cases)],
@@ -129,4 +153,4 @@ function captureTable(captures) {
       el("td.num", percent(n.after_repair.all_trials.value)), el("td.num", tokens(n.input_tokens)), el("td.num", money(n.cost.usd, n.cost.complete))))));
 }
 
-addPanel("models", ({ report }) => report.summary?.models.length > 0 && leaderboard(report.summary));
+addPanel("models", ({ report }) => report.summary?.models.length > 0 && leaderboard(report));

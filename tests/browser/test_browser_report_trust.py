@@ -13,7 +13,14 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, e
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import build_report
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.results import CellResult, CheckResult, OutsideAgent, Usage
+from pytest_autoweb.results import (
+    Attempt,
+    CellResult,
+    CheckResult,
+    OutsideAgent,
+    StepResult,
+    Usage,
+)
 from pytest_autoweb.runs.run_folder import (
     GateResult,
     RecordedRun,
@@ -147,7 +154,7 @@ def test_what_decided_the_exit_status_stands_on_top(rich: Path, show: Show) -> N
     page = show(rich)
 
     gates = page.locator("main > section").first
-    expect(gates.get_by_role("heading")).to_contain_text("1 gate failed")
+    expect(gates.get_by_role("heading")).to_contain_text("1 of 4 gates failed")
     names = gates.locator("li > div > p:first-child b").all_inner_texts()
     assert [name.split()[0] for name in names] == ["pinned", "drop", "cost", "pass"]
     expect(gates).to_contain_text("failed (soft)")
@@ -416,3 +423,33 @@ def test_one_model_has_nothing_to_be_compared_with(show: Show) -> None:
 
     expect(page.get_by_role("heading", name="Compare two")).to_have_count(0)
     expect(page.locator(".board .model-name")).to_have_text("m")
+
+
+def test_cases_without_checks_are_told_apart_from_rates_and_plans_nobody_asked_for(
+    show: Show,
+) -> None:
+    step = StepResult(step_index=1, ok=True, status="ok", description=HOSTILE)
+    ran = Attempt(executed=True, turns=1, step_results=(step,))
+    free = {"without_checks": True, "reason": "the case has no checks"}
+    cells = [
+        cell(CellKey("a", "good"), "ungraded", attempts=(ran,), **free),
+        cell(CellKey("a", "bad"), "failed", attempts=(Attempt(),), without_checks=True),
+        cell(CellKey("b", "mixed"), attempts=(Attempt(executed=True),)),
+        cell(CellKey("a", "mixed"), "ungraded", attempts=(ran,), **free),
+    ]
+    page = show(page_of(*cells))
+
+    note = page.locator(".execution")
+    expect(note).to_contain_text("1 case has no checks: that every step ran is no proof.")
+    expect(note).to_contain_text("good: every step ran in 100% (21–100%), 1 of 1")
+    expect(note).to_contain_text("good against bad: Execution only, no proof: Not decisive")
+    rows = section(page, "Models").locator("tbody tr:not(.more-row)")
+    told = {row.locator(".model-name").inner_text(): row.inner_text() for row in rows.all()}
+    assert "every step ran in 1 of 1 cell (no proof)" in told["good"]
+    assert "no checks" in told["bad"]
+    assert "no checks" not in told["mixed"]
+    assert "50%" in told["mixed"]
+    more = rows.first.locator("xpath=following-sibling::tr[1]")
+    more.locator("summary").click()
+    expect(more).to_contain_text("none was asked for")
+    assert page.title() != "owned"

@@ -139,7 +139,7 @@ def test_programs_of_others_drive_the_cells_and_are_held_like_the_built_in_agent
     assert (usage["calls"], usage["input_tokens"], usage["output_tokens"]) == (3, 33, 21)
     assert usage["cost_usd"] == pytest.approx((33 + 2 * 21) / 1e6)
     attempt = plain["attempts"][0]
-    assert [step["description"].split()[0] for step in attempt["plan_steps"]] == [
+    assert [step["description"].split()[0] for step in attempt["step_results"]] == [
         *("fill", "click", "done")
     ]
     assert attempt["executed"] is True
@@ -167,7 +167,7 @@ def test_programs_of_others_drive_the_cells_and_are_held_like_the_built_in_agent
 def assert_saw_only_its_own(nosy: dict[str, Any], folder: Path) -> None:
     # It sees its own page alone, no key and no secret, and cannot use another cell's token.
     attempt = nosy["attempts"][0]
-    said = [step["description"] for step in attempt["plan_steps"]]
+    said = [step["description"] for step in attempt["step_results"]]
     assert said == ["sees 1 page, 1 its own", "secrets {}", "another token: 401"]
     assert [step["status"] for step in attempt["step_results"]] == ["ok", "corrected", "ok"]
     assert attempt["answer"] == {"looked": True}
@@ -206,7 +206,7 @@ def test_a_program_in_node_drives_its_page_by_the_responses_api(project: pytest.
     result.assert_outcomes(passed=1)
     cell = cells(project.path)["login", "openai/m"]
     assert (cell["strategy"], cell["agent"]["version"]) == ("command", "1")
-    steps = [step["description"].split()[0] for step in cell["attempts"][0]["plan_steps"]]
+    steps = [step["description"].split()[0] for step in cell["attempts"][0]["step_results"]]
     assert steps == ["fill", "click", "done"]
     sent = server.requests[1].body["messages"]
     assert [message["role"] for message in sent] == [

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from made_up_run import assert_all_time_is_in_stages
 from shop_project import SharedProject
 
 FILL = 'page.get_by_label("Name").fill("ana")'
@@ -272,6 +273,14 @@ def test_a_plan_that_asks_is_recorded_or_stops(first: Ran, second: Ran) -> None:
         assert not cell["attempts"][0]["plan_confirmed"]
 
 
+def test_every_second_of_a_cell_is_in_a_stage(first: Ran, second: Ran) -> None:
+    for run in (first, second):
+        assert_all_time_is_in_stages(run.cells.values())
+    names = first.cells["login builtin/oracle"]["attempts"][0]["stage_ms"]
+    assert list(names)[:3] == ["server", "browser", "open"]
+    assert list(names)[-2:] == ["judge", "close"]
+
+
 def test_an_earlier_run_is_moved_aside(second: Ran) -> None:
     assert len(second.folders) == 2
     assert all((folder / "report.json").is_file() for folder in second.folders)
@@ -420,3 +429,43 @@ def test_what_is_shown_no_capture_mode_is_run_once_and_says_so(
     result.stdout.fnmatch_lines(
         ["fake/refs was run once for all 2 capture modes (cells: 1), because the dialect refs *"]
     )
+
+
+NO_CHECKS = """
+version: 1
+webserver: {static: ../site}
+cases:
+  - {id: look, entry_url: "{{ webserver.url }}index.html", user_task: "Look at the page."}
+"""
+
+
+def test_a_case_without_checks_is_told_by_its_steps_and_models_are_compared_on_them(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    (project.path / "cases/shop.yaml").write_text(NO_CHECKS, encoding="utf-8")
+    looks = "```python\n# Step 1\npage.title()\n```"
+    gone = "```python\n# Step 1\npage.get_by_text('Gone').click(timeout=100)\n```"
+    scripted(
+        f"{{'fake/looks': {{'plan': scripted_plan('Look'), 'generate': {looks!r}}},"
+        f" 'fake/gone': {{'plan': scripted_plan('Look'), 'generate': {gone!r}}}}}"
+    )
+
+    result = project.runpytest_subprocess(
+        "cases", "--autoweb-models=fake/looks,fake/gone", "--autoweb-max-repairs=0"
+    )
+
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [
+            "UNGRADED *fake/looks *look *every step ran (no proof)",
+            "FAILED *fake/gone *look *step 1: *",
+            "1 of 2 cells did not pass*",
+            "1 case has no checks: *docs/checks.md*",
+            "fake/looks: every step ran in 100%*1 of 1",
+            "fake/gone: every step ran in 0%*0 of 1",
+            "fake/looks against fake/gone: Execution only, no proof: *",
+        ]
+    )
+    told = json.loads((project.path / "autoweb-report/report.json").read_text(encoding="utf-8"))
+    assert [each["model"] for each in told["execution"]["models"]] == ["fake/looks", "fake/gone"]
+    assert all(cell["without_checks"] for case in told["cases"] for cell in case["cells"])

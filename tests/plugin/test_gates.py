@@ -157,10 +157,12 @@ def test_gate_judges_a_saved_run_and_ends_with_0_1_or_4(
 
     capsys.readouterr()
     assert main(["gate", str(run), "--min-pass-rate", "many"]) == 4
+    assert main(["gate", str(run), "--min-pass-rate", "0.9"]) == 4
     assert main(["gate", str(run), "--groups-from", "none.toml"]) == 4
     assert main(["gate", str(run.parent)]) == 4
     assert capsys.readouterr().err.splitlines() == [
         "autoweb: --min-pass-rate: 'many' is not a percentage from 0 to 100",
+        "autoweb: --min-pass-rate: 0.9 can be read as a share or as percent; write 90% or 0.9%",
         "autoweb: there is no file none.toml to read groups from",
         f"autoweb: {run.parent} is not a run folder: it has neither cells nor a manifest",
     ]

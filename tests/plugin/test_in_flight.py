@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from made_up_run import assert_all_time_is_in_stages
 from shop_project import SharedProject
 
 CONFTEST = '''
@@ -176,6 +177,8 @@ def test_cells_in_flight_end_as_they_would_alone(
     assert ran.ret == 1
     assert ended == {**{f"c{n}": "passed" for n in range(COUNT)}, "own": "passed", "c5": "failed"}
     assert int((shared.path / "peak").read_text()) >= 5
+    # One of them lost its browser, and was made again.
+    assert_all_time_is_in_stages(read(shared).values())
     # pytest's own order, whoever ended first.
     finished = (shared.path / "finished").read_text().split()
     assert finished == ["own", *(f"c{n}" for n in range(COUNT))]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from made_up_run import assert_all_time_is_in_stages
 
 SLOW_PAGE = """<!doctype html><title>Slow</title>
 <button id="add" onclick="this.dataset.clicks = 1 + Number(this.dataset.clicks || 0);
@@ -51,7 +52,11 @@ def test_a_step_out_of_time_is_continued_once_without_repeating_what_it_did(
     cell = cell_of(project)
     assert cell["outcome"] == "passed"
     assert cell["slow"]
-    assert cell["attempts"][0]["step_results"][0]["retried"]
+    (step,) = cell["attempts"][0]["step_results"]
+    assert step["retried"]
+    # One second of the first try, one of pause, and what was left until the button came.
+    assert 2400 < step["duration_ms"] <= cell["attempts"][0]["stage_ms"]["execute"]
+    assert_all_time_is_in_stages([cell])
     clicks = [c for c in cell["attempts"][0]["tool_calls"] if c["method"] == "click"]
     assert ["Add" in call["target"] for call in clicks if call["ok"]].count(True) == 1
 

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from pytest_autoweb import Report
+from pytest_autoweb.session.local_analysis import compact_input
+
 SITE = {
     "index.html": """<!doctype html><title>Office</title><h1>Sign in</h1>
 <label>User <input id="user"></label>
@@ -120,6 +123,7 @@ def test_each_turn_is_told_what_became_of_the_last_one(office: pytest.Pytester) 
     report = run(office, "--autoweb-models=fake/looks@turns")
 
     (attempt,) = report["cases"][0]["cells"][0]["attempts"]
+    assert_no_plan_was_invented(attempt, report)
     third, fourth = (
         re.split(r"(?m)^\[(system|user|assistant)\]\n", exchange["prompt"])[1:]
         for exchange in attempt["exchanges"][2:]
@@ -138,6 +142,20 @@ def test_each_turn_is_told_what_became_of_the_last_one(office: pytest.Pytester) 
     assert "TURN 4 OF 12" in told
     # Only the newest page is shown.
     assert sum(text.count("<<page ") for text in fourth) == 1
+
+
+def assert_no_plan_was_invented(attempt: dict[str, Any], report: dict[str, Any]) -> None:
+    """Nobody asked for a plan; what each turn did stands with its result."""
+    assert (attempt["plan_text"], attempt["plan_steps"]) == ("", [])
+    assert (attempt["plan_confirmed"], attempt["plan_has_question"]) == (None, None)
+    assert "plan" not in attempt["stage_ms"]
+    (row,) = report["summary"]["models"]
+    assert (row["numbers"]["plans"], row["numbers"]["plans_confirmed"]) == (0, 0)
+    told = [step["description"] for step in attempt["step_results"]]
+    assert len(told) == 4
+    assert not any(description.startswith("turn ") for description in told)
+    prompt = compact_input(Report.model_validate(report))
+    assert "planConfirmed=not asked steps=4" in prompt
 
 
 def test_the_limit_ends_an_attempt_and_is_reported(office: pytest.Pytester) -> None:

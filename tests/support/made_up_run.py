@@ -2,6 +2,7 @@
 
 import difflib
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -397,3 +398,12 @@ def save_screenshots(folder: Path, cells: list[CellResult]) -> None:
                 target = folder / result.folder / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(PICTURE)
+
+
+def assert_all_time_is_in_stages(cells: Iterable[dict[str, Any]]) -> None:
+    """Each second of a cell, as its `cell.json` tells it, lies in one of its stages."""
+    for result in cells:
+        stages = [attempt["stage_ms"] for attempt in result["attempts"]] + [result["stage_ms"]]
+        told = sum(sum(each.values()) for each in stages)
+        assert abs(told - result["duration_ms"]) < 1, result["folder"]
+        assert result["duration_ms"] > 0

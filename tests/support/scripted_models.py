@@ -11,6 +11,14 @@ AGAIN = {"Retry-After": "0"}
 SOON = {"Retry-After": format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)}
 TOOL = {"id": "1", "type": "function", "function": {"name": "browse", "arguments": "{}"}}
 NO_TEMPERATURE = "Unsupported value: 'temperature' does not support 0.0 with this model."
+NEWER_LIMIT = (
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+    "'max_completion_tokens' instead."
+)
+TOO_LARGE = (
+    "'max_tokens' or 'max_completion_tokens' is too large: 2048. This model's maximum is 1024."
+)
+NO_QUOTA = "You exceeded your current quota, please check your plan and billing details."
 
 
 def body(message: str) -> str:
@@ -91,6 +99,24 @@ SCRIPTS: dict[str, list[Answer]] = {
     "only-tools": [Answer(None, message={"tool_calls": [TOOL]}, finish_reason="tool_calls")],
     "lukewarm": [Answer(status=400, error=NO_TEMPERATURE), Answer("warm"), Answer("warm again")],
     "lukewarm-set": [Answer(status=400, error=NO_TEMPERATURE)],
+    "newer-limit": [Answer(status=400, error=NEWER_LIMIT), Answer("short"), Answer("again")],
+    "older-limit": [
+        Answer(status=422, error="max_completion_tokens: Extra inputs are not permitted"),
+        Answer("short"),
+    ],
+    "limit-too-large": [Answer(status=400, error=TOO_LARGE)],
+    "no-quota": [Answer(status=429, error=NO_QUOTA, code="insufficient_quota")],
+    "no-quota-now": [
+        Answer(status=429, error=f"{NO_QUOTA} Please retry in 0 s.", headers=AGAIN),
+        Answer("a minute later"),
+    ],
+    "no-balance": [Answer(status=402, error="Insufficient Balance")],
+    "no-credit": [Answer(status=400, error="Your credit balance is too low to access the API.")],
+    "hard-limit": [
+        Answer(
+            status=400, error="Billing hard limit was reached", code="billing_hard_limit_reached"
+        )
+    ],
     "cut": [Answer("page.goto(", finish_reason="length", completion_tokens=64)],
 }
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -111,4 +137,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "gpt-5-nano": {"temperature": 0.0},
     "no-key": {"api_key_env": "AUTOWEB_TEST_ABSENT_KEY"},
     "own-key": {"api_key_env": "AUTOWEB_TEST_API_KEY"},
+    "untidy-key": {"api_key_env": "AUTOWEB_TEST_LOGIN"},
+    "broken-key": {"api_key_env": "AUTOWEB_TEST_BROKEN"},
+    "older-limit": {"refuses": ["max_tokens"]},
+    "newer-limit-set": {"refuses": ["max_tokens"]},
+    "no-limit-set": {"refuses": ["max_tokens", "max_completion_tokens"]},
 }

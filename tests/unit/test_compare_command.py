@@ -171,3 +171,23 @@ def test_what_cannot_be_compared_is_one_sentence_and_exit_code_4(
 
     assert message in error
     assert len(error.splitlines()) == 1
+
+
+def test_cases_without_checks_are_compared_by_execution_where_asked(
+    storage: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"c{number}" for number in range(6)]
+    free = {"without_checks": True}
+    good = cells(dict.fromkeys(names, "U"), "good", executed=True, **free)
+    bad = cells(dict.fromkeys(names, "F"), "bad", **free)
+    save_run(run(good, bad, models=("good", "bad"), name="free"), storage)
+    save_run(run(cells({"a": "P"}), name="held", day=1), storage)
+
+    plain = compared(capsys, "free")
+    executed = compared(capsys, "free", "--metric", "executed")
+
+    assert "Nothing to compare" in plain
+    assert "every step ran (no proof)" in executed
+    assert "Execution only, no proof: good runs every step more often: 100%" in executed
+    assert "lost  c0  P -> F" in executed
+    assert "every case of held has checks" in refused(capsys, "held", "--metric", "executed")

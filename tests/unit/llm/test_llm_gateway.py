@@ -45,6 +45,8 @@ def session(
         environ.setenv("OPENAI_API_KEY", "the-real-openai-key")
         environ.setenv("ANTHROPIC_API_KEY", "")
         environ.setenv("AUTOWEB_TEST_API_KEY", "the-servers-own-key")
+        environ.setenv("AUTOWEB_TEST_LOGIN", "\ufeff correct horse\r\n")
+        environ.setenv("AUTOWEB_TEST_BROKEN", "battery\nstaple is secret")
         if lean:
             blocked = f"import sys\nsys.modules.update(dict.fromkeys({LITELLM}))\n"
             (folder / "sitecustomize.py").write_text(blocked, encoding="utf-8")
@@ -129,6 +131,8 @@ def test_a_reply_comes_with_tokens_latency_and_the_name_the_server_gave_itself(
         ("no-choices", "empty", 1, "no text"),
         ("slow", "timeout", 3, "no reply in time"),
         ("no-key", "auth", 0, "AUTOWEB_TEST_ABSENT_KEY is not set"),
+        ("broken-key", "auth", 0, "AUTOWEB_TEST_BROKEN holds a line break; set it to the key"),
+        ("limit-too-large", "unavailable", 1, "is too large"),
         ("429-date", "rate_limit", 1, "s, and a call waits 60 s at most"),
         ("error-200", "unavailable", 3, "the upstream model fell over (after 3 tries)"),
         ("error-200-text", "unavailable", 3, "no such deployment"),
@@ -158,6 +162,29 @@ def test_a_failed_call_tells_what_it_used_up(session: Session) -> None:
 
     assert usage is not None
     assert (usage.calls, usage.input_tokens, usage.output_tokens) == (1, 11, 7)
+
+
+@pytest.mark.parametrize("model", ["no-quota", "no-balance", "no-credit", "hard-limit"])
+def test_a_service_that_wants_to_be_paid_is_asked_once_and_no_more(
+    session: Session, model: str
+) -> None:
+    first, second = failure(session, model), failure(session, model)
+
+    assert (first.cause, second.cause) == ("auth", "auth")
+    assert len(session.server.requests_of(model)) == 1
+    assert first.detail.startswith("the service wants to be paid first: ")
+    assert "not called: the service asked to be paid earlier in this run" in second.detail
+
+
+def test_a_quota_of_a_minute_is_waited_for(session: Session) -> None:
+    assert session.client.complete(ask("no-quota-now")).text == "a minute later"
+
+
+def test_a_key_is_sent_without_what_stands_around_it(session: Session) -> None:
+    session.client.complete(ask("untidy-key"))
+
+    sent = session.server.requests_of("untidy-key")[-1].headers["Authorization"]
+    assert sent == "Bearer correct horse"
 
 
 def test_no_key_is_in_an_error(session: Session) -> None:
@@ -278,6 +305,33 @@ def test_a_server_that_refuses_the_default_temperature_is_asked_without_it_from_
     assert (first.text, second.text) == ("warm", "warm again")
     assert sent == [True, False, False]
     assert (first.usage.calls, second.usage.calls) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "names"),
+    [
+        ("newer-limit", ["max_tokens", "max_completion_tokens", "max_completion_tokens"]),
+        ("newer-limit-set", ["max_completion_tokens"] * 2),
+        ("no-limit-set", [""] * 2),
+        ("plain", ["max_tokens"] * 2),
+    ],
+)
+def test_the_limit_of_a_reply_is_sent_under_the_name_that_the_server_takes(
+    session: Session, model: str, names: list[str]
+) -> None:
+    before = len(session.server.requests_of(model))
+    for _ in range(2):
+        session.client.complete(ask(model))
+
+    sent = [seen.body for seen in session.server.requests_of(model)[before:]]
+    limits = [{name: body[name] for name in body if name.startswith("max")} for body in sent]
+    assert limits == [{name: 2048} if name else {} for name in names]
+
+
+def test_a_server_without_the_newer_name_is_an_error_where_you_refuse_the_older_one(
+    session: Session,
+) -> None:
+    assert "max_completion_tokens" in failure(session, "older-limit").detail
 
 
 def test_a_model_that_refuses_the_temperature_you_set_is_an_error(session: Session) -> None:

@@ -1,18 +1,21 @@
+import json
 import os
 import re
 import shlex
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.litellm_client import LiteLLMClient
 from pytest_autoweb.llm.model_spec import Endpoint, ModelSpec, load_specs, resolve_target
 from pytest_autoweb.options import OPTIONS
-from pytest_autoweb.redaction import MASK, KeyMask, drop_empty_secrets, without_secrets
+from pytest_autoweb.redaction import MASK, KeyMask, tidy_secrets, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -50,6 +53,38 @@ def test_a_secret_that_contains_another_goes_as_a_whole() -> None:
     assert mask("x abcdefgh-and-more y") == f"x {MASK} y"
 
 
+@pytest.mark.parametrize("written", [repr, json.dumps, lambda key: repr(key.encode()), str.strip])
+@pytest.mark.parametrize(
+    "key", ["correct horse\n", "\ufeffcorrect horse\r\n", "cor\"rect\\ 'horse", "corr\nect horse"]
+)
+def test_a_key_is_masked_as_a_library_quotes_it(key: str, written: Callable[[str], str]) -> None:
+    said = KeyMask({"LLM_KEY": key})(f"Invalid header value {written(f'Bearer {key}')}")
+
+    assert not re.search("cor|rect|horse", said)
+
+
+def test_what_stands_around_a_key_is_dropped() -> None:
+    environ = {"A_KEY": "\ufeff one \r\n", "B_TOKEN": "\ufeff\n", "GREETING": " hi\n"}
+
+    tidy_secrets(environ)
+
+    assert environ == {"A_KEY": "one", "GREETING": " hi\n"}
+
+
+@pytest.mark.parametrize("key", ["one\ntwo", "one\rtwo", "schl\u00fcssel", "one\u200btwo", "a\tb"])
+def test_a_key_that_no_header_can_carry_is_one_sentence_without_it(key: str) -> None:
+    spec = ModelSpec(name="openai/m", api_base="http://127.0.0.1:9/v1", api_key_env="LLM_LOGIN")
+
+    with pytest.raises(ModelError) as caught:
+        resolve_target(spec, {"LLM_LOGIN": key})
+
+    assert caught.value.cause == "auth"
+    assert re.fullmatch(
+        "the value of the environment variable LLM_LOGIN holds .*; set it to the key alone",
+        caught.value.detail,
+    )
+
+
 def test_short_values_and_other_variables_are_left_alone() -> None:
     mask = KeyMask({"CI_TOKEN": "true", "GREETING": "hello world"})
 
@@ -65,7 +100,7 @@ def test_processes_that_need_no_keys_get_none() -> None:
 def test_an_empty_key_variable_counts_as_unset() -> None:
     environ = {"OPENAI_API_KEY": " ", "OTHER_API_KEY": "x", "EMPTY": ""}
 
-    drop_empty_secrets(environ)
+    tidy_secrets(environ)
 
     assert environ == {"OTHER_API_KEY": "x", "EMPTY": ""}
 

@@ -145,3 +145,28 @@ def test_paths_are_those_of_the_repository(tmp_path: Path) -> None:
     assert path_prefix(tmp_path, environ) == ""
     assert path_prefix(tmp_path, {}) == ""
     assert path_prefix(tmp_path.parent, environ) == ""
+
+
+def test_a_headline_counts_the_gates_that_are_listed_and_no_notice() -> None:
+    decided = [
+        GateResult(name="cost", passed=False, message="high"),
+        GateResult(name="duration", passed=True, message="fine"),
+        GateResult(name="group new", passed=False, message="low", soft=True),
+        GateResult(name="drop", passed=None, message="nothing to compare"),
+    ]
+    policy = GatePolicy(compare="latest")
+    (notice,) = evaluate_gates(AFTER, policy, baseline=BEFORE)
+
+    lines = comment_body(AFTER, (*decided, notice), None).splitlines()
+
+    assert lines[1] == ("## autoweb: ❌ 1 of 4 gates failed, 1 failed (soft), 1 not decided")
+    assert sum(bool(re.match(r"- (✅|❌|⚠️|➖)", line)) for line in lines) == 4
+    assert any(line.startswith("Note: baseline: compared with ") for line in lines)
+    hold = comment_body(AFTER, (*decided[1:3], notice), None)
+    assert hold.splitlines()[1] == "## autoweb: ✅ 1 of 2 gates hold, 1 failed (soft)"
+    assert (
+        comment_body(AFTER, (decided[1], notice), None)
+        .splitlines()[1]
+        .endswith("✅ all gates hold")
+    )
+    assert "no gate was decided" in comment_body(AFTER, (notice,), None)

@@ -24,6 +24,7 @@ from pytest_autoweb.gates.gate_decision import (
     read_limits,
     verdict_of,
 )
+from pytest_autoweb.options import percent
 from pytest_autoweb.runs.run_folder import GateResult
 
 MODEL = "m"
@@ -187,7 +188,9 @@ def test_limits_are_read_and_bad_ones_say_what_is_allowed() -> None:
     [
         ("passrate:5%", "'passrate' cannot be compared; did you mean 'pass_rate'? (allowed: "),
         ("pass_rate", "'pass_rate': needs a percentage, as in 'pass_rate:5%,cost:20%'"),
-        ("cost:20", "'cost:20': needs a percentage"),
+        ("cost:20", "'cost:20': needs a percentage, as in 'cost:20%'"),
+        ("pass_rate:0.05", "'pass_rate:0.05': needs a percentage, as in 'pass_rate:5%'"),
+        ("5%", "'5%' cannot be compared; name the metric, as in 'pass_rate:5%' (allowed: "),
         ("cost:-1%", "'cost:-1%': needs a percentage"),
         ("cost:nan%", "'cost:nan%': needs a percentage"),
         ("cost:1%,cost:2%", "'cost' is given twice"),
@@ -206,6 +209,9 @@ def test_a_bad_limit_is_one_sentence(text: str, message: str) -> None:
         ('tag = ["a"]', "unknown key 'tag'; did you mean 'tags'?"),
         ('tags = "a"', "tags: Input should be a valid list"),
         ('tags = ["a"]\nmin_pass_rate = 120', "min_pass_rate: Input should be less than"),
+        ('tags = ["a"]\nmin_pass_rate = 0.9', "min_pass_rate: 0.9 can be read as a share or"),
+        ('tags = ["a"]\nmin_pass_rate = 1', "min_pass_rate: 1 can be read as a share or as"),
+        ('tags = ["a"]\nmin_pass_rate = "9x"', "min_pass_rate: '9x' is not a percentage"),
         ("must_pass = true", "no case can belong to it"),
         ('cases = ["a*"]', "asks for nothing"),
     ],
@@ -335,3 +341,25 @@ def test_what_gates_look_at_leaves_the_controls_and_soft_groups_to_whom_they_con
     assert context.pairs == ()
     (pair,) = GateContext(rows, soft, baseline=run(cells({"a": "F", "new": "P"}))).pairs
     assert (pair.gained, pair.lost, len(pair.cases)) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("0.9", "90% or 0.9%"), ("1", "100% or 1%"), (" .005", "0.5% or 0.005%")]
+)
+def test_a_rate_that_may_be_a_share_is_refused_with_both_ways_to_write_it(
+    text: str, meant: str
+) -> None:
+    with pytest.raises(ValueError, match=f"write {meant}"):
+        percent(text)
+
+
+def test_a_rate_with_its_sign_is_what_it_says(tmp_path: Path) -> None:
+    table = '[tool.autoweb.groups.a]\ntags = ["a"]\nmin_pass_rate = "0.9%"\n'
+    (tmp_path / "pyproject.toml").write_text(table)
+
+    assert (percent("0.9%"), percent("1%"), percent("0"), percent("90"), percent("1.5")) == (
+        *(0.9, 1.0, 0.0),
+        *(90.0, 1.5),
+    )
+    (group,) = read_groups(tmp_path / "pyproject.toml")
+    assert group.min_pass_rate == 0.9

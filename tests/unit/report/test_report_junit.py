@@ -37,7 +37,8 @@ def test_a_failed_cell_says_where_and_why() -> None:
     assert found["autoweb.attempts"] == "2"
     assert found["autoweb.false_success"] == "true"
     assert found["autoweb.checks"] == "1/3"
-    assert found["autoweb.failed_steps"] == "check"
+    assert found["autoweb.failed"] == found["autoweb.reason"]
+    assert "autoweb.failed_steps" not in found
 
 
 def test_an_unknown_cost_is_called_unknown_and_a_partial_one_a_bound() -> None:

@@ -1,3 +1,4 @@
+import html
 import re
 from pathlib import Path
 from typing import Any
@@ -6,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_run import CellKey, cell, realistic_cells, run_info
+from markdown_it import MarkdownIt
 
 from pytest_autoweb.report.json_report import Analysis, build_report
 from pytest_autoweb.report.markdown import escape, render_markdown
+from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.runs.run_folder import RecordedRun
 
@@ -29,6 +32,24 @@ def test_foreign_text_cannot_become_markup(text: str) -> None:
     assert not re.search(r"(?<!\\)(\\\\)*[`*_\[\]|~]", safe)
     assert "@" not in safe
     assert "://" not in safe
+
+
+@pytest.mark.parametrize(
+    "text", ["7.0 s", "7. of May", "12) x", "-5 points", "+", "= b", "1.", "3.4"]
+)
+def test_escaped_text_reads_as_it_was(text: str) -> None:
+    tokens = MarkdownIt("commonmark").parse(escape(text))
+
+    assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+    assert "".join(child.content for child in tokens[1].children or ()) == text
+
+
+@settings(deadline=None)
+@given(st.text(st.sampled_from("07.)-+=#> *_`\\&;ax<|~:@"), min_size=1))
+def test_no_escape_is_shown(text: str) -> None:
+    page = MarkdownIt("commonmark").render(escape(text))
+
+    assert page == (f"<p>{html.escape(one_line(text))}</p>\n" if one_line(text) else "")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from pytest_autoweb.analysis.verdict_validity import must_fail
 from pytest_autoweb.attempt.retry_notes import own_log
 from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.correct.failure_types import cause_of
-from pytest_autoweb.correct.page_critic import PageCritic, server_findings, writes_of
+from pytest_autoweb.correct.page_critic import PageCritic, server_findings, target_of, writes_of
+from pytest_autoweb.correct.retry_rules import failed_call
 from pytest_autoweb.egress.browser_watch import LOST_S, WATCH
 from pytest_autoweb.evidence.page_evidence import begin_frame, shot, take_scene
 from pytest_autoweb.language import NO_CODE_FOR_STEP, Reason, StepProblem, step_failed
@@ -480,7 +481,7 @@ def with_findings(attempt: Attempt, tools: Tools) -> Attempt:
     found = server_findings(tools.wire, tools.page.url, tools.redact)
     if tools.settings.corrects and not tools.page.is_closed():
         critic = PageCritic(tools.page, tools.redact)
-        failed = next((call for call in reversed(attempt.tool_calls) if not call.ok), None)
+        failed = failed_call(attempt)
         found = (*critic.context(failed), *found)
         if failed is None:
             found = (*_undone(attempt.tool_calls, critic), *found)
@@ -500,6 +501,11 @@ def with_cause(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def _undone(calls: tuple[ToolCall, ...], critic: PageCritic) -> tuple[Finding, ...]:
-    """Return findings on calls that ran without an error but not with the effect they claim."""
-    acting = [call for call in calls if call.acting and call.ok][-_LAST_CALLS:]
+    """Return findings on calls that ran without an error but not with the effect they claim.
+
+    A later call may have put it right.
+    """
+    written = (call for call in calls if call.ok and call.read_back)
+    last = {str(target_of(call) or call.target): call for call in written}
+    acting = [call for call in last.values() if call.acting][-_LAST_CALLS:]
     return tuple(finding for call in acting for finding in critic.check(call).findings)

@@ -14,7 +14,7 @@ from pytest_autoweb.checks.check_type import CHECKS, Ground
 from pytest_autoweb.correct.failure_types import trigger_of
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import objects_in
-from pytest_autoweb.results import Attempt, CheckResult, Correction
+from pytest_autoweb.results import Attempt, CheckResult, Correction, ToolCall
 from pytest_autoweb.results.record import (
     Classification,
     CorrectionStrategy,
@@ -451,10 +451,24 @@ def guidance_for(
     )
 
 
+def failed_call(attempt: Attempt) -> ToolCall | None:
+    """Return the last failed call if the page is still the one on which it failed.
+
+    Code that caught the error, or a later turn, may have gone on to other pages. Those say nothing
+    about why that call failed, and it is not what the attempt failed of.
+    """
+    for call in reversed(attempt.tool_calls):
+        if not call.ok:
+            return call
+        if call.acting:
+            return None
+    return None
+
+
 def failed_tool(attempt: Attempt) -> str:
-    """Return the method of the last failed call, such as `click`; empty if none failed."""
-    failed = [call.method for call in attempt.tool_calls if not call.ok]
-    return failed[-1] if failed else ""
+    """Return the method of the call at which the attempt ended, such as `click`, or empty."""
+    call = failed_call(attempt)
+    return call.method if call else ""
 
 
 def failure_text(attempt: Attempt) -> str:

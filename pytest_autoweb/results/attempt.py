@@ -120,6 +120,15 @@ class Snapshot(Record):
     """Notes about what the capture left out or could not read."""
 
 
+class ReadBack(Record):
+    """What a field held right after a call had written to it."""
+
+    same: bool
+    """Whether that is what the call wrote."""
+    held: str
+    """The text, the chosen options, or `checked`; shortened and redacted."""
+
+
 class ToolCall(Record):
     """One call of generated code across the sandbox's border."""
 
@@ -155,6 +164,9 @@ class ToolCall(Record):
     replayed: bool = False
     """Whether the call was answered from the record, and not performed again, while a retried step
     caught up."""
+    read_back: ReadBack | None = None
+    """What the field held right after the call; None for other calls, for secrets, in runs without
+    corrections, and where the field was gone by then."""
 
 
 class StepResult(Record):

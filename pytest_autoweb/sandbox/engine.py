@@ -7,11 +7,11 @@ text describes what is refused. Messages name the offending code, and hints sugg
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Concatenate, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Concatenate, Literal, NamedTuple, Protocol, TypeAlias
 
 from playwright.sync_api import Frame, Locator, Page
 
-from pytest_autoweb.results import Failure, ToolCall
+from pytest_autoweb.results import Failure, ReadBack, ToolCall
 
 Level = Literal["auto", "strict", "off"]
 """`auto` uses what the kernel offers; `strict` does not run without it and refuses scripts in the
@@ -200,6 +200,13 @@ Finder: TypeAlias = "Callable[Concatenate[Page | Frame | Locator, ...], Locator]
 """Finds an element for the code: takes the object it was called on and the code's arguments."""
 
 
+ReadBackOf: TypeAlias = (
+    "Callable[[Locator, str, Sequence[Any], Mapping[str, Any]], Callable[[], ReadBack | None]]"
+)
+"""Takes a field, the method that is about to write to it and that method's arguments; what it
+returns reads the field afterwards."""
+
+
 class SentRequest(NamedTuple):
     """A request that code sent without a page, by `page.request`."""
 
@@ -238,6 +245,8 @@ class SandboxBorder:
     """Locators of elements that a picture of the page must not show."""
     sent: "Callable[[SentRequest], None]" = lambda request: None
     """Called with each request that the code sent itself (`page.request`), for the evidence."""
+    read_back: "ReadBackOf | None" = None
+    """Reads what fields hold right after they were written to; None if nobody needs to know."""
     on_log: Callable[[str], None] = lambda line: None
     """Called with each line that the code logs, as it happens."""
     finders: "Mapping[str, Finder]" = field(default_factory=dict)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Error, TimeoutError
 
 from pytest_autoweb.egress.browser_watch import WATCH
+from pytest_autoweb.results import ReadBack
 from pytest_autoweb.sandbox import call_rules
 from pytest_autoweb.sandbox.allowed_members import (
     EVENTS,
@@ -18,6 +19,7 @@ from pytest_autoweb.sandbox.allowed_members import (
     SCRIPT_METHODS,
     SECRET_METHODS,
     URL_MATCHERS,
+    WRITES,
 )
 from pytest_autoweb.sandbox.call_frames import Binder, Bound, Callback
 from pytest_autoweb.sandbox.call_rules import (
@@ -104,6 +106,19 @@ class Facade:
         finally:
             if self._guard.page_lost:
                 WATCH.trust(again=False)
+
+    def field_of(self, bound: Bound) -> Callable[[], ReadBack | None] | None:
+        """Find the field that the call is about to write to; the result reads it afterwards."""
+        args, kwargs, item = list(bound.args), dict(bound.kwargs), bound.receiver.object
+        by_selector = bound.receiver.kind in {"Page", "Frame"}
+        look = self._border.read_back
+        secret = any(map(call_rules.holds_secret, [*args, *kwargs.values()]))
+        if look is None or secret or bound.method not in WRITES:
+            return None
+        if by_selector:
+            selector = args.pop(0) if args else kwargs.pop("selector", None)
+            item = item.locator(selector) if isinstance(selector, str) else None
+        return look(item, bound.method, args, kwargs) if item is not None else None
 
     def peek(self, bound: Bound) -> Any:
         """Read a property for a predicate, without letting the event loop run.

@@ -402,7 +402,7 @@ def _run_once(
         index,
         code,
         root=context.context,
-        limits=replace(limits, step_s=min(limits.step_s, left)),
+        limits=replace(limits, left_s=left),
         resume=resume,
     )
     # Time in which the step waited for a model, e.g. in `get_by_sight`, is not charged.

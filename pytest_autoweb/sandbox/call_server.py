@@ -157,7 +157,9 @@ class CallServer:
         self._worker, self._border, self._handles = worker, border, handles
         self._guard, self._facade, self._listeners = guard, facade, listeners
         self.record, self._limits = record, limits
-        self.budget = Budget(limits.step_s, border.waited, call_s=limits.call_s)
+        self.budget = Budget(
+            limits.step_s, border.waited, call_s=limits.call_s, left_s=limits.left_s
+        )
         self.refusal: Refusal | None = None
         self.line: int | None = None
         self.diverged: DivergedError | None = None
@@ -364,6 +366,8 @@ class CallServer:
         field = None if self._open else self._facade.field_of(bound)
         result = self._facade.perform(bound, self.budget)
         held = field() if field else None
+        if told := self._facade.take_note():
+            self._take_log(told)
         if known is not None:
             acting = bound.member.acting
             known.done(None if acting else redacted(result, self._border.redact))
@@ -384,12 +388,11 @@ class CallServer:
         if isinstance(error, StuckError):
             self.budget.spent = True
             return "TimeoutError", message
-        if isinstance(error, TimeoutError):
+        if isinstance(error, TimeoutError | AssertionError):
             self.budget.spent = self.budget.spent or self.budget.cut
-            return "TimeoutError", message
-        if isinstance(error, AssertionError):
-            self.budget.spent = self.budget.spent or self.budget.cut
-            return "AssertionError", message
+            late = isinstance(error, TimeoutError)
+            told = self.budget.with_limits(message)
+            return "TimeoutError" if late else "AssertionError", told
         if isinstance(error, Error):
             return "Error", message
         if isinstance(error, TypeError | ValueError):

@@ -127,9 +127,11 @@ class Limits:
     exchanged_mb: int = 200
     """Megabytes that one step may exchange with its page, in both directions together; the host
     keeps the data read until the next step."""
+    left_s: float = float("inf")
+    """Wall seconds left of the attempt, which end the step, too."""
     call_s: float = float("inf")
-    """Limit in wall seconds for a call without a timeout of its own, if that is less than
-    Playwright's default."""
+    """Limit in wall seconds for a call that waits for an element and has no timeout of its own, if
+    that is less than Playwright's default. Pages and servers may take longer."""
     patience: float = 1.0
     """Factor for the timeout of the one call at which the last run of this block ended; used only
     in a run that continues or repeats the block."""
@@ -247,6 +249,9 @@ class SandboxBorder:
     """Called with each request that the code sent itself (`page.request`), for the evidence."""
     read_back: "ReadBackOf | None" = None
     """Reads what fields hold right after they were written to; None if nobody needs to know."""
+    leaving: Callable[[Page, float | None], bool] = lambda page, since: False
+    """Whether the page is about to be replaced by another one; with a `time.monotonic()`, whether
+    one of its frames is since then."""
     on_log: Callable[[str], None] = lambda line: None
     """Called with each line that the code logs, as it happens."""
     finders: "Mapping[str, Finder]" = field(default_factory=dict)

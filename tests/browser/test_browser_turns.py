@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from acting import run_one, settings
 from local_site import Site
 from playwright.sync_api import Browser
@@ -343,3 +344,63 @@ def test_what_no_listing_shows_is_told_after_the_turn(
     assert "This is a tab" not in read
     assert '"Really buy it?": your code answered' in agreed
     assert (result.outcome, result.reason) == ("passed", "")
+
+
+DOORS = """<title>Doors</title><a href=/slow>Report</a><a href=/slow target=_blank>Tab</a>
+<form action=/slow><input aria-label=Find name=q><button>Go</button></form>
+<select aria-label=Which onchange="location = '/slow'"><option>A<option>B</select>"""
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("page.get_by_role('link', name='Report').click()", "(click() was done, but the page"),
+        ("page.get_by_role('button', name='Go').click()", "(click() was done, but the page"),
+        ("page.get_by_label('Find').press('Enter')", "(press() was done, but the page"),
+        ("page.get_by_label('Find').press_sequentially('a\\n')", ""),
+        ("page.get_by_label('Find').focus()\npage.keyboard.press('Enter')", ""),
+        ("page.get_by_label('Which').select_option('B')", ""),
+        ("page.get_by_label('Which').select_option('B')\npage.get_by_role('heading').click()", ""),
+        ("page.get_by_role('link', name='Tab').click()", ""),
+        ("with page.expect_popup() as tab:\n    page.get_by_text('Tab').click()", ""),
+        ("page.goto('/slow')\npage.go_back()\npage.go_forward()\npage.reload()", ""),
+        ("log(page.request.get('/slow').status)", "200"),
+    ],
+)
+def test_a_page_may_take_longer_than_the_element_that_leads_to_it(
+    browser: Browser,
+    tmp_path: Path,
+    site: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    code: str,
+    told: str,
+) -> None:
+    monkeypatch.setattr("pytest_autoweb.attempt.execute.TOLD_CALL_S", 0.7)
+    site.put("/", DOORS)
+    for path in ("/slow", "/slow?q=", "/slow?q=a"):
+        site.put(path, "<title>slow</title><h1>Here at last</h1>")
+        site.delays[path] = 2.0
+    case = {"entry_url": site.put("/doors", DOORS), "expect": [{"js": "true"}]}
+
+    result, said = take(browser, tmp_path, site, [f"```python\n{code}\n```", "DONE"], case)
+
+    assert [step.status for step in result.attempts[0].step_results] == ["ok"]
+    assert "TURN 1 was carried out." in said[1]
+    assert told in said[1]
+    assert told or "It logged" not in said[1]
+    assert "longer than 0.7 s" in said[1] or "was done" not in told
+    assert "Here at last" in said[1] or "request" in code
+    assert all(call.ok for call in result.attempts[0].tool_calls)
+
+
+def test_the_judge_waits_for_the_page_that_the_last_call_leads_to(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    site.put("/slow?q=", "<h1>Here at last</h1>")
+    site.delays["/slow?q="] = 2.0
+    case = {"entry_url": site.put("/doors", DOORS), "expect": [{"text": "Here at last"}]}
+    code = "page.get_by_label('Find').focus()\npage.keyboard.press('Enter')"
+
+    result, _ = take(browser, tmp_path, site, [f"```python\n{code}\n```\nDONE"], case)
+
+    assert result.outcome == "passed"

@@ -282,10 +282,15 @@ def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
     """Ask for a plan; `--autoweb-questions` decides what happens if it contains a question."""
     attempt = change(attempt, prompt=_task_text(tools))
     attempt, plan = _ask_plan(attempt, tools, hint=_hint(tools), answer="")
-    if plan and plan.has_question and tools.settings.questions == "answer":
-        answer = find_answer(tools.case.answers, plan.question)
+    if plan and plan.has_question and tools.settings.answers:
+        asks, answer = plan.question, find_answer(tools.case.answers, plan.question)
         if answer:
             attempt, plan = _ask_plan(attempt, tools, hint="", answer=answer, asked=plan)
+            attempt = change(
+                attempt,
+                plan_question=attempt.plan_question or asks,
+                plan_answer="" if attempt.plan_question else tools.redact(answer),
+            )
     if plan is None:
         return attempt
     if plan.has_question and tools.settings.questions != "record":

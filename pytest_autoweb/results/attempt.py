@@ -405,7 +405,9 @@ class Attempt(Record):
     plan_has_question: bool = False
     """Whether the plan asks the user a question."""
     plan_question: str = ""
-    """The question that the plan asks; empty when it asks none."""
+    """The question that the plan or a turn asks; empty when none was asked."""
+    plan_answer: str = ""
+    """The case's answer to that question; empty if nobody answered."""
     plan_steps: tuple[PlanStep, ...] = ()
     """The steps that were read from the plan."""
     snapshots: tuple[Snapshot, ...] = ()
@@ -515,6 +517,7 @@ class AttemptFields(TypedDict, total=False):
     plan_confirmed: bool
     plan_has_question: bool
     plan_question: str
+    plan_answer: str
     plan_steps: tuple[PlanStep, ...]
     snapshots: tuple[Snapshot, ...]
     visual_description: str

@@ -1,6 +1,7 @@
 """How an attempt by turns goes on and ends, on a real page."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from local_site import Site
 from playwright.sync_api import Browser
 
 from pytest_autoweb.attempt.execute import TOLD_CALL_S
+from pytest_autoweb.options import Source
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.testing import ScriptedClient
 
@@ -25,6 +27,7 @@ def take(
     replies: Sequence[str],
     case: dict[str, Any] | None = None,
     spec: dict[str, Any] | None = None,
+    sources: dict[str, Source] | None = None,
     **more: Any,
 ) -> tuple[CellResult, list[str]]:
     """A cell whose model gives these replies; the result, and the last message of each prompt."""
@@ -38,7 +41,7 @@ def take(
             **(case or {}),
         },
         client,
-        settings(folder, check_timeout=0.5, **more),
+        replace(settings(folder, check_timeout=0.5, **more), sources=sources or {}),
         strategy="codegen",
         spec={"codegen": "turns", **(spec or {})},
         opened=lambda page: None,
@@ -86,7 +89,7 @@ def test_a_repair_is_told_the_errors_that_turns_went_on_after(
     # A new tab shows nothing yet, so its first address is named as on the first one.
     assert "Other" in told[2]
     assert "The script ran to its end, after errors." in told[3]
-    assert "step=1 ended in an error, and you went on" in told[3]
+    assert "Step 1 ended in an error, and you went on:" in told[3]
     assert "name='Sell').click(timeout=200)\nTimeoutError: " in told[3]
     # The page at which that attempt ended is shown; it had no plan, so none is mentioned.
     assert "The page at its end was:\n<<page at the end" in told[3]
@@ -344,6 +347,41 @@ def test_what_no_listing_shows_is_told_after_the_turn(
     assert "This is a tab" not in read
     assert '"Really buy it?": your code answered' in agreed
     assert (result.outcome, result.reason) == ("passed", "")
+
+
+@pytest.mark.parametrize(
+    ("answers", "chosen", "told", "beside"),
+    [
+        ({"colour": "The red one."}, "default", "The answer: The red one.", "was answered"),
+        ({"colour": "Red.", "size": "Large."}, "default", "The answer: Red.", "was answered"),
+        ({"size": "Large.", "shape": "Round."}, "default", "nobody answers", "nobody answered"),
+        ({}, "default", "nobody answers", "nobody answered"),
+        ({"colour": "The red one."}, "flag", "nobody answers", "nobody answered"),
+    ],
+)
+def test_a_case_that_has_answers_gives_them_and_the_question_stands_beside_the_check(
+    browser: Browser,
+    tmp_path: Path,
+    site: Site,
+    answers: dict[str, str],
+    chosen: Source,
+    told: str,
+    beside: str,
+) -> None:
+    replies = ["QUESTION: Which colour?", "DONE"]
+    case = {"answers": answers, "expect": [{"text": "sold"}]}
+
+    result, said = take(
+        browser, tmp_path, site, replies, case, sources={"questions": chosen}, max_repairs=1
+    )
+
+    assert told in said[1]
+    assert result.reason.startswith("check 0 (text) does not hold")
+    assert f'(the model asked "Which colour?" and {beside}' in result.reason
+    assert "No code was written, so nothing was done. The task's outcome" in said[2]
+    assert "It asked:\nWhich colour?" in said[2]
+    assert "refused before it ran" not in said[2]
+    assert "<<code" not in said[2]
 
 
 DOORS = """<title>Doors</title><a href=/slow>Report</a><a href=/slow target=_blank>Tab</a>

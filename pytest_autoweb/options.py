@@ -282,7 +282,8 @@ OPTIONS: tuple[Option, ...] = (
            "temperature 0.", cache, "PLACE", shown=without_password),
     Option("questions", "record", "What to do with a model's question: record it and go on, "
            "strict (stop), or answer from the case's `answers` (stop where none fits). Unless this "
-           "is set, the `answers` of a case are given, and other questions recorded.", one_of(*get_args(QuestionPolicy)),
+           "is set, the `answers` of a case are given, and other questions recorded.",
+           one_of(*get_args(QuestionPolicy)),
            "POLICY"),
     Option("on_step_failure", "block", "What to do after a failed step: block the later ones, or "
            "continue.", one_of(*get_args(StepFailurePolicy)), "POLICY"),

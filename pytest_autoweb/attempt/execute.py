@@ -20,7 +20,13 @@ from pytest_autoweb.correct.page_critic import PageCritic, server_findings, targ
 from pytest_autoweb.correct.retry_rules import failed_call
 from pytest_autoweb.egress.browser_watch import LOST_S, WATCH
 from pytest_autoweb.evidence.page_evidence import begin_frame, shot, take_scene
-from pytest_autoweb.language import NO_CODE_FOR_STEP, Reason, StepProblem, step_failed
+from pytest_autoweb.language import (
+    NEVER_TOUCHED,
+    NO_CODE_FOR_STEP,
+    Reason,
+    StepProblem,
+    step_failed,
+)
 from pytest_autoweb.llm.replies import fold_line, heading_number
 from pytest_autoweb.page.frames import ContextWrapper, best_context
 from pytest_autoweb.page.opening import page_look
@@ -169,7 +175,6 @@ RETRY_PAUSE_S = 1.0
 # A wrong guess must not cost a whole turn of a model that is told and can guess again.
 TOLD_CALL_S = 8.0
 LOG_TAIL_LINES = 20
-NEVER_TOUCHED = "the script never touched the page and gave no answer"
 
 
 class _StepRun(NamedTuple):

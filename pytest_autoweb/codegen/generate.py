@@ -12,7 +12,14 @@ from pytest_autoweb.attempt.execute import normal_form, split_blocks
 from pytest_autoweb.attempt.finders import with_sight
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.evidence.page_evidence import shot
-from pytest_autoweb.language import NO_CODE, NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
+from pytest_autoweb.language import (
+    NO_CODE,
+    NO_CODE_IN_REPLY,
+    NO_STEPS,
+    PLAN_ASKS,
+    REFUSED_BY_LINT,
+    StepProblem,
+)
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import (
@@ -225,7 +232,7 @@ def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
     """Add the script of a reply, normalised if only that form lints clean."""
     code = extract_code(reply)
     if not code.strip():
-        failure = Failure(kind="lint", message="the reply holds no code")
+        failure = Failure(kind="lint", message=NO_CODE_IN_REPLY)
         return fail(attempt, failure, StepProblem.of("(code)", NO_CODE))
     notes: list[str] = []
     # Normalising can change what code does, so code that is already clean is left alone.

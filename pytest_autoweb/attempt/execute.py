@@ -30,6 +30,7 @@ from pytest_autoweb.language import (
 from pytest_autoweb.llm.replies import fold_line, heading_number
 from pytest_autoweb.page.frames import ContextWrapper, best_context
 from pytest_autoweb.page.opening import page_look
+from pytest_autoweb.page.quiet import wait_until_arrived
 from pytest_autoweb.results import Attempt, Failure, Finding, Scene, StepResult, ToolCall
 from pytest_autoweb.sandbox.engine import Limits, StepOutcome
 
@@ -324,6 +325,8 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
             resume = before if any(call.acting and call.ok for call in before) else ()
             limits = Limits(step_s=boosted, patience=BOOST_FACTOR)
             _end_frozen_browser(tools)
+            # What the last call led to is where the step goes on.
+            wait_until_arrived(tools.page)
             context, outcome = _run_once(index, code, hint, tools, limits, resume)
             calls, retried = (*calls, *_made_again(outcome.calls, len(calls))), True
     if outcome.failure and outcome.failure.evidence.get("page_lost"):
@@ -363,7 +366,9 @@ def _calls_before_the_end(outcome: StepOutcome) -> tuple[ToolCall, ...]:
     """Return the calls before the late one; what the code did on its error is not kept."""
     late = outcome.overdue
     if late is None:
-        return outcome.calls[:-1]
+        # A call that time did not allow is not recorded, and the last one that is was done.
+        last = outcome.calls[-1:]
+        return outcome.calls if last and last[0].ok else outcome.calls[:-1]
     return tuple(call for call in outcome.calls if call.seq < late.seq)
 
 

@@ -55,7 +55,7 @@ def retry_hint(failed: Attempt, attempt: Attempt, tools: Tools, *, advice: str =
 
 def repair_hint(failed: Attempt, advice: str = _KEEP) -> str:
     """Describe the kind of failure in one paragraph."""
-    return f"{_what_became(failed)} {advice}"
+    return f"{_what_became(failed)} {advice if failed.code else 'Do the task now.'}"
 
 
 def _what_became(failed: Attempt) -> str:

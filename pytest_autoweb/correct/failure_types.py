@@ -213,7 +213,7 @@ def classify(
                 return _found((failure_type, "limit"), "pattern", hit[0])
     if kind == "plan":
         # Older records hold a question as a plan.
-        asks = "question" if _PLAN_ASKS.match(message) else "plan_empty"
+        asks: WebKind = "question" if _PLAN_ASKS.match(message) else "plan_empty"
         return _found(("PARAMETER_ERROR", asks), "kind", kind)
     if rule in _BY_RULE:
         return _found(_BY_RULE[rule], "kind", rule)

@@ -108,8 +108,8 @@ _BY_FINDING: dict[str, tuple[str, ...]] = {
         "Compare each record with the conditions, and give back only those that meet them.",
     ),
     "PARTIAL_MATCH": (
-        "Leave out what the task does not ask for, and look for what is missing.",
-        "Read all of the list: further pages, and rows that load late.",
+        "Search or filter by every condition of the task, and leave out what does not meet them.",
+        "If something is missing, read all of the list: further pages, rows that load late.",
     ),
     "EMPTY_RESULT": (
         "Look whether the list was still loading, or is on another page.",

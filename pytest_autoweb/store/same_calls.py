@@ -99,8 +99,9 @@ class _Spelling(ast.NodeTransformer):
         return ast.Constant(_WORDS[node.id]) if node.id in _WORDS else node
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        whole = isinstance(node.value, float) and node.value.is_integer()
-        return ast.Constant(int(node.value)) if whole else ast.Constant(node.value)
+        if isinstance(node.value, float) and node.value.is_integer():
+            return ast.Constant(int(node.value))
+        return ast.Constant(node.value)
 
     def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
         self.generic_visit(node)

@@ -11,9 +11,10 @@ from local_site import Site
 from playwright.sync_api import Browser
 
 from pytest_autoweb.attempt.execute import TOLD_CALL_S
+from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.options import Source
 from pytest_autoweb.results import CellResult
-from pytest_autoweb.testing import ScriptedClient
+from pytest_autoweb.testing import ScriptedClient, scripted_plan
 
 PAGE = """<h1>Shop</h1><button onclick="document.title = 'bought'">Buy</button>"""
 BUY = "```python\npage.get_by_role('button', name='Buy').click()\n```\nDONE"
@@ -442,3 +443,33 @@ def test_the_judge_waits_for_the_page_that_the_last_call_leads_to(
     result, _ = take(browser, tmp_path, site, [f"```python\n{code}\n```\nDONE"], case)
 
     assert result.outcome == "passed"
+
+
+def test_a_step_whose_time_ended_with_a_slow_page_goes_on_there_and_clicks_no_second_time(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    site.put("/slow", "<h1>Report</h1><script>document.title = 'bought'</script>")
+    site.delays["/slow"] = 2.0
+    code = "page.get_by_text('Report').click()\npage.get_by_role('heading').click()"
+    client = ScriptedClient(
+        {"plan": scripted_plan("Buy"), "generate": f"```python\n# Step 1\n{code}\n```"}
+    )
+
+    result = run_one(
+        browser,
+        {
+            "entry_url": site.put("/", DOORS),
+            "user_task": "Buy one.",
+            "expect": [{"js": "document.title == 'bought'"}],
+        },
+        client,
+        settings(tmp_path, step_timeout=1.0),
+        strategy="codegen",
+        spec={},
+        opened=lambda page: None,
+        clock=Clock(sleep=lambda seconds: None),
+    )
+
+    assert result.outcome == "passed"
+    assert result.attempts[0].executed
+    assert site.hits.count("/slow") == 1

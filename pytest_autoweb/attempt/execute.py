@@ -412,7 +412,9 @@ def _run_once(
         index,
         code,
         root=context.context,
-        limits=replace(limits, left_s=left),
+        limits=replace(limits, step_s=left, nominal_s=limits.step_s)
+        if left < limits.step_s
+        else limits,
         resume=resume,
     )
     # Time in which the step waited for a model, e.g. in `get_by_sight`, is not charged.

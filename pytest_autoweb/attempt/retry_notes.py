@@ -90,22 +90,30 @@ def execution_output(failed: Attempt) -> str:
 
     Parts of which there is nothing to say are left out; all of them may be.
     """
-    ran = {str(result.step_index) for result in failed.step_results if result.status != "not_run"}
-    lines = [problem.en for problem in failed.problems if problem.where not in ran]
-    for result in failed.step_results:
-        lines += _step_told(result, failed.code)
-    if logged := own_log(result.logged for result in failed.step_results):
-        lines += ["It logged:", logged]
-    if failed.plan_question:
-        lines += ["It asked:", failed.plan_question]
-        lines += ["It was answered:", failed.plan_answer] if failed.plan_answer else [_NOBODY]
-    if failed.answered:
-        lines += ["The answer that it gave:", answer_text(failed.answer)]
-    if failed.final_url:
-        lines += ["The address at its end:", failed.final_url]
+    problems = [
+        # The names of stages are nothing that a model knows.
+        problem.en if problem.where.startswith("(") else problem.line("en")
+        for problem in failed.problems
+    ]
+    steps = [line for result in failed.step_results for line in _step_told(result, failed.code)]
+    answered = failed.plan_answer or "Nobody answered."
+    parts = (
+        ("errors", problems),
+        ("steps that failed", steps),
+        ("log", filter(None, [own_log(result.logged for result in failed.step_results)])),
+        ("question", [failed.plan_question, answered] if failed.plan_question else []),
+        ("answer", [answer_text(failed.answer)] if failed.answered else []),
+        ("address at the end", [failed.final_url] if failed.final_url else []),
+    )
+    lines = [line for name, told in parts for line in _part(name, told)]
     if failed.scene:
         lines += complaints(failed.scene.console, failed.scene.failed_requests)
     return "\n".join(lines)
+
+
+def _part(name: str, told: Iterable[str]) -> list[str]:
+    lines = list(told)
+    return [f"=== {name} ===", *lines] if lines else []
 
 
 def outcome_told(failed: Attempt) -> str:
@@ -113,19 +121,15 @@ def outcome_told(failed: Attempt) -> str:
     return fence(output, "output") if (output := execution_output(failed)) else ""
 
 
-_NOBODY = "Nobody answered."
-
-
 def _step_told(result: StepResult, code: str) -> list[str]:
     if result.status == "corrected":
         # The reason why lines that are now comments were not executed, without the call's log.
         error = "\n".join(step_error(result, code).splitlines()[:2])
-        return [f"Step {result.step_index} ended in an error, and you went on:", error]
+        return [f"step={result.step_index} ended in an error, and you went on", error]
     if result.ok or (result.status == "not_run" and result.failure is None):
         return []
-    if result.status == "failed":
-        return [f"Step {result.step_index} failed:", step_error(result, code)]
-    return [f"Step {result.step_index} was not run:", step_error(result, code)]
+    what = "failed" if result.status == "failed" else "was not run"
+    return [f"step={result.step_index} {what}", step_error(result, code)]
 
 
 def step_error(result: StepResult, code: str, *, before: int = 0) -> str:

@@ -158,7 +158,7 @@ class CallServer:
         self._guard, self._facade, self._listeners = guard, facade, listeners
         self.record, self._limits = record, limits
         self.budget = Budget(
-            limits.step_s, border.waited, call_s=limits.call_s, left_s=limits.left_s
+            limits.step_s, border.waited, call_s=limits.call_s, nominal_s=limits.nominal_s
         )
         self.refusal: Refusal | None = None
         self.line: int | None = None

@@ -35,7 +35,7 @@ class Budget:
         seconds: how long the step may take.
         waited: returns the seconds spent so far on uncounted waits, such as model calls.
         call_s: limit in seconds for a call that waits for an element and names no timeout.
-        left_s: how long the attempt may still take, if that is less than the step may.
+        nominal_s: how long the step might take if the attempt did not end before.
 
     Attributes:
         patience: the factor for the current call's timeout.
@@ -50,12 +50,12 @@ class Budget:
         waited: Callable[[], float] = lambda: 0.0,
         *,
         call_s: float = float("inf"),
-        left_s: float = float("inf"),
+        nominal_s: float | None = None,
     ) -> None:
         self._waited, self._waited_before = waited, waited()
         self._call_ms = call_s * 1000
-        self._over = self._hard = time.monotonic() + min(seconds, left_s)
-        self._step_ms, self._attempt_ends = seconds * 1000, left_s < seconds
+        self._over = self._hard = time.monotonic() + seconds
+        self._step_ms, self._attempt_ends = (nominal_s or seconds) * 1000, nominal_s is not None
         self._cuts: set[float] = set()
         self.patience = 1.0
         self.granted_ms = 0.0

@@ -127,14 +127,14 @@ class Limits:
     exchanged_mb: int = 200
     """Megabytes that one step may exchange with its page, in both directions together; the host
     keeps the data read until the next step."""
-    left_s: float = float("inf")
-    """Wall seconds left of the attempt, which end the step, too."""
     call_s: float = float("inf")
     """Limit in wall seconds for a call that waits for an element and has no timeout of its own, if
     that is less than Playwright's default. Pages and servers may take longer."""
     patience: float = 1.0
     """Factor for the timeout of the one call at which the last run of this block ended; used only
     in a run that continues or repeats the block."""
+    nominal_s: float | None = None
+    """What `step_s` would be if the attempt did not end before; None if it does not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -311,7 +311,7 @@ class WorkerEngine:
             return self._refused(talk.refusal, index, talk.line)
         limits = self._limits
         over = f"its {limits.step_s:g} s were over"
-        over = "the attempt's time was over" if limits.left_s < limits.step_s else over
+        over = over if limits.nominal_s is None else "the attempt's time was over"
         reason = f"TimeoutError: the step was still computing when {over}"
         return _failure(index, "timeout", reason, rule="AW509", line=line or talk.line)
 

@@ -90,7 +90,7 @@ def test_a_repair_is_told_the_errors_that_turns_went_on_after(
     # A new tab shows nothing yet, so its first address is named as on the first one.
     assert "Other" in told[2]
     assert "The script ran to its end, after errors." in told[3]
-    assert "Step 1 ended in an error, and you went on:" in told[3]
+    assert "step=1 ended in an error, and you went on" in told[3]
     assert "name='Sell').click(timeout=200)\nTimeoutError: " in told[3]
     # The page at which that attempt ended is shown; it had no plan, so none is mentioned.
     assert "The page at its end was:\n<<page at the end" in told[3]
@@ -380,7 +380,7 @@ def test_a_case_that_has_answers_gives_them_and_the_question_stands_beside_the_c
     assert result.reason.startswith("check 0 (text) does not hold")
     assert f'(the model asked "Which colour?" and {beside}' in result.reason
     assert "No code was written, so nothing was done. The task's outcome" in said[2]
-    assert "It asked:\nWhich colour?" in said[2]
+    assert "=== question ===\nWhich colour?" in said[2]
     assert "refused before it ran" not in said[2]
     assert "<<code" not in said[2]
 

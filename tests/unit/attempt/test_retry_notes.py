@@ -63,9 +63,9 @@ def test_a_script_is_told_its_own_log_and_answer_and_where_it_ended() -> None:
 
     told = execution_output(attempt)
 
-    assert "It logged:\n41 rooms are free" in told
-    assert 'The answer that it gave:\n{"rooms": "41 间"}' in told
-    assert "The address at its end:\nhttp://127.0.0.1:4000/rooms?free" in told
+    assert "=== log ===\n41 rooms are free" in told
+    assert '=== answer ===\n{"rooms": "41 间"}' in told
+    assert "=== address at the end ===\nhttp://127.0.0.1:4000/rooms?free" in told
 
 
 def test_an_error_after_which_turns_went_on_is_told_without_the_log_of_its_call() -> None:
@@ -102,11 +102,11 @@ def test_an_attempt_without_code_is_told_its_question_and_what_was_not_reached()
 
     assert told.startswith("No code was written, so nothing was done. The task's outcome was not")
     assert "Not as it should be: the page's address at the end." in told
-    assert "It asked:\nWhich account?\nNobody answered." in told
-    for false in ("refused", "===", "Steps", "formattedErrors", "logged"):
+    assert "=== question ===\nWhich account?\nNobody answered." in told
+    for false in ("refused", "formattedErrors", "=== log", "=== steps", "=== errors"):
         assert false not in told
     answered = attempt.model_copy(update={"plan_answer": "the private one"})
-    assert "It was answered:\nthe private one" in execution_output(answered)
+    assert "Which account?\nthe private one" in execution_output(answered)
     assert execution_output(Attempt()) == ""
 
 

@@ -23,6 +23,7 @@ class Reason(NamedTuple):
 
 NOT_ENOUGH = Reason("the collection is incomplete", "收集未完成")
 BROWSER_FAILED = Reason("the browser failed", "浏览器出错")
+NO_CODE_IN_REPLY = "the reply holds no code"
 NO_CODE = Reason("no code in the reply", "未找到代码")
 NO_STEPS = Reason("no steps in the reply", "未解析到任何步骤")
 NOTHING_TO_ACT_ON = Reason("the page shows nothing to act on", "页面没有可操作元素")
@@ -59,6 +60,7 @@ class StepProblem(NamedTuple):
 
 
 NO_CODE_FOR_STEP = "no code found for this step"
+NEVER_TOUCHED = "the script never touched the page and gave no answer"
 _NO_CODE_FOR_STEP_ZH = "未找到步骤代码 (no code for this step)"
 
 

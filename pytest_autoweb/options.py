@@ -295,8 +295,10 @@ OPTIONS: tuple[Option, ...] = (
     Option("cache", "memory", "Where readings of an unchanged page are kept for 300 s: memory, "
            "off, or the URL of a Redis or a store, which also keeps identical model calls at "
            "temperature 0.", cache, "PLACE", shown=without_password),
-    Option("questions", "record", "What to do when a plan asks a question: record it and go on, "
-           "strict (stop), or answer from the case's `answers`.", one_of(*get_args(QuestionPolicy)),
+    Option("questions", "record", "What to do with a model's question: record it and go on, "
+           "strict (stop), or answer from the case's `answers` (stop where none fits). Unless this "
+           "is set, the `answers` of a case are given, and other questions recorded.",
+           one_of(*get_args(QuestionPolicy)),
            "POLICY"),
     Option("on_step_failure", "block", "What to do after a failed step: block the later ones, or "
            "continue.", one_of(*get_args(StepFailurePolicy)), "POLICY"),

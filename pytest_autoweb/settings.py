@@ -115,6 +115,12 @@ class Settings:
         return self.correction != ("off",)
 
     @property
+    def answers(self) -> bool:
+        """Tell whether questions are answered by cases that have answers."""
+        chosen = self.sources.get("questions", "default") != "default"
+        return self.questions == "answer" or not chosen
+
+    @property
     def retries(self) -> int:
         """Return the number of attempts that may follow a failed first one."""
         if self.corrects and self.sources.get("max_repairs", "default") == "default":

@@ -14,12 +14,11 @@ from playwright.sync_api import Error, Page
 
 from pytest_autoweb.act.actions import Action
 from pytest_autoweb.act.memory import LONG_HISTORY, ActMemory
-from pytest_autoweb.attempt.retry_notes import execution_output, retry_notes
+from pytest_autoweb.attempt.retry_notes import outcome_told, retry_notes
 from pytest_autoweb.attempt.tools import Tools
 from pytest_autoweb.choice.feedback import Problem
 from pytest_autoweb.choice.verify_choice import Resolution
 from pytest_autoweb.correct.retry_rules import failure_text
-from pytest_autoweb.llm.prompts import fence
 from pytest_autoweb.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.page.form_validation import refused_values
 from pytest_autoweb.page.frames import run_script
@@ -278,7 +277,7 @@ def past_attempt(attempt: Attempt, tools: Tools) -> str:
             f"An earlier attempt, which is undone, failed: {' '.join(why.split())[:300]}",
             "It did, in this order:" if lines else "It did nothing.",
             *(f"- {line}" for line in lines),
-            *([] if small else [fence(execution_output(failed), "output")]),
+            *([] if small else filter(None, [outcome_told(failed)])),
             "Do it better this time.",
             *([more] if (more := retry_notes(attempt, tools)) else []),
         ]

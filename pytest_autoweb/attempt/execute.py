@@ -17,13 +17,21 @@ from pytest_autoweb.attempt.retry_notes import own_log
 from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.attempt.unwrapped_script import unwrapped_script
 from pytest_autoweb.correct.failure_types import cause_of
-from pytest_autoweb.correct.page_critic import PageCritic, server_findings, writes_of
+from pytest_autoweb.correct.page_critic import PageCritic, server_findings, target_of, writes_of
+from pytest_autoweb.correct.retry_rules import failed_call
 from pytest_autoweb.egress.browser_watch import LOST_S, WATCH
 from pytest_autoweb.evidence.page_evidence import begin_frame, shot, take_scene
-from pytest_autoweb.language import NO_CODE_FOR_STEP, Reason, StepProblem, step_failed
+from pytest_autoweb.language import (
+    NEVER_TOUCHED,
+    NO_CODE_FOR_STEP,
+    Reason,
+    StepProblem,
+    step_failed,
+)
 from pytest_autoweb.llm.replies import fold_line, heading_number
 from pytest_autoweb.page.frames import ContextWrapper, best_context
 from pytest_autoweb.page.opening import page_look
+from pytest_autoweb.page.quiet import wait_until_arrived
 from pytest_autoweb.results import Attempt, Failure, Finding, Scene, StepResult, ToolCall
 from pytest_autoweb.sandbox.engine import Limits, StepOutcome
 
@@ -170,7 +178,6 @@ RETRY_PAUSE_S = 1.0
 # A wrong guess must not cost a whole turn of a model that is told and can guess again.
 TOLD_CALL_S = 8.0
 LOG_TAIL_LINES = 20
-NEVER_TOUCHED = "the script never touched the page and gave no answer"
 
 
 class _StepRun(NamedTuple):
@@ -323,6 +330,8 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
             resume = before if any(call.acting and call.ok for call in before) else ()
             limits = Limits(step_s=boosted, patience=BOOST_FACTOR)
             _end_frozen_browser(tools)
+            # What the last call led to is where the step goes on.
+            wait_until_arrived(tools.page)
             context, outcome = _run_once(index, code, hint, tools, limits, resume)
             calls, retried = (*calls, *_made_again(outcome.calls, len(calls))), True
     took_ms = (tools.clock.now() - began) * 1000
@@ -367,7 +376,9 @@ def _calls_before_the_end(outcome: StepOutcome) -> tuple[ToolCall, ...]:
     """Return the calls before the late one; what the code did on its error is not kept."""
     late = outcome.overdue
     if late is None:
-        return outcome.calls[:-1]
+        # A call that time did not allow is not recorded, and the last one that is was done.
+        last = outcome.calls[-1:]
+        return outcome.calls if last and last[0].ok else outcome.calls[:-1]
     return tuple(call for call in outcome.calls if call.seq < late.seq)
 
 
@@ -411,7 +422,9 @@ def _run_once(
         index,
         code,
         root=context.context,
-        limits=replace(limits, step_s=min(limits.step_s, left)),
+        limits=replace(limits, step_s=left, nominal_s=limits.step_s)
+        if left < limits.step_s
+        else limits,
         resume=resume,
     )
     # Time in which the step waited for a model, e.g. in `get_by_sight`, is not charged.
@@ -494,7 +507,7 @@ def with_findings(attempt: Attempt, tools: Tools) -> Attempt:
     found = server_findings(tools.wire, tools.page.url, tools.redact)
     if tools.settings.corrects and not tools.page.is_closed():
         critic = PageCritic(tools.page, tools.redact)
-        failed = next((call for call in reversed(attempt.tool_calls) if not call.ok), None)
+        failed = failed_call(attempt)
         found = (*critic.context(failed), *found)
         if failed is None:
             found = (*_undone(attempt.tool_calls, critic), *found)
@@ -514,6 +527,11 @@ def with_cause(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def _undone(calls: tuple[ToolCall, ...], critic: PageCritic) -> tuple[Finding, ...]:
-    """Return findings on calls that ran without an error but not with the effect they claim."""
-    acting = [call for call in calls if call.acting and call.ok][-_LAST_CALLS:]
+    """Return findings on calls that ran without an error but not with the effect they claim.
+
+    A later call may have put it right.
+    """
+    written = (call for call in calls if call.ok and call.read_back)
+    last = {str(target_of(call) or call.target): call for call in written}
+    acting = [call for call in last.values() if call.acting][-_LAST_CALLS:]
     return tuple(finding for call in acting for finding in critic.check(call).findings)

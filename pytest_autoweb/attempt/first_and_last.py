@@ -17,6 +17,7 @@ from pytest_autoweb.evidence.wire import har_text
 from pytest_autoweb.judge.judging import judge_checks, score
 from pytest_autoweb.language import StepProblem
 from pytest_autoweb.page.opening import PageLook, open_page, page_look
+from pytest_autoweb.page.quiet import wait_until_arrived
 from pytest_autoweb.page.setup import run_setup_js
 from pytest_autoweb.results import Attempt, Failure
 from pytest_autoweb.runs.inert_copies import DOM_FILE
@@ -104,6 +105,8 @@ def _with_file(
 
 def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     """Evaluate every check; only the outcome counts, not whether a step failed."""
+    # What leads to the last page need not have waited for it.
+    wait_until_arrived(tools.page)
     evidence = Evidence(
         page=tools.page,
         answered=attempt.answered,

@@ -29,8 +29,9 @@ _CALL_LOG_CHARS = 1_500
 _EVIDENCE_LINES = 12
 _NOISE_LINES = 5
 
-# Cassettes are looked up by prompt, and durations would make every prompt unique.
-_DURATION = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s)\b")
+# Cassettes are looked up by prompt, which what a page measured would make unique. Limits stay: they
+# are what the code can change.
+_TOOK = re.compile(r"(?<=\btook )\d+(?:\.\d+)? ?(?:ms|s)\b")
 _COMPLAINTS = ("error: ", "uncaught: ")
 # The browser's console repeats failed requests without their address, and a missing icon or a page
 # left while loading is not a failure.
@@ -54,15 +55,25 @@ def retry_hint(failed: Attempt, attempt: Attempt, tools: Tools, *, advice: str =
 
 def repair_hint(failed: Attempt, advice: str = _KEEP) -> str:
     """Describe the kind of failure in one paragraph."""
-    if failed.lint_errors or not failed.code:
-        what = "The script was refused before it ran."
-    elif failed.executed:
+    return f"{_what_became(failed)} {advice if failed.code else 'Do the task now.'}"
+
+
+def _what_became(failed: Attempt) -> str:
+    kind = failed.failure.kind if failed.failure else None
+    if kind == "repair" and failed.code:
+        return "The script was the one that had failed before, so it was not run again."
+    if failed.lint_errors or (kind == "lint" and failed.code):
+        return "The script was refused before it ran."
+    if not failed.code:
+        checked = f" {unmet(failed.checks)}" if failed.checks else ""
+        return f"No code was written, so nothing was done.{checked}"
+    if kind == "plan":
+        return "It ended before the task was done."
+    if failed.executed:
         corrected = any(result.status == "corrected" for result in failed.step_results)
         how = "to its end, after errors" if corrected else "without an error"
-        what = f"The script ran {how}. {unmet(failed.checks)}"
-    else:
-        what = f"The script failed while it ran. Failed: {failed_labels(failed)}."
-    return f"{what} {advice}"
+        return f"The script ran {how}. {unmet(failed.checks)}"
+    return f"The script failed while it ran. Failed: {failed_labels(failed)}."
 
 
 def failed_labels(attempt: Attempt) -> str:
@@ -75,48 +86,78 @@ def failed_labels(attempt: Attempt) -> str:
 
 
 def execution_output(failed: Attempt) -> str:
-    """Return a script's outcome: errors, failed steps, its log, its answer, the console.
+    """Return what came of an attempt: errors, its log, its question, its answer, the console.
 
-    Durations are left out, so that equal failures give equal prompts, which cassettes rely on.
+    Parts of which there is nothing to say are left out; all of them may be.
     """
-    lines = ["=== formattedErrors ===", *(problem.line("en") for problem in failed.problems)]
-    lines.append("=== stepResults ===")
-    for result in failed.step_results:
-        if result.status == "corrected":
-            # The reason why lines that are now comments were not executed, without the call's log.
-            error = "\n".join(step_error(result, failed.code).splitlines()[:2])
-            lines += [f"step={result.step_index} ended in an error, and you went on", error]
-        elif not result.ok:
-            lines += [f"step={result.step_index} ok=false", step_error(result, failed.code)]
-    if logged := own_log(result.logged for result in failed.step_results):
-        lines += ["=== log ===", logged]
-    if failed.answered:
-        lines += ["=== answer ===", answer_text(failed.answer)]
-    if failed.final_url:
-        lines += ["=== address at the end ===", failed.final_url]
+    problems = [
+        # The names of stages are nothing that a model knows.
+        problem.en if problem.where.startswith("(") else problem.line("en")
+        for problem in failed.problems
+    ]
+    steps = [line for result in failed.step_results for line in _step_told(result, failed.code)]
+    answered = failed.plan_answer or "Nobody answered."
+    parts = (
+        ("errors", problems),
+        ("steps that failed", steps),
+        ("log", filter(None, [own_log(result.logged for result in failed.step_results)])),
+        ("question", [failed.plan_question, answered] if failed.plan_question else []),
+        ("answer", [answer_text(failed.answer)] if failed.answered else []),
+        ("address at the end", [failed.final_url] if failed.final_url else []),
+    )
+    lines = [line for name, told in parts for line in _part(name, told)]
     if failed.scene:
         lines += complaints(failed.scene.console, failed.scene.failed_requests)
-    return without_durations("\n".join(lines))
+    return "\n".join(lines)
 
 
-def step_error(result: StepResult, code: str) -> str:
+def _part(name: str, told: Iterable[str]) -> list[str]:
+    lines = list(told)
+    return [f"=== {name} ===", *lines] if lines else []
+
+
+def outcome_told(failed: Attempt) -> str:
+    """Return what came of an attempt as data in a prompt; empty if there is nothing to say."""
+    return fence(output, "output") if (output := execution_output(failed)) else ""
+
+
+def _step_told(result: StepResult, code: str) -> list[str]:
+    if result.status == "corrected":
+        # The reason why lines that are now comments were not executed, without the call's log.
+        error = "\n".join(step_error(result, code).splitlines()[:2])
+        return [f"step={result.step_index} ended in an error, and you went on", error]
+    if result.ok or (result.status == "not_run" and result.failure is None):
+        return []
+    what = "failed" if result.status == "failed" else "was not run"
+    return [f"step={result.step_index} {what}", step_error(result, code)]
+
+
+def step_error(result: StepResult, code: str, *, before: int = 0) -> str:
     """Return the line at which a step ended, its error, and Playwright's log of the call.
 
     Args:
         result: a step that did not end well.
         code: the code that the failure's line number refers to.
+        before: how many of its lines the model does not count.
     """
     at = detail = ""
     if failure := result.failure:
-        # The model knows its own lines but not their numbers in the whole script.
-        at = "".join(code.splitlines()[failure.line - 1 : failure.line]) if failure.line else ""
+        at = _statement(code, failure.line, before) if failure.line else ""
         detail = str(failure.evidence.get("detail", "")).strip()[:_CALL_LOG_CHARS]
     error = result.error or result.status
     # Playwright's own text begins with the message that is already in the error.
     first, _, rest = detail.partition("\n")
     if error == NO_CODE_FOR_STEP or not first or first in error:
         detail = rest.strip()
-    return without_durations("\n".join(filter(None, (at.strip(), error, detail))))
+    return "\n".join(filter(None, (at, error, detail)))
+
+
+def _statement(code: str, number: int, before: int) -> str:
+    """Return a line of the code, with its number if the same line stands there twice."""
+    lines = [line.strip().removeprefix("#|").strip() for line in code.splitlines()]
+    at = "".join(lines[number - 1 : number])
+    # The model knows its own lines but not their numbers, unless it has to count.
+    return f"line {number - before}: {at}" if at and lines.count(at) > 1 else at
 
 
 def own_log(parts: Iterable[str]) -> str:
@@ -137,13 +178,9 @@ def complaints(console: Iterable[str], failed_requests: Iterable[str]) -> Iterat
     """Yield console errors and failed requests, without those that always occur."""
     errors = (line for line in console if line.startswith(_COMPLAINTS))
     for name, lines in (("console", errors), ("failed request", failed_requests)):
-        kept = dict.fromkeys(line for line in lines if not _NOISE.search(line))
+        told = (_TOOK.sub("some time", line) for line in lines)
+        kept = dict.fromkeys(line for line in told if not _NOISE.search(line))
         yield from (f"{name}: {line}" for line in list(kept)[-_NOISE_LINES:])
-
-
-def without_durations(text: str) -> str:
-    """Return a run's output without durations, so that equal failures give equal prompts."""
-    return _DURATION.sub("some time", text)
 
 
 def at_new_address(failed: Attempt, entry_url: str) -> Attempt:

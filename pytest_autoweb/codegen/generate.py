@@ -14,7 +14,14 @@ from pytest_autoweb.attempt.finders import with_sight
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.attempt.unwrapped_script import unwrapped_script
 from pytest_autoweb.evidence.page_evidence import shot
-from pytest_autoweb.language import NO_CODE, NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
+from pytest_autoweb.language import (
+    NO_CODE,
+    NO_CODE_IN_REPLY,
+    NO_STEPS,
+    PLAN_ASKS,
+    REFUSED_BY_LINT,
+    StepProblem,
+)
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import (
@@ -224,7 +231,7 @@ def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
     found = read_code(reply)
     code = found.code or _without_plan(found.words)
     if not code.strip():
-        failure = Failure(kind="lint", message="the reply holds no code")
+        failure = Failure(kind="lint", message=NO_CODE_IN_REPLY)
         return fail(attempt, failure, StepProblem.of("(code)", NO_CODE))
     notes = [f"{said[0].upper()}{said[1:]}." for said in found.left_out]
     tidy = tidied(code, lambda code: lint_code(code, offered=tools.offered))
@@ -299,10 +306,15 @@ def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
     """Ask for a plan; `--autoweb-questions` decides what happens if it contains a question."""
     attempt = change(attempt, prompt=_task_text(tools))
     attempt, plan = _ask_plan(attempt, tools, hint=_hint(tools), answer="")
-    if plan and plan.has_question and tools.settings.questions == "answer":
-        answer = find_answer(tools.case.answers, plan.question)
+    if plan and plan.has_question and tools.settings.answers:
+        asks, answer = plan.question, find_answer(tools.case.answers, plan.question)
         if answer:
             attempt, plan = _ask_plan(attempt, tools, hint="", answer=answer, asked=plan)
+            attempt = change(
+                attempt,
+                plan_question=attempt.plan_question or asks,
+                plan_answer="" if attempt.plan_question else tools.redact(answer),
+            )
     if plan is None:
         return attempt
     if plan.has_question and tools.settings.questions != "record":

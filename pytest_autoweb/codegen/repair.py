@@ -2,7 +2,7 @@
 
 from pytest_autoweb.attempt.execute import unified_diff
 from pytest_autoweb.attempt.finders import with_sight
-from pytest_autoweb.attempt.retry_notes import evidence_text, execution_output, retry_hint
+from pytest_autoweb.attempt.retry_notes import evidence_text, outcome_told, retry_hint
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.codegen.generate import (
     describe_picture,
@@ -54,10 +54,10 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
         "repair",
         task=tools.case.user_task,
         url=tools.case.entry_url,
-        plan=fence(plan_for(failed, tools), "plan"),
-        code=fence(failed.code, "code"),
+        plan=fence(plan, "plan") if (plan := plan_for(failed, tools)) else "",
+        code=fence(failed.code, "code") if failed.code else "",
         hint=retry_hint(failed, attempt, tools),
-        output=fence(execution_output(failed), "output"),
+        output=outcome_told(failed),
         ran=_what_ran(tools.ran) if tools.ran else "",
         page=_page_text(tools.ran or failed, tools),
         visual=fence(visual, "picture of the entry page") if visual else "",
@@ -132,6 +132,7 @@ def _with_plan_of(failed: Attempt, attempt: Attempt) -> Attempt:
         plan_confirmed=failed.plan_confirmed,
         plan_has_question=failed.plan_has_question,
         plan_question=failed.plan_question,
+        plan_answer=failed.plan_answer,
         plan_steps=failed.plan_steps,
         snapshots=failed.snapshots,
         visual_description=failed.visual_description,
@@ -180,7 +181,7 @@ def _unless_the_same(attempt: Attempt, failed: Attempt) -> Attempt:
 
 def _what_ran(attempt: Attempt) -> str:
     """Return the script that ran before the refused one, and its outcome."""
-    return f"{fence(attempt.code, 'code')}\n{fence(execution_output(attempt), 'output')}"
+    return f"{fence(attempt.code, 'code')}\n{outcome_told(attempt)}"
 
 
 def _page_text(failed: Attempt, tools: Tools) -> str:
@@ -219,8 +220,8 @@ def reflect(attempt: Attempt, tools: Tools) -> Attempt:
         "reflect",
         task=tools.case.user_task,
         advice=guidance.recovery.user_prompt,
-        code=fence(failed.code or plan_for(failed, tools), "code"),
-        output=fence(execution_output(failed), "output"),
+        code=fence(code, "code") if (code := failed.code or plan_for(failed, tools)) else "",
+        output=outcome_told(failed),
         evidence=evidence_text(tools),
         past=fence(past, "past") if (past := past_reflections(guidance.attempts)) else "",
     )

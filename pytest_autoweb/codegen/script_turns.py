@@ -23,7 +23,7 @@ from pytest_autoweb.attempt.finders import with_sight
 from pytest_autoweb.attempt.retry_notes import (
     answer_text,
     complaints,
-    execution_output,
+    outcome_told,
     own_log,
     retry_hint,
     step_error,
@@ -269,9 +269,10 @@ def _opening(attempt: Attempt, tools: Tools, prompt: str) -> tuple[Message, ...]
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
         may_answer=tools.case.may_answer,
-        earlier=fence(failed.code, "code") if failed else "",
+        again=failed is not None,
+        earlier=fence(failed.code, "code") if failed and failed.code else "",
         hint=retry_hint(failed, attempt, tools, advice=_ADVICE) if failed else "",
-        output=fence(execution_output(failed), "output") if failed else "",
+        output=outcome_told(failed) if failed else "",
         at_end=_page_at_end(failed, tools) if failed else "",
     )
     # Only code can call `get_by_sight`; the other dialect has no equivalent.
@@ -302,11 +303,15 @@ def front_tab(tools: Tools) -> Page:
 
 def asked(attempt: Attempt, tools: Tools, asks: str) -> tuple[Attempt, Became]:
     """Stop at a question or answer it, depending on `--autoweb-questions`."""
-    attempt = change(attempt, plan_has_question=True, plan_question=tools.redact(asks))
-    policy, answer = tools.settings.questions, ""
-    if policy == "answer":
-        answer = find_answer(tools.case.answers, asks)
-    if not answer and policy != "record":
+    settings = tools.settings
+    answer = find_answer(tools.case.answers, asks) if settings.answers else ""
+    attempt = change(
+        attempt,
+        plan_has_question=True,
+        plan_question=tools.redact(asks),
+        plan_answer=tools.redact(answer),
+    )
+    if not answer and settings.questions != "record":
         failure = Failure(kind="question", message=f"the model needs input: {asks}")
         problem = StepProblem.of("(plan)", PLAN_ASKS, asks)
         return fail(attempt, failure, problem), Became("asked.", ends=True)
@@ -426,7 +431,7 @@ def carry_out(
         placed = "\n" * (first_line - 1) + block
         # The names in the code show the intended frame more reliably than the description does.
         attempt = run_block(attempt, tools, number, placed, code, told=True, description=said)
-        became = _became(attempt.step_results[-1], placed)
+        became = _became(attempt.step_results[-1], placed, first_line)
     if became.error:
         failed = attempt.failure
         line = failed.line if failed and failed.step_index in (None, number) else None
@@ -467,11 +472,11 @@ def _refused(
     return fail(attempt, failure, StepProblem.of("(lint)", REFUSED_BY_LINT, findings[0]))
 
 
-def _became(result: StepResult, placed: str) -> Became:
+def _became(result: StepResult, placed: str, heading: int) -> Became:
     logged = own_log((result.logged,))
     if result.ok:
         return Became("was carried out.", logged=logged, well=True)
-    return Became("ended in an error:", step_error(result, placed), logged)
+    return Became("ended in an error:", step_error(result, placed, before=heading), logged)
 
 
 def as_it_ran(block: str, failed_line: int) -> str:

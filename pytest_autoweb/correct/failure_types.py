@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_autoweb.correct import failure_words
+from pytest_autoweb.language import NEVER_TOUCHED, NO_CODE_FOR_STEP, NO_CODE_IN_REPLY
 from pytest_autoweb.results import Attempt, Failure, FailureKind, ToolCall
 from pytest_autoweb.results.record import Classification, FailureType, Finding, Trigger, WebKind
 
@@ -16,7 +17,47 @@ _BY_KIND: dict[FailureKind, _Rule] = {
     "browser": ("SERVICE_UNAVAILABLE", "page_lost"),
     "webserver": ("SERVICE_UNAVAILABLE", ""),
     "check": ("VALIDATION_ERROR", "claim"),
+    "killed": ("SERVICE_UNAVAILABLE", "page_lost"),
+    "agent": ("SERVICE_UNAVAILABLE", ""),
+    "internal": ("UNKNOWN", ""),
+    "recording": ("UNKNOWN", ""),
+    "off_record": ("UNKNOWN", ""),
+    "question": ("PARAMETER_ERROR", "question"),
 }
+_OWN_WORDS: dict[str, _Rule] = {
+    NO_CODE_FOR_STEP: ("PARAMETER_ERROR", "script_error"),
+    NEVER_TOUCHED: ("PARAMETER_ERROR", "script_error"),
+    NO_CODE_IN_REPLY: ("PARAMETER_ERROR", "script_error"),
+}
+"""Failures in the pipeline's own words, none of which a page has said."""
+_CONTINUED = re.compile(r"^the (continued step took another path|calls to continue from)")
+_BY_CHOICE: dict[str, _Rule] = {
+    "mismatch": ("PARAMETER_ERROR", "element_mismatch"),
+    "unverifiable": ("PARAMETER_ERROR", "strict_mode"),
+    "ambiguous": ("PARAMETER_ERROR", "strict_mode"),
+    "inconsistent": ("PARAMETER_ERROR", "strict_mode"),
+    "not_found": ("DATA_NOT_FOUND", "not_found"),
+    "drawn": ("PARAMETER_ERROR", "element_mismatch"),
+}
+"""What became of a choice by mark or by sight, whose message quotes the page."""
+_PLAN_ASKS = re.compile(r"^the (plan|model) (needs input|asks)")
+_BY_RULE: dict[str, _Rule] = {
+    **dict.fromkeys(("AW501", "AW508", "AW510"), ("PERMISSION_ERROR", "refused")),
+    **dict.fromkeys(
+        ("AW502", "AW503", "AW504", "AW505", "AW507", "AW511", "AW512"),
+        ("PARAMETER_ERROR", "refused"),
+    ),
+    "AW506": ("PARAMETER_ERROR", "limit"),
+    "AW509": ("SERVICE_UNAVAILABLE", "limit"),
+}
+"""What the rules of the sandbox's border refuse."""
+_AT_LAST: dict[FailureKind, _Rule] = {
+    "limit": ("PARAMETER_ERROR", "limit"),
+    "timeout": ("SERVICE_UNAVAILABLE", "limit"),
+    "sandbox": ("PERMISSION_ERROR", "refused"),
+    "navigation": ("SERVICE_UNAVAILABLE", "navigation"),
+}
+"""Failures of these kinds that quote neither the browser nor a server."""
 _SCRIPT_ERRORS = frozenset(
     ("ArithmeticError", "AttributeError", "ImportError", "IndentationError", "IndexError",
      "FloatingPointError", "IllegalMonthError", "InvalidOperation", "JSONDecodeError", "KeyError",
@@ -146,6 +187,7 @@ def classify(
     error_type: str = "",
     status: int | None = None,
     kind: FailureKind | None = None,
+    rule: str = "",
 ) -> Classification:
     """Return the type of a failure.
 
@@ -154,8 +196,13 @@ def classify(
         error_type: the class name of the exception, if there was one.
         status: the HTTP status, if there was one.
         kind: the pipeline's name for the failure, if it has one.
+        rule: the rule that refused the code or the call, if one did.
     """
     # Facts take precedence over words: a message may quote arbitrary page text.
+    if kind in ("step", "lint") and message in _OWN_WORDS:
+        return _found(_OWN_WORDS[message], "kind", kind)
+    if kind == "step" and _CONTINUED.match(message):
+        return _found(("SERVICE_UNAVAILABLE", "limit"), "kind", kind)
     if kind in _BY_KIND:
         return _found(_BY_KIND[kind], "kind", kind)
     if kind == "model" or error_type == "ModelError":
@@ -164,11 +211,12 @@ def classify(
         for pattern, failure_type in _ENDINGS:
             if hit := re.search(pattern, message):
                 return _found((failure_type, "limit"), "pattern", hit[0])
-    if kind == "question":
-        return _found(("PARAMETER_ERROR", "question"), "kind", kind)
     if kind == "plan":
-        asks = "?" in message or "？" in message or "ask" in message
-        return _found(("PARAMETER_ERROR", "question" if asks else "plan_empty"), "kind", kind)
+        # Older records hold a question as a plan.
+        asks: WebKind = "question" if _PLAN_ASKS.match(message) else "plan_empty"
+        return _found(("PARAMETER_ERROR", asks), "kind", kind)
+    if rule in _BY_RULE:
+        return _found(_BY_RULE[rule], "kind", rule)
     if status is not None and status >= 400:
         return _found((_of_status(status), ""), "status", str(status))
     if told := _STATUS_TOLD.search(message):
@@ -178,7 +226,10 @@ def classify(
     for pattern, failure_type, web_kind in _PATTERNS:
         if hit := re.search(pattern, message):
             return _found((failure_type, web_kind), "pattern", hit[0])
-    return _of_class(error_type, message) or _of_words(message, kind)
+    if by_class := _of_class(error_type, message):
+        return by_class
+    # The pipeline's own sentences may hold any word.
+    return _found(_AT_LAST[kind], "kind", kind) if kind in _AT_LAST else _of_words(message)
 
 
 def classify_failure(failure: Failure) -> Classification:
@@ -186,11 +237,15 @@ def classify_failure(failure: Failure) -> Classification:
     evidence: dict[str, Any] = failure.evidence
     if failure.kind == "model" and failure.cause:
         return classify(f"model: {failure.cause}: {failure.message}", kind="model")
+    chosen = str(evidence.get("verdict") or evidence.get("location") or "")
+    if failure.kind == "step" and chosen in _BY_CHOICE:
+        return _found(_BY_CHOICE[chosen], "kind", chosen)
     return classify(
         str(evidence.get("detail") or failure.message),
         error_type=str(evidence.get("error_type", "")),
         status=evidence.get("status"),
         kind=failure.kind,
+        rule=failure.rule or "",
     )
 
 
@@ -199,7 +254,8 @@ def classify_call(call: ToolCall) -> Classification | None:
     if call.error is None:
         return None
     error_type, _, message = call.error.partition(": ")
-    return classify(message, error_type=error_type)
+    refused: FailureKind | None = "sandbox" if error_type == "Refused" else None
+    return classify(message, error_type=error_type, kind=refused)
 
 
 def _of_class(error_type: str, message: str) -> Classification | None:
@@ -218,7 +274,7 @@ def _of_model(message: str) -> Classification:
         return _found((_BY_CAUSE[cause], "llm_error"), "class", cause)
     if told := failure_words.find_of_service(message):
         return _found((told.type, "llm_error"), "keyword", told.words)
-    words = _of_words(message, None)
+    words = _of_words(message)
     if words.type != "UNKNOWN":
         return words.model_copy(update={"web_kind": "llm_error"})
     return _found(("SERVICE_UNAVAILABLE", "llm_error"), "class", cause)
@@ -235,14 +291,11 @@ def _of_network(code: str) -> FailureType:
     return "SERVICE_UNAVAILABLE"
 
 
-def _of_words(message: str, kind: FailureKind | None) -> Classification:
+def _of_words(message: str) -> Classification:
     found = failure_words.find(message)
-    web_kind: WebKind = "refused" if kind == "sandbox" else ""
     if found is None:
-        if kind == "sandbox":
-            return _found(("PERMISSION_ERROR", "refused"), "kind", kind)
         return Classification(type="UNKNOWN", by="none")
-    read = _found((found.type, web_kind), "keyword", found.words)
+    read = _found((found.type, ""), "keyword", found.words)
     return read.model_copy(update={"clear": found.clear})
 
 

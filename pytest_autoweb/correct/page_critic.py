@@ -272,9 +272,6 @@ _LOOK_MS = 2_000.0
 _TEXT_CHARS = 160
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _TELLING = frozenset({"document", "xhr", "fetch"})
-_KEEPS_VALUE = frozenset(
-    {"fill", "type", "press_sequentially", "select_option", "check", "uncheck"}
-)
 
 State = Literal["valid", "invalid", "unverified"]
 
@@ -318,9 +315,9 @@ class PageCritic:
     def check(self, result: ToolCall | Claim) -> PageVerdict:
         """Check whether a call had its effect, or whether a claim holds.
 
-        Only calls with a visible effect can be checked: a field is filled, a box checked, an option
-        selected. This is needed because Playwright does not raise an error if, say, a date field
-        rejects a text.
+        A call is judged by what its field held right after it, since the page that it led to says
+        nothing about it. This is needed because Playwright does not raise an error if, say, a date
+        field rejects a text. Other calls are not judged.
         """
         try:
             if isinstance(result, Claim):
@@ -331,28 +328,15 @@ class PageCritic:
             return PageVerdict("unverified")
 
     def _of_call(self, call: ToolCall) -> PageVerdict:
-        target = target_of(call)
-        if not call.ok or call.method not in _KEEPS_VALUE or target is None or not target.parts:
+        read = call.read_back
+        if not call.ok or read is None:
             return PageVerdict("unverified")
-        seen = self._probe(target)
-        if len(seen) != 1:
-            return PageVerdict("unverified")
-        wanted, state = value_of(call), seen[0]
-        if call.method in ("check", "uncheck"):
-            good = state["checked"] == (call.method == "check")
-            shown = "checked" if state["checked"] else "not checked"
-        # The recorded call contains a placeholder, but the page contains the secret itself.
-        elif wanted is None or "<secret:" in str(wanted) or state["value"] is None:
-            return PageVerdict("unverified")
-        elif call.method == "select_option":
-            good = str(wanted) in (*state["chosen"], state["value"])
-            shown = f"{', '.join(state['chosen']) or 'nothing'} selected"
-        else:
-            good = state["value"].strip() == str(wanted).strip()
-            shown = f"the value {self._quoted(state['value'])}"
-        if good:
+        if read.same:
             return PageVerdict("valid")
-        told = f"{call.target}.{call.method}({call.arguments}) ran, but the element has {shown}"
+        made = f"{call.target}.{call.method}({call.arguments})"
+        told = f"{made} ran, but a moment later the field held {self._quoted(read.held)}"
+        if call.method in ("check", "set_checked", "uncheck"):
+            told = f"{made} ran, but a moment later the box was {read.held}"
         return PageVerdict("invalid", (self._finding("value_differs", told, (call.target,)),))
 
     def _mismatches(self, claim: Claim) -> Iterable[Finding]:

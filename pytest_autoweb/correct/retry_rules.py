@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, get_args
 
 from pytest_autoweb.checks.check_type import CHECKS, Ground
 from pytest_autoweb.correct.failure_types import trigger_of
+from pytest_autoweb.language import NEVER_TOUCHED, NO_CODE_FOR_STEP, NO_CODE_IN_REPLY
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import objects_in
-from pytest_autoweb.results import Attempt, CheckResult, Correction
+from pytest_autoweb.results import Attempt, CheckResult, Correction, ToolCall
 from pytest_autoweb.results.record import (
     Classification,
     CorrectionStrategy,
@@ -91,6 +92,42 @@ _BY_KIND: dict[WebKind, tuple[str, ...]] = {
     "refused": ("Stay within the step language: no scripts, no files, no other sites.",),
     "lint": ("Use only the calls of the step language.",),
 }
+_BY_OWN_WORDS: dict[str, tuple[str, ...]] = {
+    NO_CODE_FOR_STEP: ("Write a block of code for every step of the plan, headed `# Step n`.",),
+    NEVER_TOUCHED: ("Call the functions that you define: act on `page`, or give an answer.",),
+    NO_CODE_IN_REPLY: ("Reply with the code, in one fenced Python block.",),
+}
+_INSTEAD: dict[WebKind, tuple[str, ...]] = {
+    "plan_empty": ("Reply in the form that is asked for.",),
+    "question": ("Decide by what the task and the site tell.",),
+}
+"""What helps after failures to which the advice for their type does not apply."""
+_BY_FINDING: dict[str, tuple[str, ...]] = {
+    "CONDITION_IGNORED": (
+        "Search or filter by every condition of the task before you read the records.",
+        "Compare each record with the conditions, and give back only those that meet them.",
+    ),
+    "PARTIAL_MATCH": (
+        "Search or filter by every condition of the task, and leave out what does not meet them.",
+        "If something is missing, read all of the list: further pages, rows that load late.",
+    ),
+    "EMPTY_RESULT": (
+        "Look whether the list was still loading, or is on another page.",
+        "Search with fewer or wider conditions.",
+    ),
+    "NO_MATCH": ("Read the page that the task means: what was given back is something else.",),
+    "DATA_INCOMPLETE": ("Read all of the list: further pages, and rows that load late.",),
+    "TOO_MANY_RECORDS": (
+        "Narrow the search, and give back only as many records as the task asks for.",
+    ),
+    "FORMAT_ERROR": ("Give the answer back in the form that the task asks for.",),
+}
+"""What helps after a failed check that names what is wrong with an answer."""
+_NOT_REACHED = (
+    "Find out which part of the task is not done yet, and do it.",
+    "Look at what the page shows after the last action: it may say why.",
+)
+"""What helps where something that was to be is not, and no field has refused a value."""
 _CATEGORIES: tuple[tuple[tuple[str, str], ...], ...] = (
     (
         ("click", "press an element with the mouse"),
@@ -214,6 +251,7 @@ def recover(
     tool: str = "",
     retry: int = 0,
     max_retries: int = MAX_RETRIES,
+    finding: str = "",
 ) -> Recovery:
     """Return advice for a failure, from the prompt file of its type.
 
@@ -223,8 +261,9 @@ def recover(
         tool: the method of the call that failed, such as `click`.
         retry: number of retries so far.
         max_retries: limit on the retries.
+        finding: the name that a failed check has for what is wrong.
     """
-    suggestions = (*_BY_KIND.get(found.web_kind, ()), *_SUGGESTIONS[found.type])
+    suggestions = _BY_OWN_WORDS.get(error) or _suggestions(found, finding)
     others = alternatives(tool)
     system, user = render(
         f"recover_{found.type.lower()}",
@@ -246,6 +285,17 @@ def recover(
         max_retries=max_retries,
         requires_user_confirmation=found.type in ASK_FIRST,
     )
+
+
+def _suggestions(found: Classification, finding: str) -> tuple[str, ...]:
+    """Return what may help, by what was found wrong, and only without such a finding by type."""
+    if finding in _BY_FINDING:
+        return _BY_FINDING[finding]
+    if found.type == "VALIDATION_ERROR" and found.web_kind == "claim" and found.by != "evidence":
+        return _NOT_REACHED
+    if found.web_kind in _INSTEAD:
+        return _INSTEAD[found.web_kind]
+    return (*_BY_KIND.get(found.web_kind, ()), *_SUGGESTIONS[found.type])
 
 
 def alternatives(tool: str) -> tuple[Alternative, ...]:
@@ -428,7 +478,14 @@ def guidance_for(
     error = failure_text(failed)
     if failed is not attempts[-1]:
         error = f"{error} (the last retry was refused: {failure_text(attempts[-1])})"
-    recovery = recover(found, error, tool=failed_tool(failed), retry=retry - 1, max_retries=limit)
+    recovery = recover(
+        found,
+        error,
+        tool=failed_tool(failed),
+        retry=retry - 1,
+        max_retries=limit,
+        finding=finding_of(failed, found),
+    )
     return Guidance(
         arm=arm,
         attempts=attempts,
@@ -451,10 +508,33 @@ def guidance_for(
     )
 
 
+def finding_of(attempt: Attempt, found: Classification) -> str:
+    """Return what the failed checks name as wrong, unless page or server say why it is."""
+    ran = attempt.failure is None or attempt.failure.kind == "check"
+    if not ran or found.by == "evidence" or found.by == "status":
+        return ""
+    failed = (check for check in attempt.checks if check.passed is False and not check.advisory)
+    return next((check.finding for check in failed if check.finding in _BY_FINDING), "")
+
+
+def failed_call(attempt: Attempt) -> ToolCall | None:
+    """Return the last failed call if the page is still the one on which it failed.
+
+    Code that caught the error, or a later turn, may have gone on to other pages. Those say nothing
+    about why that call failed, and it is not what the attempt failed of.
+    """
+    for call in reversed(attempt.tool_calls):
+        if not call.ok:
+            return call
+        if call.acting:
+            return None
+    return None
+
+
 def failed_tool(attempt: Attempt) -> str:
-    """Return the method of the last failed call, such as `click`; empty if none failed."""
-    failed = [call.method for call in attempt.tool_calls if not call.ok]
-    return failed[-1] if failed else ""
+    """Return the method of the call at which the attempt ended, such as `click`, or empty."""
+    call = failed_call(attempt)
+    return call.method if call else ""
 
 
 def failure_text(attempt: Attempt) -> str:

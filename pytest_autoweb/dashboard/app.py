@@ -33,6 +33,8 @@ from pytest_autoweb import __version__
 from pytest_autoweb.analysis.attempt_facts import arm_label
 from pytest_autoweb.dashboard import rest_api
 from pytest_autoweb.dashboard.rest_api import (
+    CALIBRATION,
+    CALIBRATION_BEFORE,
     Days,
     ErrorShape,
     Id,
@@ -401,8 +403,12 @@ def create_app(store: Store, *, token: str, hosts: Collection[str] = ("127.0.0.1
     # This only documents the token in OpenAPI: the guard checks it before any route is reached.
     bearer = Security(HTTPBearer(auto_error=False, description="The token printed at start."))
     needs = [bearer, Depends(only_known)]
-    for routes in (calibration_routes(store), run_routes(store)):
-        app.include_router(routes, dependencies=needs, responses=_PROBLEMS)
+    calibration = calibration_routes(store)
+    for address, routes in ((CALIBRATION, calibration), ("", run_routes(store))):
+        app.include_router(routes, prefix=address, dependencies=needs, responses=_PROBLEMS)
+    app.include_router(
+        calibration, prefix=CALIBRATION_BEFORE, dependencies=needs, include_in_schema=False
+    )
     app.include_router(page_routes(store))
     app.add_api_route("/static/base.css", _look_of_reports, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=asset_dir("templates") / "dashboard" / "static"))

@@ -5,7 +5,6 @@ docs/dashboard.md lists the shapes of requests and replies, in camelCase as here
 
 import datetime as dt
 import difflib
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -178,8 +177,9 @@ class VerifyRequest(Shape):
     """The id of the run to look in; empty means all runs."""
     tool_name: Name
     params: Annotated[dict[Name, Any], Field(max_length=100, default_factory=dict)]
-    """Parameters of the call. `target` and `arguments` are compared with the recorded ones; any
-    others are not known to the records and named in `unknown`."""
+    """Parameters of the call. `target` and `arguments` are compared with the recorded ones by what
+    they mean: Python or JSON, in any quotes, by place or by name. Without any, all calls of the
+    tool count. Others are not known to the records and named in `unknown`."""
     error: Text = ""
 
 
@@ -289,9 +289,14 @@ class TrendPointShape(Shape):
     failure_types: dict[str, int]
 
 
+CALIBRATION = "/api/calibration"
+CALIBRATION_BEFORE = "/api/mobile/ai/calibration"
+"""The address that other programs know the calibration by; it answers the same."""
+
+
 def calibration_routes(store: Store) -> APIRouter:
-    """Return the routes, which read the given store."""
-    routes = APIRouter(prefix="/api/calibration", tags=["calibration"])
+    """Return the routes, which read the given store, without their common address."""
+    routes = APIRouter(tags=["calibration"])
 
     @routes.post("/analyze")
     def analyze(asked: AnalyzeRequest) -> AnalyzeAnswer:
@@ -400,7 +405,7 @@ def interval_shape(known: Known | None) -> IntervalShape | None:
 def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
     """Look up how recorded calls like this one ended."""
     parameters = {
-        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        name: value
         for name, value in asked.params.items()
         if name in KNOWN_PARAMETERS and value is not None
     }
@@ -417,7 +422,9 @@ def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
     )
     return VerifyAnswer(
         has_data=seen.same_call.part > 0 and not unknown,
-        suggestion=" ".join((*unknown, _suggestion(seen, near, analysis, sure=not unknown))),
+        suggestion=" ".join(
+            (*unknown, _suggestion(seen, near, analysis, sure=not unknown, any_call=not parameters))
+        ),
         context_info=ContextInfo(
             same_call=seen.same_call.n,
             same_call_success_rate=seen.same_call.value,
@@ -449,12 +456,20 @@ def _unknown(connection: Connection, asked: VerifyRequest) -> list[str]:
 
 
 def _suggestion(
-    seen: queries.Precedent, near: list[str], analysis: AnalyzeAnswer | None, *, sure: bool
+    seen: queries.Precedent,
+    near: list[str],
+    analysis: AnalyzeAnswer | None,
+    *,
+    sure: bool,
+    any_call: bool,
 ) -> str:
     if near:
         return f"No such tool was ever called; did you mean {near[0]}?"
     if seen.same_tool.n == 0 and sure:
         return "No such tool was ever called."
+    if any_call and sure:
+        worked = f"{seen.same_tool.part} of {seen.same_tool.n} calls of this tool worked"
+        return f"No parameters were given: {worked}."
     if seen.same_call.part and sure:
         return "This very call has worked before: the page was probably in another state."
     if analysis and analysis.suggestions:

@@ -2,10 +2,11 @@
 
 import secrets
 import time
+from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
-from playwright.sync_api import BrowserContext, Error, Frame, Page, Request
+from playwright.sync_api import BrowserContext, Error, Frame, Page, Request, Response
 
 from pytest_autoweb import waiting
 from pytest_autoweb.page.frames import run_script, script
@@ -19,7 +20,11 @@ STILL_MS = 30.0
 PATIENT_MS = 500.0
 """How long nothing may have changed in a page that works in ways which cannot be seen."""
 
+ARRIVAL_MS = 20_000.0
+"""How long a page that was asked for is waited for before its server has answered at all."""
+
 _POLL_MS = 10.0
+_LOOK_OUT_MS = 50.0
 # A page that is busy at the end of the limit may still answer.
 _GRACE_MS = 1_000.0
 # Whatever these load, or never finish loading, is no part of the page that a reader waits for.
@@ -37,6 +42,7 @@ class _Traffic:
     def __init__(self, context: BrowserContext) -> None:
         # Weak, because a request leads to its context, which must not live for ever.
         self._flying: WeakKeyDictionary[Request, float] = WeakKeyDictionary()
+        self._leading: WeakKeyDictionary[Request, float] = WeakKeyDictionary()
         self._context = ref(context)
         self.events = 0
         """How many requests have begun or ended so far."""
@@ -48,6 +54,7 @@ class _Traffic:
             ("request", self._on_request),
             ("requestfinished", self._on_end),
             ("requestfailed", self._on_end),
+            ("response", self._on_response),
         )
 
     def busy(self) -> bool:
@@ -57,6 +64,12 @@ class _Traffic:
             del self._flying[request]
         return bool(self._flying)
 
+    def leaving(self, page: Page, since: float | None = None) -> bool:
+        """Tell whether a page was asked for whose server has not answered; see `is_leaving`."""
+        late = time.monotonic() - ARRIVAL_MS / 1000
+        begun = [one for one, began in self._leading.items() if began >= max(since or 0.0, late)]
+        return any(_leads(one, page, any_frame=since is not None) for one in begun)
+
     def _on_request(self, request: Request) -> None:
         context = self._context()
         if context is not None and self.events >= _EVENTS:
@@ -64,13 +77,29 @@ class _Traffic:
             for event, handler in self._handlers():
                 context.remove_listener(event, handler)
             self._flying.clear()
+            self._leading.clear()
         elif request.resource_type not in _BESIDE:
             self.events += 1
             self._flying[request] = time.monotonic()
+            if request.is_navigation_request():
+                self._leading[request] = time.monotonic()
+
+    def _on_response(self, response: Response) -> None:
+        self._leading.pop(response.request, None)
 
     def _on_end(self, request: Request) -> None:
+        self._leading.pop(request, None)
         if self._flying.pop(request, None) is not None:
             self.events += 1
+
+
+def _leads(request: Request, page: Page, *, any_frame: bool) -> bool:
+    try:
+        frame = request.frame
+        return frame.page == page and (any_frame or frame == page.main_frame)
+    except Error:
+        # A tab that is about to open has no frame yet, and may well be what was asked for.
+        return True
 
 
 _WATCHED: WeakKeyDictionary[BrowserContext, _Traffic] = WeakKeyDictionary()
@@ -93,6 +122,26 @@ def _traffic_of(context: BrowserContext) -> _Traffic:
     return _WATCHED[context]
 
 
+def is_leaving(page: Page, since: float | None = None) -> bool:
+    """Tell whether a page is about to be replaced by another one, or a tab is about to open.
+
+    Args:
+        page: the page.
+        since: only what was asked for since then counts (`time.monotonic()`), but in all frames.
+    """
+    return _traffic_of(page.context).leaving(page, since)
+
+
+def wait_until_arrived(page: Page) -> None:
+    """Wait for a page that was asked for until its server answers, within a limit; never raises.
+
+    What leads to another page need not wait for it: a key, a choice in a list, a link to a tab.
+    """
+    with suppress(Error):
+        while is_leaving(page):
+            page.wait_for_timeout(_LOOK_OUT_MS)
+
+
 def wait_until_quiet(where: Page | Frame, *, limit_ms: float = LIMIT_MS) -> bool:
     """Wait until a page is quiet, within limits; never raises.
 
@@ -101,17 +150,19 @@ def wait_until_quiet(where: Page | Frame, *, limit_ms: float = LIMIT_MS) -> bool
     frames of the same origin for `STILL_MS`, or `PATIENT_MS` if the page uses workers, sockets,
     databases or caches. The first wait after the load event may count what was still before it, up
     to 10 ms. Requests older than the limit, timers and changes that go on beyond `SOON_MS`, and
-    frames of which each asks for the next again and again are ignored.
+    frames of which each asks for the next again and again are ignored. A page that is about to be
+    replaced by another one is not what anybody wants to see, so the other one is waited for first.
 
     Args:
         where: the page, or a frame of it.
-        limit_ms: limit on the whole wait in milliseconds.
+        limit_ms: limit in milliseconds on the wait for quiet.
 
     Returns:
         Whether the page is quiet; False if the time was over, or if it does not answer.
     """
     page = where if isinstance(where, Page) else where.page
     traffic = _traffic_of(page.context)
+    wait_until_arrived(page)
     began, patience = waiting.now(), SOON_MS
     while (left := limit_ms - (waiting.now() - began) * 1000) > 0:
         try:

@@ -122,6 +122,15 @@ class Snapshot(Record):
     """Notes about what the capture left out or could not read."""
 
 
+class ReadBack(Record):
+    """What a field held right after a call had written to it."""
+
+    same: bool
+    """Whether that is what the call wrote."""
+    held: str
+    """The text, the chosen options, or `checked`; shortened and redacted."""
+
+
 class ToolCall(Record):
     """One call of generated code across the sandbox's border."""
 
@@ -157,6 +166,9 @@ class ToolCall(Record):
     replayed: bool = False
     """Whether the call was answered from the record, and not performed again, while a retried step
     caught up."""
+    read_back: ReadBack | None = None
+    """What the field held right after the call; None for other calls, for secrets, in runs without
+    corrections, and where the field was gone by then."""
 
 
 class StepResult(Record):
@@ -399,7 +411,9 @@ class Attempt(Record):
     """Whether the model asks the user a question; None if no plan was asked for, and nothing
     asked."""
     plan_question: str = ""
-    """The question that the model asks; empty when it asks none."""
+    """The question that the plan or a turn asks; empty when none was asked."""
+    plan_answer: str = ""
+    """The case's answer to that question; empty if nobody answered."""
     plan_steps: tuple[PlanStep, ...] = ()
     """The steps that were read from the plan; none if no plan was asked for."""
     snapshots: tuple[Snapshot, ...] = ()
@@ -509,6 +523,7 @@ class AttemptFields(TypedDict, total=False):
     plan_confirmed: bool | None
     plan_has_question: bool | None
     plan_question: str
+    plan_answer: str
     plan_steps: tuple[PlanStep, ...]
     snapshots: tuple[Snapshot, ...]
     visual_description: str

@@ -44,7 +44,26 @@ def settle(attempts: list[Attempt], *, has_checks: bool) -> tuple[Outcome, str, 
         return "failed", reason, failure
     if last.checks and last.checks_passed is None:
         return "ungraded", _why_ungraded(last), failure
-    return "failed", reason, failure
+    return "failed", f"{reason}{_question_told(attempts)}", failure
+
+
+_QUESTION_CHARS = 200
+
+
+def _question_told(attempts: list[Attempt]) -> str:
+    """Return the last question that was asked, for the end of a reason; empty if there was none.
+
+    What a check misses may be what nobody said.
+    """
+    asked = next((each for each in reversed(attempts) if each.plan_question), None)
+    if asked is None:
+        return ""
+    question, answer = (
+        text if len(text) <= _QUESTION_CHARS else f"{text[:_QUESTION_CHARS]}…"
+        for text in (" ".join(asked.plan_question.split()), " ".join(asked.plan_answer.split()))
+    )
+    became = f'was answered "{answer}"' if answer else "nobody answered"
+    return f' (the model asked "{question}" and {became})'
 
 
 def _why_ungraded(last: Attempt) -> str:

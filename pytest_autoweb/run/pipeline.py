@@ -47,6 +47,8 @@ from pytest_autoweb.evidence.wire import BODY_CHARS, WireEntry, WireRecord
 from pytest_autoweb.judge.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.llm.client import TimedClient
 from pytest_autoweb.marks.drawing import covers
+from pytest_autoweb.page.quiet import is_leaving
+from pytest_autoweb.page.read_back import read_back
 from pytest_autoweb.page.setup import (
     PLAIN_CONTEXT,
     add_cookies,
@@ -486,6 +488,8 @@ def _border(
         files={Path(name).name: case_folder / name for name in case.files},
         redact=redact,
         covers=lambda shown: covers(shown, redact if secrets else None),
+        read_back=read_back if resources.settings.corrects else None,
+        leaving=is_leaving,
     )
 
 

@@ -266,3 +266,5 @@ SCRIPT_METHODS = words(
 """Methods that run a script of the code in the page."""
 SECRET_METHODS = frozenset({"fill", "type", "press_sequentially", "insert_text"})
 """The only methods in which `<secret:name>` is replaced by the secret."""
+WRITES = words("check clear fill press_sequentially select_option set_checked type uncheck")
+"""Methods that leave something behind in a field."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Error, TimeoutError
 
+from pytest_autoweb.results import ReadBack
 from pytest_autoweb.sandbox.allowed_members import MANAGER_EXIT
 from pytest_autoweb.sandbox.call_frames import Bound
 from pytest_autoweb.sandbox.crossing_values import (
@@ -18,6 +19,7 @@ from pytest_autoweb.sandbox.crossing_values import (
     Refusal,
     Reply,
     StepRecord,
+    kept_read_back,
     key_of,
     outgoing,
     redacted,
@@ -155,7 +157,9 @@ class CallServer:
         self._worker, self._border, self._handles = worker, border, handles
         self._guard, self._facade, self._listeners = guard, facade, listeners
         self.record, self._limits = record, limits
-        self.budget = Budget(limits.step_s, border.waited, call_s=limits.call_s)
+        self.budget = Budget(
+            limits.step_s, border.waited, call_s=limits.call_s, nominal_s=limits.nominal_s
+        )
         self.refusal: Refusal | None = None
         self.line: int | None = None
         self.diverged: DivergedError | None = None
@@ -313,6 +317,7 @@ class CallServer:
         reply: Reply
         depth = len(self._open)
         known: RecalledCall | None = None
+        read: ReadBack | None = None
         try:
             bound = self._bind(frame)
             known = self._recalled(bound, key)
@@ -321,7 +326,7 @@ class CallServer:
             patient = waits and key == self.patient_with
             self.budget.patience = self._limits.patience if patient else 1.0
             self.budget.granted_ms = 0.0
-            result = self._result_of(bound, known)
+            result, read = self._result_of(bound, known)
             reply = outgoing(result, self._handles, self._border.redact), None
         except Refusal as refusal:
             self.refusal = self.refusal or refusal
@@ -342,6 +347,7 @@ class CallServer:
             line=frame["line"],
             duplicate=bool(known and known.duplicate),
             cached=bool(known and known.answered),
+            read_back=kept_read_back(read, self._border.redact),
         )
         return reply
 
@@ -353,14 +359,19 @@ class CallServer:
         acting = bound.member.acting
         return self._border.recall.ask(bound.page, bound.method, key, acting=acting)
 
-    def _result_of(self, bound: Bound, known: RecalledCall | None) -> Any:
+    def _result_of(self, bound: Bound, known: RecalledCall | None) -> tuple[Any, ReadBack | None]:
         if known is not None and known.answered:
-            return known.value
+            return known.value, None
+        # Within a callback the page may stand still.
+        field = None if self._open else self._facade.field_of(bound)
         result = self._facade.perform(bound, self.budget)
+        held = field() if field else None
+        if told := self._facade.take_note():
+            self._take_log(told)
         if known is not None:
             acting = bound.member.acting
             known.done(None if acting else redacted(result, self._border.redact))
-        return result
+        return result, held
 
     def _bind(self, frame: dict[str, Any]) -> Bound:
         try:
@@ -377,12 +388,11 @@ class CallServer:
         if isinstance(error, StuckError):
             self.budget.spent = True
             return "TimeoutError", message
-        if isinstance(error, TimeoutError):
+        if isinstance(error, TimeoutError | AssertionError):
             self.budget.spent = self.budget.spent or self.budget.cut
-            return "TimeoutError", message
-        if isinstance(error, AssertionError):
-            self.budget.spent = self.budget.spent or self.budget.cut
-            return "AssertionError", message
+            late = isinstance(error, TimeoutError)
+            told = self.budget.with_limits(message)
+            return "TimeoutError" if late else "AssertionError", told
         if isinstance(error, Error):
             return "Error", message
         if isinstance(error, TypeError | ValueError):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import ParseResult
 
 from pytest_autoweb.redaction import redact_keys
-from pytest_autoweb.results import ToolCall
+from pytest_autoweb.results import ReadBack, ToolCall
 from pytest_autoweb.sandbox.allowed_members import CLASSES
 from pytest_autoweb.sandbox.frame_codec import WireError, encode
 
@@ -276,6 +276,7 @@ class CallTimer:
         line: int | None,
         duplicate: bool = False,
         cached: bool = False,
+        read_back: ReadBack | None = None,
     ) -> None:
         """Add the finished call to the record."""
         error = reply[1]
@@ -293,6 +294,7 @@ class CallTimer:
             line=line,
             duplicate=duplicate,
             cached=cached,
+            read_back=read_back,
         )
         self._record.entries.append(AnsweredCall(call, key, reply, self._live))
 
@@ -303,6 +305,13 @@ def _told(value: Any) -> str:
         return ""
     text = redact_keys(json.dumps(value, ensure_ascii=False))
     return "" if text.startswith(_HANDLE) else shortened(text, MAX_RESULT)
+
+
+def kept_read_back(read: ReadBack | None, redact: Callable[[str], str]) -> ReadBack | None:
+    """Return what a field held in recorded form, redacted before it is shortened."""
+    if read is None:
+        return None
+    return ReadBack(same=read.same, held=shortened(redact_keys(redact(read.held)), MAX_RESULT))
 
 
 def key_of(frame: dict[str, Any], page: str) -> str:

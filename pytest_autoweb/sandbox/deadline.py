@@ -1,6 +1,7 @@
 """A step's remaining time, and limits for browser calls that have no timeout of their own."""
 
 import asyncio
+import re
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -21,6 +22,8 @@ DEFAULT_MS = 30_000.0
 CLAIM_MS = 5_000.0
 """Playwright's own default timeouts, for calls and for `expect`."""
 
+_TIMEOUT = re.compile(r"\b\d+(?=ms\b)")
+
 GRACE_S = 1.0
 """Extra time for the worker to handle its timeout error."""
 
@@ -31,7 +34,8 @@ class Budget:
     Args:
         seconds: how long the step may take.
         waited: returns the seconds spent so far on uncounted waits, such as model calls.
-        call_s: limit in seconds for a call without a timeout of its own.
+        call_s: limit in seconds for a call that waits for an element and names no timeout.
+        nominal_s: how long the step might take if the attempt did not end before.
 
     Attributes:
         patience: the factor for the current call's timeout.
@@ -46,10 +50,13 @@ class Budget:
         waited: Callable[[], float] = lambda: 0.0,
         *,
         call_s: float = float("inf"),
+        nominal_s: float | None = None,
     ) -> None:
         self._waited, self._waited_before = waited, waited()
         self._call_ms = call_s * 1000
         self._over = self._hard = time.monotonic() + seconds
+        self._step_ms, self._attempt_ends = (nominal_s or seconds) * 1000, nominal_s is not None
+        self._cuts: set[float] = set()
         self.patience = 1.0
         self.granted_ms = 0.0
         self.cut = False
@@ -65,19 +72,45 @@ class Budget:
         """Return the seconds left, never a negative number."""
         return max(0.0, self._over + self._not_counted - time.monotonic())
 
-    def grant_ms(self, requested: object, default: float) -> float:
+    def grant_ms(self, requested: object, default: float, *, for_element: bool = True) -> float:
         """Return a call's timeout: the one it asks for, but at most the time left.
+
+        Args:
+            requested: what the code asks for.
+            default: the timeout of a call that asks for none.
+            for_element: whether the call waits for an element, and not for a page or a server.
 
         Raises:
             TypeError: the requested timeout is not a number.
         """
         left = self.remaining_s * 1000
-        wanted = _milliseconds(requested, min(default, self._call_ms)) * self.patience
+        default = min(default, self._call_ms) if for_element else default
+        wanted = _milliseconds(requested, default) * self.patience
         # Only then is a timeout the fault of the step's limit instead of the call's own timeout.
         self.cut = wanted > left
         # At least one millisecond, because zero would mean "no limit" to Playwright.
         self.granted_ms = float(max(1, round(min(wanted, left))))
+        if self.cut:
+            self._cuts.add(self.granted_ms)
         return self.granted_ms
+
+    @property
+    def limit_s(self) -> float:
+        """Return the limit of the current call in seconds, or the step's if that ends it first."""
+        return (self._step_ms if self.cut else self.granted_ms) / 1000
+
+    def with_limits(self, message: str) -> str:
+        """Return an error's message with the step's limit in place of the time that was left of it.
+
+        The limit is what the code can do something about; what was left of it is chance.
+        """
+        whole = _TIMEOUT.sub(
+            lambda found: f"{self._step_ms:g}" if float(found[0]) in self._cuts else found[0],
+            message,
+        )
+        if whole == message or not self._attempt_ends:
+            return whole
+        return f"{whole.rstrip()}\n(the attempt's own time was over)"
 
     def allow_grace(self) -> None:
         """Give the worker a moment to handle a late reply."""

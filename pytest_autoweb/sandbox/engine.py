@@ -7,11 +7,11 @@ text describes what is refused. Messages name the offending code, and hints sugg
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Concatenate, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Concatenate, Literal, NamedTuple, Protocol, TypeAlias
 
 from playwright.sync_api import Frame, Locator, Page
 
-from pytest_autoweb.results import Failure, ToolCall
+from pytest_autoweb.results import Failure, ReadBack, ToolCall
 
 Level = Literal["auto", "strict", "off"]
 """`auto` uses what the kernel offers; `strict` does not run without it and refuses scripts in the
@@ -128,11 +128,13 @@ class Limits:
     """Megabytes that one step may exchange with its page, in both directions together; the host
     keeps the data read until the next step."""
     call_s: float = float("inf")
-    """Limit in wall seconds for a call without a timeout of its own, if that is less than
-    Playwright's default."""
+    """Limit in wall seconds for a call that waits for an element and has no timeout of its own, if
+    that is less than Playwright's default. Pages and servers may take longer."""
     patience: float = 1.0
     """Factor for the timeout of the one call at which the last run of this block ended; used only
     in a run that continues or repeats the block."""
+    nominal_s: float | None = None
+    """What `step_s` would be if the attempt did not end before; None if it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,13 @@ Finder: TypeAlias = "Callable[Concatenate[Page | Frame | Locator, ...], Locator]
 """Finds an element for the code: takes the object it was called on and the code's arguments."""
 
 
+ReadBackOf: TypeAlias = (
+    "Callable[[Locator, str, Sequence[Any], Mapping[str, Any]], Callable[[], ReadBack | None]]"
+)
+"""Takes a field, the method that is about to write to it and that method's arguments; what it
+returns reads the field afterwards."""
+
+
 class SentRequest(NamedTuple):
     """A request that code sent without a page, by `page.request`."""
 
@@ -238,6 +247,11 @@ class SandboxBorder:
     """Locators of elements that a picture of the page must not show."""
     sent: "Callable[[SentRequest], None]" = lambda request: None
     """Called with each request that the code sent itself (`page.request`), for the evidence."""
+    read_back: "ReadBackOf | None" = None
+    """Reads what fields hold right after they were written to; None if nobody needs to know."""
+    leaving: Callable[[Page, float | None], bool] = lambda page, since: False
+    """Whether the page is about to be replaced by another one; with a `time.monotonic()`, whether
+    one of its frames is since then."""
     on_log: Callable[[str], None] = lambda line: None
     """Called with each line that the code logs, as it happens."""
     finders: "Mapping[str, Finder]" = field(default_factory=dict)

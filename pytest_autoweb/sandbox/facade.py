@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Error, TimeoutError
 
 from pytest_autoweb.egress.browser_watch import WATCH
+from pytest_autoweb.results import ReadBack
 from pytest_autoweb.sandbox import call_rules
 from pytest_autoweb.sandbox.allowed_members import (
     EVENTS,
@@ -18,6 +19,8 @@ from pytest_autoweb.sandbox.allowed_members import (
     SCRIPT_METHODS,
     SECRET_METHODS,
     URL_MATCHERS,
+    WRITES,
+    words,
 )
 from pytest_autoweb.sandbox.call_frames import Binder, Bound, Callback
 from pytest_autoweb.sandbox.call_rules import (
@@ -44,6 +47,23 @@ _BROKEN_OFF = re.compile(r"aborted|ECONNRESET|socket hang up")
 _TAKES_ANY_NUMBER = _RESULTS = SCRIPT_METHODS - {"wait_for_function"}
 
 
+_WITH_ELEMENTS = frozenset({"Frame", "Locator", "Page"})
+_FOR_PAGES = words(
+    "expect_download expect_event expect_navigation expect_page expect_popup expect_request "
+    "expect_request_finished expect_response go_back go_forward goto reload wait_for_event "
+    "wait_for_load_state wait_for_url"
+)
+"""Methods that wait for a page or a server, and not for an element."""
+# In Playwright's log of a call, after which it waits only for the page that the call leads to.
+_DONE = re.compile(r"^ *- \w+ action done$", re.MULTILINE)
+_PRESSED = re.compile(r"^ *- elementHandle\.press\(", re.MULTILINE)
+_PAUSE_MS = 50.0
+
+
+def _waits_for_element(bound: Bound) -> bool:
+    return bound.method not in _FOR_PAGES and bound.receiver.kind != "APIRequestContext"
+
+
 class EventWait(NamedTuple):
     """A `with page.expect_…()` block that has been entered."""
 
@@ -54,6 +74,8 @@ class EventWait(NamedTuple):
     timeout: Any
     """The timeout that the code asked for."""
     default_ms: float
+    for_element: bool = True
+    """Whether it waits for something that the page itself does at once."""
     reopened: bool = False
     """Whether the wait was opened again, so that leaving it has to keep the timeout."""
 
@@ -76,6 +98,7 @@ class Facade:
         self._default_ms, self._navigation_ms = DEFAULT_MS, DEFAULT_MS
         self.open_waits: dict[int, EventWait] = {}
         self.handled_dialogs: set[int] = set()
+        self._note = ""
         self.predicate: Callable[[int], Callable[[Any], bool]] = lambda _number: lambda _item: False
         self.listen: Callable[[Any, str, Any, int], None] = lambda *_: None
 
@@ -98,12 +121,76 @@ class Facade:
                 return self._guard.run(
                     bound.page,
                     seconds,
-                    lambda: self._prepared(bound, budget)(),
+                    lambda: self._with_its_page(bound, budget),
                     waited=self._border.waited,
                 )
         finally:
             if self._guard.page_lost:
                 WATCH.trust(again=False)
+
+    def take_note(self) -> str:
+        """Return what the code's author is to know about the last call, once."""
+        note, self._note = self._note, ""
+        return note
+
+    def _with_its_page(self, bound: Bound, budget: Budget) -> Any:
+        """Make the call; a page that it leads to, or that is coming already, may take longer.
+
+        The limit of a call is that of its element. What was done is done, however long the next
+        page takes: as an error it would be done again.
+        """
+        began = time.monotonic()
+        try:
+            return self._prepared(bound, budget)()
+        except TimeoutError as error:
+            if bound.receiver.kind not in _WITH_ELEMENTS or not _waits_for_element(bound):
+                raise
+            limit = budget.limit_s
+            done = self._was_done(bound, str(error), began)
+            coming = self._border.leaving(bound.page, began if done else None)
+            named = bound.kwargs.get("timeout") is not None
+            if not done and (named or not coming):
+                raise
+            arrived = self._await_page(bound, budget, began if done else None)
+            if not done and not arrived:
+                raise
+            if done:
+                came = "" if arrived else " and is still not there"
+                self._note = (
+                    f"({bound.method}() was done, but the page that it leads to took longer than "
+                    f"{limit:g} s{came})"
+                )
+                return None
+        return self._prepared(bound, budget)()
+
+    def _was_done(self, bound: Bound, told: str, began: float) -> bool:
+        """Tell by the log of a call that ran out of time whether only its page was missing."""
+        if _DONE.search(told):
+            return True
+        # A key has no such line, but a page that was asked for since then.
+        pressed = bound.method == "press" and _PRESSED.search(told) is not None
+        return pressed and self._border.leaving(bound.page, began)
+
+    def _await_page(self, bound: Bound, budget: Budget, since: float | None) -> bool:
+        """Wait for a page that was asked for; return whether it came before the step is over."""
+        while self._border.leaving(bound.page, since):
+            if budget.remaining_s < _PAUSE_MS / 1000:
+                return False
+            bound.page.wait_for_timeout(_PAUSE_MS)
+        return True
+
+    def field_of(self, bound: Bound) -> Callable[[], ReadBack | None] | None:
+        """Find the field that the call is about to write to; the result reads it afterwards."""
+        args, kwargs, item = list(bound.args), dict(bound.kwargs), bound.receiver.object
+        by_selector = bound.receiver.kind in {"Page", "Frame"}
+        look = self._border.read_back
+        secret = any(map(call_rules.holds_secret, [*args, *kwargs.values()]))
+        if look is None or secret or bound.method not in WRITES:
+            return None
+        if by_selector:
+            selector = args.pop(0) if args else kwargs.pop("selector", None)
+            item = item.locator(selector) if isinstance(selector, str) else None
+        return look(item, bound.method, args, kwargs) if item is not None else None
 
     def peek(self, bound: Bound) -> Any:
         """Read a property for a predicate, without letting the event loop run.
@@ -142,14 +229,16 @@ class Facade:
         args, kwargs = self._rewritten(bound, budget)
         wanted = kwargs.get("timeout")
         if bound.member.timeout:
-            kwargs["timeout"] = budget.grant_ms(wanted, self._default_of(bound))
+            kwargs["timeout"] = budget.grant_ms(
+                wanted, self._default_of(bound), for_element=_waits_for_element(bound)
+            )
         function = getattr(item, method)
         if method == "wait_for_function":
             # Its result is a handle into the page, which may not cross; only the waiting matters.
             return lambda: _discard(function(*args, **kwargs))
         if bound.member.kind == "manage":
             make = partial(function, *args, **kwargs)
-            return lambda: self._enter(make, wanted, self._default_of(bound))
+            return lambda: self._enter(bound, make, wanted)
         if receiver.kind == "Dialog":
             self.handled_dialogs.add(id(item))
         if receiver.kind == "APIRequestContext":
@@ -328,11 +417,18 @@ class Facade:
 
     # -- waiting for events ------------------------------------------------------------
 
-    def _enter(self, make: Callable[..., Any], timeout: Any, default_ms: float) -> Any:
+    def _enter(self, bound: Bound, make: Callable[..., Any], timeout: Any) -> Any:
         manager = make()
         info = manager.__enter__()
         again = partial(make, timeout=_AGAIN_MS)
-        self.open_waits[id(info)] = EventWait(manager, info, again, timeout, default_ms)
+        self.open_waits[id(info)] = EventWait(
+            manager,
+            info,
+            again,
+            timeout,
+            self._default_of(bound),
+            for_element=_waits_for_element(bound),
+        )
         return info
 
     def _leave(self, bound: Bound, budget: Budget, *, failed: bool) -> None:
@@ -344,14 +440,14 @@ class Facade:
             self._await(wait, bound, budget)
         else:
             # Playwright's wait was set earlier; this notes whose limit it is.
-            budget.grant_ms(wait.timeout, wait.default_ms)
+            budget.grant_ms(wait.timeout, wait.default_ms, for_element=wait.for_element)
         wait.manager.__exit__(None, None, None)
         # A failed wait is kept; a retry of the step would otherwise take it for a success.
         del self.open_waits[id(wait.info)]
 
     def _await(self, wait: EventWait, bound: Bound, budget: Budget) -> None:
         """Wait for the event of a block that a continued step has returned to."""
-        granted = budget.grant_ms(wait.timeout, wait.default_ms)
+        granted = budget.grant_ms(wait.timeout, wait.default_ms, for_element=wait.for_element)
         until, waited = time.monotonic() + granted / 1000, self._border.waited()
         while not wait.info.is_done():
             if time.monotonic() > until + self._border.waited() - waited:

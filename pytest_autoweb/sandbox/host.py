@@ -307,10 +307,12 @@ class WorkerEngine:
         return _failure(index, "sandbox", reason, rule=gone.rule, line=line)
 
     def _out_of_time(self, talk: CallServer, index: int, line: int | None) -> Failure:
-        seconds = f"{self._limits.step_s:g}"
         if talk.refusal is not None:
             return self._refused(talk.refusal, index, talk.line)
-        reason = f"TimeoutError: the step was still computing when its {seconds} s were over"
+        limits = self._limits
+        over = f"its {limits.step_s:g} s were over"
+        over = over if limits.nominal_s is None else "the attempt's time was over"
+        reason = f"TimeoutError: the step was still computing when {over}"
         return _failure(index, "timeout", reason, rule="AW509", line=line or talk.line)
 
     def _refused(self, refusal: Refusal, index: int, line: int | None) -> Failure:

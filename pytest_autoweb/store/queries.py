@@ -4,7 +4,7 @@ Rates come with their counts.
 """
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -16,8 +16,9 @@ from pytest_autoweb.analysis.cell_numbers import Rates, rates_of
 from pytest_autoweb.analysis.pairing import GOOD, cost_of
 from pytest_autoweb.analysis.statistics import Interval, wilson
 from pytest_autoweb.results import Record
+from pytest_autoweb.store.same_calls import recorded_as
 from pytest_autoweb.store.sync import count_if, ok, share
-from pytest_autoweb.store.table_rows import clean, parameter
+from pytest_autoweb.store.table_rows import clean
 from pytest_autoweb.store.tables import (
     AttemptRow,
     CellRow,
@@ -516,14 +517,14 @@ class Precedent(Record):
 
 
 def precedent(
-    connection: Connection, tool: str, parameters: dict[str, str], run_id: str = ""
+    connection: Connection, tool: str, params: Mapping[str, Any], run_id: str = ""
 ) -> Precedent:
     """Return how earlier calls like this one ended.
 
     Args:
         connection: a connection to the store.
         tool: the name of the tool, as in `tool_call_records`.
-        parameters: `target`, `arguments` or both; those given must be equal.
+        params: `target`, `arguments` or both; those given must mean the same.
         run_id: look only in this run; empty means in all runs.
     """
     # Texts were cleaned when they were stored, so values to look up must be cleaned in the same
@@ -536,11 +537,12 @@ def precedent(
             .where(CellRow.run_id == clean(run_id))
         )
         of_tool.append(ToolCallRecord.session_id.in_(of_run))
-    same = [
-        ToolCallRecord.parameters[name].as_string() == parameter(text)
-        for name, text in parameters.items()
-    ]
-    counted = select(count_if(ok), func.count())
+    written = [ToolCallRecord.parameters[name].as_string() for name in ("target", "arguments")]
+    counted = connection.execute(
+        select(*written, count_if(ok), func.count()).where(*of_tool).group_by(*written)
+    ).all()
+    fits = recorded_as(tool, params)
+    alike = [row for row in counted if fits(row[0] or "", row[1] or "")]
     last = connection.execute(
         select(ToolCallRecord.result)
         .where(*of_tool, ~ok)
@@ -548,7 +550,7 @@ def precedent(
         .limit(1)
     ).scalar()
     return Precedent(
-        same_call=share_of(*connection.execute(counted.where(*of_tool, *same)).one()),
-        same_tool=share_of(*connection.execute(counted.where(*of_tool)).one()),
+        same_call=share_of(sum(row[2] for row in alike), sum(row[3] for row in alike)),
+        same_tool=share_of(sum(row[2] for row in counted), sum(row[3] for row in counted)),
         last_error=last["error"] if last else None,
     )

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 from pytest_autoweb.analysis.attempt_facts import is_wrong
 from pytest_autoweb.analysis.cell_numbers import cell_row
 from pytest_autoweb.analysis.verdict_validity import is_control
+from pytest_autoweb.checks.check_type import CHECKS
 from pytest_autoweb.correct.failure_types import classify_call, classify_failure
 from pytest_autoweb.redaction import redact_keys
 from pytest_autoweb.results import (
     Attempt,
     CellResult,
+    CheckResult,
     Classification,
     Failure,
     ToolCall,
@@ -99,11 +101,39 @@ def tool_name(target: str, method: str) -> str:
 def call_rows(attempt: Attempt, attempt_id: str, began: datetime) -> list[dict[str, Any]]:
     """Return rows for the calls that an attempt really performed, in their order."""
     rows = []
-    for place, call in enumerate(call for call in attempt.tool_calls if not call.replayed):
-        rows.append(_row(call, attempt_id, place, began))
+    made = [call for call in attempt.tool_calls if not call.replayed]
+    last = max((place for place, call in enumerate(made) if _gives_answer(call)), default=None)
+    for place, call in enumerate(made):
+        word = _word_on_answer(attempt) if place == last else ""
+        rows.append({**_row(call, attempt_id, place, began), **({_WORD: word} if word else {})})
         # The moment of a call is not recorded; this estimate keeps the calls in order.
         began += timedelta(milliseconds=call.duration_ms, microseconds=1)
     return rows
+
+
+_WORD = "validation_result"
+
+
+def _gives_answer(call: ToolCall) -> bool:
+    return call.ok and (call.target, call.method) == ("step", "answer")
+
+
+def _word_on_answer(attempt: Attempt) -> str:
+    """Return what the checks of the answer found; empty if none of them could look at it.
+
+    It is said of the last answer of an attempt, which is the one that counts.
+    """
+    rests = (each for each in attempt.checks if not each.advisory and each.passed is not None)
+    looked = [each for each in rests if _grounds(each) == "answer"]
+    if not looked:
+        return ""
+    wrong = next((each for each in looked if not each.passed), None)
+    return clean((wrong.finding or "INVALID") if wrong else "VALID")
+
+
+def _grounds(check: CheckResult) -> str:
+    known = CHECKS.get(check.type)
+    return known.rests_on if known else ""
 
 
 def _row(call: ToolCall, attempt_id: str, place: int, began: datetime) -> dict[str, Any]:
@@ -116,7 +146,7 @@ def _row(call: ToolCall, attempt_id: str, place: int, began: datetime) -> dict[s
         "execution_time_ms": round(call.duration_ms),
         "is_duplicate": call.duplicate,
         "is_corrected": False,
-        "validation_result": _validation(call),
+        _WORD: _validation(call),
         "created_at": began,
     }
 

@@ -215,7 +215,8 @@ class ToolCallRecord(Base):
     is_corrected: Mapped[bool]
     """The call failed, and a correction of it was tried."""
     validation_result: Mapped[str]
-    """`VALID`: an `expect` that held; `INVALID`: a failed call; `UNVERIFIED`: any other call."""
+    """`VALID`: an `expect` that held; `INVALID`: a failed call; `UNVERIFIED`: any other call. The
+    call that gave the answer has what the checks of the answer found, such as `PARTIAL_MATCH`."""
     created_at: Mapped[dt.datetime] = mapped_column(index=True)
     """An estimate that keeps calls in order: the attempt's start plus the time of calls before."""
 

@@ -145,7 +145,8 @@ export class Detail {
   attempt(cell, a) {
     return [
       a.failure && a.failure.message !== cell.reason && el("div.reason.is-failed", el("p", text(a.failure.message)), failureNote(a.failure)),
-      a.plan_question && el("p.notice", "The plan asks: ", text(a.plan_question)),
+      a.plan_question && el("p.notice", "The model asked: ", text(a.plan_question), el("br"),
+        ...(a.plan_answer ? ["The case answered: ", text(a.plan_answer)] : ["Nobody answered."])),
       a.checks.length > 0 && part(`Checks${a.score === null ? "" : `: ${percent(a.score)}`}`, el("ol.card.checks", a.checks.map(checkItem))),
       (a.plan_steps.length > 0 || a.step_results.length > 0) && part(["Steps", planNote(a)], this.steps(cell, a)),
       decisionsPart(a, this.views(cell)),

@@ -301,3 +301,93 @@ def test_the_login_hook_is_asked_once_on_a_fresh_page_and_the_retry_uses_what_it
     assert result.stopped == (
         "" if helps else "PERMISSION_ERROR is not retried: logging in again did not help"
     )
+
+
+TODO = """<label>New <input id=n onkeydown="if (event.key == 'Enter') {
+l.insertAdjacentHTML('beforeend', '<li>' + n.value + '</li>'); n.value = '' }"></label><ul id=l>
+</ul>"""
+QUIZ = """<body><script>
+let number = 0;
+const ask = () => { document.body.innerHTML = '<p>Question ' + ++number +
+  '</p><label>Answer <select onchange="ask()"><option>A<option>B</select></label>' };
+ask();
+</script>"""
+SEARCH = "<form><label>Batch <input name=batch autofocus></label><button>Find</button></form>"
+LATER = """<label>Name <input oninput="setTimeout(() => { this.value = 'old' }, 0)"></label>
+<label>On <input type=checkbox onchange="setTimeout(() => { this.checked = false }, 0)"></label>"""
+
+
+NEW, BATCH = "page.get_by_label('New')", "page.get_by_label('Batch')"
+DAY = "page.get_by_label('Day')"
+ANSWER = "page.get_by_label('Answer')"
+DIGITS = """<label>Phone <input oninput="this.value = this.value.replace(/[^0-9]/g, '')"></label>"""
+COLOURS = "<select><option value=r>Red<option value=b>Light  blue</select>"
+DATE = "<label>Day <input type=date></label>"
+
+
+@pytest.mark.parametrize(
+    ("html", "code", "held"),
+    [
+        (TODO, f"{NEW}.fill('Milk')\n{NEW}.press('Enter')", None),
+        (TODO, f"{NEW}.press_sequentially('Milk\\n')", None),
+        (QUIZ, f"{ANSWER}.select_option('B')", None),
+        (SEARCH, f"{BATCH}.fill('ZZ')\npage.get_by_role('button').click()", None),
+        (SEARCH, f"{BATCH}.press_sequentially('ZZ\\n')", None),
+        ("<input maxlength=3>", "page.fill('input', '123456')", "123"),
+        (DATE, f"{DAY}.press_sequentially('yesterday')", ""),
+        (DIGITS, "page.fill('input', '12-34')", "1234"),
+        (DATE, f"{DAY}.press_sequentially('yesterday')\n{DAY}.fill('2025-03-31')", None),
+        ("<input type=password maxlength=3>", "page.fill('input', 'abcdef')", None),
+        ("<textarea></textarea>", "page.fill('textarea', ' one\\r\\ntwo ')", None),
+        ("<input type=color>", "page.fill('input', '#FFAA00')", None),
+        ("<input value=old>", "page.type('input', 'new')", None),
+        ("<div contenteditable></div>", "page.locator('div').fill('Hello')", None),
+        (COLOURS, "page.select_option('select', label='Light blue')", None),
+        (COLOURS, "page.select_option('select', 'b')", None),
+    ],
+)
+def test_only_what_a_field_held_right_after_it_was_written_to_is_evidence(
+    corrected: Callable[..., Any], html: str, code: str, held: str | None
+) -> None:
+    script = f"```python\n# Step 1\n{code}\n```"
+    result, client = corrected(
+        "reflexion", {"generate": script, "reflect": said("x"), "repair": script}, html=html
+    )
+
+    differs = [f.fact for f in result.attempts[0].findings if f.code == "value_differs"]
+    assert result.attempts[0].executed, result.attempts[0].problems
+    assert len(differs) == (held is not None)
+    assert all(f'ran, but a moment later the field held "{held}"' in fact for fact in differs)
+    reflect = next(prompt(r) for r in client.requests if r.stage == "reflect")
+    assert ("ran, but" in reflect) is (held is not None)
+
+
+def test_a_field_that_is_set_back_a_moment_later_is_told_as_it_was_when_it_was_read(
+    corrected: Callable[..., Any],
+) -> None:
+    code = "page.get_by_label('Name').fill('new')\npage.get_by_label('On').check()"
+    script = f"```python\n# Step 1\n{code}\n```"
+    result, _ = corrected("reflexion", {"generate": script, "reflect": "{}"}, html=LATER)
+
+    name, box = [call.read_back for call in result.attempts[0].tool_calls]
+    assert (name.held, name.same) in (("old", False), ("new", True))
+    assert (box.held, box.same) in (("not checked", False), ("checked", True))
+
+
+def test_a_call_that_failed_on_an_earlier_page_is_not_explained_by_a_later_one(
+    corrected: Callable[..., Any],
+) -> None:
+    code = """try:
+    page.get_by_role('button', name='Cookies').click(timeout=100)
+except Error:
+    page.get_by_role('button', name='Save changes').click()"""
+    script = f"```python\n# Step 1\n{code}\n```"
+    result, client = corrected(
+        "reflexion",
+        {"generate": script, "reflect": "{}", "repair": script},
+        html=PAGE.replace("Done", "No"),
+    )
+
+    asked = next(prompt(r) for r in client.requests if r.stage == "reflect")
+    assert "Cookies" not in "".join(f.fact for f in result.attempts[0].findings)
+    assert "The call that failed" not in asked

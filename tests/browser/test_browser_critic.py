@@ -22,10 +22,10 @@ SHOP = """<button>Save changes</button><button disabled>Pay</button>
 <table><tr><td>MB-1</td><td>5</td></tr></table>"""
 
 
-def call(target: str, method: str, arguments: str = "", *, ok: bool = False) -> ToolCall:
+def call(target: str, method: str, arguments: str = "") -> ToolCall:
     return ToolCall(
-        step_index=1, seq=0, target=target, method=method, arguments=arguments, acting=True, ok=ok,
-        duration_ms=1,
+        step_index=1, seq=0, target=target, method=method, arguments=arguments, acting=True,
+        ok=False, duration_ms=1,
     )  # fmt: skip
 
 
@@ -66,16 +66,10 @@ def test_a_failed_call_is_explained_by_what_is_on_the_page(
             assert eval(locator, {"page": shop}).count() == 1
 
 
-def test_a_field_that_refused_its_text_is_noticed(shop: Page) -> None:
+def test_a_field_that_refuses_its_value_is_named_without_it(shop: Page) -> None:
     shop.get_by_label("Mail").press_sequentially("ana")
     shop.get_by_label("Mail").blur()
     critic = PageCritic(shop, lambda text: text.replace("ana", "<x>"))
-    filled = call("page.get_by_label('Day')", "fill", "'09/10/2012'", ok=True)
-    assert critic.check(filled).state == "invalid"
-    mail = call("page.get_by_label('Mail')", "fill", "'ana'", ok=True)
-    assert critic.check(mail).state == "valid"
-    gone = call("page.get_by_label('Gone')", "fill", "'ana'", ok=True)
-    assert critic.check(gone).state == "unverified"
     refused = [found.fact for found in critic.context(None) if found.code == "field_invalid"]
     assert "Mail" in refused[0]
     assert "ana" not in " ".join(refused)

@@ -1,16 +1,20 @@
 """How an attempt by turns goes on and ends, on a real page."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from acting import run_one, settings
 from local_site import Site
 from playwright.sync_api import Browser
 
 from pytest_autoweb.attempt.execute import TOLD_CALL_S
+from pytest_autoweb.attempt.tools import Clock
+from pytest_autoweb.options import Source
 from pytest_autoweb.results import CellResult
-from pytest_autoweb.testing import ScriptedClient
+from pytest_autoweb.testing import ScriptedClient, scripted_plan
 
 PAGE = """<h1>Shop</h1><button onclick="document.title = 'bought'">Buy</button>"""
 BUY = "```python\npage.get_by_role('button', name='Buy').click()\n```\nDONE"
@@ -24,6 +28,7 @@ def take(
     replies: Sequence[str],
     case: dict[str, Any] | None = None,
     spec: dict[str, Any] | None = None,
+    sources: dict[str, Source] | None = None,
     **more: Any,
 ) -> tuple[CellResult, list[str]]:
     """A cell whose model gives these replies; the result, and the last message of each prompt."""
@@ -37,7 +42,7 @@ def take(
             **(case or {}),
         },
         client,
-        settings(folder, check_timeout=0.5, **more),
+        replace(settings(folder, check_timeout=0.5, **more), sources=sources or {}),
         strategy="codegen",
         spec={"codegen": "turns", **(spec or {})},
         opened=lambda page: None,
@@ -378,3 +383,128 @@ def test_what_no_listing_shows_is_told_after_the_turn(
     assert "This is a tab" not in read
     assert '"Really buy it?": your code answered' in agreed
     assert (result.outcome, result.reason) == ("passed", "")
+
+
+@pytest.mark.parametrize(
+    ("answers", "chosen", "told", "beside"),
+    [
+        ({"colour": "The red one."}, "default", "The answer: The red one.", "was answered"),
+        ({"colour": "Red.", "size": "Large."}, "default", "The answer: Red.", "was answered"),
+        ({"size": "Large.", "shape": "Round."}, "default", "nobody answers", "nobody answered"),
+        ({}, "default", "nobody answers", "nobody answered"),
+        ({"colour": "The red one."}, "flag", "nobody answers", "nobody answered"),
+    ],
+)
+def test_a_case_that_has_answers_gives_them_and_the_question_stands_beside_the_check(
+    browser: Browser,
+    tmp_path: Path,
+    site: Site,
+    answers: dict[str, str],
+    chosen: Source,
+    told: str,
+    beside: str,
+) -> None:
+    replies = ["QUESTION: Which colour?", "DONE"]
+    case = {"answers": answers, "expect": [{"text": "sold"}]}
+
+    result, said = take(
+        browser, tmp_path, site, replies, case, sources={"questions": chosen}, max_repairs=1
+    )
+
+    assert told in said[1]
+    assert result.reason.startswith("check 0 (text) does not hold")
+    assert f'(the model asked "Which colour?" and {beside}' in result.reason
+    assert "No code was written, so nothing was done. The task's outcome" in said[2]
+    assert "=== question ===\nWhich colour?" in said[2]
+    assert "refused before it ran" not in said[2]
+    assert "<<code" not in said[2]
+
+
+DOORS = """<title>Doors</title><a href=/slow>Report</a><a href=/slow target=_blank>Tab</a>
+<form action=/slow><input aria-label=Find name=q><button>Go</button></form>
+<select aria-label=Which onchange="location = '/slow'"><option>A<option>B</select>"""
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("page.get_by_role('link', name='Report').click()", "(click() was done, but the page"),
+        ("page.get_by_role('button', name='Go').click()", "(click() was done, but the page"),
+        ("page.get_by_label('Find').press('Enter')", "(press() was done, but the page"),
+        ("page.get_by_label('Find').press_sequentially('a\\n')", ""),
+        ("page.get_by_label('Find').focus()\npage.keyboard.press('Enter')", ""),
+        ("page.get_by_label('Which').select_option('B')", ""),
+        ("page.get_by_label('Which').select_option('B')\npage.get_by_role('heading').click()", ""),
+        ("page.get_by_role('link', name='Tab').click()", ""),
+        ("with page.expect_popup() as tab:\n    page.get_by_text('Tab').click()", ""),
+        ("page.goto('/slow')\npage.go_back()\npage.go_forward()\npage.reload()", ""),
+        ("log(page.request.get('/slow').status)", "200"),
+    ],
+)
+def test_a_page_may_take_longer_than_the_element_that_leads_to_it(
+    browser: Browser,
+    tmp_path: Path,
+    site: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    code: str,
+    told: str,
+) -> None:
+    monkeypatch.setattr("pytest_autoweb.attempt.execute.TOLD_CALL_S", 0.7)
+    site.put("/", DOORS)
+    for path in ("/slow", "/slow?q=", "/slow?q=a"):
+        site.put(path, "<title>slow</title><h1>Here at last</h1>")
+        site.delays[path] = 2.0
+    case = {"entry_url": site.put("/doors", DOORS), "expect": [{"js": "true"}]}
+
+    result, said = take(browser, tmp_path, site, [f"```python\n{code}\n```", "DONE"], case)
+
+    assert [step.status for step in result.attempts[0].step_results] == ["ok"]
+    assert "TURN 1 was carried out." in said[1]
+    assert told in said[1]
+    assert told or "It logged" not in said[1]
+    assert "longer than 0.7 s" in said[1] or "was done" not in told
+    assert "Here at last" in said[1] or "request" in code
+    assert all(call.ok for call in result.attempts[0].tool_calls)
+
+
+def test_the_judge_waits_for_the_page_that_the_last_call_leads_to(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    site.put("/slow?q=", "<h1>Here at last</h1>")
+    site.delays["/slow?q="] = 2.0
+    case = {"entry_url": site.put("/doors", DOORS), "expect": [{"text": "Here at last"}]}
+    code = "page.get_by_label('Find').focus()\npage.keyboard.press('Enter')"
+
+    result, _ = take(browser, tmp_path, site, [f"```python\n{code}\n```\nDONE"], case)
+
+    assert result.outcome == "passed"
+
+
+def test_a_step_whose_time_ended_with_a_slow_page_goes_on_there_and_clicks_no_second_time(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    site.put("/slow", "<h1>Report</h1><script>document.title = 'bought'</script>")
+    site.delays["/slow"] = 2.0
+    code = "page.get_by_text('Report').click()\npage.get_by_role('heading').click()"
+    client = ScriptedClient(
+        {"plan": scripted_plan("Buy"), "generate": f"```python\n# Step 1\n{code}\n```"}
+    )
+
+    result = run_one(
+        browser,
+        {
+            "entry_url": site.put("/", DOORS),
+            "user_task": "Buy one.",
+            "expect": [{"js": "document.title == 'bought'"}],
+        },
+        client,
+        settings(tmp_path, step_timeout=1.0),
+        strategy="codegen",
+        spec={},
+        opened=lambda page: None,
+        clock=Clock(sleep=lambda seconds: None),
+    )
+
+    assert result.outcome == "passed"
+    assert result.attempts[0].executed
+    assert site.hits.count("/slow") == 1

@@ -137,7 +137,7 @@ def test_each_turn_is_told_what_became_of_the_last_one(office: pytest.Pytester) 
     assert 'page.get_by_role("button", name="Seal the thickest")' in told
     assert "waiting for get_by_role" in told
     # Durations would make each prompt a new one, which no cassette holds.
-    assert "Timeout some time exceeded" in told
+    assert "Timeout 300ms exceeded" in told
     assert "It logged:" in told
     assert "TURN 4 OF 12" in told
     # Only the newest page is shown.

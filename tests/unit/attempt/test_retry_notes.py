@@ -11,10 +11,11 @@ from pytest_autoweb.attempt.retry_notes import (
     complaints,
     execution_output,
     repair_hint,
+    step_error,
 )
 from pytest_autoweb.checks.check_type import CHECKS
 from pytest_autoweb.language import step_failed
-from pytest_autoweb.results import Attempt, CheckResult, Failure, Scene, StepResult
+from pytest_autoweb.results import Attempt, CheckResult, Failure, FailureKind, Scene, StepResult
 
 SCRIPT = '# Step 1\npage.goto("/rooms")\n# Step 2\npage.get_by_text("Book").click()\n'
 CALL = 'Locator.click: Timeout 8000ms exceeded.\nCall log:\n  - waiting for get_by_text("Book")\n'
@@ -43,7 +44,7 @@ def test_a_failed_step_is_told_with_its_line_its_error_and_the_log_of_the_call()
     told = execution_output(attempt)
 
     assert 'page.get_by_text("Book").click()\n' in told
-    assert "TimeoutError: Locator.click: Timeout some time exceeded." in told
+    assert "TimeoutError: Locator.click: Timeout 8000ms exceeded." in told
     assert 'Call log:\n  - waiting for get_by_text("Book")' in told
     assert told.count("exceeded") == 1
     assert "goto" not in told
@@ -75,6 +76,58 @@ def test_an_error_after_which_turns_went_on_is_told_without_the_log_of_its_call(
     assert "ended in an error, and you went on" in told
     assert "TimeoutError" in told
     assert "waiting for" not in told
+
+
+def test_a_statement_that_stands_there_twice_is_told_with_its_line() -> None:
+    twice = SCRIPT.replace('page.goto("/rooms")', 'page.get_by_text("Book").click()')
+    own = "\n" * 3 + "# Step 2\n" + "page.get_by_text('Go').click()\n" * 2
+    failed = Failure(kind="step", message="late", line=6)
+
+    assert 'line 4: page.get_by_text("Book").click()' in step_error(failed_step(), twice)
+    assert "line 4: page" not in step_error(failed_step(), SCRIPT)
+    # In a turn, the model counts from its own first line.
+    told = step_error(failed_step(failure=failed), own, before=4)
+    assert told.startswith("line 2: page.get_by_text('Go').click()\n")
+
+
+def test_an_attempt_without_code_is_told_its_question_and_what_was_not_reached() -> None:
+    attempt = Attempt(
+        checks=(check("url"),),
+        failure=Failure(kind="check", message="check 0 (url) does not hold"),
+        plan_question="Which account?",
+        final_url="http://127.0.0.1/",
+    )
+
+    told = f"{repair_hint(attempt)}\n{execution_output(attempt)}"
+
+    assert told.startswith("No code was written, so nothing was done. The task's outcome was not")
+    assert "Not as it should be: the page's address at the end." in told
+    assert "=== question ===\nWhich account?\nNobody answered." in told
+    for false in ("refused", "formattedErrors", "=== log", "=== steps", "=== errors"):
+        assert false not in told
+    answered = attempt.model_copy(update={"plan_answer": "the private one"})
+    assert "Which account?\nthe private one" in execution_output(answered)
+    assert execution_output(Attempt()) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "told"),
+    [
+        ("lint", "", "No code was written"),
+        ("lint", SCRIPT, "The script was refused before it ran."),
+        ("repair", SCRIPT, "The script was the one that had failed before"),
+        ("repair", "", "No code was written"),
+        ("plan", "", "No code was written"),
+        ("plan", SCRIPT, "It ended before the task was done."),
+        ("step", SCRIPT, "The script failed while it ran."),
+    ],
+)
+def test_only_what_was_refused_is_said_to_have_been_refused(
+    kind: FailureKind, code: str, told: str
+) -> None:
+    attempt = Attempt(code=code, failure=Failure(kind=kind, message="x"))
+
+    assert repair_hint(attempt).startswith(told)
 
 
 @pytest.mark.parametrize("kind", list(CHECKS))
@@ -130,6 +183,8 @@ def test_the_noise_of_the_console_is_left_out() -> None:
             "warning: deprecated",
             "error: Failed to load resource: the server responded with a status of 404 ()",
             "error: rooms is not a function",
+            "error: it took 12.5 ms, the limit is 5 s",
+            "error: it took 13 ms, the limit is 5 s",
             "error: rooms is not a function",
             "uncaught: TypeError: x",
         ),
@@ -142,6 +197,7 @@ def test_the_noise_of_the_console_is_left_out() -> None:
 
     assert list(complaints(scene.console, scene.failed_requests)) == [
         "console: error: rooms is not a function",
+        "console: error: it took some time, the limit is 5 s",
         "console: uncaught: TypeError: x",
         "failed request: POST http://127.0.0.1/book: 500",
     ]

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.correct.failure_types import cause_of, classify
+from pytest_autoweb.correct.failure_types import cause_of, classify, classify_failure
+from pytest_autoweb.language import NEVER_TOUCHED, NO_CODE_FOR_STEP, NO_CODE_IN_REPLY
 from pytest_autoweb.results import Failure, FailureKind, Finding
 
 ROOT = Path(__file__).parents[3]
@@ -202,6 +203,53 @@ def test_the_ways_in_which_act_itself_ends_have_a_type_unless_evidence_says_more
     assert ill is not None
     assert (alone.type, alone.web_kind) == (expected, "limit")
     assert ill.type == "SERVICE_UNAVAILABLE"
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "rule", "expected"),
+    [
+        ("step", NO_CODE_FOR_STEP, None, ("PARAMETER_ERROR", "script_error")),
+        ("step", NEVER_TOUCHED, None, ("PARAMETER_ERROR", "script_error")),
+        ("step", "the continued step took another path: Not found", None,
+         ("SERVICE_UNAVAILABLE", "limit")),
+        ("lint", NO_CODE_IN_REPLY, None, ("PARAMETER_ERROR", "script_error")),
+        ("plan", "line 1: e9 is not on the page; which task?", None,
+         ("PARAMETER_ERROR", "plan_empty")),
+        ("plan", "the plan needs input: which one", None, ("PARAMETER_ERROR", "question")),
+        ("sandbox", "the case lists no file 'x' (files: none)", "AW502",
+         ("PARAMETER_ERROR", "refused")),
+        ("sandbox", "expect(Page).foo is not available", "AW504", ("PARAMETER_ERROR", "refused")),
+        ("sandbox", "blocked: http://other", "AW501", ("PERMISSION_ERROR", "refused")),
+        ("sandbox", "the code used more than 512 MB of memory", "AW506",
+         ("PARAMETER_ERROR", "limit")),
+        ("sandbox", "the agent closed its browser", None, ("PERMISSION_ERROR", "refused")),
+        ("limit", "20 calls of the model were not enough", None, ("PARAMETER_ERROR", "limit")),
+        ("timeout", "the agent's 60 s are over", None, ("SERVICE_UNAVAILABLE", "limit")),
+        ("killed", "the test process died while it ran the cell", None,
+         ("SERVICE_UNAVAILABLE", "page_lost")),
+        ("agent", "the program ended: not found", None, ("SERVICE_UNAVAILABLE", "")),
+        ("internal", "judge: ValueError: not found", None, ("UNKNOWN", "")),
+        ("navigation", "http://x/ could not be opened: no connection", None,
+         ("SERVICE_UNAVAILABLE", "navigation")),
+    ],
+)  # fmt: skip
+def test_the_pipelines_own_name_decides_and_not_a_word_of_its_sentence(
+    kind: FailureKind, message: str, rule: str | None, expected: tuple[str, str]
+) -> None:
+    found = classify_failure(Failure(kind=kind, message=message, rule=rule))
+
+    assert (found.type, found.web_kind) == expected
+    assert found.by == "kind"
+
+
+def test_a_choice_is_typed_by_what_became_of_it_and_not_by_the_page_that_it_quotes() -> None:
+    said = "Error: [8] does not match: expected 'Next', but it reads 'Permission denied'"
+    for evidence, expected in (
+        ({"verdict": "mismatch"}, "PARAMETER_ERROR"),
+        ({"location": "not_found"}, "DATA_NOT_FOUND"),
+    ):
+        failure = Failure(kind="step", message=said, evidence={"detail": said, **evidence})
+        assert classify_failure(failure).type == expected
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from pytest_autoweb.attempt.tools import Clock
 from pytest_autoweb.correct.failure_types import cause_of
 from pytest_autoweb.correct.retry_rules import (
+    Guidance,
     RetryDecision,
     Rules,
     alternatives,
@@ -16,6 +17,7 @@ from pytest_autoweb.correct.retry_rules import (
     read_reflection,
     recover,
 )
+from pytest_autoweb.language import NO_CODE_FOR_STEP
 from pytest_autoweb.results import (
     Attempt,
     CheckResult,
@@ -251,3 +253,56 @@ def test_the_last_three_reflections_say_whether_they_helped() -> None:
     lines = past_reflections(attempts).splitlines()
     assert [line.split()[-1] for line in lines] == ["r2", "r3", "r4"]
     assert "[did not help]" in lines[0]
+
+
+FIELD = ("Give a value in the form that the field asks for.", "Read the message beside the field.")
+
+
+@pytest.mark.parametrize(
+    ("finding", "advice"),
+    [
+        ("CONDITION_IGNORED", "every condition"),
+        ("PARTIAL_MATCH", "further pages"),
+        ("EMPTY_RESULT", "wider conditions"),
+        ("TOO_MANY_RECORDS", "Narrow the search"),
+        ("DATA_INCOMPLETE", "further pages"),
+        ("", "which part of the task is not done"),
+    ],
+)
+def test_advice_follows_what_a_check_found_and_speaks_of_fields_only_if_one_refused_a_value(
+    finding: str, advice: str
+) -> None:
+    check = CheckResult.model_validate(
+        {"index": 0, "type": "answer", "passed": False, "finding": finding}
+        | {"expected": "", "actual": ""}
+    )
+    missed = Failure(kind="check", message="check 0 (answer) does not hold")
+    missing = ToolCall(
+        step_index=1, seq=0, target="page", method="click", arguments="", acting=True, ok=False,
+        duration_ms=1,
+    )  # fmt: skip
+    went_on = missing.model_copy(update={"seq": 1, "method": "goto", "ok": True})
+    refused = Finding(code="field_invalid", fact="the field Mail refuses its value")
+
+    def told(*found: Finding) -> Guidance:
+        attempt = Attempt(
+            failure=missed,
+            checks=(check,),
+            classification=cause_of(missed, found),
+            tool_calls=(missing, went_on),
+        )
+        return guidance_for(PLAIN, (attempt,), RetryDecision(True), 3)
+
+    assert advice in "\n".join(told().recovery.suggestions)
+    assert not set(FIELD) & set(told().recovery.suggestions)
+    assert told().recovery.failed_tool == ""
+    assert set(FIELD) <= set(told(refused).recovery.suggestions)
+
+
+def test_advice_after_the_pipelines_own_failures_says_what_was_missing() -> None:
+    failure = Failure(kind="step", message=NO_CODE_FOR_STEP)
+    attempt = Attempt(failure=failure, classification=cause_of(failure, ()))
+
+    advice = guidance_for(PLAIN, (attempt,), RetryDecision(True), 3).recovery.suggestions
+
+    assert advice == ("Write a block of code for every step of the plan, headed `# Step n`.",)

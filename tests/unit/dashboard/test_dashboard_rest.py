@@ -74,6 +74,32 @@ def test_a_failed_call_is_looked_up_in_the_records(client: httpx.Client) -> None
     )
 
 
+def test_a_call_without_parameters_is_every_call_of_its_tool(client: httpx.Client) -> None:
+    told = client.post("/api/calibration/verify", json={"toolName": "locator.fill"}).json()
+
+    assert told["hasData"] is True
+    assert told["suggestion"] == "No parameters were given: 1 of 2 calls of this tool worked."
+
+
+def test_the_calibration_answers_at_the_address_that_other_programs_know(
+    client: httpx.Client,
+) -> None:
+    before, now = "/api/mobile/ai/calibration", "/api/calibration"
+    failure = {"errorType": "Error", "errorMessage": "批次不存在", "toolName": "locator.click"}
+    asked = {
+        "toolName": "locator.fill",
+        "params": {"target": 'page.get_by_role("button")', "arguments": "'a\0b'"},
+    }
+
+    for address in ("/dashboard?days=7", "/tool/locator.fill/stats"):
+        assert client.get(before + address).json() == client.get(now + address).json()
+    for address, body in (("/analyze", failure), ("/verify", asked)):
+        told = client.post(before + address, json=body)
+        assert told.status_code == 200
+        assert told.json() == client.post(now + address, json=body).json()
+    assert told.json()["hasData"] is True
+
+
 def test_the_seeds_body_is_taken_and_what_is_not_known_is_said(client: httpx.Client) -> None:
     asked = {
         "factoryId": "F001",

@@ -1,0 +1,112 @@
+"""What a field holds right after a call has written to it.
+
+A page may refuse a text, cut it or put another one in its place, and Playwright raises no error.
+The moment matters: once a form is sent, its fields are empty whatever was written to them.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from playwright.sync_api import ElementHandle, Error, Locator
+
+from pytest_autoweb.egress.browser_watch import call_within
+from pytest_autoweb.page.frames import element_script
+from pytest_autoweb.results import ReadBack
+
+_TYPES = frozenset({"press_sequentially", "type"})
+_TICKS = frozenset({"check", "set_checked", "uncheck"})
+_LOOK_MS = 500.0
+# In what was typed, these keys may send a form or leave the field.
+_KEYS = ("\n", "\r", "\t")
+
+
+def read_back(
+    locator: Locator, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Callable[[], ReadBack | None]:
+    """Find the field that a call is about to write to; the result reads it afterwards, once.
+
+    The element itself is kept, because afterwards its locator may find another one: the next
+    question of a form, or the same field of the next page. Neither look waits for anything.
+
+    Args:
+        locator: finds the field.
+        method: a method that leaves something behind in a field.
+        args: the call's arguments without a selector.
+        kwargs: its named arguments.
+    """
+    found: list[ElementHandle] = []
+    with suppress(Error):
+        # A locator that fits several elements fails anyway.
+        found = call_within(locator.page, _LOOK_MS, locator.first.element_handles)
+
+    def read() -> ReadBack | None:
+        if not found:
+            return None
+        field = found.pop()
+        try:
+            held = json.loads(call_within(locator.page, _LOOK_MS, lambda: field.evaluate(_SCRIPT)))
+            call_within(locator.page, _LOOK_MS, field.dispose)
+        except Error:
+            # The page was left, or does not answer.
+            return None
+        return _compared(method, args, kwargs, held) if held else None
+
+    return read
+
+
+_SCRIPT = f"(element) => ({element_script('held')})([element])"
+
+
+def _compared(
+    method: str, args: Sequence[Any], kwargs: Mapping[str, Any], held: Mapping[str, Any]
+) -> ReadBack | None:
+    if method in _TICKS:
+        return _ticked(args[0] if args else kwargs.get("checked", method == "check"), held)
+    if method == "select_option":
+        return _chosen(args[0] if args else None, kwargs, held)
+    wanted = (
+        "" if method == "clear" else args[0] if args else kwargs.get("value", kwargs.get("text"))
+    )
+    if not isinstance(wanted, str) or held["value"] is None:
+        return None
+    shown, text = _plain(held["value"]), _plain(wanted)
+    if method in _TYPES:
+        # What is typed is added to what stands there.
+        return None if any(key in wanted for key in _KEYS) else _read(text in shown, held["value"])
+    # The browser writes colours in small letters.
+    same = shown == text or (held["kind"] == "color" and shown == text.lower())
+    return _read(same, held["value"])
+
+
+def _ticked(wanted: Any, held: Mapping[str, Any]) -> ReadBack | None:
+    if held["checked"] is None:
+        return None
+    return ReadBack(
+        same=held["checked"] is bool(wanted), held="checked" if held["checked"] else "not checked"
+    )
+
+
+def _chosen(given: Any, kwargs: Mapping[str, Any], held: Mapping[str, Any]) -> ReadBack | None:
+    texts = [*_listed(given), *_listed(kwargs.get("value")), *_listed(kwargs.get("label"))]
+    if held["chosen"] is None or not texts or kwargs.get("index") is not None:
+        return None
+    labels = [label for label, _ in held["chosen"]]
+    known = {text for option in held["chosen"] for text in option}
+    same = all(" ".join(text.split()) in known or text in known for text in texts)
+    return ReadBack(same=same, held=", ".join(labels))
+
+
+def _listed(given: Any) -> list[str]:
+    every = given if isinstance(given, list | tuple) else [given]
+    return [text for text in every if isinstance(text, str)]
+
+
+def _read(same: bool, value: str) -> ReadBack:
+    return ReadBack(same=same, held=value)
+
+
+def _plain(text: str) -> str:
+    """Return a text as fields give it back, without what no reader sees."""
+    return text.replace("\r\n", "\n").replace("\xa0", " ").strip()

@@ -9,7 +9,6 @@ from playwright.sync_api import Error, Frame, Locator, Page
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from pydantic import Field, model_validator
 
-from pytest_autoweb.checks.answer_checks import url_fits
 from pytest_autoweb.checks.check_type import (
     CHECKS,
     Check,
@@ -31,6 +30,7 @@ from pytest_autoweb.page.frames import (
 from pytest_autoweb.sandbox.call_rules import url_matcher
 from pytest_autoweb.specs import Pattern, Spec
 from pytest_autoweb.values.normal_forms import normalise
+from pytest_autoweb.values.patterns import SlowPattern
 
 T = TypeVar("T")
 
@@ -55,20 +55,16 @@ class UrlCheck(Check):
         """Compare the page's URL with Playwright's glob, or search it for a regular expression."""
         page = evidence.page
         wanted = self.url
-        # Playwright matches in this process, by expressions that can take for ever.
-        matcher: Any = (
-            None
-            if isinstance(wanted, Pattern)
-            else url_matcher(wanted, evidence.entry_url or page.url)
-        )
+        given = re.compile(wanted.matches) if isinstance(wanted, Pattern) else wanted
+        matcher: Any = url_matcher(given, evidence.entry_url or page.url)
 
         def look(seconds: float) -> Verdict:
-            if isinstance(wanted, Pattern):
-                return Verdict(url_fits(wanted, page.url), page.url, where="page")
             try:
                 page.wait_for_url(matcher, timeout=_URL_LOOK_MS, wait_until="commit")
             except PlaywrightTimeout:
                 return Verdict(False, page.url, where="page")
+            except SlowPattern as error:
+                raise NotEvaluated(str(error)) from None
             return Verdict(True, page.url, where="page")
 
         return CheckProbe(_wanted(wanted, "URL"), look)

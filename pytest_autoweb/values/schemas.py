@@ -13,14 +13,14 @@ from pytest_autoweb.values.patterns import SlowPattern
 _MATCHING = frozenset({"pattern", "patternProperties"})
 
 
-class Problem(NamedTuple):
+class SchemaProblem(NamedTuple):
     """What does not fit, and where."""
 
     message: str
     path: list[str | int]
 
 
-def problem_with(schema: Mapping[str, Any], value: Any) -> Problem | None:
+def problem_with(schema: Mapping[str, Any], value: Any) -> SchemaProblem | None:
     """Return the first thing about a value that does not fit a schema.
 
     Raises:
@@ -33,10 +33,10 @@ def problem_with(schema: Mapping[str, Any], value: Any) -> Problem | None:
         found = carry_out("first_problem", schema, value)
     except TookTooLong:
         raise SlowPattern("the patterns of the schema take too long on this answer") from None
-    return Problem(*found) if found else None
+    return SchemaProblem(*found) if found else None
 
 
-def first_problem(schema: Mapping[str, Any], value: Any) -> Problem | None:
+def first_problem(schema: Mapping[str, Any], value: Any) -> SchemaProblem | None:
     """Do the same in this process, however long that takes."""
     import jsonschema
     from referencing import Registry
@@ -47,7 +47,7 @@ def first_problem(schema: Mapping[str, Any], value: Any) -> Problem | None:
     # With an empty registry, a `$ref` to the network is an error and never a request.
     validator = jsonschema.validators.extend(kind, known)(schema, registry=Registry())
     error = next(iter(validator.iter_errors(value)), None)
-    return None if error is None else Problem(error.message, list(error.absolute_path))
+    return None if error is None else SchemaProblem(error.message, list(error.absolute_path))
 
 
 def refuse_invalid(schema: Mapping[str, Any]) -> None:

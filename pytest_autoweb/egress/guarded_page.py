@@ -52,6 +52,7 @@ def guarded_page(
     suppression: Suppression | None = None,
     traffic: TrafficReader | None = None,
     ready: ReadyPage | None = None,
+    on_blocked: Callable[[str], None] = lambda origin: None,
 ) -> Iterator[Page]:
     """Yield a page in a fresh context that can reach only the origins of the policy.
 
@@ -60,6 +61,7 @@ def guarded_page(
         context_args: all other arguments for the context.
         policy: decides which origins may be reached.
         note: gets messages about what was blocked and what cannot be blocked.
+        on_blocked: gets each origin that was blocked, from any thread.
         remote: the browser runs elsewhere and cannot reach a proxy on this machine.
         suppression: a request that is answered as if it had been sent; None if there is none.
         traffic: reads and answers all requests; None: they are only passed on.
@@ -73,6 +75,7 @@ def guarded_page(
     in_browser = suppression is not None and (remote or suppression.encrypted)
 
     def blocked(origin: str) -> None:
+        on_blocked(origin)
         note(f"blocked: {origin} (allowed_origins)")
 
     @cache

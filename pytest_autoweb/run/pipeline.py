@@ -320,6 +320,7 @@ def _make_attempt(
         formatted_errors=tuple(p.line(resources.settings.language) for p in attempt.problems),
         run_log_head="\n".join(log.lines[:LOG_LINES]),
         run_log_tail="\n".join(log.lines[LOG_LINES:][-LOG_LINES:]),
+        blocked_origins=tuple(log.blocked),
         duration_ms=(waiting.now() - began) * 1000,
     )
     _save_attempt(attempt, folder, log)
@@ -483,6 +484,7 @@ def _open_page(
         suppression=suppression,
         traffic=TrafficReader(traffic, verify=case.traffic.verify) if traffic else None,
         ready=ready,
+        on_blocked=lambda origin: log.blocked.setdefault(origin),
     ) as page:
         if ready is None:
             limit_talk(page.context)

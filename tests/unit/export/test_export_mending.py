@@ -209,9 +209,9 @@ def test_lines_that_do_more_than_to_act_are_refused(code: str, why: str) -> None
         "for row in page.get_by_role('row').all():\n    row.get_by_role('checkbox').check()",
         "for i in range(3):\n    page.keyboard.press('Tab')",
         "for name in ['Tea', 'Milk']:\n    page.get_by_label(name).check()",
-        "if page.get_by_role('dialog').count():\n    page.get_by_text(re.compile('o', re.I)).click()",
+        "if page.get_by_role('alert').count():\n    page.get_by_text(re.compile('o', re.I)).tap()",
         "page.mouse.wheel(0, -200)\npage.wait_for_timeout(500)",
-        "name = page.get_by_role('row').first.inner_text().strip()[:9]\npage.get_by_text(name).tap()",
+        "name = page.get_by_role('row').first.inner_text()[:9]\npage.get_by_text(name).check()",
     ],
 )  # fmt: skip
 def test_lines_that_only_act_are_accepted(code: str) -> None:

@@ -59,44 +59,41 @@ def _ways(items: list[tuple[Any, Any]], after: frozenset[int], flags: int) -> in
         after: the characters that may follow them.
         flags: those of the expression.
     """
-    ways = 1
-    for place, (op, value) in enumerate(items):
-        ways = min(_HUGE, ways * _ways_of_one(op, value, items[place + 1 :], after, flags))
+    ways, follows, certain = 1, after, False
+    for op, value in reversed(items):
+        ways = min(_HUGE, ways * _ways_of_one(op, value, follows, flags, certain=certain))
+        may_lack = op in _REPEATS and value[0] == 0
+        own = _characters([(op, value)], flags)
+        follows, certain = own | follows if may_lack else own, op is c.LITERAL
     return ways
 
 
-def _ways_of_one(
-    op: Any, value: Any, rest: list[tuple[Any, Any]], after: frozenset[int], flags: int
-) -> int:
+def _ways_of_one(op: Any, value: Any, follows: frozenset[int], flags: int, *, certain: bool) -> int:
+    """Estimate in how many ways one item can end.
+
+    Args:
+        op: what it is.
+        value: what it holds.
+        follows: the characters that may stand behind it.
+        flags: those of the expression.
+        certain: whether one certain character must. A text that holds it again and again is rare.
+    """
     if op in _REPEATS:
         least, most, body = value
+        fewest, rounds = min(int(least), _LENGTH), min(int(most), _LENGTH)
         own = _characters(body, flags)
-        follows = _following(rest, after, flags)
-        rounds = min(most, _LENGTH)
         if _is_ambiguous(body, flags, bars=False):
             each = _ways(_flat(body), own | follows, flags)
-            return min(_HUGE, each ** min(rounds, _LENGTH))
+            return min(_HUGE, int(each**rounds))
         if own.isdisjoint(follows):
             return 1
-        # A text that holds one certain character again and again is a rare one.
-        certain = bool(rest) and rest[0][0] is c.LITERAL
-        return max(1, min(rounds - min(least, rounds) + 1, _PLACES if certain else _LENGTH))
+        return min(rounds - fewest + 1, _PLACES if certain else _LENGTH)
     if op is c.BRANCH:
-        each_way = [_ways(_flat(way), after, flags) for way in value[1]]
+        each_way = [_ways(_flat(way), follows, flags) for way in value[1]]
         return sum(each_way) if _branches_overlap(value[1], flags) else max(each_way)
     if op in {c.ASSERT, c.ASSERT_NOT}:
         return _ways(_flat(value[1]), _NOTHING, flags)
     return 1
-
-
-def _following(rest: list[tuple[Any, Any]], after: frozenset[int], flags: int) -> frozenset[int]:
-    """Return the characters that may stand where an item could also have ended."""
-    found: frozenset[int] = _NOTHING
-    for item in rest:
-        found |= _characters([item], flags)
-        if item[0] not in _REPEATS or item[1][0] > 0:
-            return found
-    return found | after
 
 
 def _inside(op: Any, value: Any) -> list[Any]:

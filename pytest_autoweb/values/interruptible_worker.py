@@ -18,7 +18,7 @@ except ImportError:  # pragma: no cover - on Windows only the owner can end it
     def setitimer(_which: int, _seconds: float) -> None:  # type: ignore[misc]
         """Leave the time to the owner."""
 
-    ITIMER_PROF = 0  # type: ignore[assignment]
+    ITIMER_PROF = 0
 
 _MOST_CPU_S = 2.0
 """Processor time for one request. Then the system ends the process, even if its owner is gone."""

@@ -89,7 +89,7 @@ class _Ready(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _translated(pattern: str, flags: int, *, plain: bool) -> _Ready:
-    import re2
+    import re2  # type: ignore[import-untyped]
 
     options = re2.Options()
     # Otherwise it writes to standard error.

@@ -45,12 +45,13 @@ def first_problem(schema: Mapping[str, Any], value: Any) -> SchemaProblem | None
     own = {"pattern": _pattern, "patternProperties": _pattern_properties}
     known = {name: how for name, how in own.items() if name in kind.VALIDATORS}
     # With an empty registry, a `$ref` to the network is an error and never a request.
-    validator = jsonschema.validators.extend(kind, known)(schema, registry=Registry())
+    extend: Any = jsonschema.validators.extend
+    validator = extend(kind, known)(schema, registry=Registry())
     error = next(iter(validator.iter_errors(value)), None)
     return None if error is None else SchemaProblem(error.message, list(error.absolute_path))
 
 
-def refuse_invalid(schema: Mapping[str, Any]) -> None:
+def refuse_invalid(schema: dict[str, Any]) -> None:
     """Reject what is no JSON schema.
 
     Raises:

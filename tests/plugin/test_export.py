@@ -118,7 +118,7 @@ page.frame_locator("iframe").get_by_role("button", name="Note").click()
 ```
 DONE"""
 SPILL = """```python
-page.evaluate("fetch('http://127.0.0.1:9/', {method: 'POST', body: document.title}).catch(() => 0)")
+page.evaluate("fetch('http://127.0.0.1:18944/', {method: 'POST', body: 'x'}).catch(() => 0)")
 page.frame_locator("iframe").get_by_role("button", name="Note").click()
 ```
 DONE"""
@@ -197,7 +197,7 @@ def test_passed_cells_become_tests_that_run_bare_and_a_test_that_tells_nothing_i
 
     assert done.returncode == 1, done.stdout + done.stderr
     assert "refused nothing: it passes without its actions" in done.stdout
-    assert "refused spill: its cell blocked requests to http://127.0.0.1:9, and" in done.stdout
+    assert "refused spill: its cell blocked requests to http://127.0.0.1:18944, and" in done.stdout
     assert "not checked there: python: " in done.stdout
     assert "it needs the environment variables OFFICE_CODE, TOKEN" in done.stdout
     file = project.path / "exported/tests/test_shop.py"

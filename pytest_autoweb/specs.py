@@ -97,7 +97,7 @@ def pattern_sentence(pattern: str) -> str:
 def _compiles(pattern: str) -> str:
     try:
         re.compile(pattern)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"is not a regular expression: {error}") from error
     return pattern
 

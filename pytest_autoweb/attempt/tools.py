@@ -67,6 +67,8 @@ class RunLog:
     redact: Callable[[str], str]
     stream: Callable[[str], None] = lambda line: None
     lines: list[str] = field(default_factory=list)
+    blocked: dict[str, None] = field(default_factory=dict)
+    """The origins that the browser was refused."""
 
     def write(self, text: str) -> None:
         """Add lines, without secrets."""

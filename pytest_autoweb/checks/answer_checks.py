@@ -18,6 +18,7 @@ from pytest_autoweb.checks.check_type import (
     Evidence,
     NotEvaluated,
     Verdict,
+    found_by,
 )
 from pytest_autoweb.checks.expected_values import (
     Answer,
@@ -35,11 +36,11 @@ from pytest_autoweb.checks.expected_values import (
     shown_near,
 )
 from pytest_autoweb.specs import Pattern
+from pytest_autoweb.values.interruptible import WorkFailed
 from pytest_autoweb.values.normal_forms import normal_url
+from pytest_autoweb.values.patterns import SlowPattern
+from pytest_autoweb.values.schemas import problem_with, refuse_invalid
 from pytest_autoweb.values.url_globs import url_glob
-
-# Late imports: jsonschema is heavy, and few cases have a schema.
-
 
 VALID = "VALID"
 EMPTY_RESULT = "EMPTY_RESULT"
@@ -58,9 +59,13 @@ _INFEASIBLE = re.compile(r"\W*infeasible\W*[:：]\W*\w", re.IGNORECASE)
 
 
 def url_fits(wanted: str | Pattern, url: str) -> bool:
-    """Return whether a URL matches a glob, or contains a match of a regular expression."""
+    """Return whether a URL matches a glob, or contains a match of a regular expression.
+
+    Raises:
+        NotEvaluated: the search takes too long.
+    """
     if isinstance(wanted, Pattern):
-        return re.search(wanted.matches, url) is not None
+        return found_by(wanted.matches, url) is not None
     return wanted == url or url_glob(wanted).fits(url)
 
 
@@ -449,34 +454,29 @@ def _type_text(kind: TypeName | ValueType) -> str:
 
 
 def _matches(spec: AnswerSpec, evidence: Evidence) -> _AnswerTest:
-    pattern = re.compile(spec.matches or "")
-
     def judge(answer: Any) -> Verdict:
         seen = as_text(answer)
-        return Verdict(pattern.search(seen) is not None, seen, WHERE)
+        return Verdict(found_by(spec.matches or "", seen) is not None, seen, WHERE)
 
     return _AnswerTest(f"answer that matches {spec.matches!r}", judge)
 
 
 def _schema(spec: AnswerSpec, evidence: Evidence) -> _AnswerTest:
-    import jsonschema
-    from referencing import Registry
-
     schema = spec.json_schema or {}
-    kind = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
     try:
-        kind.check_schema(schema)
-    except jsonschema.SchemaError as error:
-        raise NotEvaluated(f"the schema is not valid: {error.message}") from error
-    # With an empty registry, a `$ref` to the network is an error and never a request.
-    validator = kind(schema, registry=Registry())
+        refuse_invalid(schema)
+    except ValueError as error:
+        raise NotEvaluated(f"the schema is not valid: {error}") from error
 
     def judge(answer: Any) -> Verdict:
-        problem = next(iter(validator.iter_errors(answer)), None)
+        try:
+            problem = problem_with(schema, answer)
+        except (SlowPattern, WorkFailed) as error:
+            raise NotEvaluated(str(error)) from None
         seen = as_text(answer)
         if problem is None:
             return Verdict(True, seen, WHERE)
-        place = "".join(f"[{part!r}]" for part in problem.absolute_path)
+        place = "".join(f"[{part!r}]" for part in problem.path)
         return Verdict(False, f"{seen} ({problem.message})", f"{WHERE}{place}")
 
     return _AnswerTest(f"answer that fits the schema {as_text(schema)}", judge)

@@ -13,6 +13,7 @@ from pytest_autoweb.evidence.page_evidence import Download
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.results import ToolCall, Usage
 from pytest_autoweb.specs import FieldPath, Spec
+from pytest_autoweb.values.patterns import SlowPattern, search
 from pytest_autoweb.variants import Variants
 
 
@@ -107,6 +108,18 @@ class Verdict(NamedTuple):
 
 class NotEvaluated(Exception):
     """Raised when a check is faulty or cannot reach its subject; the message gives the reason."""
+
+
+def found_by(pattern: str, text: str, flags: int = 0) -> str | None:
+    """Return the first part of a text that a case's regular expression matches, or None.
+
+    Raises:
+        NotEvaluated: the search takes too long.
+    """
+    try:
+        return search(pattern, text, flags)
+    except SlowPattern as error:
+        raise NotEvaluated(str(error)) from None
 
 
 class CheckProbe(NamedTuple):

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
+from pytest_autoweb.checks.check_type import found_by
 from pytest_autoweb.specs import Count, FieldError, FieldPath, Regex, Spec
 from pytest_autoweb.values.compare_values import (
     Meanings,
@@ -85,10 +86,6 @@ class Condition(Typed):
     """The least value of the field, in the order of its type."""
     max: Any = None
     """The greatest value of the field, in the order of its type."""
-
-    def found_in(self, text: str) -> bool:
-        """Return whether the regular expression matches anywhere in a text."""
-        return re.search(self.matches or "", text) is not None
 
     @model_validator(mode="after")
     def _asks_something(self) -> "Condition":
@@ -510,7 +507,7 @@ def meets(condition: Condition, actual: Any, how: Typed, name: str) -> Answer:
     tests: dict[str, Callable[[], Answer]] = {
         "equals": lambda: compare(condition.equals, actual, own, name),
         "contains": lambda: Answer(contains(condition.contains, actual)),
-        "matches": lambda: Answer(condition.found_in(as_text(actual))),
+        "matches": lambda: Answer(found_by(condition.matches or "", as_text(actual)) is not None),
         "one_of": lambda: any_of(
             compare(choice, actual, own, name) for choice in condition.one_of or []
         ),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Annotated, Any, TypeVar, get_args
 
 from playwright.sync_api import Error, Frame, Locator, Page
@@ -15,8 +16,10 @@ from pytest_autoweb.checks.check_type import (
     Evidence,
     NotEvaluated,
     Verdict,
+    found_by,
 )
 from pytest_autoweb.checks.expected_values import beginning_of, longest_literal, shown_near
+from pytest_autoweb.egress.browser_watch import call_within
 from pytest_autoweb.errors import listed, nearest
 from pytest_autoweb.page.frames import (
     MAX_FRAMES,
@@ -25,8 +28,10 @@ from pytest_autoweb.page.frames import (
     run_on_elements,
     run_script,
 )
+from pytest_autoweb.sandbox.call_rules import url_matcher
 from pytest_autoweb.specs import Pattern, Spec
 from pytest_autoweb.values.normal_forms import normalise
+from pytest_autoweb.values.patterns import SlowPattern
 
 T = TypeVar("T")
 
@@ -51,15 +56,16 @@ class UrlCheck(Check):
         """Compare the page's URL with Playwright's glob, or search it for a regular expression."""
         page = evidence.page
         wanted = self.url
-        pattern: str | re.Pattern[str] = (
-            re.compile(wanted.matches) if isinstance(wanted, Pattern) else wanted
-        )
+        given = re.compile(wanted.matches) if isinstance(wanted, Pattern) else wanted
+        matcher: Any = url_matcher(given, evidence.entry_url or page.url)
 
         def look(seconds: float) -> Verdict:
             try:
-                page.wait_for_url(pattern, timeout=_URL_LOOK_MS, wait_until="commit")
+                page.wait_for_url(matcher, timeout=_URL_LOOK_MS, wait_until="commit")
             except PlaywrightTimeout:
                 return Verdict(False, page.url, where="page")
+            except SlowPattern as error:
+                raise NotEvaluated(str(error)) from None
             return Verdict(True, page.url, where="page")
 
         return CheckProbe(_wanted(wanted, "URL"), look)
@@ -112,8 +118,7 @@ class TextCheck(Check):
 def _found(wanted: str | Pattern, lines: list[str]) -> str | None:
     """Return the matching text, or None."""
     if isinstance(wanted, Pattern):
-        match = re.search(wanted.matches, "\n".join(lines), re.MULTILINE)
-        return match.group() if match else None
+        return found_by(wanted.matches, "\n".join(lines), re.MULTILINE)
     plain = normalise(wanted)
     return plain if plain in " ".join(lines) else None
 
@@ -201,9 +206,21 @@ class ElementCheck(Check):
         name = re.compile(query.name.matches) if isinstance(query.name, Pattern) else query.name
 
         def states(frame: Frame, timeout_ms: float) -> list[dict[str, Any]]:
-            # Counting elements has no timeout, so first make sure that the frame responds.
+            # A frame that hangs anyway is no fault of the pattern.
             call_function(frame, "1", timeout_ms=timeout_ms)
-            return list(run_on_elements(_locator(frame, query, name), "element_states"))
+            elements = _locator(frame, query, name)
+            try:
+                found = call_within(
+                    frame, timeout_ms, partial(run_on_elements, elements, "element_states")
+                )
+            except PlaywrightTimeout:
+                if isinstance(name, str | None):
+                    raise
+                # The browser's engine knows no limit, so the page is lost.
+                raise NotEvaluated(
+                    f"the pattern {name.pattern!r} takes too long on the names of this page"
+                ) from None
+            return list(found)
 
         def look(seconds: float) -> Verdict:
             looks = list(of_page_and_frames(evidence.page, states, seconds))

@@ -17,6 +17,7 @@ from pytest_autoweb.checks.check_type import (
     Evidence,
     NotEvaluated,
     Verdict,
+    found_by,
 )
 from pytest_autoweb.checks.expected_values import as_text, difference, is_subset, shown_near
 from pytest_autoweb.evidence.page_evidence import Download
@@ -404,7 +405,7 @@ def _download_tests(
 
 def _name_fits(wanted: str | Pattern, name: str) -> bool:
     if isinstance(wanted, Pattern):
-        return re.search(wanted.matches, name) is not None
+        return found_by(wanted.matches, name) is not None
     return wanted == name or url_glob(wanted).fits(name)
 
 

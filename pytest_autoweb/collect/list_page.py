@@ -10,6 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from playwright.sync_api import Page
 
 from pytest_autoweb.checks.answer_checks import url_fits
+from pytest_autoweb.checks.check_type import NotEvaluated
 from pytest_autoweb.collect.saved_state import Collection
 from pytest_autoweb.errors import CaseError
 from pytest_autoweb.page.frames import run_script
@@ -114,8 +115,14 @@ def fits(pattern: str | Pattern | None, url: str) -> bool:
     """Return whether an address matches a glob or regular expression; None matches every address.
 
     An address of more than 1,000 characters matches no pattern.
+
+    Raises:
+        CaseError: the search for the regular expression takes too long.
     """
-    return pattern is None or (len(url) <= _LONGEST and url_fits(pattern, url))
+    try:
+        return pattern is None or (len(url) <= _LONGEST and url_fits(pattern, url))
+    except NotEvaluated as error:
+        raise CaseError(str(error), field="collect.pattern") from None
 
 
 def common_address(urls: Sequence[str]) -> CommonAddress | None:
@@ -461,7 +468,7 @@ def read_entries(page: Page, collection: Collection) -> tuple[ListEntry, ...]:
     Entries without an address are only found by an XPath.
 
     Raises:
-        CaseError: the XPath is invalid.
+        CaseError: the XPath is invalid, or the pattern takes too long.
     """
     return tuple(
         entry

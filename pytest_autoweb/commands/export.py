@@ -7,7 +7,7 @@ same proof.
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +26,7 @@ from pytest_autoweb.commands.saved_run import add_run_option, find_cell
 
 if TYPE_CHECKING:
     from pytest_autoweb.cases.loader import LoadedCase
+    from pytest_autoweb.egress.request_policy import Origin
     from pytest_autoweb.export.proof import HealedTest, Healer, Prover
     from pytest_autoweb.export.written_test import Source, WrittenTest
     from pytest_autoweb.llm.client import Client
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
+
+_START_S = 60.0
+"""What a run of the proof may take beside the limits of its cases."""
 
 _EXPORT_ABOUT = """\
 Writes plain pytest-playwright tests from cells that passed: their actions with Playwright's own
@@ -48,7 +52,9 @@ folder of a run: it becomes a file for each case file, with a test for each case
 cell. A test is written only when it passes three times and fails without its actions. What exists
 is kept, unless --force is given. Flags of pytest for that proof stand behind `--`.
 
-The actions are code that a model wrote. In the proof, and later, it runs without the sandbox.
+The actions are code that a model wrote, and run without the sandbox. In the proof the browser
+reaches only the origins of the case; later nothing holds it back. So an attempt whose cell blocked
+requests is refused, unless --allow-origin names where they went.
 
 Exit status: 0 everything was written; 1 a test was refused; 4 invalid input.
 """
@@ -67,7 +73,8 @@ The diff goes to standard output, everything else to standard error; --write app
 functions of the file itself that act on `page`, as `autoweb export` writes them, or written by
 hand. Flags of pytest stand behind `--`.
 
-The new lines are code that a model wrote. In the proof, and later, it runs without the sandbox.
+The new lines are code that a model wrote, and run without the sandbox. In the proof the browser
+reaches only the origins that the test had before; --allow-origin names more.
 
 Exit status: 0 every test passes, or was mended; 1 one fails and could not be mended; 4 invalid
 input, or a model that cannot be asked.
@@ -92,6 +99,7 @@ def add_export_parser(subparsers: "Subparsers") -> None:
     )
     add_run_option(parser)
     parser.add_argument("--model", metavar="NAME", help="take only cells of this model")
+    _add_proof_arguments(parser)
     parser.add_argument("--force", action="store_true", help="replace files that exist")
     parser.add_argument(
         "--keep",
@@ -102,6 +110,48 @@ def add_export_parser(subparsers: "Subparsers") -> None:
         "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
     )
     parser.set_defaults(run=run_export, with_variants=True)
+
+
+def _add_proof_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="an origin besides the test's own that its browser may reach in the proof; can be "
+        "given several times",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help="wall-clock limit of each run of the proof; by default it goes by the limits of the "
+        "cases, or by the lines of the file",
+    )
+
+
+def _origins(urls: Iterable[str]) -> "frozenset[Origin]":
+    """Return the origins of those texts that are addresses."""
+    from pytest_autoweb.egress.request_policy import parse_origin
+
+    return frozenset(origin for origin in map(parse_origin, urls) if origin)
+
+
+def _refuse_bad_limits(args: argparse.Namespace) -> None:
+    """Reject what cannot limit a proof.
+
+    Raises:
+        SettingsError: with the argument.
+    """
+    from pytest_autoweb.errors import SettingsError
+
+    if args.timeout is not None and not 0 < args.timeout < float("inf"):
+        raise SettingsError("--timeout takes a number of seconds above 0")
+    for url in args.allow_origin:
+        if not _origins([url]):
+            raise SettingsError(
+                f"--allow-origin takes an origin such as https://cdn.example.com, not {url!r}"
+            )
 
 
 class _Refusal(NamedTuple):
@@ -128,6 +178,7 @@ def run_export(args: argparse.Namespace) -> int:
     from pytest_autoweb.errors import SettingsError
     from pytest_autoweb.runs.saved_runs import load_run
 
+    _refuse_bad_limits(args)
     whole_run = (Path(args.what) / "cells").is_dir()
     run = load_run(Path(args.what) if whole_run else args.folder)
     cells = [cell for cell in run.cells if args.model in (None, cell.model)]
@@ -237,14 +288,23 @@ def _export(file: _File, args: argparse.Namespace, browser: str) -> list[_Refusa
         AutowebError: a secret is not set, or pytest cannot run the draft.
     """
     from pytest_autoweb.export.plain_code import NotExportable
-    from pytest_autoweb.export.proof import FAILED, Prover
-    from pytest_autoweb.export.written_test import write_file
+    from pytest_autoweb.export.proof import FAILED, Prover, blocked_sentence
+    from pytest_autoweb.export.written_test import stand_in, write_file
 
     out = args.output
-    tests, sources, refused = _translated(file)
+    allowed = _origins(args.allow_origin)
+    tests, sources, refused = _translated(file, allowed)
     if not tests:
         return refused
-    prover = Prover(out, _secrets(sources), browser, tuple(args.flags))
+    cases = [source.case.resolve(stand_in(source.case.webserver)) for source in sources]
+    prover = Prover(
+        out,
+        _secrets(sources),
+        browser,
+        tuple(args.flags),
+        origins=allowed.union(*(_origins([c.entry_url, *c.allowed_origins]) for c in cases)),
+        seconds=args.timeout or _START_S + sum(case.timeout for case in cases),
+    )
     try:
         print(f"proving {file.target}: three times, and once without actions", flush=True)
         wrong = _proven(tests, sources, prover, file.target.name)
@@ -255,6 +315,8 @@ def _export(file: _File, args: argparse.Namespace, browser: str) -> list[_Refusa
             wrong = _proven(tests, sources, prover, file.target.name)
     except NotExportable as why:
         return [*refused, *(_Refusal(source.cell.case_id, str(why)) for source in sources)]
+    if prover.blocked:
+        print(blocked_sentence(prover.blocked))
     pairs = list(zip(tests, sources, strict=True))
     refused += [
         _Refusal(source.cell.case_id, wrong[test.name])
@@ -289,7 +351,7 @@ def _proven(
 
 
 def _translated(
-    file: _File,
+    file: _File, allowed: "frozenset[Origin]"
 ) -> "tuple[list[WrittenTest], list[Source], list[_Refusal]]":
     """Return the tests of a file with their sources, and the cases that have no plain test."""
     from pytest_autoweb.export.plain_code import NotExportable
@@ -301,12 +363,31 @@ def _translated(
     for cell in file.cells:
         source = Source(cell, _case_of(cell, file.cases))
         try:
+            _refuse_blocked(source, allowed)
             tests.append(write_test(source, tests))
         except NotExportable as why:
             refused.append(_Refusal(cell.case_id, str(why)))
         else:
             sources.append(source)
     return tests, sources, refused
+
+
+def _refuse_blocked(source: "Source", allowed: "frozenset[Origin]") -> None:
+    """Refuse an attempt that asked for what its cell did not let it reach.
+
+    Raises:
+        NotExportable: nothing would stop the test from reaching it.
+    """
+    from pytest_autoweb.export.plain_code import NotExportable
+
+    # The address at which a name was refused may follow it.
+    named = [(one, _origins(one.split(" at ")[:1])) for one in source.attempt.blocked_origins]
+    blocked = [one for one, origins in named if not origins & allowed]
+    if blocked:
+        raise NotExportable(
+            f"its cell blocked requests to {', '.join(blocked)}, and nothing would block them in a "
+            "plain test; if they may be sent, name them with --allow-origin"
+        )
 
 
 def _report(target: Path, written: "Sequence[tuple[WrittenTest, Source]]") -> None:
@@ -368,6 +449,7 @@ def add_heal_parser(subparsers: "Subparsers") -> None:
         metavar="N",
         help="how often the model is asked for each test; default: 3",
     )
+    _add_proof_arguments(parser)
     parser.add_argument(
         "--in-project",
         action="store_true",
@@ -401,6 +483,7 @@ def run_heal(args: argparse.Namespace) -> int:
     file = Path(path)
     if args.attempts < 1:
         raise SettingsError("--attempts must be 1 or more")
+    _refuse_bad_limits(args)
     data = _read(file)
     newline = "\r\n" if b"\r\n" in data else "\n"
     text = data.decode("utf-8").replace("\r\n", "\n")
@@ -448,16 +531,27 @@ def _healer(
     Raises:
         SettingsError: the file is not Python.
     """
+    from pytest_autoweb.export.action_lines import texts_of
     from pytest_autoweb.export.proof import Healer, Prover
     from pytest_autoweb.redaction import Redactor, redact_keys
 
-    names = dict.fromkeys(_variables(file, text))
+    names, said = dict.fromkeys(_variables(file, text)), [*texts_of(text)]
     for conftest in _conftests(file) if args.in_project else ():
-        names |= dict.fromkeys(_variables(conftest, conftest.read_text("utf-8", "replace")))
+        source = conftest.read_text("utf-8", "replace")
+        names |= dict.fromkeys(_variables(conftest, source))
+        said += texts_of(source)
     values = {name: os.environ[name] for name in names if name in os.environ}
     redactor = Redactor(values)
     return Healer(
-        prover=Prover(file.parent, values, args.browser, tuple(args.flags), args.in_project),
+        prover=Prover(
+            file.parent,
+            values,
+            args.browser,
+            tuple(args.flags),
+            args.in_project,
+            origins=_origins([*args.allow_origin, *values.values(), *said]),
+            seconds=args.timeout,
+        ),
         client=client,
         spec=spec,
         redact=lambda said: redact_keys(redactor(said)),

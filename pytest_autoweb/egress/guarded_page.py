@@ -52,6 +52,7 @@ def guarded_page(
     suppression: Suppression | None = None,
     traffic: TrafficReader | None = None,
     ready: ReadyPage | None = None,
+    on_blocked: Callable[[str], None] = lambda origin: None,
 ) -> Iterator[Page]:
     """Yield a page in a fresh context that can reach only the origins of the policy.
 
@@ -60,6 +61,7 @@ def guarded_page(
         context_args: all other arguments for the context.
         policy: decides which origins may be reached.
         note: gets messages about what was blocked and what cannot be blocked.
+        on_blocked: gets each origin that was blocked, from any thread.
         remote: the browser runs elsewhere and cannot reach a proxy on this machine.
         suppression: a request that is answered as if it had been sent; None if there is none.
         traffic: reads and answers all requests; None: they are only passed on.
@@ -71,9 +73,7 @@ def guarded_page(
     if traffic is not None and remote:
         raise BrowserError(f"traffic can be neither recorded, replayed nor held back: {REMOTE}")
     in_browser = suppression is not None and (remote or suppression.encrypted)
-
-    def blocked(origin: str) -> None:
-        note(f"blocked: {origin} (allowed_origins)")
+    blocked = _teller(note, on_blocked)
 
     @cache
     def passed(origin: str) -> None:
@@ -81,8 +81,8 @@ def guarded_page(
         if remote:
             note(f"not blocked: a redirect led to {origin}, {NOT_HELD}")
 
-    at_proxy = None if in_browser else suppression
-    proxy = ready.proxy if ready else EgressProxy(policy, blocked, note, at_proxy, traffic)
+    taken = None if in_browser else suppression
+    proxy = ready.proxy if ready else EgressProxy(policy, blocked, note, taken, traffic)
     proxy.admit(policy, blocked, note)
     with proxy:
         settings: dict[str, Any] = {} if remote else {"proxy": proxy.settings}
@@ -102,6 +102,16 @@ def guarded_page(
             for origin, count in proxy.blocked.items():
                 if count > 1:
                     note(f"blocked: {origin}: {count} requests in all")
+
+
+def _teller(
+    note: Callable[[str], None], on_blocked: Callable[[str], None]
+) -> Callable[[str], None]:
+    def blocked(origin: str) -> None:
+        on_blocked(origin)
+        note(f"blocked: {origin} (allowed_origins)")
+
+    return blocked
 
 
 def missing_cover(browser: Browser | None, *, remote: bool = False) -> str:

@@ -103,7 +103,12 @@ class OriginPolicy:
     def __init__(self, entry_url: str, allowed_origins: Iterable[str] = ()) -> None:
         self.entry = _known(entry_url, "entry_url")
         listed = [_known(url, "allowed_origins") for url in allowed_origins]
-        self.origins = frozenset([self.entry, *listed])
+        self._origins = frozenset([self.entry, *listed])
+
+    @property
+    def origins(self) -> frozenset[Origin]:
+        """Return the origins that the page may reach."""
+        return self._origins
 
     def allows(self, url: str) -> bool:
         """Tell whether the page may load `url`; data, blob and blank URLs contact no server."""

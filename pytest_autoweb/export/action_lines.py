@@ -287,7 +287,8 @@ class PlainTest:
         before = [_dump(node, self.deciding) for node in block.body]
         after = [_dump(node, self.deciding) for node in body]
         # A line that does the same as an earlier one, perhaps elsewhere on the page, is allowed.
-        for node in (node for node, dump in zip(body, after, strict=True) if dump not in before):
+        new = [node for node, dump in zip(body, after, strict=True) if dump not in before]
+        for node in new:
             self._check_new(node)
         if _touching(block.body, before, self.deciding) != _touching(body, after, self.deciding):
             used = frozenset().union(*map(_names, [*block.body, *body])) & self.deciding
@@ -297,6 +298,8 @@ class PlainTest:
                 "except for where they look for their element"
             )
         self._check_names(block, body)
+        for call in (call for node in new for call in _calls(node)):
+            self._check_call(call)
 
     def _check_names(self, block: ActionBlock, body: Sequence[ast.stmt]) -> None:
         used = frozenset().union(*map(_names, (n for b in self.blocks for n in b.body)))
@@ -321,36 +324,76 @@ class PlainTest:
     def _check_new(self, statement: ast.stmt) -> None:
         if _asserts(statement):
             raise RefusedLines("they assert something, and only actions are asked for")
-        if not isinstance(statement, _STATEMENTS):
-            raise RefusedLines(f"they hold a {type(statement).__name__}, and may only act")
+        called = {id(node.func) for node in ast.walk(statement) if isinstance(node, ast.Call)}
         for node in ast.walk(statement):
-            if isinstance(node, _NEVER):
+            if not isinstance(node, _ACTIONS):
                 raise RefusedLines(f"they hold a {type(node).__name__}, and may only act")
-            if isinstance(node, ast.Attribute) and not _may_use(node.attr):
+            if isinstance(node, ast.Attribute):
+                _check_member(node, called=id(node) in called)
+            if isinstance(node, ast.For | ast.comprehension):
+                _check_rounds(node.iter)
+            if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+                _check_number(node.value)
+
+    def _check_call(self, call: ast.Call) -> None:
+        """Reject a call that could leave the site, or do what nobody here can see."""
+        match call.func:
+            case ast.Attribute(attr="goto"):
+                self._check_address(call)
+            case ast.Attribute():
+                pass
+            case ast.Name(id="range"):
+                _check_range(call)
+            case ast.Name(id=name) if name in BUILTINS or name in self._staying:
+                pass
+            case _ if ast.dump(call) not in self._calls:
                 raise RefusedLines(
-                    f"they use .{node.attr}, and may only do what a person does with a page"
+                    f"they call {ast.unparse(call.func)[:60]} in another way than the test did"
                 )
-            if isinstance(node, ast.Call) and _called(node) == "goto":
-                self._check_address(node)
+
+    @cached_property
+    def _staying(self) -> frozenset[str]:
+        """Return the functions of the file and the test that do only what new lines may do."""
+        found = [*self._tree.body, *self.function.body]
+        functions = [node for node in found if isinstance(node, ast.FunctionDef)]
+        return frozenset(
+            node.name
+            for node in functions
+            if not _attributes(node) & ((_PLAYWRIGHT - _MAY) | {"goto"})
+            and all(
+                isinstance(n.func, ast.Attribute) or _root(n.func) in BUILTINS for n in _calls(node)
+            )
+        )
+
+    @cached_property
+    def _calls(self) -> frozenset[str]:
+        """Return the calls in the blocks of the test as it stands."""
+        body = (node for block in self.blocks for node in block.body)
+        return frozenset(ast.dump(call) for node in body for call in _calls(node))
 
     def _check_address(self, call: ast.Call) -> None:
-        match call.args[:1]:
-            case [ast.Constant(value=str(url))] if url.startswith("/") and url[1:2] not in "/\\":
+        match call.args:
+            case [ast.Constant(value=str(url))] if _is_path(url):
                 return
             case [ast.Constant(value=str(url))] if parse_origin(url) in self._origins:
                 return
             case [
                 ast.JoinedStr(
-                    values=[ast.FormattedValue(value=ast.Name(id=name)), ast.Constant(value=rest)]
+                    values=[
+                        # Cut or quoted, an origin may be another one.
+                        ast.FormattedValue(
+                            value=ast.Name(id=name), conversion=-1, format_spec=None
+                        ),
+                        ast.Constant(value=rest),
+                    ]
                 )
-            ] if name in self.given and str(rest).startswith("/"):
+            ] if name in self.given and _is_path(str(rest)):
                 return
         raise RefusedLines("they open an address that is none of the test's own site")
 
     @cached_property
     def _origins(self) -> frozenset[Origin]:
-        texts = (node.value for node in ast.walk(self._tree) if isinstance(node, ast.Constant))
-        found = (parse_origin(text) for text in texts if isinstance(text, str))
+        found = map(parse_origin, texts_of(self.text))
         return frozenset(origin for origin in found if origin)
 
 
@@ -358,11 +401,65 @@ _STATEMENTS = (
     ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.For, ast.If, ast.FunctionDef,
     ast.Nonlocal,
 )  # fmt: skip
-_NEVER = (
-    ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal,
-    ast.NamedExpr, ast.Delete, ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Try, ast.Assert,
-)  # fmt: skip
-"""Syntax not allowed in new lines, beyond the lint's own rules."""
+_ACTIONS = (
+    *(ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.withitem, ast.For, ast.If),
+    *(ast.Pass, ast.Break, ast.Continue),
+    *(ast.Name, ast.Load, ast.Store, ast.Attribute, ast.Call, ast.keyword, ast.Starred),
+    *(ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.Subscript, ast.Slice),
+    *(ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.GeneratorExp, ast.comprehension),
+    # No power and no product: a text or a number of any size is quickly written.
+    *(ast.BinOp, ast.Add, ast.Sub, ast.BitOr, ast.UnaryOp, ast.USub, ast.Not, ast.IfExp),
+    *(ast.BoolOp, ast.And, ast.Or, ast.Compare, ast.cmpop),
+)
+"""The syntax of new lines, within the lint's own rules."""
+_PROPERTIES = _LINKS | words("keyboard mouse url value")
+"""Members that are read; all others are called where they stand, and are never values."""
+_MOST_ROUNDS = 100
+_MOST = 1_000_000
+
+
+def _check_member(node: ast.Attribute, *, called: bool) -> None:
+    if not _may_use(node.attr):
+        raise RefusedLines(f"they use .{node.attr}, and may only do what a person does with a page")
+    is_flag = isinstance(node.value, ast.Name) and node.value.id in HANDY
+    if not called and node.attr not in _PROPERTIES and not is_flag:
+        raise RefusedLines(f"they use .{node.attr} without calling it")
+
+
+def _check_rounds(source: ast.expr) -> None:
+    """Reject a loop over what may have no end."""
+    inner = (ast.Name, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.Subscript)
+    match source:
+        case ast.Call(func=ast.Attribute() | ast.Name(id="range")):
+            return
+        case ast.Call(func=ast.Name(id="enumerate" | "reversed" | "sorted" | "zip"), args=each):
+            for one in each:
+                _check_rounds(one)
+        case _ if not isinstance(source, (*inner, ast.Constant)):
+            raise RefusedLines("a loop goes over a list, or over a `range` of numbers")
+
+
+def _check_range(call: ast.Call) -> None:
+    for number in call.args:
+        match number:
+            case ast.Constant(value=int(value)) if value <= _MOST_ROUNDS:
+                continue
+        raise RefusedLines(f"a `range` is of numbers up to {_MOST_ROUNDS}")
+
+
+def _check_number(number: float) -> None:
+    if number > _MOST:
+        raise RefusedLines(f"their numbers are at most {_MOST:,}")
+
+
+def _is_path(url: str) -> bool:
+    """Tell whether a browser takes a text for a path on the site where it is."""
+    # It drops line breaks and tabs wherever they are, and reads a backslash as a slash.
+    return url.startswith("/") and url.isprintable() and url[1:2] not in ("/", "\\")
+
+
+def _calls(node: ast.AST) -> Iterator[ast.Call]:
+    return (one for one in ast.walk(node) if isinstance(one, ast.Call))
 
 
 def _arguments(function: ast.FunctionDef) -> frozenset[str]:
@@ -374,10 +471,6 @@ def _may_use(name: str) -> bool:
 
 
 _PLAYWRIGHT = frozenset(name for members in CLASSES.values() for name in members)
-
-
-def _called(node: ast.Call) -> str:
-    return node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
 
 def _root(node: ast.expr) -> str:
@@ -503,6 +596,13 @@ def _touching(
 ) -> list[str]:
     pairs = zip(body, dumps, strict=True)
     return [dump for node, dump in pairs if _names(node) & deciding]
+
+
+def texts_of(text: str) -> Iterator[str]:
+    """Yield all texts in a file of Python."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
 
 
 def environment_names(text: str) -> Iterator[str]:

@@ -7,15 +7,15 @@ files. A test that needs those can run within its project instead.
 A model repairs a broken test by writing new action lines; the proof decides.
 """
 
+import ast
 import functools
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree
@@ -24,9 +24,12 @@ from playwright.sync_api import sync_playwright
 
 from pytest_autoweb.codegen.generate import extract_code
 from pytest_autoweb.egress.chromium import launch_args
+from pytest_autoweb.egress.proxy import EgressProxy
+from pytest_autoweb.egress.request_policy import Origin
 from pytest_autoweb.errors import AutowebError, ModelError
 from pytest_autoweb.export.action_lines import NoActions, PlainTest, RefusedLines
 from pytest_autoweb.export.failing_page import FailureLook, read_looks
+from pytest_autoweb.export.walled_run import OwnOrigins, run_group, walled_plugin
 from pytest_autoweb.llm.client import Client, Request, ask_once
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.llm.prompts import fence, render
@@ -36,7 +39,10 @@ from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import Record, Usage
 
 TIMES = 3
-_SECONDS = 600
+MOST_S = 600.0
+"""Wall-clock limit of a run for which nobody set another."""
+_SECONDS_OF_A_LINE = 5.0
+_START_S = 60.0
 _DRAFT = "draft_of_"
 _KEEPS_AWAY = """\
 import sys
@@ -55,6 +61,7 @@ def pytest_configure(config):
     # Only now, because pytest-playwright's fixture of the same name must be there already.
     config.pluginmanager.import_plugin("browser_of_this_machine")
 """
+_WALLS = '    config.pluginmanager.import_plugin("walls_of_the_proof")\n'
 _REGISTERS = "    config.pluginmanager.register(FailingPage(Path({folder!r}), {budget}))\n"
 _BROWSER = """\
 import pytest
@@ -96,6 +103,10 @@ class TestRun:
     """The last line of the error of each test that did not pass."""
 
 
+class TooLong(AutowebError):
+    """Raised when a run was ended because its time was over."""
+
+
 class Looked(NamedTuple):
     """A session, and the records of its failed tests."""
 
@@ -114,6 +125,11 @@ class Prover:
         browser: the name of the browser for Playwright.
         flags: more flags for pytest.
         in_project: whether the project's settings and conftest files take part.
+        origins: the origins that the browser may reach, besides those of the tests' fixtures.
+        seconds: the wall-clock limit of a run; None: it goes by the lines of the test.
+
+    Attributes:
+        blocked: the origins that were refused so far.
     """
 
     out: Path
@@ -121,8 +137,13 @@ class Prover:
     browser: str = "chromium"
     flags: tuple[str, ...] = ()
     in_project: bool = False
+    origins: frozenset[Origin] = frozenset()
+    seconds: float | None = None
+    blocked: dict[str, None] = field(default_factory=dict)
 
-    def look(self, name: str, text: str, budget: int, only: str = "") -> Looked:
+    def look(
+        self, name: str, text: str, budget: int, only: str = "", *, walled: bool = True
+    ) -> Looked:
         """Run a file once, and record its failures.
 
         Args:
@@ -130,13 +151,15 @@ class Prover:
             text: its text.
             budget: the token limit of a page.
             only: the only test to run; by default all of them.
+            walled: whether the browser is held back; the file as it stands is run as always.
 
         Raises:
+            TooLong: it was ended because its time was over.
             AutowebError: pytest could not run the file at all.
         """
         with tempfile.TemporaryDirectory(prefix="looks") as folder:
             plugin = _LOOKS + _CONFIGURES + _REGISTERS.format(folder=folder, budget=budget)
-            run = self._run(name, text, only, plugin)
+            run = self._run(name, text, only, plugin, walled=walled)
             return Looked(run, read_looks(Path(folder)))
 
     def why_not(self, name: str, whole: str, idle: str, only: str = "") -> dict[str, str]:
@@ -151,6 +174,19 @@ class Prover:
         Raises:
             AutowebError: pytest could not run the file at all.
         """
+        try:
+            return self._why_not(name, whole, idle, only)
+        except TooLong as error:
+            names = [only] if only else _tests_of(whole)
+            if len(names) == 1:
+                return {names[0]: str(error)}
+        # One of several tests does not end, and the others must not suffer from it.
+        refused: dict[str, str] = {}
+        for one in names:
+            refused |= self.why_not(name, whole, idle, one)
+        return refused
+
+    def _why_not(self, name: str, whole: str, idle: str, only: str) -> dict[str, str]:
         refused: dict[str, str] = {}
         for number in range(1, TIMES + 1):
             run = self._run(name, whole, only)
@@ -170,51 +206,69 @@ class Prover:
                 refused.setdefault(test, f"it {why}")
         return refused
 
-    def _run(self, name: str, text: str, only: str = "", plugin: str = "") -> TestRun:
+    def _run(
+        self, name: str, text: str, only: str = "", plugin: str = "", *, walled: bool = True
+    ) -> TestRun:
         draft = self.out / f"{_DRAFT}{os.getpid()}_{name}"
         draft.write_text(text, encoding="utf-8")
+        target = f"{draft.resolve()}::{only}" if only else str(draft.resolve())
         try:
-            with tempfile.TemporaryDirectory(prefix="export") as folder:
-                return self._run_draft(draft, Path(folder), only, plugin)
+            with tempfile.TemporaryDirectory(prefix="export") as place:
+                folder = Path(place)
+                plugin = plugin or ("" if self.in_project else _KEEPS_AWAY) + _CONFIGURES
+                _write(folder, "browser_of_this_machine", _browser_plugin(self.browser))
+                if not walled:
+                    _write(folder, "only_playwright", plugin)
+                    return self._run_draft(target, folder, self._limit(text))
+                policy = OwnOrigins(self.origins, folder / "own_origins.txt")
+                with EgressProxy(policy, lambda origin: self.blocked.setdefault(origin)) as proxy:
+                    _write(folder, "only_playwright", plugin + _WALLS)
+                    _write(folder, "walls_of_the_proof", walled_plugin(proxy, policy.told))
+                    return self._run_draft(target, folder, self._limit(text))
         finally:
             draft.unlink(missing_ok=True)
 
-    def _run_draft(self, draft: Path, folder: Path, only: str, plugin: str) -> TestRun:
-        browser = _BROWSER.format(args=repr(_launch_args(self.browser)))
-        kept_away = "" if self.in_project else _KEEPS_AWAY
-        (folder / "browser_of_this_machine.py").write_text(browser, encoding="utf-8")
-        plugin = plugin or kept_away + _CONFIGURES
-        (folder / "only_playwright.py").write_text(plugin, encoding="utf-8")
+    def _limit(self, text: str) -> float:
+        """Return the seconds that a run may take."""
+        if self.seconds is not None:
+            return self.seconds
+        return min(MOST_S, _START_S + _SECONDS_OF_A_LINE * len(text.splitlines()))
+
+    def _run_draft(self, target: str, folder: Path, seconds: float) -> TestRun:
         (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
         results = folder / "results.xml"
         alone = (
             *("-c", str(folder / "pytest.ini"), "--rootdir", str(self.out.resolve())),
             *("--noconftest", "-p", "no:autoweb"),
         )
-        target = f"{draft.resolve()}::{only}" if only else str(draft.resolve())
         command = [
             *(sys.executable, "-m", "pytest", target, "-q"),
             *(() if self.in_project else alone),
             *("-p", "no:cacheprovider", "-p", "only_playwright"),
             *(f"--junitxml={results}", f"--browser={self.browser}", *self.flags),
         ]
-        try:
-            done = subprocess.run(
-                command,
-                env=_environment(folder, self.secrets),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise AutowebError(f"the draft of {draft.name} ran longer than {_SECONDS} s") from None
-        if done.returncode not in (0, 1) or not results.is_file():
-            last = (done.stdout + done.stderr).strip().splitlines()[-1:]
+        env = _environment(folder, self.secrets)
+        done = run_group(command, env, seconds, folder / "output.txt")
+        if done.status is None:
+            raise TooLong(f"it was ended after {seconds:g} s, the limit of a run")
+        if done.status not in (0, 1) or not results.is_file():
+            last = done.output.strip().splitlines()[-1:]
             raise AutowebError(f"pytest could not run the draft: {_readable(''.join(last))}")
         return _read(results)
+
+
+def _write(folder: Path, module: str, text: str) -> None:
+    (folder / f"{module}.py").write_text(text, encoding="utf-8")
+
+
+def _browser_plugin(browser: str) -> str:
+    return _BROWSER.format(args=repr(_launch_args(browser)))
+
+
+def _tests_of(text: str) -> list[str]:
+    """Return the names of a file's tests."""
+    functions = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
+    return [node.name for node in functions if node.name.startswith("test")]
 
 
 def _environment(folder: Path, secrets: Mapping[str, str]) -> dict[str, str]:
@@ -259,6 +313,14 @@ def _read(results: Path) -> TestRun:
 def _readable(text: str) -> str:
     """Return the beginning of a text without terminal control characters."""
     return "".join(char for char in text if char.isprintable())[:300]
+
+
+def blocked_sentence(origins: Iterable[str]) -> str:
+    """Say which origins a proof did without, and how it would do with them."""
+    return (
+        f"requests to {', '.join(origins)} were blocked in the proof; if the test needs them, name "
+        "them with --allow-origin"
+    )
 
 
 class HealedTest(Record):
@@ -321,7 +383,8 @@ class Healer:
             AutowebError: pytest cannot run the file.
             ModelError: the model cannot be called.
         """
-        run, looks = self.prover.look(file.name, text, self.budget, only)
+        # No line of a model is in it yet.
+        run, looks = self.prover.look(file.name, text, self.budget, only, walled=False)
         done = []
         for name, outcome in run.outcomes.items():
             if outcome in ("passed", "skipped"):
@@ -358,6 +421,8 @@ class Healer:
                 changed, reason = self._tried(file, test, _new_lines(reply), seen)
                 if changed and not reason:
                     told = f"it failed with: {_first(self.redact(seen.error))}"
+                    if self.prover.blocked:
+                        told += f"; {blocked_sentence(self.prover.blocked)}"
                     return Mended(self._done(test, "healed", told, number, usage), changed.text)
                 self.say(f"{test.name}: {_first(reason)}")
                 tried = _said(reply, reason)
@@ -389,15 +454,21 @@ class Healer:
         except RefusedLines as refusal:
             return None, f"its lines were refused: {refusal}"
         self.say(f"{test.name}: proving new lines, three times and once without actions")
+        self.prover.blocked.clear()
         wrong = self.prover.why_not(file.name, changed.text, changed.idle(), test.name)
         why = self.redact(wrong.get(test.name, ""))
+        if why and self.prover.blocked:
+            why += f"; {blocked_sentence(self.prover.blocked)}"
         return changed, f"the proof refused its lines: {why}" if why else ""
 
     def _further(
         self, file: Path, test: PlainTest, changed: PlainTest, seen: FailureLook
     ) -> tuple[FailureLook, PlainTest]:
         """Return the start of the next try: the changed test if it got further, else as before."""
-        run, looks = self.prover.look(file.name, changed.text, self.budget, test.name)
+        try:
+            run, looks = self.prover.look(file.name, changed.text, self.budget, test.name)
+        except TooLong:
+            return seen, test
         look = looks.get(test.name)
         if look is None or run.outcomes.get(test.name) != "failed":
             return seen, test

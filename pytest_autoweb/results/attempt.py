@@ -449,6 +449,8 @@ class Attempt(Record):
     """The first lines that the code logged."""
     run_log_tail: str = ""
     """The last lines that the code logged."""
+    blocked_origins: tuple[str, ...] = ()
+    """The origins that the page or the code asked for, and that `allowed_origins` lacks."""
     answer: Any = None
     """What the code passed to `answer(...)`, a JSON value."""
     answered: bool = False
@@ -541,6 +543,7 @@ class AttemptFields(TypedDict, total=False):
     formatted_errors: tuple[str, ...]
     run_log_head: str
     run_log_tail: str
+    blocked_origins: tuple[str, ...]
     answer: Any
     answered: bool
     evidence: dict[str, str]

@@ -348,6 +348,7 @@ def _make_attempt(
         formatted_errors=tuple(p.line(resources.settings.language) for p in attempt.problems),
         run_log_head="\n".join(log.lines[:LOG_LINES]),
         run_log_tail="\n".join(log.lines[LOG_LINES:][-LOG_LINES:]),
+        blocked_origins=tuple(log.blocked),
     )
     _save_attempt(attempt, folder, log)
     return _timed(attempt, times), case
@@ -520,6 +521,7 @@ def _open_page(
         suppression=suppression,
         traffic=TrafficReader(traffic, verify=case.traffic.verify) if traffic else None,
         ready=ready,
+        on_blocked=lambda origin: log.blocked.setdefault(origin),
     ) as page:
         if ready is None:
             limit_talk(page.context)

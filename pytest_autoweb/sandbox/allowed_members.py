@@ -255,9 +255,8 @@ URL_MATCHERS: dict[tuple[str, str], str] = {
     ("Page", "expect_request"): "url_or_predicate",
     ("Page", "expect_response"): "url_or_predicate",
 }
-"""Arguments that Playwright matches in Python, by parameter name. A regular expression there
-would run in the test process, where it cannot be interrupted. So the worker sends a predicate
-instead and evaluates the expression itself."""
+"""Arguments that Playwright matches in Python, by parameter name. Its own way of doing so could
+not be interrupted, so it is given functions in place of patterns; see `call_rules.url_matcher`."""
 
 PREDICATE_ARGUMENTS = frozenset({"predicate", "url", "url_or_predicate"})
 SCRIPT_METHODS = words(

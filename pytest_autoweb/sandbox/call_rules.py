@@ -21,6 +21,7 @@ from pytest_autoweb.sandbox.call_frames import Bound
 from pytest_autoweb.sandbox.crossing_values import Refusal, redacted
 from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.size_limits import MAX_READ, check_picture
+from pytest_autoweb.values.patterns import search
 from pytest_autoweb.values.url_globs import UrlGlob
 
 # Methods whose script is called with an element, or several, before its argument.
@@ -388,18 +389,21 @@ def with_secrets(text: str, urls: list[str], border: SandboxBorder) -> str:
 
 
 def url_matcher(pattern: object, current: str) -> object:
-    """Return what Playwright is given instead of a URL glob that it might match for ever.
+    """Return what Playwright is given instead of a pattern that it might match for ever.
 
     It matches globs in the test process, as regular expressions, where nothing can interrupt it. So
-    a glob with several wildcards becomes a predicate, and anything else stays as it is.
+    a regular expression and a glob with several wildcards become predicates, and anything else
+    stays as it is.
 
     Args:
-        pattern: the glob; a predicate is returned as it is.
+        pattern: the glob or regular expression; a predicate is returned as it is.
         current: the URL of the page, for globs that are paths.
 
     Raises:
         ValueError: the glob is too long, or a brace lacks its other half.
     """
+    if isinstance(pattern, re.Pattern):
+        return lambda item: search(pattern.pattern, _url_of(item), pattern.flags) is not None
     if not isinstance(pattern, str):
         return pattern
     if len(pattern) > MAX_URL_CHARS:
@@ -408,11 +412,12 @@ def url_matcher(pattern: object, current: str) -> object:
         return pattern
     whole = pattern if pattern.startswith("*") else urljoin(current, pattern)
     glob = UrlGlob(whole)
+    return lambda item: glob.fits(_url_of(item))
 
-    def fits(item: Any) -> bool:
-        return glob.fits(item if isinstance(item, str) else str(item.url))
 
-    return fits
+def _url_of(item: Any) -> str:
+    """Return the URL with which Playwright calls a predicate, or that of a request."""
+    return item if isinstance(item, str) else str(item.url)
 
 
 def check_viewport(size: object) -> None:

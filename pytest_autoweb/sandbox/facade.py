@@ -253,7 +253,7 @@ class Facade:
 
     def _check(self, bound: Bound) -> None:
         """Refuse the call if one of the rules that change nothing forbids it."""
-        kind, method, args = bound.receiver.kind, bound.method, bound.args
+        method, args = bound.method, bound.args
         if method in SCRIPT_METHODS and not self._border.scripts:
             raise Refusal("AW510", f"{method}() runs a script in the page, which `strict` refuses")
         if method not in _TAKES_ANY_NUMBER:
@@ -270,10 +270,6 @@ class Facade:
             raise Refusal("AW505", f"the attempt has {MAX_PAGES} pages open; close some")
         if method == "set_viewport_size":
             call_rules.check_viewport(args[0] if args else bound.kwargs.get("viewport_size"))
-        if (kind, method) in URL_MATCHERS:
-            for value in [*args[:1], bound.kwargs.get(URL_MATCHERS[kind, method])]:
-                if hasattr(value, "search"):
-                    raise Refusal("AW504", "a regular expression for URLs must come as a predicate")
 
     def _rewritten(self, bound: Bound, budget: Budget) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments with absolute addresses, real paths and real secrets."""

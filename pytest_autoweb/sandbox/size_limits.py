@@ -2,24 +2,15 @@
 
 Playwright's driver has no limits of its own: a text of some hundred megabytes ends it, and a click
 that counts to a million cannot be stopped. So arguments are measured before Playwright sees them,
-and what a page answers is measured inside the page, before it leaves it. Regular expressions that
-could take exponential time are found here too, before any engine runs them.
+and what a page answers is measured inside the page, before it leaves it.
 """
 
 import re
 from collections.abc import Mapping
-from re import _constants as c  # type: ignore[attr-defined]
-from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
-from pytest_autoweb.sandbox.allowed_members import FUNCTIONS
 from pytest_autoweb.sandbox.crossing_values import Refusal
-
-_MANY = 10
-"""A repetition with a higher limit than this counts as one without a limit."""
-_REPEATS = frozenset({c.MAX_REPEAT, c.MIN_REPEAT})
-_ALL = frozenset(range(256))
-_SAME_TWICE = re.compile(r"[(|:]([^()|]+)\|\1[)|]")
+from pytest_autoweb.sandbox.slow_patterns import slow_part
 
 MAX_TEXT = 20_000
 """Characters of a selector, a name, an expected text or a text that is typed key by key."""
@@ -33,8 +24,6 @@ MAX_SELECTOR_PARTS = 500
 MAX_NESTED_STEPS = 1
 """Levels of conditions in a selector that may look through the whole page again; each level
 multiplies the time by the number of elements."""
-MAX_REPETITIONS = 2
-"""Repetitions without a limit in an expression that is matched in this process."""
 MAX_COUNTS = {"click_count": 20, "steps": 1_000}
 MAX_READ = 2_000_000
 """Characters that one reading of a page may return."""
@@ -52,177 +41,6 @@ _FILLS = frozenset({"fill", "insert_text", "set_files", "set_input_files"})
 _PART = re.compile(r">>|//|::|[,\[:>+~ ]")
 _SEARCH = re.compile(r"//|descendant|ancestor|following|preceding|:has\(|:not\(|:is\(")
 _SNAPSHOT_PATTERN = re.compile(r"/((?:\\.|[^/\\\n])+)/")
-
-
-def slow_part(pattern: str, flags: int = 0) -> str:
-    """Return a word for what makes an expression slow, or "" if nothing does."""
-    try:
-        # With `re.DEBUG` the parser would print what it reads.
-        parsed = _parser.parse(pattern, flags & ~re.DEBUG)
-    except (re.error, RecursionError, OverflowError):
-        return "an expression that cannot be read"
-    if _SAME_TWICE.search(pattern):
-        # Python reads two equal alternatives as one, JavaScript does not.
-        return "an alternative that is given twice"
-    return _slow(parsed, flags, bars="|" in pattern)
-
-
-def repetitions(pattern: str) -> int:
-    """Return how many repetitions without a limit an expression has."""
-    return _count(_parser.parse(pattern))
-
-
-def _count(parsed: Any) -> int:
-    return sum(
-        (op in _REPEATS and value[1] > _MANY) + sum(map(_count, _inside(op, value)))
-        for op, value in parsed
-    )
-
-
-def _slow(parsed: Any, flags: int, *, bars: bool) -> str:
-    for op, value in parsed:
-        if op in _REPEATS and value[1] > _MANY and _is_ambiguous(value[2], flags, bars=bars):
-            return "a repetition of something that repeats or has alternatives"
-        for inner in _inside(op, value):
-            if found := _slow(inner, flags, bars=bars):
-                return found
-    return ""
-
-
-def _inside(op: Any, value: Any) -> list[Any]:
-    """Return the parts of an item that are expressions themselves."""
-    if op in _REPEATS or op is c.POSSESSIVE_REPEAT:
-        return [value[2]]
-    if op is c.SUBPATTERN:
-        return [value[-1]]
-    if op is c.BRANCH:
-        return list(value[1])
-    if op in {c.ASSERT, c.ASSERT_NOT}:
-        return [value[1]]
-    if op is c.ATOMIC_GROUP:
-        return [value]
-    return [part for part in value[1:] if part] if op is c.GROUPREF_EXISTS else []
-
-
-def _is_ambiguous(body: Any, flags: int, *, bars: bool) -> bool:
-    """Tell whether a repeated body can divide one text in several ways.
-
-    It cannot if there is nothing in it that varies, or if each round holds a character that
-    nothing else in it may be, and what is behind that character cannot be taken for the beginning
-    of the next round.
-    """
-    items = _flat(body)
-    if not any(_varies(item) for item in items):
-        return bars and any(_is_doubled(item, flags) for item in items)
-    if len(items) == 1 and items[0][0] is c.BRANCH:
-        return _branches_overlap(items[0][1][1], flags)
-    return not any(_divides(items, place, flags) for place in range(len(items)))
-
-
-def _divides(items: list[tuple[Any, Any]], place: int, flags: int) -> bool:
-    """Tell whether the item at this place shows beyond doubt where a round begins and ends."""
-    if _varies(items[place]):
-        return False
-    head, tail = items[:place], items[place + 1 :]
-    if not _characters([items[place]], flags).isdisjoint(_characters([*head, *tail], flags)):
-        return False
-    if not head or not tail:
-        return True
-    first_op, first = head[0]
-    needed = first_op not in _REPEATS or first[0] > 0
-    return needed and _characters(tail, flags).isdisjoint(_characters(head[:1], flags))
-
-
-def _is_doubled(item: tuple[Any, Any], flags: int) -> bool:
-    """Tell whether alternatives of one character overlap, which Python reads as a set of them."""
-    op, value = item
-    if op is not c.IN or value[0][0] is c.NEGATE:
-        return False
-    each = [_of_one(c.IN, [part], flags) for part in value]
-    return sum(map(len, each)) > len(set().union(*each))
-
-
-def _flat(body: Any) -> list[tuple[Any, Any]]:
-    """Return the items of a body, with those of plain groups in their place."""
-    found: list[tuple[Any, Any]] = []
-    for op, value in body:
-        if op is c.SUBPATTERN:
-            found += _flat(value[-1])
-        elif op is not c.AT:
-            found.append((op, value))
-    return found
-
-
-def _varies(item: tuple[Any, Any]) -> bool:
-    op, value = item
-    if op in _REPEATS:
-        return bool(value[0] != value[1])
-    return op in {c.BRANCH, c.GROUPREF, c.GROUPREF_EXISTS, c.ASSERT, c.ASSERT_NOT}
-
-
-def _branches_overlap(branches: Any, flags: int) -> bool:
-    """Tell whether two alternatives may begin alike, or one of them varies in length."""
-    if any(_varies(item) for branch in branches for item in _flat(branch)):
-        # `(?:a+|b)*`: one that repeats itself can be divided among several rounds.
-        return True
-    words = [[_characters([item], flags) for item in _flat(branch)] for branch in branches]
-    return any(
-        all(not a.isdisjoint(b) for a, b in zip(first, second, strict=False))
-        for number, first in enumerate(words)
-        for second in words[number + 1 :]
-    )
-
-
-def _characters(body: Any, flags: int) -> frozenset[int]:
-    """Return the characters that an expression may contain, among the first 256."""
-    found: set[int] = set()
-    for op, value in body:
-        if op is c.ANY:
-            return _ALL
-        if op in {c.LITERAL, c.NOT_LITERAL, c.IN}:
-            found |= _of_one(op, value, flags)
-        elif op in {c.GROUPREF, c.GROUPREF_EXISTS}:
-            return _ALL
-        for inner in _inside(op, value):
-            found |= _characters(inner, flags)
-    return frozenset(found)
-
-
-def _of_one(op: Any, value: Any, flags: int) -> set[int]:
-    """Return the characters that a single place may hold."""
-    if op is c.LITERAL:
-        both = {value, ord(chr(value).lower()), ord(chr(value).upper()[0])}
-        return both if flags & re.I else {value}
-    if op is c.NOT_LITERAL:
-        return set(_ALL) - {value}
-    negated = bool(value) and value[0][0] is c.NEGATE
-    found: set[int] = set()
-    for kind, what in value[negated:]:
-        if kind is c.LITERAL:
-            found |= _of_one(c.LITERAL, what, flags)
-        elif kind is c.RANGE:
-            found |= set(range(what[0], min(what[1], 255) + 1))
-            if flags & re.I:
-                found |= {ord(chr(n).swapcase()[0]) for n in found}
-        else:
-            found |= {n for n in _ALL if _in_category(what, chr(n))}
-    return set(_ALL) - found if negated else found
-
-
-def _in_category(category: Any, char: str) -> bool:
-    tests = {
-        c.CATEGORY_DIGIT: char.isdigit(),
-        c.CATEGORY_SPACE: char.isspace(),
-        c.CATEGORY_WORD: char.isalnum() or char == "_",
-    }
-    if category in tests:
-        return tests[category]
-    opposite = {
-        c.CATEGORY_NOT_DIGIT: c.CATEGORY_DIGIT,
-        c.CATEGORY_NOT_SPACE: c.CATEGORY_SPACE,
-        c.CATEGORY_NOT_WORD: c.CATEGORY_WORD,
-    }.get(category)
-    return opposite is None or not tests[opposite]
 
 
 def check_sizes(kind: str, method: str, args: list[Any], kwargs: Mapping[str, Any]) -> None:
@@ -295,10 +113,6 @@ class _Weight:
             for key, item in value.items():
                 self.add(key)
                 self.add(item)
-            # Functions of the step language match such a pattern in this process and not in the
-            # worker.
-            if isinstance(value.get("matches"), str) and self._method in FUNCTIONS:
-                _check_here(value["matches"])
 
 
 def check_selector(selector: str) -> None:
@@ -321,18 +135,6 @@ def check_pattern(pattern: re.Pattern[str]) -> None:
             RULE,
             f"{part} in a regular expression can be matched in too many ways; "
             "write it without a repetition inside a repetition",
-        )
-
-
-def _check_here(pattern: str) -> None:
-    """Refuse an expression that would be matched in this process, where nothing interrupts it."""
-    if part := slow_part(pattern):
-        raise Refusal(RULE, f"{part} in a regular expression can be matched in too many ways")
-    if repetitions(pattern) > MAX_REPETITIONS:
-        raise Refusal(
-            RULE,
-            f"a regular expression for addresses has at most {MAX_REPETITIONS} repetitions "
-            "without a limit",
         )
 
 

@@ -10,7 +10,6 @@ built here without a message; each action is one message to the host.
 import builtins
 import dataclasses
 import importlib
-import re
 import types
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -21,7 +20,6 @@ from pytest_autoweb.sandbox.allowed_members import (
     CLAIMS_OF,
     CLASSES,
     MANAGER_EXIT,
-    URL_MATCHERS,
     ApiMember,
     member_of,
 )
@@ -202,7 +200,6 @@ def _chain_method(proxy: Proxy, name: str, member: ApiMember) -> Callable[..., P
 
 def _call_method(proxy: Proxy, name: str, _member: ApiMember) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = _predicated(proxy, name, args, kwargs)
         sent = encode_arguments(proxy._border, args, kwargs)
         return proxy._border.call(receiver_of(proxy), name, *sent)
 
@@ -211,7 +208,6 @@ def _call_method(proxy: Proxy, name: str, _member: ApiMember) -> Callable[..., A
 
 def _manage_method(proxy: Proxy, name: str, _member: ApiMember) -> Callable[..., Manager]:
     def manage(*args: Any, **kwargs: Any) -> Manager:
-        args, kwargs = _predicated(proxy, name, args, kwargs)
         return Manager(proxy, name, *encode_arguments(proxy._border, args, kwargs))
 
     return manage
@@ -267,26 +263,6 @@ def encode_arguments(
         )
     except WireError as error:
         raise TypeError(str(error)) from None
-
-
-def _predicated(proxy: Proxy, name: str, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """Turn a regular expression that Playwright would match in Python into a predicate."""
-    parameter = URL_MATCHERS.get((proxy.kind, name))
-    if parameter is None:
-        return args, kwargs
-    if args and isinstance(args[0], re.Pattern):
-        args = (_url_predicate(args[0]), *args[1:])
-    if isinstance(kwargs.get(parameter), re.Pattern):
-        kwargs = {**kwargs, parameter: _url_predicate(kwargs[parameter])}
-    return args, kwargs
-
-
-def _url_predicate(pattern: re.Pattern[str]) -> Callable[[Any], bool]:
-    def matches(item: Any) -> bool:
-        url = item if isinstance(item, str) else item.url
-        return pattern.search(url) is not None
-
-    return matches
 
 
 class _AnyType:

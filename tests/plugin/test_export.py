@@ -66,6 +66,11 @@ cases:
     user_task: "Press Note."
     expect:
       - text: noted
+  - id: spill
+    entry_url: "{{ webserver.url }}desk.html"
+    user_task: "Press Note."
+    expect:
+      - text: noted
   - id: nothing
     entry_url: "{{ webserver.url }}office.html"
     user_task: "Type something."
@@ -112,6 +117,11 @@ NOTE = """```python
 page.frame_locator("iframe").get_by_role("button", name="Note").click()
 ```
 DONE"""
+SPILL = """```python
+page.evaluate("fetch('http://127.0.0.1:18944/', {method: 'POST', body: 'x'}).catch(() => 0)")
+page.frame_locator("iframe").get_by_role("button", name="Note").click()
+```
+DONE"""
 NOTHING = """```python
 page.get_by_label("User").fill("x")
 ```
@@ -120,7 +130,7 @@ DONE"""
 
 class Turns:
     def __init__(self):
-        wordy = {"seal": SEAL, "note": [NOTE], "nothing": [NOTHING]}
+        wordy = {"seal": SEAL, "note": [NOTE], "nothing": [NOTHING], "spill": [SPILL]}
         self.wordy = {case: ScriptedClient({"generate": said}) for case, said in wordy.items()}
 
     def complete(self, request):
@@ -181,18 +191,20 @@ def test_passed_cells_become_tests_that_run_bare_and_a_test_that_tells_nothing_i
         *("cases", "--autoweb-models=fake/wordy@turns,fake/numbers", "--autoweb-max-repairs=0"),
         *("--autoweb-models-file=models.yaml", "-k", "wordy or note"),
     )
-    ran.assert_outcomes(passed=4, deselected=2)
+    ran.assert_outcomes(passed=5, deselected=3)
 
     done = autoweb(project, "export", "autoweb-report", "-o", "exported/tests")
 
     assert done.returncode == 1, done.stdout + done.stderr
     assert "refused nothing: it passes without its actions" in done.stdout
+    assert "refused spill: its cell blocked requests to http://127.0.0.1:18944, and" in done.stdout
     assert "not checked there: python: " in done.stdout
     assert "it needs the environment variables OFFICE_CODE, TOKEN" in done.stdout
     file = project.path / "exported/tests/test_shop.py"
     text = file.read_text(encoding="utf-8")
     assert sorted(path.name for path in file.parent.iterdir()) == ["test_shop.py"]
     assert "test_nothing" not in text
+    assert "test_spill" not in text
     assert "import pytest_autoweb" not in text
     assert "sesame" not in text
     assert "127.0.0.1:" not in text.replace("127.0.0.1:{", "")

@@ -114,8 +114,8 @@ class Page(Frame):
         self.closed = False
 
     def wait_for_url(self, pattern: Any, *, timeout: float, wait_until: str) -> None:
-        self.waited.append((getattr(pattern, "pattern", pattern), timeout, wait_until))
-        if getattr(pattern, "pattern", pattern) != self.at:
+        self.waited.append((pattern, timeout, wait_until))
+        if not (pattern(self.url) if callable(pattern) else pattern == self.at):
             raise PlaywrightTimeout("no such URL")
 
     def wait_for_timeout(self, milliseconds: float) -> None:

@@ -52,6 +52,14 @@ def test_look(page: Page) -> None:
 def test_two(page: Page) -> None:
     page.goto(SITE); page.get_by_role("button").click()
 '''
+HELPERS = """
+def visit(page, url):
+    page.goto(url)
+
+
+def pick(page, name):
+    page.get_by_label(name).check()
+"""
 FIRST = """# Step 1: the tea
 page.get_by_label("Article").fill("tea")
 count = page.locator("main").get_by_role("listitem").count()
@@ -149,10 +157,36 @@ POPUP = 'with page.expect_popup() as popup:\n    page.get_by_role("button", name
         (COUNT + POPUP + "page.context.new_page()", "use .new_page"),
         (COUNT + POPUP + "page.get_by_label('File').set_input_files('x')", "use .set_input_files"),
         (COUNT + POPUP + "page.goto('https://evil.example/')", "none of the test's own site"),
-        (COUNT + POPUP + "page.goto('data:text/html,1 tea')", "none of the test's own site"),
+        (COUNT + POPUP + "page.goto('data:text/html,1 tea')", "is not http or https"),
         (COUNT + POPUP + "page.goto('//evil.example/')", "none of the test's own site"),
         (COUNT + POPUP + "page.goto(f'{server}.evil.example/')", "none of the test's own site"),
         (COUNT + POPUP + "page.goto('https://shop.example' + '.evil/')", "none of the test's own"),
+        # As a browser reads it, which is not as it looks.
+        (COUNT + POPUP + r"page.goto('/\t/evil.example/')", "none of the test's own site"),
+        (COUNT + POPUP + r"page.goto('/\\evil.example/')", "none of the test's own site"),
+        (COUNT + POPUP + r"page.goto('http:\\\\evil.example')", "none of the test's own site"),
+        (COUNT + POPUP + "page.goto('https://shop.example@evil.example/')", "none of the test's"),
+        (COUNT + POPUP + "page.goto('javascript:fetch(1)')", "is not http or https"),
+        (COUNT + POPUP + "page.goto(url='https://evil.example/')", "none of the test's own site"),
+        (COUNT + POPUP + "page.goto(*['https://evil.example/'])", "none of the test's own site"),
+        (COUNT + POPUP + "page.goto(f'{server:.7}/evil.example/')", "none of the test's own site"),
+        (COUNT + POPUP + "page.goto(f'{server}//evil.example/')", "none of the test's own site"),
+        # A method is called where it stands, so that what it is given can be seen.
+        (COUNT + POPUP + "leave = page.goto\nleave('https://evil.example/')", "use .goto without"),
+        (COUNT + POPUP + "list(map(page.goto, ['https://evil.example/']))", "use .goto without"),
+        (COUNT + POPUP + "[page.goto][0]('https://evil.example/')", "use .goto without calling it"),
+        (COUNT + POPUP + "sorted(['a'], key=page.goto)", "use .goto without calling it"),
+        (COUNT + POPUP + "(page.goto if 1 else 0)('https://evil.example/')", "use .goto without"),
+        (COUNT + POPUP + "visit(page, 'https://evil.example/')", "there is no 'visit'"),
+        (COUNT + POPUP + "(lambda u: page.goto(u))('https://evil.example/')", "hold a Lambda"),
+        # Nothing may go on for ever.
+        (COUNT + POPUP + "for i in range(10**9): page.reload()", "hold a Pow"),
+        (COUNT + POPUP + "for i in range(1000000000): page.reload()", "numbers are at most 1,000"),
+        (COUNT + POPUP + "for i in range(100000): page.reload()", "of numbers up to 100"),
+        (COUNT + POPUP + "for i in iter(int, 1): page.reload()", "a loop goes over a list"),
+        (COUNT + POPUP + "[page.reload() for i in range(100000)]", "of numbers up to 100"),
+        (COUNT + POPUP + "while True: page.reload()", "hold a While"),
+        (COUNT + POPUP + "if True:\n    while True: page.reload()", "hold a While"),
         (COUNT + POPUP + "open('x')", "there is no 'open'"),
         (COUNT + POPUP + "().__class__", "use .__class__"),
         ("", "hold no statement"),
@@ -163,7 +197,36 @@ POPUP = 'with page.expect_popup() as popup:\n    page.get_by_role("button", name
 )  # fmt: skip
 def test_lines_that_do_more_than_to_act_are_refused(code: str, why: str) -> None:
     with pytest.raises(RefusedLines, match=why.replace(".", r"\.")):
-        PlainTest(FILE, "test_order").mended({1: code})
+        PlainTest(FILE + HELPERS, "test_order").mended({1: code})
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "page.goto('/')",
+        "page.goto(f'{server}/cart?a=1')",
+        "page.goto('https://shop.example/cart')",
+        "for row in page.get_by_role('row').all():\n    row.get_by_role('checkbox').check()",
+        "for i in range(3):\n    page.keyboard.press('Tab')",
+        "for name in ['Tea', 'Milk']:\n    page.get_by_label(name).check()",
+        "if page.get_by_role('alert').count():\n    page.get_by_text(re.compile('o', re.I)).tap()",
+        "page.mouse.wheel(0, -200)\npage.wait_for_timeout(500)",
+        "name = page.get_by_role('row').first.inner_text()[:9]\npage.get_by_text(name).check()",
+    ],
+)  # fmt: skip
+def test_lines_that_only_act_are_accepted(code: str) -> None:
+    changed = PlainTest(FILE + HELPERS, "test_order").mended({2: code})
+
+    assert code.split("\n")[-1].strip() in changed
+
+
+def test_functions_of_the_file_are_called_as_before_unless_they_only_act() -> None:
+    file = f"{HELPERS}\ndef test_x(page):\n    page.goto('/a')\n    visit(page, '/b')\n"
+    test = PlainTest(f"{file}    pick(page, 'Tea')\n    page.reload()\n", "test_x")
+
+    assert "'Coffee'" in test.mended({1: "visit(page, '/b')\npick(page, 'Coffee')"})
+    with pytest.raises(RefusedLines, match="call visit in another way"):
+        test.mended({1: "visit(page, 'https://evil.example/')\npick(page, 'Tea')"})
 
 
 @pytest.mark.parametrize(

@@ -22,21 +22,39 @@ from pytest_autoweb.results import CheckResult, Usage
 # -- URL -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("wanted", "pattern", "expected"),
-    [
-        ("**/cart", "**/cart", "URL '**/cart'"),
-        ({"matches": "c.rt"}, "c.rt", "URL that matches 'c.rt'"),
-    ],
-)
-def test_the_address_is_compared_by_playwright(wanted: Any, pattern: str, expected: str) -> None:
-    check = UrlCheck.model_validate({"url": wanted})
-    here, elsewhere = Page(at=pattern), Page()
+def test_a_glob_is_compared_by_playwright() -> None:
+    check = UrlCheck.model_validate({"url": "**/cart"})
+    here, elsewhere = Page(at="**/cart"), Page()
 
     assert summed(one(here, check)) == (True, URL, "page")
     assert summed(one(elsewhere, check)) == (False, URL, "page")
-    assert one(here, check).expected == expected
-    assert here.waited[0] == (pattern, 50, "commit")
+    assert one(here, check).expected == "URL '**/cart'"
+    assert here.waited[0] == ("**/cart", 50, "commit")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "passed"),
+    [
+        ({"matches": "c.rt$"}, True),
+        ({"matches": "c.rt!"}, False),
+        ({"matches": r"^(\w+[:/.]*)+!$"}, False),
+        ("**/*a*r*", True),
+        ("**t**t**t**t**!", False),
+    ],
+)
+def test_an_address_is_compared_in_no_time(wanted: Any, passed: bool) -> None:
+    check = UrlCheck.model_validate({"url": wanted})
+
+    assert summed(one(Page(), check)) == (passed, URL, "page")
+
+
+def test_an_expression_that_takes_too_long_leaves_the_check_open() -> None:
+    check = TextCheck.model_validate({"text": {"matches": "(?=(a+)+$)a"}})
+
+    result = one(Page(text="a" * 40 + "!"), check)
+
+    assert result.passed is None
+    assert "could not be evaluated: the pattern '(?=(a+)+$)a' takes too long" in result.message
 
 
 # -- text ------------------------------------------------------------------------------

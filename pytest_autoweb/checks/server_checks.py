@@ -1,5 +1,6 @@
 """Checks of the server's own state: over HTTP, in its database, in its files."""
 
+import http.client
 import json
 import sqlite3
 import time
@@ -24,6 +25,7 @@ from pytest_autoweb.checks.check_type import (
 )
 from pytest_autoweb.checks.expected_values import as_text, difference, equal, is_subset, shown_near
 from pytest_autoweb.specs import HttpUrl, Spec
+from pytest_autoweb.values.packed_bytes import NotUnpacked, unpacked
 
 _REPLY_BYTES = 5_000_000
 _HTTP_S = 10.0
@@ -133,17 +135,26 @@ def _fetch(query: HttpQuery, timeout_s: float) -> _Reply:
         handlers.append(urllib.request.ProxyHandler({}))
     try:
         with urllib.request.build_opener(*handlers).open(request, timeout=timeout_s) as reply:
-            return _Reply(reply.url, reply.status, _text(reply.read(_REPLY_BYTES)))
+            return _Reply(reply.url, reply.status, _body(reply, query))
     except urllib.error.HTTPError as error:
         with error:
             location = error.headers.get("location") or ""
-            body = _text(error.read(_REPLY_BYTES))
-            return _Reply(error.url or query.url, error.code, body, location)
+            return _Reply(error.url or query.url, error.code, _body(error, query), location)
     except TimeoutError:
         raise NotEvaluated(f"{query.url} did not answer within {timeout_s:.3g} s") from None
     except urllib.error.URLError as error:
         why = getattr(error.reason, "strerror", None) or error.reason
         raise NotEvaluated(f"{query.url} could not be reached: {why}") from error
+
+
+def _body(reply: http.client.HTTPResponse | urllib.error.HTTPError, query: HttpQuery) -> str:
+    """Return the body of a reply; servers also send objects compressed that nobody asked for."""
+    encoding = reply.headers.get("content-encoding") or ""
+    try:
+        plain = unpacked(reply.read(_REPLY_BYTES), encoding, _REPLY_BYTES)
+    except NotUnpacked as problem:
+        raise NotEvaluated(f"the reply of {query.url} cannot be read: {problem}") from None
+    return _text(plain)
 
 
 def _text(body: bytes) -> str:

@@ -1,11 +1,13 @@
 """What a server holds is asked of the server itself: over HTTP, in its database, in its files."""
 
+import gzip
 import json
 import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -71,6 +73,35 @@ def test_the_server_is_asked_over_http(site: Site, query: dict[str, Any], passed
 
     assert result.passed is passed
     assert result.actual.startswith('200: {"id": 1')
+
+
+@pytest.mark.parametrize(
+    ("encoding", "packed"),
+    [
+        ("gzip", gzip.compress),
+        ("x-gzip, identity", gzip.compress),
+        ("deflate", zlib.compress),
+        ("deflate", lambda data: zlib.compress(data, wbits=-15)),
+        ("deflate, gzip", lambda data: gzip.compress(zlib.compress(data))),
+    ],
+)
+def test_what_a_server_packs_unasked_is_unpacked(
+    site: Site, encoding: str, packed: Callable[[bytes], bytes]
+) -> None:
+    body = packed('{"kind": "Bücher"}'.encode())
+    site.replies["/api"] = (200, {"content-encoding": encoding}, body)
+
+    assert judge(http(site.url + "api", json={"kind": "Bücher"})).passed is True
+
+
+@pytest.mark.parametrize(("encoding", "why"), [("br", "compressed with br"), ("gzip", "damaged")])
+def test_what_cannot_be_unpacked_leaves_the_check_open(site: Site, encoding: str, why: str) -> None:
+    site.replies["/api"] = (200, {"content-encoding": encoding}, b"{}")
+
+    result = judge(http(site.url + "api"))
+
+    assert result.passed is None
+    assert why in result.message
 
 
 def test_a_status_of_an_error_can_be_wanted(site: Site) -> None:

@@ -125,18 +125,6 @@ class Documented(BaseModel):
 
     model_config = ConfigDict(defer_build=True)
 
-    @field_validator("*", mode="before")
-    @classmethod
-    def _refuse_truth_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
-        """Refuse `timeout: true`, which pydantic would read as one second."""
-        if not isinstance(value, bool) or info.field_name is None:
-            return value
-        kinds = _kinds_in(cls.model_fields[info.field_name].annotation)
-        if kinds & {int, float} and not kinds & {bool, Any}:
-            number = "a number" if float in kinds else "a whole number"
-            raise ValueError(f"must be {number}, got {str(value).lower()}")
-        return value
-
     @classmethod
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /
@@ -164,7 +152,23 @@ def _attribute_docstrings(owner: type) -> dict[str, str]:
     return found
 
 
-class Spec(Documented):
+class Written(Documented):
+    """Base of what people write into files, in which `true` is no number."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_truth_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse `timeout: true`, which pydantic would read as one second."""
+        if not isinstance(value, bool) or info.field_name is None:
+            return value
+        kinds = _kinds_in(cls.model_fields[info.field_name].annotation)
+        if kinds & {int, float} and not kinds & {bool, Any}:
+            number = "a number" if float in kinds else "a whole number"
+            raise ValueError(f"must be {number}, got {str(value).lower()}")
+        return value
+
+
+class Spec(Written):
     """Base of everything a case file holds: frozen, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)

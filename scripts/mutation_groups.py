@@ -53,11 +53,13 @@ GROUPS: dict[str, Group] = {
     "matching": Group(
         (
             "pytest_autoweb.choice.expected_text",
+            "pytest_autoweb.choice.partial_text",
             "pytest_autoweb.choice.verify_choice",
         ),
         (
             "tests/unit/act/test_act_comparing.py",
             "tests/unit/act/test_act_matching.py",
+            "tests/unit/act/test_act_parts.py",
             "tests/unit/act/test_act_twins.py",
             "tests/unit/act/test_act_verify.py",
         ),
@@ -138,6 +140,8 @@ NOT_ASKED = frozenset(
         "tests/unit/cases/test_cases_loading.py",
         "tests/unit/llm/test_llm_cassettes.py",
         "tests/unit/llm/test_llm_keys.py",
+        "tests/unit/record/test_record_oracle.py",
+        "tests/unit/stages/test_script.py",
         "tests/unit/report/test_report_comment.py",
         "tests/unit/report/test_report_history.py",
         "tests/unit/report/test_report_outputs_hostile.py",

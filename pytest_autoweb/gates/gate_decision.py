@@ -33,7 +33,7 @@ from pytest_autoweb.runs.run_folder import (
 from pytest_autoweb.runs.saved_runs import save_run, saved_rows
 from pytest_autoweb.runs.saving import json_text, write_text_atomic
 from pytest_autoweb.settings import Settings
-from pytest_autoweb.specs import Documented
+from pytest_autoweb.specs import Written
 from pytest_autoweb.variants import Variants
 
 TABLE = "tool.autoweb.groups"
@@ -56,7 +56,7 @@ class GroupMember(Protocol):
         ...
 
 
-class CaseGroup(Documented):
+class CaseGroup(Written):
     """One group: the cases that belong to it, and what its gates demand of them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

@@ -20,7 +20,7 @@ from pytest_autoweb.llm import model_catalogues
 from pytest_autoweb.llm.model_catalogues import EFFORTS, ModelFacts, facts_of
 from pytest_autoweb.redaction import tidy_key
 from pytest_autoweb.results import ModelDescription, ModelSetting, SettingSource
-from pytest_autoweb.specs import COMMAND, AgentCommand, Documented
+from pytest_autoweb.specs import COMMAND, AgentCommand, Written
 from pytest_autoweb.variants import known_strategies
 
 Dialect = Literal["playwright", "refs"]
@@ -42,7 +42,7 @@ _STREAMING = ("openai", "custom_openai")
 _SIZE = re.compile(r"(?<![\w.])(?:\d+x)?(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 
 
-class ModelSpec(Documented):
+class ModelSpec(Written):
     """Settings of one model, from `[tool.autoweb.models."NAME"]` or a YAML file.
 
     Any provider that litellm knows needs no more than the name.

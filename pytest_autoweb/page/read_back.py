@@ -17,7 +17,7 @@ from pytest_autoweb.results import ReadBack
 
 _TYPES = frozenset({"press_sequentially", "type"})
 _TICKS = frozenset({"check", "set_checked", "uncheck"})
-_LOOK_MS = 500.0
+_LOOK_MS = 2_000.0
 # In what was typed, these keys may send a form or leave the field.
 _KEYS = ("\n", "\r", "\t")
 

@@ -1,0 +1,35 @@
+"""Takes secrets out of text before it leaves the process: prompts, logs, reports, cassettes.
+
+Known values are found in every form in which they are written; keys that nobody declared are known
+by their shape, or in diagnostics by the header or field they stand in. Nothing here reads files or
+knows a case.
+"""
+
+from pytest_autoweb.redaction.environment_keys import (
+    MASK,
+    KeyMask,
+    drop_empty_secrets,
+    environment_keys,
+    without_secrets,
+)
+from pytest_autoweb.redaction.key_shapes import SHAPES, KeyShape, redact_keys, redact_shapes
+from pytest_autoweb.redaction.secret_forms import MIN_LENGTH, REDACTED, SECRET, Redactor
+from pytest_autoweb.redaction.sensitive_names import is_sensitive, is_sensitive_field
+
+__all__ = [
+    "MASK",
+    "MIN_LENGTH",
+    "REDACTED",
+    "SECRET",
+    "SHAPES",
+    "KeyMask",
+    "KeyShape",
+    "Redactor",
+    "drop_empty_secrets",
+    "environment_keys",
+    "is_sensitive",
+    "is_sensitive_field",
+    "redact_keys",
+    "redact_shapes",
+    "without_secrets",
+]

@@ -445,7 +445,7 @@ def _healer(
         SettingsError: the file is not Python.
     """
     from pytest_autoweb.export.proof import Healer, Prover
-    from pytest_autoweb.redaction import Redactor, redact_keys
+    from pytest_autoweb.redaction import Redactor, redact_shapes
 
     names = dict.fromkeys(_variables(file, text))
     for conftest in _conftests(file) if args.in_project else ():
@@ -456,7 +456,7 @@ def _healer(
         prover=Prover(file.parent, values, args.browser, tuple(args.flags), args.in_project),
         client=client,
         spec=spec,
-        redact=lambda said: redact_keys(redactor(said)),
+        redact=lambda said: redact_shapes(redactor(said)),
         attempts=args.attempts,
         say=tell_progress,
     )

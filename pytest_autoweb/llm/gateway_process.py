@@ -51,7 +51,7 @@ from pytest_autoweb.llm.model_spec import (
     base_url,
     resolve_target,
 )
-from pytest_autoweb.redaction import KeyMask, drop_empty_secrets
+from pytest_autoweb.redaction import KeyMask, drop_empty_secrets, redact_keys
 from pytest_autoweb.results import Usage
 
 _CONNECT_TIMEOUT_S = 5.0
@@ -100,7 +100,7 @@ class GatewayService:
         try:
             reply = self._with_room(request, self._answer(request))
         except ModelError as error:
-            error.detail = self._mask(error.detail)
+            error.detail = redact_keys(self._mask(error.detail))
             self._count(request.model, error.usage or Usage(), error.cause)
             raise
         self._count(request.model, reply.usage)
@@ -216,7 +216,7 @@ class GatewayService:
             problem = self._live_problem(spec)
         except (ModelError, SettingsError) as error:
             problem = error.detail if isinstance(error, ModelError) else str(error)
-        detail = self._mask(problem) if problem else "can be called"
+        detail = redact_keys(self._mask(problem)) if problem else "can be called"
         return ModelCheck(model=name, ok=problem is None, detail=detail)
 
     def _check_recordings(self, name: str, recorded: bool) -> ModelCheck:

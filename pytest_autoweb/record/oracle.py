@@ -9,7 +9,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.redaction import SECRET, Redactor
+from pytest_autoweb.redaction import SECRET, SECRET_PLACE, Redactor
 from pytest_autoweb.sandbox.lint import lint_code
 
 # The recorder knows the name of a chosen file only with this prefix.
@@ -23,11 +23,6 @@ _ENDING = frozenset(
 _BROWSER = frozenset({"browser", "context", "playwright"})
 _NOISE = frozenset({"CapsLock", "NumLock"})
 _TEMPLATE = re.compile(r"\{(?=[{%#])")
-# Patterns in locators of secret fields, in the languages people are likely to record in.
-_SECRET_FIELD = re.compile(
-    r"(?i)pass[-_ ]?(?:word|wort|code|phrase)|\bpwd\b|kennwort|contrase|mot de passe|senha|"
-    r"has[łl]o|пароль|密码|パスワード|비밀번호|\b(?:otp|one[-_ ]time|totp)\b|type=.?password"
-)
 
 
 class Act(NamedTuple):
@@ -165,7 +160,7 @@ def _by_locator(acts: Iterable[Act]) -> dict[str, str]:
         if act.method in _TYPING
         and act.text
         and not SECRET.search(act.text)
-        and _SECRET_FIELD.search(act.receiver)
+        and SECRET_PLACE.search(act.receiver)
     }
 
 

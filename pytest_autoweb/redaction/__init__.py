@@ -14,14 +14,22 @@ from pytest_autoweb.redaction.environment_keys import (
 )
 from pytest_autoweb.redaction.key_shapes import SHAPES, KeyShape, redact_keys, redact_shapes
 from pytest_autoweb.redaction.secret_forms import MIN_LENGTH, REDACTED, SECRET, Redactor
-from pytest_autoweb.redaction.sensitive_names import is_sensitive, is_sensitive_field
+from pytest_autoweb.redaction.sensitive_names import (
+    SECRET_PLACE,
+    is_sensitive,
+    is_sensitive_field,
+    unlike_words,
+)
+from pytest_autoweb.redaction.structured import FieldMasks, password_names
 
 __all__ = [
     "MASK",
     "MIN_LENGTH",
     "REDACTED",
     "SECRET",
+    "SECRET_PLACE",
     "SHAPES",
+    "FieldMasks",
     "KeyMask",
     "KeyShape",
     "Redactor",
@@ -29,7 +37,9 @@ __all__ = [
     "environment_keys",
     "is_sensitive",
     "is_sensitive_field",
+    "password_names",
     "redact_keys",
     "redact_shapes",
+    "unlike_words",
     "without_secrets",
 ]

@@ -51,7 +51,7 @@ SHAPES: tuple[KeyShape, ...] = (
     KeyShape("Mailgun", r"key-[0-9a-f]{32}(?![A-Za-z0-9])"),
     KeyShape("DigitalOcean", r"do[opr]_v1_[0-9a-f]{40,}"),
     KeyShape("Shopify", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
-    KeyShape("Square, Facebook", rf"EAA{_T}{{50,}}|sq0[a-z]{{3}}-{_T}{{22,}}"),
+    KeyShape("Square, Facebook", rf"(?<![+/])EAA{_T}{{50,}}|sq0[a-z]{{3}}-{_T}{{22,}}"),
     KeyShape("Telegram", rf"\d{{8,10}}:AA{_T}{{30,}}"),
     KeyShape("Discord", rf"{_T}{{24,28}}\.{_T}{{6}}\.{_T}{{27,}}", random=True),
     KeyShape("JSON Web Token", rf"eyJ{_T}{{5,}}\.{_T}{{5,}}\.{_T}*"),

@@ -39,6 +39,12 @@ _COUNTED = frozenset(
     ("max", "min", "total", "num", "prompt", "completion", "input", "output", "cached", "reasoning")
 )
 
+SECRET_PLACE = re.compile(
+    r"(?i)pass[-_ ]?(?:word|wort|code|phrase)|\bpwd\b|kennwort|contrase|mot de passe|senha|"
+    r"has[łl]o|пароль|密码|パスワード|비밀번호|\b(?:otp|one[-_ ]time|totp)\b|type=.?password"
+)
+"""Fits locators of fields for secrets, in the languages that people are likely to write them in."""
+
 
 def is_sensitive(header: str) -> bool:
     """Return whether a header's value grants access to something."""
@@ -59,3 +65,9 @@ def is_sensitive_field(name: str) -> bool:
         or any(pair in _SECRET_PAIRS for pair in pairwise(single))
         or (len(words) == 1 and words[0] in _ALONE)
     )
+
+
+def unlike_words(value: str) -> bool:
+    """Tell whether a value can be hidden in any text without hitting a word of it."""
+    random = re.search(r"\d|[a-z][A-Z]|[^\w\s'’.,:;!?()-]", value)
+    return len(value) >= 8 and random is not None and not re.search(r"\s", value)

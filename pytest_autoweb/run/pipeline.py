@@ -54,7 +54,7 @@ from pytest_autoweb.page.setup import (
     limit_talk,
     set_clock,
 )
-from pytest_autoweb.redaction import Redactor, redact_keys
+from pytest_autoweb.redaction import Redactor, environment_keys, redact_shapes
 from pytest_autoweb.results import (
     Attempt,
     CellResult,
@@ -348,8 +348,10 @@ def _tools(
 ) -> Iterator[Tools]:
     secrets = resolve_secrets(case, resources.environ, cell.case.path)
     redact = Redactor(secrets)
-    # Of logs and evidence, all that looks like a key is removed; code and prompts must still work.
-    log.redact = evidence = lambda text: redact_keys(redact(text))
+    # Code and prompts must still work, but logs and evidence need no key of the environment, nor
+    # anything that has the shape of a key.
+    known = Redactor(secrets, environment_keys(resources.environ) - set(secrets.values()))
+    log.redact = evidence = lambda text: redact_shapes(known(text))
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
     client, others = _client(cell, case, resources), waiting.others()
     reveal = partial(_reveal, secrets=secrets)
@@ -357,6 +359,7 @@ def _tools(
     traffic = traffic_of(cell, case, resources, secrets, f"{folder.name}", log.write)
     with _open_page(cell, case, resources, reveal, policy, log, suppression, traffic) as page:
         border = _border(cell, case, resources, page, folder, redact, secrets)
+        border.on_password = known.learn
         border.waited = lambda: client.waited() + others()
         engine = resources.engine(border, resources.settings.sandbox)
         try:

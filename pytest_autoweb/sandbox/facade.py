@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Error, TimeoutError
 
 from pytest_autoweb.egress.browser_watch import WATCH
+from pytest_autoweb.redaction import SECRET_PLACE, unlike_words
 from pytest_autoweb.sandbox import call_rules
 from pytest_autoweb.sandbox.allowed_members import (
     EVENTS,
@@ -234,6 +235,10 @@ class Facade:
         by_selector = bound.receiver.kind in {"Page", "Frame"}
         selector = where == "selector" or (where == 0 and by_selector)
         if selector or not call_rules.holds_secret(value):
+            place = bound.receiver.text + (str(bound.args[:1]) if by_selector else "")
+            if not selector and isinstance(value, str) and unlike_words(value):
+                if SECRET_PLACE.search(place):
+                    self._border.on_password(value)
             return value
         urls = [bound.page.url]
         if bound.receiver.kind == "Keyboard":

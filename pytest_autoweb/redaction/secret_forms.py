@@ -49,30 +49,29 @@ class Redactor:
         self, secrets: Mapping[str, str], hidden: Iterable[str] = (), mask: str = REDACTED
     ) -> None:
         self._mask = mask
-        self._values: dict[str, str] = {}
+        self._marks = {mask, *(f"<secret:{name}>" for name in secrets)}
+        self._standing = re.compile("|".join(sorted(map(re.escape, self._marks), key=len)[::-1]))
+        self._known: dict[str, tuple[_Forms | _LearnedForms, str]] = {}
         for name, value in secrets.items():
-            self._values.setdefault(value, f"<secret:{name}>")
+            if value.strip():
+                self._known.setdefault(value, (_forms_of(value), f"<secret:{name}>"))
         for value in hidden:
-            self._values.setdefault(value, mask)
-        self._prepare()
+            if value.strip():
+                self._known.setdefault(value, (_forms_of(value), mask))
 
     def learn(self, value: str) -> None:
-        """Hide one more value from now on."""
-        if value not in self._values:
-            self._values[value] = self._mask
-            self._prepare()
+        """Hide one more value from now on. There may be many of these, found on the way."""
+        if value not in self._known:
+            self._known[value] = (_LearnedForms(value), self._mask)
 
-    def _prepare(self) -> None:
-        known = [(value, mark) for value, mark in self._values.items() if value.strip()]
-        # The longest first: one value may be a part of another.
-        known.sort(key=lambda pair: (-len(pair[0]), pair[0]))
-        self._known = [(_forms_of(value), mark) for value, mark in known]
-        marks = sorted({mark for _, mark in known}, key=len, reverse=True)
-        self._standing = re.compile("|".join(map(re.escape, marks)) or "(?!)")
+    @property
+    def has_wide_values(self) -> bool:
+        """Tell whether a value has characters that are not of ASCII."""
+        return not all(map(str.isascii, self._known))
 
     def __call__(self, text: str) -> str:
         """Return the text without the known values."""
-        for forms, mark in self._known:
+        for forms, mark in self._known.values():
             if forms.is_whole(text):
                 return mark
         found = set(self._found_in(text))
@@ -85,7 +84,7 @@ class Redactor:
     def _found_in(self, text: str) -> Iterator["_Span"]:
         layers: list[_Layer] = []
         while self._known:
-            for forms, mark in self._known:
+            for forms, mark in self._known.values():
                 for start, end in forms.spans(text):
                     for layer in reversed(layers):
                         start, end = layer.outside(start, end)
@@ -145,7 +144,36 @@ class _Forms:
             yield from (match.span() for match in self._inside.finditer(text))
 
 
-@lru_cache(maxsize=256)
+class _LearnedForms:
+    """The patterns of a value of which there may be many, asked only where a part of it is found.
+
+    Text that is encoded letter by letter is left out.
+    """
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+        run = max(re.findall(r"[A-Za-z0-9]+", value), key=len, default="")
+        data = value.encode("utf-8", "surrogatepass")
+        cores = [core for core in _embedded_base64(data) if len(core) >= _MIN_EMBEDDED]
+        self._signs = [run] if len(run) >= MIN_LENGTH else [""]
+        for core in cores:
+            self._signs += {core, core.translate(_URL_ALPHABET)}
+        self._signs += [data.hex(), data.hex().upper()]
+
+    def is_whole(self, text: str) -> bool:
+        """Tell whether a text is the value."""
+        return text == self._value
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the places of the value in a text."""
+        if any(sign in text for sign in self._signs):
+            yield from _forms_of(self._value).spans(text)
+
+
+_URL_ALPHABET = str.maketrans("+/", "-_")
+
+
+@lru_cache(maxsize=512)
 def _forms_of(value: str) -> _Forms:
     return _Forms(value)
 

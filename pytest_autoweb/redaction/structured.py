@@ -14,7 +14,7 @@ from pytest_autoweb.redaction.secret_forms import SECRET
 
 _DEEP = 60
 _INNER = 4
-_PREFIX = re.compile(r"\s*(?:\)\]\}'?,?|for\s*\(;;\);|while\s*\(1\);)?\s*(?=[\[{])")
+_PREFIX = re.compile(r"\ufeff?\s*(?:\)\]\}'?,?|for\s*\(;;\);|while\s*\(1\);)?\s*(?=[\[{])")
 _CALLBACK = re.compile(r"\s*(?:/\*\*/)?[\w.$]+\((?=\s*[\[{])")
 _LINE = re.compile(r"[^\r\n\x1e]+")
 _DATA = re.compile(r"\s*(?:data:\s*)?(?=[\[{])")

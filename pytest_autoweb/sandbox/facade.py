@@ -236,9 +236,9 @@ class Facade:
         selector = where == "selector" or (where == 0 and by_selector)
         if selector or not call_rules.holds_secret(value):
             place = bound.receiver.text + (str(bound.args[:1]) if by_selector else "")
-            if not selector and isinstance(value, str) and unlike_words(value):
-                if SECRET_PLACE.search(place):
-                    self._border.on_password(value)
+            typed = value if isinstance(value, str) and not selector else ""
+            if unlike_words(typed) and SECRET_PLACE.search(place):
+                self._border.on_password(typed)
             return value
         urls = [bound.page.url]
         if bound.receiver.kind == "Keyboard":

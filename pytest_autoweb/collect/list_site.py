@@ -453,12 +453,12 @@ def _robots_text(tab: Page, url: str) -> str | None:
         response = tab.goto(url, timeout=OPEN_MS, wait_until="commit")
         if response is None or 400 <= response.status < 500:
             return None
-        if response.status != 200:
+        if not 200 <= response.status < 300:
             raise RobotsUnreachable(f"{url} answered {response.status}")
         return response.body()[: 2 * LONGEST].decode("utf-8", "replace")
     except Error as error:
         # What a server calls a file is downloaded, not shown.
-        if "download" in str(error).lower():
+        if "download" in str(error).lower() or "ERR_ABORTED" in str(error):
             return _robots_file(tab, url)
         raise RobotsUnreachable(f"{url} could not be read ({_first_line(error)})") from None
 

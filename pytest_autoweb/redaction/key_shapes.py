@@ -134,6 +134,8 @@ _AUTHORIZATION = re.compile(
     rf"(?i:\b((?:proxy-)?authorization{_IS}(?:(?:basic|bearer|token|apikey|negotiate)\s+)?))"
     rf"{_CREDENTIAL}"
 )
+# No word that follows "Bearer" at the beginning of a sentence is as long.
+_BEARER = re.compile(r"\b(Bearer )(?!<)[A-Za-z0-9._~+/=-]{16,}")
 _BESIDE_NAMES = (
     # Schemes with several values, up to the end of the line or of the quoted string.
     re.compile(
@@ -156,7 +158,9 @@ _BESIDE_NAMES = (
 
 def redact_login(text: str, mask: str = REDACTED) -> str:
     """Return the text without shapes of keys and without the values of `Authorization` headers."""
-    return _AUTHORIZATION.sub(rf"\g<1>{mask}", redact_shapes(text, mask))
+    for pattern in (_AUTHORIZATION, _BEARER):
+        text = pattern.sub(rf"\g<1>{mask}", text)
+    return redact_shapes(text, mask)
 
 
 def redact_keys(text: str) -> str:

@@ -347,10 +347,7 @@ def _tools(
     this: _AttemptOrder,
 ) -> Iterator[Tools]:
     secrets = resolve_secrets(case, resources.environ, cell.case.path)
-    redact = Redactor(secrets)
-    # Code and prompts must still work, but logs and evidence need no key of the environment, nor
-    # anything that has the shape of a key.
-    known = Redactor(secrets, environment_keys(resources.environ) - set(secrets.values()))
+    redact, known = Redactor(secrets), _for_evidence(secrets, resources.environ)
     log.redact = evidence = lambda text: redact_shapes(known(text))
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
     client, others = _client(cell, case, resources), waiting.others()
@@ -399,6 +396,14 @@ def _tools(
             yield _connected(border, tools, suppression, resources.cache or MemoryCache())
         finally:
             engine.close()
+
+
+def _for_evidence(secrets: Mapping[str, str], environ: Mapping[str, str]) -> Redactor:
+    """Return what clears logs and evidence.
+
+    Code and prompts must still work, but evidence needs no key of the environment either.
+    """
+    return Redactor(secrets, environment_keys(environ) - set(secrets.values()))
 
 
 def _connected(

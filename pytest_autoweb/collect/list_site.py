@@ -450,12 +450,12 @@ def _robots_text(tab: Page, url: str) -> str | None:
         RobotsUnreachable: the site does not answer, or not properly.
     """
     try:
-        response = tab.goto(url, timeout=OPEN_MS, wait_until="commit")
+        response = tab.goto(url, timeout=OPEN_MS, wait_until="domcontentloaded")
         if response is None or 400 <= response.status < 500:
             return None
         if not 200 <= response.status < 300:
             raise RobotsUnreachable(f"{url} answered {response.status}")
-        return response.body()[: 2 * LONGEST].decode("utf-8", "replace")
+        return str(tab.evaluate(f"document.body.textContent.slice(0, {LONGEST})"))
     except Error as error:
         # What a server calls a file is downloaded, not shown.
         if "download" in str(error).lower() or "ERR_ABORTED" in str(error):

@@ -19,7 +19,7 @@ from pytest_autoweb.language import StepProblem
 from pytest_autoweb.page.opening import PageLook, open_page, page_look
 from pytest_autoweb.page.quiet import wait_until_arrived
 from pytest_autoweb.page.setup import run_setup_js
-from pytest_autoweb.results import Attempt, Failure
+from pytest_autoweb.results import Attempt, CheckResult, Failure
 from pytest_autoweb.runs.inert_copies import DOM_FILE
 from pytest_autoweb.runs.saving import json_text, write_text_atomic
 
@@ -139,7 +139,7 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         attempt,
         # The checks have seen the real answer; what is kept must not hold secrets.
         answer=_map_texts(attempt.answer, tools.redact),
-        checks=results,
+        checks=tuple(_for_readers(result, tools.redact_evidence) for result in results),
         checks_passed=passed,
         score=points,
         false_success=attempt.executed and passed is False,
@@ -149,6 +149,13 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         verdict = {True: "holds", False: "does not hold", None: "could not be evaluated"}
         tools.log.write(f"check {result.index} {result.type}: {verdict[result.passed]}")
     return _keep_end(attempt, tools, look)
+
+
+def _for_readers(result: CheckResult, redact: Callable[[str], str]) -> CheckResult:
+    """Return a result as it is kept: what was seen may hold a key of the environment."""
+    return result.model_copy(
+        update={"actual": redact(result.actual), "where": redact(result.where)}
+    )
 
 
 def _with_secrets(check: Check, reveal: Callable[[str], str]) -> Check:

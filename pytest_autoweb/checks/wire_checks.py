@@ -21,7 +21,8 @@ from pytest_autoweb.checks.check_type import (
 )
 from pytest_autoweb.checks.expected_values import as_text, difference, is_subset, shown_near
 from pytest_autoweb.evidence.page_evidence import Download
-from pytest_autoweb.evidence.wire import REDACTED, WireEntry
+from pytest_autoweb.evidence.wire import WireEntry
+from pytest_autoweb.redaction import REDACTED
 from pytest_autoweb.specs import Count, Pattern, Spec, fitting
 from pytest_autoweb.values.url_globs import url_glob
 

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Error, Page, Request, Response
+from protego import Protego
 
 from pytest_autoweb import waiting
 from pytest_autoweb.choice.expected_text import compare
@@ -36,68 +37,50 @@ LONGEST_WAIT_S = 300.0
 _LOADED_BY = ("document", "xhr", "fetch")
 
 
-class RobotRule(NamedTuple):
-    """A line `Allow` or `Disallow`."""
-
-    path: str
-    allows: bool
-
-    def fits(self, path: str) -> bool:
-        """Return whether the rule covers a path; `*` stands for anything, `$` for the end."""
-        parts = self.path.removesuffix("$").split("*")
-        at = 0
-        for number, part in enumerate(parts):
-            found = path.find(part, at)
-            if found < 0 or (number == 0 and found > 0):
-                return False
-            at = found + len(part)
-        if not self.path.endswith("$"):
-            return True
-        # The last part may occur again later, so it is matched at the end.
-        return at == len(path) or (len(parts) > 1 and path.endswith(parts[-1]))
+class RobotsUnreachable(Exception):
+    """Raised when a site has a robots.txt that it does not give; its text says why."""
 
 
-class RobotRules(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RobotRules:
     """The rules of a robots.txt for this package."""
 
-    rules: tuple[RobotRule, ...] = ()
-    delay: float = 0.0
-    """The site's requested seconds between two pages (`Crawl-delay`)."""
+    known: Protego | None = None
+    """None where there are none."""
+    unreachable: str = ""
+    """Why they could not be asked for; then everything counts as forbidden, as the RFC says."""
+
+    @property
+    def delay(self) -> float:
+        """Return the site's requested seconds between two pages (`Crawl-delay`)."""
+        return float(self.known.crawl_delay(AGENT) or 0.0) if self.known else 0.0
 
     def forbids(self, url: str) -> bool:
         """Return whether an address may not be fetched: the longest rule wins, `Allow` in a tie."""
-        parts = urlsplit(url)
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        fitting = [rule for rule in self.rules if rule.fits(path)]
-        best = max(fitting, key=lambda rule: (len(rule.path), rule.allows), default=None)
-        return best is not None and not best.allows
+        if self.unreachable:
+            return True
+        return self.known is not None and not self.known.can_fetch(url, AGENT)
 
 
 def read_robots(text: str) -> RobotRules:
     """Read the rules for this package from the text of a robots.txt."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    agents: list[str] = []
-    begun = False
-    for line in text[:LONGEST].splitlines()[:_MOST_RULES]:
+    return RobotRules(Protego.parse("\n".join(_rule_lines(text))))
+
+
+def _rule_lines(text: str) -> Iterator[str]:
+    """Yield the lines of a robots.txt that are rules, with agents as the RFC compares them.
+
+    Protego itself takes lines without a colon, and the name of an agent for a part of ours.
+    """
+    for line in text.removeprefix("\ufeff")[:LONGEST].splitlines()[:_MOST_RULES]:
         name, colon, value = line.partition("#")[0].partition(":")
-        name, value = name.strip().lower(), value.strip()
-        if not colon:
-            continue
-        if name == "user-agent":
-            # Consecutive lines name the agents of one group.
-            agents = [*([] if begun else agents), value.lower()]
-            begun = False
-            groups.setdefault(value.lower(), [])
-        elif name in ("allow", "disallow", "crawl-delay"):
-            begun = True
-            for agent in agents:
-                groups[agent].append((name, value))
-    lines = groups.get(AGENT, groups.get("*", []))
-    rules = (RobotRule(value, name == "allow") for name, value in lines if name != "crawl-delay")
-    delays = [value for name, value in lines if name == "crawl-delay"]
-    known = [float(value) for value in delays if re.fullmatch(r"\d{1,4}(\.\d+)?", value)]
-    # An empty `Disallow` forbids nothing.
-    return RobotRules(tuple(rule for rule in rules if rule.path), max(known, default=0.0))
+        name, value = name.strip(), value.strip()
+        if colon and name.lower() == "user-agent":
+            token = re.match(r"[A-Za-z_-]+|\*", value)
+            agent = token[0].lower() if token else ""
+            value = agent if agent in (AGENT, "*") else "another"
+        if colon:
+            yield f"{name}: {value}"
 
 
 @dataclass(slots=True)
@@ -105,7 +88,8 @@ class Robots:
     """The robots.txt of each origin, fetched once before the first page from there.
 
     Args:
-        fetch: returns the text at an address, or None if there is none.
+        fetch: returns the text at an address, or None if there is none; raises `RobotsUnreachable`
+            if that cannot be known.
         heeded: returns whether a site's rules apply.
     """
 
@@ -120,17 +104,21 @@ class Robots:
             return RobotRules()
         origin = f"{parts.scheme}://{parts.netloc}"
         if origin not in self._known:
-            self._known[origin] = read_robots(self.fetch(f"{origin}/robots.txt") or "")
+            try:
+                self._known[origin] = read_robots(self.fetch(f"{origin}/robots.txt") or "")
+            except RobotsUnreachable as problem:
+                self._known[origin] = RobotRules(unreachable=str(problem))
         return self._known[origin]
 
     def problem(self, url: str) -> str:
         """Return a sentence that an address may not be fetched; empty if it may."""
-        if not self.rules(url).forbids(url):
+        rules = self.rules(url)
+        if not rules.forbids(url):
             return ""
-        return (
-            f"robots.txt forbids {url}; if the site is your own, say so in the case: "
-            "collect: {own_site: true}"
-        )
+        why = f"robots.txt forbids {url}"
+        if rules.unreachable:
+            why = f"{url} is not fetched, because {rules.unreachable}, which forbids everything"
+        return f"{why}; if the site is your own, say so in the case: collect: {{own_site: true}}"
 
 
 class Traffic:
@@ -448,16 +436,44 @@ def robots_of(page: Page, allows: Callable[[str], bool], heeded: Callable[[str],
         tab = page.context.new_page()
         try:
             with WATCH.within(lambda: CALL_S):
-                response = tab.goto(url, timeout=OPEN_MS, wait_until="domcontentloaded")
-            if response is None or response.status != 200:
-                return None
-            return str(tab.evaluate(f"document.body.textContent.slice(0, {LONGEST})"))
-        except Error:
-            return None
+                return _robots_text(tab, url)
         finally:
             tab.close()
 
     return Robots(fetch, heeded)
+
+
+def _robots_text(tab: Page, url: str) -> str | None:
+    """Return the text of a robots.txt, or None if the site says that it has none.
+
+    Raises:
+        RobotsUnreachable: the site does not answer, or not properly.
+    """
+    try:
+        response = tab.goto(url, timeout=OPEN_MS, wait_until="domcontentloaded")
+        if response is None or 400 <= response.status < 500:
+            return None
+        if not 200 <= response.status < 300:
+            raise RobotsUnreachable(f"{url} answered {response.status}")
+        return str(tab.evaluate(f"document.body.textContent.slice(0, {LONGEST})"))
+    except Error as error:
+        # What a server calls a file is downloaded, not shown.
+        if "download" in str(error).lower() or "ERR_ABORTED" in str(error):
+            return _robots_file(tab, url)
+        raise RobotsUnreachable(f"{url} could not be read ({_first_line(error)})") from None
+
+
+def _robots_file(tab: Page, url: str) -> str | None:
+    """Return the text of a robots.txt that a page cannot show; see `_robots_text`."""
+    try:
+        answer = tab.context.request.get(url, timeout=OPEN_MS)
+        if answer.ok:
+            return answer.body()[: 2 * LONGEST].decode("utf-8", "replace")
+    except Error as error:
+        raise RobotsUnreachable(f"{url} could not be read ({_first_line(error)})") from None
+    if 400 <= answer.status < 500:
+        return None
+    raise RobotsUnreachable(f"{url} answered {answer.status}")
 
 
 def _first_line(error: Exception) -> str:

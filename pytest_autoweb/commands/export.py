@@ -533,7 +533,7 @@ def _healer(
     """
     from pytest_autoweb.export.action_lines import texts_of
     from pytest_autoweb.export.proof import Healer, Prover
-    from pytest_autoweb.redaction import Redactor, redact_keys
+    from pytest_autoweb.redaction import Redactor, redact_shapes
 
     names, said = dict.fromkeys(_variables(file, text)), [*texts_of(text)]
     for conftest in _conftests(file) if args.in_project else ():
@@ -554,7 +554,7 @@ def _healer(
         ),
         client=client,
         spec=spec,
-        redact=lambda said: redact_keys(redactor(said)),
+        redact=lambda said: redact_shapes(redactor(said)),
         attempts=args.attempts,
         say=tell_progress,
     )

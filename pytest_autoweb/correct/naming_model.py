@@ -11,7 +11,7 @@ from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.client import Client, Request, ask_once
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import strip_reasoning
-from pytest_autoweb.redaction import redact_keys
+from pytest_autoweb.redaction import redact_shapes
 from pytest_autoweb.results import Attempt
 from pytest_autoweb.results.record import Classification, FailureType
 
@@ -81,7 +81,7 @@ class NamingModel:
             json_schema=SCHEMA,
             max_tokens=_REPLY_TOKENS,
         )
-        asked = ask_once(self._client(), request, redact_keys)
+        asked = ask_once(self._client(), request, redact_shapes)
         # After a failed call, the model may still be asked about the next failure.
         if not isinstance(asked.outcome, ModelError):
             self._known[said] = read_type(asked.outcome.text)
@@ -102,4 +102,4 @@ def _said(attempt: Attempt) -> str:
         return ""
     own = str(attempt.failure.evidence.get("detail") or attempt.failure.message)
     facts = (finding.fact for finding in attempt.findings if finding.code in _SAID)
-    return redact_keys("\n".join((own, *facts))[:_MOST_CHARS])
+    return redact_shapes("\n".join((own, *facts))[:_MOST_CHARS])

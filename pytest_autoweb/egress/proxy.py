@@ -14,11 +14,22 @@ import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from pytest_autoweb import waiting
+from pytest_autoweb.egress.http_messages import (
+    HEAD_BYTES,
+    AnswerHead,
+    Headers,
+    RequestHead,
+    UnreadableMessage,
+    head_bytes,
+    header,
+    read_answer_head,
+    read_request_head,
+)
 from pytest_autoweb.egress.request_policy import (
     Origin,
     OriginPolicy,
@@ -29,7 +40,6 @@ from pytest_autoweb.egress.request_policy import (
 from pytest_autoweb.egress.traffic_reader import REPLIES_BYTES, REPLY_BYTES, TrafficReader
 from pytest_autoweb.errors import BrowserError
 
-HEAD_BYTES = 65_536
 IDLE_S = 120.0
 DIAL_S = 20.0
 START_S = 10.0
@@ -38,8 +48,16 @@ _CHUNK = 65_536
 # they come. `upgrade` can be dropped because browsers open a WebSocket through a proxy by
 # `CONNECT`.
 _HOP_BY_HOP = frozenset(
-    b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer"
-    b" upgrade".split()
+    [
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "upgrade",
+    ]
 )
 _ANSWERS = {
     400: "Bad Request",
@@ -66,24 +84,10 @@ class ProxyRefusal(Exception):
         self.status, self.text, self.blocked = status, text, blocked
 
 
-class _Head(NamedTuple):
-    """The start line and header fields of a request or an answer."""
-
-    start: bytes
-    fields: tuple[tuple[bytes, bytes], ...]
-
-    def kept(self) -> bytes:
-        """Return the header fields to pass on; each exchange has a connection of its own."""
-        lines = [name + b": " + value for name, value in self.fields if _passes(name)]
-        return b"\r\n".join([*lines, b"connection: close", b"", b""])
-
-    def value(self, name: bytes) -> bytes:
-        """Return the value of the first field with that name."""
-        return next((value for key, value in self.fields if key.lower() == name), b"")
-
-
-def _passes(name: bytes) -> bool:
-    return name.lower() not in _HOP_BY_HOP
+def _passed_on(start: str, headers: Headers) -> bytes:
+    """Return a head to pass on; each exchange has a connection of its own."""
+    kept = [(name, value) for name, value in headers if name.lower() not in _HOP_BY_HOP]
+    return head_bytes(start, [*kept, ("connection", "close")])
 
 
 class EgressProxy:
@@ -195,7 +199,7 @@ class EgressProxy:
         """Serve one connection of the browser: one request, or one tunnel."""
         try:
             async with asyncio.timeout(IDLE_S):
-                head = await _read_head(reader)
+                head = await _request_head(reader)
             await self._answer(head, reader, writer)
         except ProxyRefusal as refusal:
             if refusal.blocked:
@@ -211,26 +215,22 @@ class EgressProxy:
         if self._blocked[blocked] == 1:
             self._on_blocked(blocked)
 
-    async def _answer(self, head: _Head, reader: Reader, writer: Writer) -> None:
+    async def _answer(self, head: RequestHead, reader: Reader, writer: Writer) -> None:
         # Other programs on this machine can reach the port, so they must not guess the password.
-        if not secrets.compare_digest(
-            head.value(b"proxy-authorization").removeprefix(b"Basic "), self._token
-        ):
+        given = header(head.headers, "proxy-authorization").removeprefix("Basic ")
+        if not secrets.compare_digest(given.encode("latin-1"), self._token):
             raise ProxyRefusal(407, "this proxy serves one browser only")
-        method, _, rest = head.start.partition(b" ")
-        target = rest.rpartition(b" ")[0].decode("latin-1")
-        if method == b"CONNECT":
+        if head.method == "CONNECT":
             # Browsers name themselves to a proxy, and a page cannot keep them from it. Playwright's
             # driver does not, when code sends a request without a page.
-            unpaged = not head.value(b"user-agent")
-            await self._tunnel(target, reader, writer, unpaged=unpaged)
+            unpaged = not header(head.headers, "user-agent")
+            await self._tunnel(head.target, reader, writer, unpaged=unpaged)
         else:
-            await self._forward(head, method, target, reader, writer)
+            await self._forward(head, reader, writer)
 
-    async def _forward(
-        self, head: _Head, method: bytes, target: str, reader: Reader, writer: Writer
-    ) -> None:
+    async def _forward(self, head: RequestHead, reader: Reader, writer: Writer) -> None:
         """Forward a plain HTTP request, which proxies get with an absolute URL."""
+        target = head.target
         origin = parse_origin(target)
         if origin is None or origin.scheme != "http":
             raise ProxyRefusal(
@@ -238,22 +238,21 @@ class EgressProxy:
             )
         if origin not in self._policy.origins:
             raise ProxyRefusal(403, _advice(str(origin)), blocked=str(origin))
-        if reply := self._stand_in(method, target):
+        if reply := self._stand_in(head.method, target):
             await _answer_instead(reply, head, reader, writer)
             return
         parts = urlsplit(target)
         path = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
         if self._traffic is not None:
             # It closes the connection afterwards, as the next request may be for another origin.
-            first = b"%s %s HTTP/1.1\r\n" % (method, path.encode("latin-1")) + head.kept()
+            first = _passed_on(f"{head.method} {path} HTTP/1.1", head.headers)
             await self._traffic.tunnel(first, origin, reader, writer, unpaged=False)
             return
         far_reader, far_writer = await self._dial(origin, "http")
         try:
             if self._upstream(origin, "http"):
                 path = target
-            start = b"%s %s HTTP/1.1\r\n" % (method, path.encode("latin-1"))
-            far_writer.write(start + head.kept())
+            far_writer.write(_passed_on(f"{head.method} {path} HTTP/1.1", head.headers))
             # Whatever the browser sends after the head can reach this one origin only.
             upward = self._loop.create_task(_pump(reader, far_writer))
             try:
@@ -306,23 +305,23 @@ class EgressProxy:
         finally:
             far_writer.close()
 
-    def _stand_in(self, method: bytes, url: str) -> StandInReply | None:
+    def _stand_in(self, method: str, url: str) -> StandInReply | None:
         if self._suppression is None:
             return None
-        return self._suppression.reply_to(method.decode("latin-1"), url)
+        return self._suppression.reply_to(method, url)
 
     async def _stood_in(self, first: bytes, origin: Origin, reader: Reader, writer: Writer) -> bool:
         """Answer the request in a tunnel if it is the one to be suppressed; tell whether it was."""
-        head_bytes, end, body = first.partition(b"\r\n\r\n")
+        start, end, body = first.partition(b"\r\n\r\n")
         if self._suppression is None or not end:
             return False
-        start = head_bytes.partition(b"\r\n")[0].split(b" ")
-        reply = self._stand_in(start[0], f"{origin}{b''.join(start[1:2]).decode('latin-1')}")
+        sent = asyncio.StreamReader(limit=HEAD_BYTES)
+        sent.feed_data(start + end)
+        head = await _request_head(sent)
+        reply = self._stand_in(head.method, f"{origin}{head.target}")
         if reply is None:
             return False
-        sent = asyncio.StreamReader(limit=HEAD_BYTES)
-        sent.feed_data(head_bytes + end)
-        await _answer_instead(reply, await _read_head(sent), reader, writer, already=len(body))
+        await _answer_instead(reply, head, reader, writer, already=len(body))
         return True
 
     async def _pass_bounded(self, reader: Reader, writer: Writer, origin: Origin) -> None:
@@ -337,15 +336,15 @@ class EgressProxy:
                     writer.write(data)
                     await writer.drain()
                 return
-            head = await _read_answer(reader)
-            if head.value(b"content-encoding").lower() not in (b"", b"identity"):
+            head = await _answer_head(reader)
+            if header(head.headers, "content-encoding").lower() not in ("", "identity"):
                 raise ProxyRefusal(
                     502, f"the reply of {origin} was compressed, which nobody asked for"
                 )
             # Nothing is passed on before all is there: the end of the connection may be all that
             # marks the end of the reply.
             body = b"".join([data async for data in self._bounded(reader, origin)])
-            writer.write(head.start + b"\r\n" + head.kept() + body)
+            writer.write(_passed_on(head.start, head.headers) + body)
             await writer.drain()
         except ProxyRefusal as refusal:
             self._on_cut(f"page.request: {refusal}")
@@ -435,8 +434,8 @@ async def _dial_upstream(upstream: SplitResult, origin: Origin, kind: str) -> tu
             pair = f"{unquote(upstream.username)}:{unquote(upstream.password or '')}"
             login = f"Proxy-Authorization: Basic {base64.b64encode(pair.encode()).decode()}\r\n"
         writer.write(f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{login}\r\n".encode())
-        answer = await _read_head(reader)
-        if answer.start.split(b" ")[1:2] != [b"200"]:
+        answer = await _answer_head(reader)
+        if answer.status != 200:
             writer.close()
             raise ProxyRefusal(502, f"the proxy of this machine refused {origin}")
     return reader, writer
@@ -446,15 +445,18 @@ def _is_loopback(host: str) -> bool:
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
-async def _read_head(reader: Reader) -> _Head:
-    lines = (await reader.readuntil(b"\r\n\r\n"))[:-4].split(b"\r\n")
-    fields = []
-    for line in lines[1:]:
-        name, colon, value = line.partition(b":")
-        if not colon or not name or name != name.strip():
-            raise ProxyRefusal(400, "a header field cannot be read")
-        fields.append((name, value.strip()))
-    return _Head(lines[0], tuple(fields))
+async def _request_head(reader: Reader) -> RequestHead:
+    try:
+        return await read_request_head(reader)
+    except UnreadableMessage as problem:
+        raise ProxyRefusal(400, str(problem)) from None
+
+
+async def _answer_head(reader: Reader) -> AnswerHead:
+    try:
+        return await read_answer_head(reader)
+    except UnreadableMessage as problem:
+        raise ProxyRefusal(502, f"the answer of the server is none: {problem}") from None
 
 
 async def _open_tunnel(asked: Origin, reader: Reader, writer: Writer) -> tuple[bytes, Origin]:
@@ -465,23 +467,15 @@ async def _open_tunnel(asked: Origin, reader: Reader, writer: Writer) -> tuple[b
     return first, asked._replace(scheme="https" if first[:1] == b"\x16" else "http")
 
 
-async def _read_answer(reader: Reader) -> _Head:
-    """Return the head of the origin's answer; interim (1xx) ones are skipped, as none is asked."""
-    while True:
-        head = await _read_head(reader)
-        if not head.start.split(b" ", 2)[1:2][0].startswith(b"1"):
-            return head
-
-
 async def _pass_answer(reader: Reader, writer: Writer) -> None:
     """Pass on the origin's answer without the fields that concern only its own connection."""
-    head = await _read_answer(reader)
-    writer.write(head.start + b"\r\n" + head.kept())
+    head = await _answer_head(reader)
+    writer.write(_passed_on(head.start, head.headers))
     await _pump(reader, writer)
 
 
 async def _answer_instead(
-    reply: StandInReply, head: _Head, reader: Reader, writer: Writer, *, already: int = 0
+    reply: StandInReply, head: RequestHead, reader: Reader, writer: Writer, *, already: int = 0
 ) -> None:
     """Answer in an origin's place, once all is read: else the client sees a broken connection.
 
@@ -492,7 +486,7 @@ async def _answer_instead(
         writer: the client.
         already: the bytes of the body that were read before.
     """
-    length = head.value(b"content-length")
+    length = header(head.headers, "content-length")
     left = int(length) - already if length.isdigit() else 0
     while left > 0 and (data := await reader.read(min(left, _CHUNK))):
         left -= len(data)

@@ -10,22 +10,30 @@ import socket
 import ssl
 import tempfile
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from pytest_autoweb.egress.http_messages import (
+    CHUNK_BYTES,
+    HEAD_BYTES,
+    Headers,
+    UnreadableMessage,
+    body_of,
+    head_bytes,
+    header,
+    read_answer_head,
+    read_request_head,
+)
 from pytest_autoweb.egress.request_policy import Origin, parse_origin
 
-HEAD_BYTES = 65_536
-"""Limit on the head of a request or an answer."""
 REQUEST_BYTES = 32_000_000
 """Limit on the body of a request that is read whole."""
-CHUNK_BYTES = 65_536
 REPLY_BYTES = 8_000_000
 """Limit on the reply to a request that code sends without a page (`page.request`)."""
 REPLIES_BYTES = 64_000_000
@@ -49,16 +57,6 @@ _BODILESS = frozenset((204, 205, 304))
 
 Reader = asyncio.StreamReader
 Writer = asyncio.StreamWriter
-Headers = tuple[tuple[str, str], ...]
-
-
-class UnreadableMessage(Exception):
-    """Raised when what came over a connection is no request or answer that can be read."""
-
-
-def header(headers: Headers, name: str) -> str:
-    """Return the first value of a header, or "" if it is not there."""
-    return next((value for key, value in headers if key.lower() == name), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,30 +104,6 @@ class HttpAnswer:
         return header(self.headers, name)
 
 
-class MessageHead(NamedTuple):
-    """The first line of a message and its headers."""
-
-    start: str
-    headers: Headers
-
-
-async def read_message_head(reader: Reader) -> MessageHead:
-    """Read a message as far as its body.
-
-    Raises:
-        UnreadableMessage: it is none.
-        IncompleteReadError: the connection ended before.
-    """
-    lines = (await reader.readuntil(b"\r\n\r\n"))[:-4].decode("latin-1").split("\r\n")
-    headers = []
-    for line in lines[1:]:
-        name, colon, value = line.partition(":")
-        if not colon or not name or name != name.strip():
-            raise UnreadableMessage("a header field cannot be read")
-        headers.append((name, value.strip()))
-    return MessageHead(lines[0], tuple(headers))
-
-
 async def read_request(reader: Reader, origin: str) -> HttpRequest | None:
     """Read the next request on a connection to an origin; None if there is none any more.
 
@@ -137,67 +111,17 @@ async def read_request(reader: Reader, origin: str) -> HttpRequest | None:
         UnreadableMessage: it is none, or too large.
     """
     try:
-        head = await read_message_head(reader)
+        head = await read_request_head(reader)
     except asyncio.IncompleteReadError:
         return None
-    method, _, rest = head.start.partition(" ")
-    target = rest.rpartition(" ")[0]
-    if not target.startswith("/"):
+    if not head.target.startswith("/"):
         raise UnreadableMessage("a request names no path")
     body = b""
     async for data in body_of(reader, head.headers, whole=False):
         body += data
         if len(body) > REQUEST_BYTES:
             raise UnreadableMessage(f"a request has more than {REQUEST_BYTES:,} bytes")
-    return HttpRequest(method, f"{origin}{target}", head.headers, body)
-
-
-async def body_of(reader: Reader, headers: Headers, *, whole: bool) -> AsyncIterator[bytes]:
-    """Yield the body of a message.
-
-    Args:
-        reader: the connection, after the head.
-        headers: those of the message.
-        whole: without a length, the body is what comes until the connection ends.
-
-    Raises:
-        UnreadableMessage: its length cannot be read.
-        IncompleteReadError: the connection ended before the body.
-    """
-    if header(headers, "transfer-encoding").lower().endswith("chunked"):
-        async for data in _chunks(reader):
-            yield data
-        return
-    length = header(headers, "content-length")
-    if length and not length.isdecimal():
-        raise UnreadableMessage("the length of a body cannot be read")
-    left = int(length) if length else (1 << 62 if whole else 0)
-    while left > 0:
-        if not (data := await reader.read(min(left, CHUNK_BYTES))):
-            if length:
-                raise asyncio.IncompleteReadError(b"", left)
-            return
-        left -= len(data)
-        yield data
-
-
-async def _chunks(reader: Reader) -> AsyncIterator[bytes]:
-    while True:
-        size = (await reader.readuntil(b"\r\n")).partition(b";")[0].strip()
-        try:
-            left = int(size, 16)
-        except ValueError:
-            raise UnreadableMessage("the length of a chunk cannot be read") from None
-        if left == 0:
-            while await reader.readuntil(b"\r\n") != b"\r\n":
-                pass
-            return
-        while left > 0:
-            if not (data := await reader.read(min(left, CHUNK_BYTES))):
-                raise asyncio.IncompleteReadError(b"", left)
-            left -= len(data)
-            yield data
-        await reader.readexactly(2)
+    return HttpRequest(head.method, f"{origin}{head.target}", head.headers, body)
 
 
 def request_bytes(request: HttpRequest, target: str) -> bytes:
@@ -214,7 +138,7 @@ def request_bytes(request: HttpRequest, target: str) -> bytes:
     fields += [("Accept-Encoding", "identity"), ("Connection", "close")]
     if request.body or request.method in ("POST", "PUT", "PATCH"):
         fields.append(("Content-Length", str(len(request.body))))
-    return _head(f"{request.method} {target} HTTP/1.1", fields) + request.body
+    return head_bytes(f"{request.method} {target} HTTP/1.1", fields) + request.body
 
 
 async def read_answer(reader: Reader, method: str, most: int) -> HttpAnswer:
@@ -229,15 +153,9 @@ async def read_answer(reader: Reader, method: str, most: int) -> HttpAnswer:
         UnreadableMessage: it is none.
         IncompleteReadError: the connection ended before.
     """
-    head = await read_message_head(reader)
-    while head.start.split(" ")[1:2][:1] and head.start.split(" ")[1].startswith("1"):
-        head = await read_message_head(reader)
-    _, _, rest = head.start.partition(" ")
-    code, _, reason = rest.partition(" ")
-    if not code.isdecimal():
-        raise UnreadableMessage("the status of an answer cannot be read")
+    head = await read_answer_head(reader)
     kept = tuple(pair for pair in head.headers if pair[0].lower() not in _OF_THE_CONNECTION)
-    answer = HttpAnswer(int(code), reason, kept)
+    answer = HttpAnswer(head.status, head.reason, kept)
     if method == "HEAD" or answer.status in _BODILESS:
         return answer
     parts = _decoded(body_of(reader, head.headers, whole=True), header(kept, "content-encoding"))
@@ -251,8 +169,8 @@ async def read_answer(reader: Reader, method: str, most: int) -> HttpAnswer:
             if len(body) > most:
                 break
         else:
-            return HttpAnswer(answer.status, reason, kept, body)
-    return HttpAnswer(answer.status, reason, kept, body, rest=parts)
+            return HttpAnswer(answer.status, answer.reason, kept, body)
+    return HttpAnswer(answer.status, answer.reason, kept, body, rest=parts)
 
 
 def is_event_stream(answer: HttpAnswer) -> bool:
@@ -266,8 +184,13 @@ async def _decoded(parts: AsyncIterator[bytes], encoding: str) -> AsyncIterator[
         async for part in parts:
             yield part
         return
-    plain = zlib.decompressobj(wbits=47 if "gzip" in encoding.lower() else 15)
+    plain = zlib.decompressobj(wbits=47)
+    begun = False
     async for part in parts:
+        if part and not begun and "deflate" in encoding.lower() and part[0] & 15 != 8:
+            # As some servers understand the name: without the header of the format.
+            plain = zlib.decompressobj(wbits=-15)
+        begun = begun or bool(part)
         # In pieces, so that a small answer that unpacks to a huge one is noticed in time.
         while part:
             try:
@@ -290,7 +213,7 @@ async def write_answer(writer: Writer, request: HttpRequest, answer: HttpAnswer)
         fields.append(("Content-Length", str(len(answer.body))))
     again = answer.rest is None and request.header("connection").lower() != "close"
     fields.append(("Connection", "keep-alive" if again else "close"))
-    writer.write(_head(f"HTTP/1.1 {answer.status} {answer.reason}", fields))
+    writer.write(head_bytes(f"HTTP/1.1 {answer.status} {answer.reason}", fields))
     if request.method != "HEAD":
         writer.write(answer.body)
     await writer.drain()
@@ -299,11 +222,6 @@ async def write_answer(writer: Writer, request: HttpRequest, answer: HttpAnswer)
             writer.write(part)
             await writer.drain()
     return again
-
-
-def _head(start: str, fields: Iterable[tuple[str, str]]) -> bytes:
-    lines = [f"{name}: {value}" for name, value in fields if not {"\r", "\n"} & {*name, *value}]
-    return "\r\n".join([start, *lines, "", ""]).encode("latin-1", "replace")
 
 
 Fetch = Callable[[HttpRequest, int], Awaitable[HttpAnswer]]
@@ -466,9 +384,8 @@ class TrafficReader:
             await write_answer(writer, request, refusal(503, "WebSockets are not replayed"))
             return
         far_reader, far_writer = await self._connected(request)
-        lines = [f"{name}: {value}" for name, value in request.headers]
         start = f"GET {_path(request.url)} HTTP/1.1"
-        far_writer.write("\r\n".join([start, *lines, "", ""]).encode("latin-1"))
+        far_writer.write(head_bytes(start, request.headers))
         await _join(reader, writer, far_reader, far_writer)
 
     async def _fetch(self, request: HttpRequest, most: int) -> HttpAnswer:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, overload
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import greenlet  # type: ignore[import-untyped]
 from playwright.sync_api import BrowserContext, Request, Response
@@ -20,8 +20,14 @@ from pydantic import TypeAdapter, ValidationError
 from pytest_autoweb import __version__
 from pytest_autoweb.egress.browser_watch import driver_ended
 from pytest_autoweb.egress.request_policy import SUPPRESSED, Suppression
+from pytest_autoweb.redaction import (
+    REDACTED,
+    FieldMasks,
+    is_sensitive,
+    is_sensitive_field,
+    redact_keys,
+)
 
-_FORM = "application/x-www-form-urlencoded"
 _HTTP = "HTTP/1.1"
 
 Redact = Callable[[str], str]
@@ -50,7 +56,6 @@ BODY_CHARS = 200_000
 """Limit on the characters kept of one body."""
 BODIES_CHARS = 8_000_000
 """Limit on the characters of replies kept for one attempt."""
-REDACTED = "<redacted>"
 
 _ASSETS = frozenset({"image", "font", "stylesheet", "script", "media", "manifest", "texttrack"})
 _WITH_BODY = frozenset({"document", "xhr", "fetch"})
@@ -58,9 +63,6 @@ _WITH_BODY = frozenset({"document", "xhr", "fetch"})
 _TEXTUAL = re.compile(
     r"(?i)^(?:text/(?!event-stream)|application/(?:[\w.+-]*\+)?(?:json|xml|javascript)\b"
     r"|application/x-www-form-urlencoded)"
-)
-_SENSITIVE_HEADER = re.compile(
-    r"(?i)^(?:proxy-)?authorization$|cookie|token|secret|api-?key|password|session|signature"
 )
 _REPLY_BYTES = 2_000_000
 _BODY_BYTES = 10_000_000
@@ -278,11 +280,6 @@ class WireRecord(Sequence[WireEntry]):
             )
 
 
-def is_sensitive(header: str) -> bool:
-    """Return whether a header's value grants access to something."""
-    return _SENSITIVE_HEADER.search(header) is not None
-
-
 def _headers(headers: Mapping[str, str]) -> dict[str, str]:
     return {
         name: REDACTED if is_sensitive(name) else value[:BODY_CHARS]
@@ -316,13 +313,23 @@ def _asked_by(request: Request) -> tuple[str, str]:
         return "", ""
 
 
-def har_text(entries: Iterable[WireEntry], redact: Redact, *, dropped: int = 0) -> str:
-    """Return the record as JSON, with `redact` applied to every text."""
+def har_text(
+    entries: Iterable[WireEntry], redact: Redact, *, dropped: int = 0, whole: bool = False
+) -> str:
+    """Return the record as JSON, with `redact` applied to every text.
+
+    Args:
+        entries: the requests.
+        redact: removes known secrets from text.
+        dropped: how many requests are missing.
+        whole: keep the values of fields such as `password` as well, for readers in this process.
+    """
+    masks = FieldMasks(is_sensitive_field if not whole else lambda name: False, REDACTED, redact)
     log: dict[str, Any] = {
         "version": "1.2",
         "creator": {"name": "pytest-autoweb", "version": __version__},
         "pages": [],
-        "entries": [_entry(entry, redact) for entry in entries],
+        "entries": [_entry(entry, masks) for entry in entries],
     }
     if dropped:
         log["comment"] = f"{dropped} requests did not fit and are missing"
@@ -341,13 +348,13 @@ def read_har(text: str) -> tuple[WireEntry, ...]:
         raise ValueError(f"not a wire record: {error!r}") from error
 
 
-def _entry(entry: WireEntry, redact: Redact) -> dict[str, Any]:
+def _entry(entry: WireEntry, masks: FieldMasks) -> dict[str, Any]:
     duration = entry.duration_ms or 0.0
     kept: dict[str, Any] = {
         "startedDateTime": (entry.started or datetime.fromtimestamp(0, UTC)).isoformat(),
         "time": duration,
-        "request": _request(entry, redact),
-        "response": _response(entry, redact),
+        "request": _request(entry, masks),
+        "response": _response(entry, masks),
         "cache": {},
         "timings": {"send": 0, "wait": duration, "receive": 0},
         "_resourceType": entry.resource_type,
@@ -355,31 +362,31 @@ def _entry(entry: WireEntry, redact: Redact) -> dict[str, Any]:
     }
     # An underscore marks fields that HAR 1.2 itself does not know.
     optional = {
-        "_failureText": redact(entry.failed),
-        "_pageUrl": redact_url(entry.page_url, redact),
-        "_frameUrl": redact_url(entry.frame_url, redact),
+        "_failureText": masks.text(entry.failed),
+        "_pageUrl": masks.url(entry.page_url),
+        "_frameUrl": masks.url(entry.frame_url),
         "_requestTruncated": entry.request_truncated,
         "_responseTruncated": entry.response_truncated,
     }
     return {**kept, **{name: value for name, value in optional.items() if value}}
 
 
-def _request(entry: WireEntry, redact: Redact) -> dict[str, Any]:
-    url = redact_url(entry.url, redact)
+def _request(entry: WireEntry, masks: FieldMasks) -> dict[str, Any]:
+    url = masks.url(entry.url)
     request: dict[str, Any] = {
-        "method": redact(entry.method),
+        "method": masks.text(entry.method),
         "url": url,
         "httpVersion": _HTTP,
         "cookies": [],
-        "headers": _har_headers(entry.request_headers, redact),
+        "headers": _har_headers(entry.request_headers, masks),
         "queryString": [{"name": name, "value": value} for name, value in _query(url)],
         "headersSize": -1,
         "bodySize": len((entry.request_body or "").encode("utf-8", "replace")),
     }
     if entry.request_body is not None:
         kind = entry.request_headers.get("content-type", "")
-        body = redact_body(entry.request_body, kind, redact)
-        request["postData"] = {"mimeType": redact(kind), "params": [], "text": body}
+        body = masks.body(entry.request_body, kind)
+        request["postData"] = {"mimeType": masks.text(kind), "params": [], "text": body}
     return request
 
 
@@ -390,82 +397,31 @@ def _query(url: str) -> list[tuple[str, str]]:
         return []
 
 
-def _response(entry: WireEntry, redact: Redact) -> dict[str, Any]:
+def _response(entry: WireEntry, masks: FieldMasks) -> dict[str, Any]:
     kind = entry.response_headers.get("content-type", "")
-    content: dict[str, Any] = {"size": -1, "mimeType": redact(kind) or "x-unknown"}
+    content: dict[str, Any] = {"size": -1, "mimeType": masks.text(kind) or "x-unknown"}
     if entry.response_body is not None:
-        content["text"] = redact_body(entry.response_body, kind, redact)
+        content["text"] = masks.body(entry.response_body, kind)
         content["size"] = len(entry.response_body.encode("utf-8", "replace"))
     return {
         "status": entry.status or 0,
-        "statusText": redact(entry.status_text),
+        "statusText": masks.text(entry.status_text),
         "httpVersion": _HTTP,
         "cookies": [],
-        "headers": _har_headers(entry.response_headers, redact),
+        "headers": _har_headers(entry.response_headers, masks),
         "content": content,
-        "redirectURL": redact_url(entry.response_headers.get("location", ""), redact),
+        "redirectURL": masks.url(entry.response_headers.get("location", "")),
         "headersSize": -1,
         "bodySize": -1,
     }
 
 
-def _har_headers(headers: Mapping[str, str], redact: Redact) -> list[dict[str, str]]:
+def _har_headers(headers: Mapping[str, str], masks: FieldMasks) -> list[dict[str, str]]:
     return [
         # Headers such as `location` and `referer` may hold URLs with secrets in their query.
-        {"name": redact(name), "value": redact_url(value, redact)}
+        {"name": masks.text(name), "value": redact_keys(masks.url(value))}
         for name, value in headers.items()
     ]
-
-
-def redact_url(url: str, redact: Redact) -> str:
-    """Return a URL without secrets, however the parts of its query are escaped."""
-    shown = redact(url)
-    try:
-        parts = urlsplit(shown)
-        pairs = parse_qsl(parts.query, keep_blank_values=True)
-    except ValueError:
-        return shown
-    clean = [(redact(name), redact(value)) for name, value in pairs]
-    return shown if clean == pairs else urlunsplit(parts._replace(query=urlencode(clean)))
-
-
-def redact_body(text: str, content_type: str, redact: Redact) -> str:
-    """Return a body without secrets; JSON stays valid JSON, and a form keeps its fields."""
-    shown = redact(text)
-    if _FORM in content_type:
-        pairs = parse_qsl(shown, keep_blank_values=True)
-        clean = [(redact(name), redact(value)) for name, value in pairs]
-        return shown if clean == pairs else urlencode(clean)
-    # Secrets are replaced in the decoded values, because JSON can escape any character.
-    value = _json(text)
-    if value is None:
-        return shown
-    clean_value = _redacted(value, redact)
-    if clean_value == value and shown == text:
-        return text
-    return redact(json.dumps(clean_value, ensure_ascii=False))
-
-
-def _redacted(value: Any, redact: Redact) -> Any:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, dict):
-        return {redact(key): _redacted(item, redact) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_redacted(item, redact) for item in value]
-    if value is None or isinstance(value, bool):
-        return value
-    # A secret made of digits may occur as a number.
-    spelled = json.dumps(value)
-    hidden = redact(spelled)
-    return value if hidden == spelled else hidden
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 _WHEN: TypeAdapter[datetime] = TypeAdapter(datetime)

@@ -258,7 +258,9 @@ def wire_of(context: CheckContext) -> list[dict[str, Any]]:
     The evaluators recognise a navigation by the Accept header, which Playwright does not report. A
     request for a document is equivalent.
     """
-    entries: list[dict[str, Any]] = json.loads(har_text(context.requests, str))["log"]["entries"]
+    entries: list[dict[str, Any]] = json.loads(har_text(context.requests, str, whole=True))["log"][
+        "entries"
+    ]
     for entry in entries:
         headers = entry["request"]["headers"]
         named = {header["name"].lower() for header in headers}

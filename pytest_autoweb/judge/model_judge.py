@@ -28,7 +28,7 @@ from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.llm.prompts import fence, prompt_checksum, render
 from pytest_autoweb.llm.replies import fold_line, objects_in, strip_reasoning
 from pytest_autoweb.page.capture import capture_snapshot
-from pytest_autoweb.redaction import redact_keys
+from pytest_autoweb.redaction import redact_shapes
 from pytest_autoweb.results import Exchange, ToolCall
 from pytest_autoweb.specs import Documented, FieldError
 
@@ -117,7 +117,7 @@ def collect_evidence(
     """Look at the page once, without touching it."""
 
     def clean(text: str) -> str:
-        return redact_keys(evidence.redact(text))
+        return redact_shapes(evidence.redact(text))
 
     page = evidence.page
     snapshot = capture_snapshot(

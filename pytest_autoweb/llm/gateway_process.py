@@ -52,7 +52,7 @@ from pytest_autoweb.llm.model_spec import (
     base_url,
     resolve_target,
 )
-from pytest_autoweb.redaction import KeyMask, tidy_secrets
+from pytest_autoweb.redaction import KeyMask, redact_keys, tidy_secrets
 from pytest_autoweb.results import Usage
 
 _CONNECT_TIMEOUT_S = 5.0
@@ -107,7 +107,7 @@ class GatewayService:
         try:
             reply = self._with_room(request, self._answer(request))
         except ModelError as error:
-            error.detail = self._masked(error.detail)
+            error.detail = redact_keys(self._masked(error.detail))
             self._count(request.model, error.usage or Usage(), error.cause)
             raise
         self._count(request.model, reply.usage)
@@ -226,7 +226,7 @@ class GatewayService:
             problem = self._live_problem(spec)
         except (ModelError, SettingsError) as error:
             problem = error.detail if isinstance(error, ModelError) else str(error)
-        detail = self._masked(problem) if problem else "can be called"
+        detail = redact_keys(self._masked(problem)) if problem else "can be called"
         return ModelCheck(model=name, ok=problem is None, detail=detail)
 
     def _check_recordings(self, name: str, recorded: bool) -> ModelCheck:

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
 from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.redaction import SECRET, Redactor
+from pytest_autoweb.redaction import SECRET, SECRET_PLACE, Redactor
 from pytest_autoweb.sandbox.lint import lint_code
 
 # The recorder knows the name of a chosen file only with this prefix.
@@ -26,11 +26,6 @@ _NOISE = frozenset({"CapsLock", "NumLock"})
 _HALVES = re.compile("[\ud800-\udfff]")
 _INVISIBLE = re.compile("[\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
 _TEMPLATE = re.compile(r"\{(?=[{%#])")
-# Patterns in locators of secret fields, in the languages people are likely to record in.
-_SECRET_FIELD = re.compile(
-    r"(?i)pass[-_ ]?(?:word|wort|code|phrase)|\bpwd\b|kennwort|contrase|mot de passe|senha|"
-    r"has[łl]o|пароль|密码|パスワード|비밀번호|\b(?:otp|one[-_ ]time|totp)\b|type=.?password"
-)
 
 
 class Act(NamedTuple):
@@ -180,7 +175,7 @@ def _by_locator(acts: Iterable[Act]) -> dict[str, str]:
         if act.method in _TYPING
         and act.text
         and not SECRET.search(act.text)
-        and _SECRET_FIELD.search(act.receiver)
+        and SECRET_PLACE.search(act.receiver)
     }
 
 

@@ -21,7 +21,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from pytest_autoweb import __version__
-from pytest_autoweb.redaction import redact_keys
+from pytest_autoweb.redaction import redact_keys, redact_shapes
 from pytest_autoweb.results import Attempt, CellResult, Exchange, RunInfo
 from pytest_autoweb.runs.run_folder import read_run
 
@@ -208,7 +208,7 @@ class SpanWriter:
         )
         if call.error is not None:
             span.set_attribute("error.type", call.cause or "_OTHER")
-            span.set_status(Status(StatusCode.ERROR, _text(call.error)))
+            span.set_status(Status(StatusCode.ERROR, _text(redact_keys(call.error))))
         span.end(_nanoseconds(call.ended or call.started))
 
 
@@ -259,7 +259,7 @@ def _provider_and_model(name: str) -> tuple[str, str]:
 
 
 def _message(role: str, text: str) -> str:
-    text = redact_keys(text)
+    text = redact_shapes(text)
     if len(text) > _MOST_CONTENT:
         text = f"{text[:_MOST_CONTENT]} … ({len(text)} characters)"
     return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}])
@@ -270,4 +270,4 @@ def _nanoseconds(moment: datetime) -> int:
 
 
 def _text(text: str) -> str:
-    return redact_keys(text)[:_MOST_TEXT]
+    return redact_shapes(text)[:_MOST_TEXT]

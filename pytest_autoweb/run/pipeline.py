@@ -56,7 +56,7 @@ from pytest_autoweb.page.setup import (
     limit_talk,
     set_clock,
 )
-from pytest_autoweb.redaction import Redactor, redact_keys
+from pytest_autoweb.redaction import Redactor, environment_keys, redact_shapes
 from pytest_autoweb.results import (
     Attempt,
     CellResult,
@@ -383,9 +383,8 @@ def _tools(
     this: _AttemptOrder,
 ) -> Iterator[Tools]:
     secrets = resolve_secrets(case, resources.environ, cell.case.path)
-    redact = Redactor(secrets)
-    # Of logs and evidence, all that looks like a key is removed; code and prompts must still work.
-    log.redact = evidence = lambda text: redact_keys(redact(text))
+    redact, known = Redactor(secrets), _for_evidence(secrets, resources.environ)
+    log.redact = evidence = lambda text: redact_shapes(known(text))
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
     client, others = _client(cell, case, resources), waiting.others()
     reveal = partial(_reveal, secrets=secrets)
@@ -393,6 +392,7 @@ def _tools(
     traffic = traffic_of(cell, case, resources, secrets, f"{folder.name}", log.write)
     with _open_page(cell, case, resources, reveal, policy, log, suppression, traffic) as page:
         border = _border(cell, case, resources, page, folder, redact, secrets)
+        border.on_password = known.learn
         border.waited = lambda: client.waited() + others()
         engine = resources.engine(border, resources.settings.sandbox)
         try:
@@ -432,6 +432,14 @@ def _tools(
             yield _connected(border, tools, suppression, resources.cache or MemoryCache())
         finally:
             engine.close()
+
+
+def _for_evidence(secrets: Mapping[str, str], environ: Mapping[str, str]) -> Redactor:
+    """Return what clears logs and evidence.
+
+    Code and prompts must still work, but evidence needs no key of the environment either.
+    """
+    return Redactor(secrets, environment_keys(environ) - set(secrets.values()))
 
 
 def _connected(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import ParseResult
 
-from pytest_autoweb.redaction import redact_keys
+from pytest_autoweb.redaction import redact_shapes
 from pytest_autoweb.results import ReadBack, ToolCall
 from pytest_autoweb.sandbox.allowed_members import CLASSES
 from pytest_autoweb.sandbox.frame_codec import WireError, encode
@@ -303,7 +303,7 @@ def _told(value: Any) -> str:
     """Return a result in recorded form; empty for None or an object of the page."""
     if value is None:
         return ""
-    text = redact_keys(json.dumps(value, ensure_ascii=False))
+    text = redact_shapes(json.dumps(value, ensure_ascii=False))
     return "" if text.startswith(_HANDLE) else shortened(text, MAX_RESULT)
 
 
@@ -311,7 +311,7 @@ def kept_read_back(read: ReadBack | None, redact: Callable[[str], str]) -> ReadB
     """Return what a field held in recorded form, redacted before it is shortened."""
     if read is None:
         return None
-    return ReadBack(same=read.same, held=shortened(redact_keys(redact(read.held)), MAX_RESULT))
+    return ReadBack(same=read.same, held=shortened(redact_shapes(redact(read.held)), MAX_RESULT))
 
 
 def key_of(frame: dict[str, Any], page: str) -> str:

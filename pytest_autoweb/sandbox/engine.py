@@ -243,6 +243,8 @@ class SandboxBorder:
     """Bare name -> file, for uploads."""
     redact: Callable[[str], str] = lambda text: text
     """Removes secrets from text that leaves the host."""
+    on_password: Callable[[str], None] = lambda text: None
+    """Called with what the code types into a password field that is no declared secret."""
     covers: Callable[[Page], Sequence[Locator]] = lambda page: ()
     """Locators of elements that a picture of the page must not show."""
     sent: "Callable[[SentRequest], None]" = lambda request: None

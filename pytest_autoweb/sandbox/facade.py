@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Error, TimeoutError
 
 from pytest_autoweb.egress.browser_watch import WATCH
+from pytest_autoweb.redaction import SECRET_PLACE, unlike_words
 from pytest_autoweb.results import ReadBack
 from pytest_autoweb.sandbox import call_rules
 from pytest_autoweb.sandbox.allowed_members import (
@@ -319,6 +320,10 @@ class Facade:
         by_selector = bound.receiver.kind in {"Page", "Frame"}
         selector = where == "selector" or (where == 0 and by_selector)
         if selector or not call_rules.holds_secret(value):
+            place = bound.receiver.text + (str(bound.args[:1]) if by_selector else "")
+            typed = value if isinstance(value, str) and not selector else ""
+            if unlike_words(typed) and SECRET_PLACE.search(place):
+                self._border.on_password(typed)
             return value
         urls = [bound.page.url]
         if bound.receiver.kind == "Keyboard":

@@ -12,7 +12,7 @@ from pytest_autoweb.analysis.cell_numbers import cell_row
 from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.checks.check_type import CHECKS
 from pytest_autoweb.correct.failure_types import classify_call, classify_failure
-from pytest_autoweb.redaction import redact_keys
+from pytest_autoweb.redaction import redact_shapes
 from pytest_autoweb.results import (
     Attempt,
     CellResult,
@@ -64,7 +64,7 @@ def parameter(text: str) -> str:
     """Return a call's parameter or result as stored: redacted, bounded and clean."""
     # Redacted before the cut that counts, because half a key is not recognised as one; this one
     # only bounds the work.
-    text = redact_keys(text[: 4 * MOST_OF_A_CALL])
+    text = redact_shapes(text[: 4 * MOST_OF_A_CALL])
     return clean(text if len(text) <= MOST_OF_A_CALL else text[:MOST_OF_A_CALL] + "…")
 
 
@@ -194,7 +194,7 @@ def correction_row(retry: RetriedAttempt) -> dict[str, Any]:
                 {"tool_name": clean(tool_name(c.target, c.method)), "ok": c.ok, **_parameters(c)}
                 for c in instead[:MOST_CALLS]
             ],
-            **{name: clean(redact_keys(text)) for name, text in code.items()},
+            **{name: clean(redact_shapes(text)) for name, text in code.items()},
         },
         "correction_result": "solved" if solved else clean(f"not solved: {why}"),
         "is_successful": solved,

@@ -27,13 +27,11 @@ from pytest_autoweb.traffic.traffic_file import (
     PARTS,
     RecordedExchange,
     Take,
-    TrafficMasks,
     TrafficRecording,
     add_take,
-    is_text,
     read_traffic,
-    without_body,
 )
+from pytest_autoweb.traffic.traffic_masks import StoredBody, TrafficMasks
 from pytest_autoweb.traffic.traffic_rules import TrafficMode, TrafficRules
 
 State = tuple[str, ...]
@@ -353,9 +351,9 @@ class CellTraffic:
             self._note(f"traffic: not kept: {why or f'more than {EXCHANGES:,} requests'}")
 
     def _masked(self, heard: _Heard, answer: HttpAnswer) -> RecordedExchange:
-        masks, kind, request = self._masks, answer.header("content-type"), heard.request
-        readable = is_text(kind) and answer.header("content-encoding") in ("", "identity")
-        kept = RecordedExchange(
+        masks, request = self._masks, heard.request
+        stored = StoredBody() if heard.not_kept else masks.answer_body(answer)
+        return RecordedExchange(
             method=request.method,
             url=masks.url(request.url),
             status=answer.status,
@@ -364,25 +362,14 @@ class CellTraffic:
             request_body=masks.request_body(request),
             request_type=request.header("content-type").partition(";")[0],
             headers=_pairs(masks.headers(answer.headers)),
-            is_text=readable,
+            body=stored.body,
+            is_text=stored.is_text,
             started=heard.started.isoformat(timespec="milliseconds"),
             milliseconds=round(heard.took_ms, 1),
             destination=request.destination,
             held=heard.held,
-            not_kept=heard.not_kept,
+            not_kept=heard.not_kept or stored.not_kept,
         )
-        if heard.not_kept:
-            return kept
-        if not readable:
-            hidden = any(value.encode() in answer.body for value in self._secrets.values() if value)
-            why = "it contains a secret of the case" if hidden else ""
-            return without_body(kept, why) if why else replace(kept, body=answer.body)
-        try:
-            text = answer.body.decode()
-            return replace(kept, body=masks.answer_text(text, kind).encode())
-        except UnicodeDecodeError:
-            text = answer.body.decode("latin-1")
-            return replace(kept, body=masks.answer_text(text, kind).encode("latin-1", "replace"))
 
 
 def _pairs(named: list[dict[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -1,57 +1,30 @@
 """The file of a recording: HAR 1.2, which browsers and other tools read, without secrets.
 
 One file holds one case. Each attempt that recorded it is a page of the HAR, a take. Its requests
-are in the order in which they were made, which shows the writes before each answer.
-
-Cookies, logins, passwords and tokens are removed before anything is kept. A replayed page must
-still work, so nothing is removed by its appearance alone where scripts could break. Instead, values
-are learned where they are certainly secret (headers, cookies, fields by name) and then replaced
-everywhere.
+are in the order in which they were made, which shows the writes before each answer. A file may come
+from anyone, so it is read with care.
 """
 
 import base64
-import binascii
 import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from email.message import Message
-from email.parser import BytesParser
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from typing import Annotated, Any, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 from filelock import FileLock
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
 
 from pytest_autoweb import __version__
-from pytest_autoweb.egress.traffic_reader import Headers, HttpAnswer, HttpRequest
 from pytest_autoweb.errors import TrafficError
-from pytest_autoweb.evidence.wire import is_sensitive, redact_url
-from pytest_autoweb.redaction import SECRET, Redactor, redact_keys
 from pytest_autoweb.runs.saving import write_text_atomic
-from pytest_autoweb.traffic.traffic_rules import is_sensitive_field
-
-STAND_IN = "redacted"
-"""Replaces an undeclared secret; it contains no tag or quote, so that pages still work."""
-LONG_ENOUGH = 8
-"""A shorter value is removed only where it was found: elsewhere it may be an ordinary word."""
-
-_TEXT = re.compile(
-    r"(?i)^(?:text/|application/(?:[\w.+-]*\+)?(?:json|xml|javascript|x-javascript|ecmascript)\b"
-    r"|application/x-www-form-urlencoded|image/svg)"
-)
-_INPUT = re.compile(r"<(?:input|meta)\b[^>]*>", re.IGNORECASE)
-_ATTRIBUTE = re.compile(
-    r"""(?i)\b(name|type|value|content)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))"""
-)
-_QUOTED = re.compile(
-    r"""["']?([\w.\-\[\]]{2,40})["']?\s*[:=]\s*(["'])((?:(?!\2)[^\\\r\n]){8,4096})\2"""
-)
-_COOKIE = re.compile(r"^([^=;]+)=([^;]*)(.*)$", re.DOTALL)
 
 FORMAT = "pytest-autoweb/traffic"
 VERSION = 1
@@ -62,198 +35,6 @@ TAKES = 100
 FILE_BYTES = 128_000_000
 """Limit on a recording; a take that no longer fits is left out."""
 NEW = "Record it with --autoweb-traffic=record, on the live site."
-
-
-def is_text(content_type: str) -> bool:
-    """Tell whether a body of this type is kept as text."""
-    return _TEXT.match(content_type) is not None
-
-
-class TrafficMasks:
-    """Removes secrets from the traffic of one attempt, and learns more of them on the way.
-
-    Args:
-        secrets: those that the case declares, by name.
-        remembered: the password fields of pages that other attempts have seen.
-    """
-
-    def __init__(self, secrets: dict[str, str], remembered: Iterable[str] = ()) -> None:
-        self._secrets = dict(secrets)
-        self._declared = Redactor(secrets)
-        self._learned: set[str] = set()
-        self.password_fields = set(remembered)
-        """Names of fields of the type password, whatever they are called."""
-        self._all: Redactor | None = None
-
-    def learn_request(self, request: HttpRequest) -> None:
-        """Learn from the headers and fields of a request."""
-        for name, value in request.headers:
-            if name.lower() == "cookie":
-                for part in value.split(";"):
-                    self._learn(part.partition("=")[2].strip(), sure=False)
-            elif is_sensitive(name):
-                self._learn(value.rpartition(" ")[2])
-        for name, value in self._fields(request):
-            if self._hides(name):
-                self._learn(value)
-
-    def learn_answer(self, answer: HttpAnswer) -> None:
-        """Learn from the cookies, forms and tokens of an answer."""
-        for name, value in answer.headers:
-            if name.lower() == "set-cookie" and (match := _COOKIE.match(value)):
-                self._learn(match[2].strip(), sure=False)
-            elif is_sensitive(name):
-                self._learn(value)
-        kind = answer.header("content-type")
-        if not is_text(kind):
-            return
-        text = answer.body.decode("utf-8", "replace")
-        if "html" in kind:
-            self._learn_forms(text)
-        if "json" in kind or "html" in kind:
-            for match in _QUOTED.finditer(text):
-                if is_sensitive_field(match[1]):
-                    self._learn(match[3])
-
-    def _learn_forms(self, text: str) -> None:
-        for tag in _INPUT.findall(text):
-            said = {m[0].lower(): m[1] or m[2] or m[3] for m in _ATTRIBUTE.findall(tag)}
-            name, value = said.get("name", ""), said.get("value") or said.get("content", "")
-            if said.get("type", "").lower() == "password":
-                self.password_fields.add(name)
-            if self._hides(name):
-                self._learn(value)
-
-    def _hides(self, name: str) -> bool:
-        return name in self.password_fields or is_sensitive_field(name)
-
-    def _learn(self, value: str, *, sure: bool = True) -> None:
-        """Learn a value; if it need not be secret, only when it looks like a token."""
-        random = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-        if not (len(value) >= LONG_ENOUGH if sure else len(value) >= 12 and random):
-            return
-        if value not in self._learned and STAND_IN not in value:
-            self._learned.add(value)
-            self._all = None
-
-    def text(self, text: str) -> str:
-        """Return a text without the secrets known so far."""
-        if self._all is None:
-            named = {
-                f"learned{number}": value for number, value in enumerate(sorted(self._learned))
-            }
-            self._all = Redactor(named)
-        hidden = self._all(self._declared(text))
-        return re.sub(r"<secret:learned\d+>", STAND_IN, hidden)
-
-    def url(self, url: str) -> str:
-        """Return an address without secrets."""
-        parts = urlsplit(url)
-        pairs = parse_qsl(parts.query, keep_blank_values=True)
-        clean = [(name, STAND_IN if self._hides(name) else value) for name, value in pairs]
-        if clean != pairs:
-            url = parts._replace(query=urlencode(clean)).geturl()
-        return redact_url(url, self.text)
-
-    def headers(self, headers: Headers) -> list[dict[str, str]]:
-        """Return headers in stored form."""
-        return [{"name": name, "value": self._header(name.lower(), v)} for name, v in headers]
-
-    def _header(self, name: str, value: str) -> str:
-        if name == "set-cookie" and (match := _COOKIE.match(value)):
-            return f"{match[1]}={STAND_IN}{match[3]}"
-        if is_sensitive(name):
-            return STAND_IN
-        if name in ("location", "referer", "origin", "refresh", "content-location"):
-            return self.url(value)
-        return redact_keys(self.text(value))
-
-    def request_body(self, request: HttpRequest) -> str:
-        """Return the body of a request in the form for storing and comparing."""
-        kind = request.header("content-type").lower()
-        if not request.body:
-            return ""
-        if "application/x-www-form-urlencoded" in kind:
-            return self.text(urlencode(self._shown(self._fields(request))))
-        if kind.startswith("multipart/"):
-            return self.text(json.dumps(self._shown(self._fields(request)), ensure_ascii=False))
-        try:
-            text = request.body.decode("utf-8")
-        except UnicodeDecodeError:
-            return _digest(request.body)
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return redact_keys(self.text(text))
-        return self.text(json.dumps(self._in_json(value), ensure_ascii=False))
-
-    def _shown(self, fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        return [(name, STAND_IN if self._hides(name) else value) for name, value in fields]
-
-    def _in_json(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            return {
-                key: STAND_IN
-                if self._hides(key) and isinstance(one, str | int | float)
-                else self._in_json(one)
-                for key, one in value.items()
-            }
-        return [self._in_json(one) for one in value] if isinstance(value, list) else value
-
-    def _fields(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Return the fields of a form or the members of an object, with files as digests."""
-        kind = request.header("content-type").lower()
-        if "application/x-www-form-urlencoded" in kind:
-            return parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True)
-        if kind.startswith("multipart/"):
-            return _parts(request.header("content-type"), request.body)
-        if "json" not in kind:
-            return []
-        try:
-            value = json.loads(request.body)
-        except (ValueError, RecursionError):
-            return []
-        members = value.items() if isinstance(value, dict) else ()
-        return [(name, one) for name, one in members if isinstance(one, str)]
-
-    def answer_text(self, text: str, content_type: str) -> str:
-        """Return the body of an answer in stored form."""
-        if "json" in content_type:
-            return self.text(_json_without(text, self._in_json))
-        return self.text(text)
-
-    def restored(self, text: str, secrets: dict[str, str]) -> str:
-        """Return a stored text with the case's declared secrets restored, for replay."""
-        return SECRET.sub(lambda match: secrets.get(match[1], match[0]), text)
-
-
-def _json_without(text: str, change: Callable[[Any], Any]) -> str:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    clean = change(value)
-    return text if clean == value else json.dumps(clean, ensure_ascii=False)
-
-
-def _parts(content_type: str, body: bytes) -> list[tuple[str, str]]:
-    parsed: Message = BytesParser().parsebytes(
-        b"Content-Type: " + content_type.encode("latin-1", "replace") + b"\r\n\r\n" + body
-    )
-    found = []
-    for part in parsed.walk():
-        name = part.get_param("name", header="content-disposition")
-        content = part.get_payload(decode=True)
-        if not isinstance(name, str) or not isinstance(content, bytes):
-            continue
-        file = part.get_filename()
-        shown = content.decode("utf-8", "replace") if file is None else _digest(content)
-        found.append((name, shown))
-    return found
-
-
-def _digest(content: bytes) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}, {len(content):,} bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,67 +113,163 @@ def traffic_checksum(path: Path) -> str:
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, _changed: int, _size: int) -> TrafficRecording:
+def _read(path: Path, _changed: int, size: int) -> TrafficRecording:
+    if size > FILE_BYTES:
+        raise TrafficError(f"recording {path} has more than {FILE_BYTES:,} bytes. {NEW}")
     try:
         content = path.read_bytes()
-        log = json.loads(content)["log"]
-        own = log.get("_autoweb", {})
-        pages = {page["id"]: page for page in log.get("pages", [])}
+        log = _File.model_validate(json.loads(content)).log
+        pages = {page.id: page for page in log.pages}
         taken: dict[str, list[RecordedExchange]] = {name: [] for name in pages}
-        for entry in log["entries"]:
-            taken.setdefault(str(entry.get("pageref", "")), []).append(_exchange(entry))
+        for entry in log.entries:
+            taken.setdefault(entry.pageref, []).append(entry.exchange())
     except OSError as error:
         raise TrafficError(f"recording {path}: {error.strerror or error}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise TrafficError(
-            f"recording {path} is damaged or no HAR file ({type(error).__name__}: {error}); "
+            f"recording {path} is damaged or no HAR file ({_told(error)}); "
             f"restore it, or delete it. {NEW}"
         ) from None
-    if own.get("version", VERSION) != VERSION:
+    own = log.own or _OwnLog()
+    if own.version != VERSION:
         raise TrafficError(
-            f"recording {path} is of version {own['version']}, this pytest-autoweb reads "
+            f"recording {path} is of version {own.version}, this pytest-autoweb reads "
             f"{VERSION}. {NEW}"
         )
     takes = [
-        Take(str(pages.get(name, {}).get("title", name)), tuple(exchanges))
+        Take(pages[name].title if name in pages else name, tuple(exchanges))
         for name, exchanges in taken.items()
     ]
     return TrafficRecording(
-        case_id=str(own.get("case", "")),
+        case_id=own.case,
         takes=tuple(takes),
-        run=str(own.get("run", "")),
-        recorded=str(own.get("recorded", "")),
-        password_fields=tuple(map(str, own.get("passwordFields", ()))),
+        run=own.run,
+        recorded=own.recorded,
+        password_fields=own.password_fields,
         checksum=hashlib.sha256(content).hexdigest(),
     )
 
 
-def _exchange(entry: Any) -> RecordedExchange:
-    request, response = entry["request"], entry["response"]
-    post, content = request.get("postData") or {}, response["content"]
-    own = entry.get("_autoweb", {})
-    text = str(content.get("text", ""))
-    if content.get("encoding") == "base64":
-        try:
-            body = base64.b64decode(text, validate=True)
-        except binascii.Error as error:
-            raise ValueError(f"a body cannot be read: {error}") from None
-    else:
-        body = text.encode(str(own.get("charset", "utf-8")), "replace")
-    return RecordedExchange(
-        method=str(request["method"]),
-        url=str(request["url"]),
-        status=int(response["status"]),
-        reason=str(response.get("statusText", "")),
-        request_body=str(post.get("text", "")),
-        request_type=str(post.get("mimeType", "")),
-        headers=tuple((str(one["name"]), str(one["value"])) for one in response["headers"]),
-        body=body,
-        is_text=content.get("encoding") != "base64",
-        destination=str(own.get("destination", "")),
-        held=bool(own.get("held")),
-        not_kept=str(own.get("notKept", "")),
-    )
+def _told(error: Exception) -> str:
+    """Return what is wrong with a file, in one line."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return f"{type(error).__name__}: {error}"[:300]
+
+
+def _one_line(text: str) -> str:
+    if re.search(r"[\r\n\0]", text):
+        raise ValueError("must be one line")
+    return text
+
+
+def _an_address(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or (parts.port or 1) < 0:
+        raise ValueError("must be an address with http or https")
+    return text
+
+
+_Line = Annotated[str, AfterValidator(_one_line)]
+
+
+class _Part(BaseModel):
+    """A part of the file; what other tools add to it is left alone."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, alias_generator=to_camel)
+
+
+class _OwnLog(_Part):
+    version: int | str = VERSION
+    case: str = ""
+    run: str = ""
+    recorded: str = ""
+    # As in files of lists, where JSON knows no other sequence.
+    password_fields: Annotated[tuple[str, ...], Field(strict=False)] = ()
+
+
+class _Page(_Part):
+    id: str
+    title: str = ""
+
+
+class _Named(_Part):
+    name: _Line
+    value: _Line
+
+
+class _Posted(_Part):
+    mime_type: _Line = ""
+    text: str = ""
+
+
+class _Asked(_Part):
+    method: Annotated[str, Field(pattern=r"^[A-Za-z]{1,30}$")]
+    url: Annotated[_Line, AfterValidator(_an_address)]
+    post_data: _Posted | None = None
+
+
+class _Content(_Part):
+    text: str = ""
+    encoding: str = ""
+
+
+class _Answered(_Part):
+    status: Annotated[int, Field(ge=100, le=999)]
+    status_text: _Line = ""
+    headers: list[_Named]
+    content: _Content
+
+
+class _OwnEntry(_Part):
+    destination: str = ""
+    held: bool = False
+    not_kept: str = ""
+    charset: Literal["utf-8", "latin-1"] = "utf-8"
+
+
+class _Entry(_Part):
+    pageref: str = ""
+    request: _Asked
+    response: _Answered
+    own: Annotated[_OwnEntry | None, Field(alias="_autoweb")] = None
+
+    def exchange(self) -> RecordedExchange:
+        """Return what the entry holds."""
+        own, content = self.own or _OwnEntry(), self.response.content
+        post = self.request.post_data or _Posted()
+        if content.encoding == "base64":
+            try:
+                body = base64.b64decode(content.text, validate=True)
+            except ValueError as error:
+                raise ValueError(f"a body cannot be read: {error}") from None
+        else:
+            body = content.text.encode(own.charset, "replace")
+        return RecordedExchange(
+            method=self.request.method,
+            url=self.request.url,
+            status=self.response.status,
+            reason=self.response.status_text,
+            request_body=post.text,
+            request_type=post.mime_type,
+            headers=tuple((one.name, one.value) for one in self.response.headers),
+            body=body,
+            is_text=content.encoding != "base64",
+            destination=own.destination,
+            held=own.held,
+            not_kept=own.not_kept,
+        )
+
+
+class _Log(_Part):
+    pages: list[_Page] = Field(default_factory=list)
+    entries: list[_Entry]
+    own: Annotated[_OwnLog | None, Field(alias="_autoweb")] = None
+
+
+class _File(_Part):
+    log: _Log
 
 
 def add_take(
@@ -556,8 +433,3 @@ def _named(pairs: Sequence[tuple[str, str]]) -> Iterator[dict[str, str]]:
 def _kind(exchange: RecordedExchange) -> str:
     kinds = (value for name, value in exchange.headers if name.lower() == "content-type")
     return next(kinds, "x-unknown")
-
-
-def without_body(exchange: RecordedExchange, why: str) -> RecordedExchange:
-    """Return an exchange whose answer existed but is not kept."""
-    return replace(exchange, body=b"", is_text=False, not_kept=why)

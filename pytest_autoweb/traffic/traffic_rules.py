@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from pytest_autoweb.egress.traffic_reader import HttpAnswer, HttpRequest
+from pytest_autoweb.redaction import is_sensitive_field
 from pytest_autoweb.specs import Spec
 from pytest_autoweb.values.url_globs import UrlGlob, url_glob
 
@@ -189,13 +190,3 @@ def _without(value: Any, free: Any) -> Any:
 
 BUSTERS = frozenset({"_", "cb", "cachebuster", "nocache"})
 """Parameters that only bypass caches."""
-_SENSITIVE_FIELD = re.compile(
-    r"(?i)(?:^|[_.\-\[])(?:pass(?:word|wd|phrase|code)?|pwd|otp|pin|cvv|cvc|secret|token|csrf|xsrf"
-    r"|nonce|api_?key|jwt|sid|session(?:_?id)?|signature|authenticity_token)(?:$|[\]_.\-\d])"
-    r"|(?:password|passwort|token|secret)$"
-)
-
-
-def is_sensitive_field(name: str) -> bool:
-    """Tell whether a field of this name holds a secret or a short-lived token."""
-    return _SENSITIVE_FIELD.search(name) is not None

@@ -27,7 +27,7 @@ from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import closed_block, strip_reasoning
 from pytest_autoweb.page.capture import capture_snapshot
 from pytest_autoweb.page.opening import normalise_url, open_page
-from pytest_autoweb.redaction import redact_keys
+from pytest_autoweb.redaction import redact_shapes
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import Usage
 from pytest_autoweb.runs.saving import write_text_atomic
@@ -297,7 +297,7 @@ class Proposer:
         messages = render(
             "explore",
             entry=entry,
-            pages=[SeenPage(page.url, fence(redact_keys(page.text), "page")) for page in pages],
+            pages=[SeenPage(page.url, fence(redact_shapes(page.text), "page")) for page in pages],
             cases=cases,
             about=self.about,
             tried="\n".join(map(_told, wrong)),
@@ -305,7 +305,7 @@ class Proposer:
         request = Request(
             model=self.spec.name, messages=messages, stage="explore", turn=int(bool(wrong))
         )
-        answered = ask_once(self.client, request, redact_keys, usable=closed_block)
+        answered = ask_once(self.client, request, redact_shapes, usable=closed_block)
         self.usage += answered.exchange.usage
         if isinstance(answered.outcome, ModelError):
             raise answered.outcome
@@ -339,7 +339,7 @@ def cases_in(reply: str) -> list[object]:
 
 def _told(case: ProposedCase) -> str:
     shown = yaml.dump([dict(case.fields)], Dumper=_Dumper, sort_keys=False, allow_unicode=True)
-    reason = redact_keys(one_line(case.problem, 600))
+    reason = redact_shapes(one_line(case.problem, 600))
     return f"{fence(shown, 'case')}\nIt cannot be used: {fence(reason, 'reason')}"
 
 

@@ -26,7 +26,8 @@ from pytest_autoweb.analysis.verdict_validity import (
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.egress.request_policy import SUPPRESSED, SuppressedRequest
 from pytest_autoweb.errors import AutowebError, SettingsError
-from pytest_autoweb.evidence.wire import REDACTED, WireEntry, read_har
+from pytest_autoweb.evidence.wire import WireEntry, read_har
+from pytest_autoweb.redaction import REDACTED
 from pytest_autoweb.report.wording import columns, count_of, one_line
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import CaptureModeName, CellResult, Record

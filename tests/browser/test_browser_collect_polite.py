@@ -1,5 +1,6 @@
 """Lists that scroll inside a box, and what a collection owes the sites that it reads."""
 
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from pytest_autoweb.collect.walk import Pacer
 XPATH = "//ul[@id='list']/li/a"
 HTML = {"content-type": "text/html; charset=utf-8"}
 PLAIN = {"content-type": "text/plain"}
+FILE = {"content-type": "application/octet-stream"}
 
 BOXED = """<div style="height: 90px; overflow-y: scroll; border: 1px solid"><nav>
 <a href="/a">A</a><br><a href="/b">B</a><br><a href="/c">C</a><br><a href="/d">D</a><br>
@@ -181,6 +183,37 @@ def test_a_list_that_robots_txt_forbids_is_not_collected(blank: Page, site: Poli
 
     assert (progress.urls, progress.status) == ((), "paused")
     assert "robots.txt forbids" in progress.pause_reason
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "forbidden"),
+    [
+        (500, PLAIN, True),
+        (503, PLAIN, True),
+        (404, PLAIN, False),
+        (403, PLAIN, False),
+        (200, FILE, True),
+        (404, FILE, False),
+    ],
+)
+def test_what_a_server_answers_for_its_robots_txt_decides(
+    blank: Page, site: PoliteSite, status: int, headers: dict[str, str], forbidden: bool
+) -> None:
+    site.answers["/robots.txt"] = [(status, headers, b"User-agent: *\nDisallow: /")] * 3
+
+    robots = robots_of(blank, lambda url: True, lambda url: True)
+
+    assert bool(robots.problem(f"{site.url}/linked")) is forbidden
+
+
+def test_a_site_that_does_not_answer_forbids(blank: Page) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        robots = robots_of(blank, lambda url: True, lambda url: True)
+
+        problem = robots.problem(f"http://127.0.0.1:{closed.getsockname()[1]}/x")
+
+    assert "could not be read" in problem
 
 
 @pytest.mark.parametrize(("own", "asked"), [(True, 0), (False, 1)])

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from pytest_autoweb.cases.case import Rate
-from pytest_autoweb.collect.list_site import Robots, asked_wait, read_robots
+from pytest_autoweb.collect.list_site import Robots, RobotsUnreachable, asked_wait, read_robots
 from pytest_autoweb.collect.walk import Pacer
 
 TEXT = """
@@ -72,6 +72,51 @@ def test_each_origin_is_asked_once_and_ones_own_never() -> None:
 
     assert problems == [True, False, True] * 2 + [False] * 3
     assert asked == ["https://a.test/robots.txt", "https://a.test:8443/robots.txt"]
+
+
+OURS = "User-agent: *\nDisallow:\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "url", "forbidden"),
+    [
+        ("User-agent: *\nDisallow: /caf%C3%A9", "http://x/café", True),
+        ("User-agent: *\nDisallow: /café", "http://x/caf%C3%A9", True),
+        ("User-agent: *\nDisallow: /a%3cd.html", "http://x/a%3Cd.html", True),
+        ("User-agent: *\nDisallow: /%7Ejoe", "http://x/~joe/i", True),
+        ("User-agent: *\nDisallow: /a%2Fb", "http://x/a/b", False),
+        (f"User-agent: pytest-autoweb/1.2\nDisallow: /\n{OURS}", "http://x/a", True),
+        (f"User-agent: Pytest-Autoweb (a bot)\nDisallow: /\n{OURS}", "http://x/a", True),
+        (f"User-agent: pytest\nDisallow: /\n{OURS}", "http://x/a", False),
+        (f"User-agent: web\nDisallow: /\n{OURS}", "http://x/a", False),
+        (f"User-agent: pytest-autoweb-too\nDisallow: /\n{OURS}", "http://x/a", False),
+        ("User-agent: *\nDisallow: /a\n\nUser-agent: *\nDisallow: /b", "http://x/b", True),
+        ("\ufeffUser-agent: *\nDisallow: /a", "http://x/a", True),
+        ("User-agent: *\rDisallow: /a", "http://x/a", True),
+        ("User-agent *\nDisallow /a", "http://x/a", False),
+        ("User-agent: *\nDisallow: /", "http://x/robots.txt", False),
+        ("User-agent: *\nDisallow: /" + "*a" * 300 + "b", "http://x/" + "a" * 3_000, False),
+    ],
+)
+def test_rules_are_compared_as_the_rfc_says(text: str, url: str, forbidden: bool) -> None:
+    assert read_robots(text).forbids(url) is forbidden
+
+
+def test_a_site_whose_rules_cannot_be_had_forbids_everything() -> None:
+    asked: list[str] = []
+
+    def fetch(url: str) -> str | None:
+        asked.append(url)
+        raise RobotsUnreachable(f"{url} answered 503")
+
+    robots = Robots(fetch)
+
+    assert robots.problem("https://a.test/x") == (
+        "https://a.test/x is not fetched, because https://a.test/robots.txt answered 503, which "
+        "forbids everything; if the site is your own, say so in the case: collect: {own_site: true}"
+    )
+    assert robots.rules("https://a.test/y").delay == 0
+    assert len(asked) == 1
 
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

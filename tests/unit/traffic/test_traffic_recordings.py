@@ -32,11 +32,11 @@ from pytest_autoweb.traffic.cell_traffic import (
 from pytest_autoweb.traffic.traffic_file import (
     RecordedExchange,
     Take,
-    TrafficMasks,
     TrafficRecording,
     add_take,
     read_traffic,
 )
+from pytest_autoweb.traffic.traffic_masks import TrafficMasks
 from pytest_autoweb.traffic.traffic_rules import TrafficMode, TrafficRules
 
 SHOP = "https://shop.example"

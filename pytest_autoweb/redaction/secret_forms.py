@@ -157,7 +157,7 @@ class _LearnedForms:
         cores = [core for core in _embedded_base64(data) if len(core) >= _MIN_EMBEDDED]
         self._signs = [run] if len(run) >= MIN_LENGTH else [""]
         for core in cores:
-            self._signs += {core, core.translate(_URL_ALPHABET)}
+            self._signs += [core, core.translate(_URL_ALPHABET)]
         self._signs += [data.hex(), data.hex().upper()]
 
     def is_whole(self, text: str) -> bool:

@@ -18,7 +18,8 @@ from email.message import Message
 from email.parser import BytesParser
 from typing import NamedTuple
 
-from pytest_autoweb.egress.traffic_reader import Headers, HttpAnswer, HttpRequest
+from pytest_autoweb.egress.http_messages import Headers
+from pytest_autoweb.egress.traffic_reader import HttpAnswer, HttpRequest
 from pytest_autoweb.redaction import (
     SECRET,
     FieldMasks,

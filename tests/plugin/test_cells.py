@@ -53,6 +53,8 @@ cases:
     oracle: |
       page.get_by_label("Name").fill("ana")
       page.get_by_role("button", name="Log in").click()
+      log("Chosen: Basic membership. Cookie: chocolate chip; bearer instruments, token = 12345678")
+      log("Your new key: ghp_" + "aB3" * 12 + " and CI's is " + "ci-value-" + "4711")
 """
 SETTINGS_CASE = """
 version: 1
@@ -142,7 +144,9 @@ def first(shared_project: SharedProject) -> Ran:
     conftest.write_text(hooks, encoding="utf-8")
     (shared_project.path / "cases/settings.yaml").write_text(SETTINGS_CASE, encoding="utf-8")
     (shared_project.path / "cases/secretive.yaml").write_text(SECRET_CASE, encoding="utf-8")
-    return ran(shared_project, f"--autoweb-models={MODELS}", "-k", "login or builtin")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CI_TOKEN", "ci-value-4711")
+        return ran(shared_project, f"--autoweb-models={MODELS}", "-k", "login or builtin")
 
 
 @pytest.fixture(scope="module")
@@ -192,6 +196,15 @@ def test_secrets_in_checks_reach_the_server_and_no_report(first: Ran) -> None:
     cell = first.cells["secretive builtin/oracle"]
     assert cell["outcome"] == "passed"
     assert "Welcome" not in json.dumps(cell)
+
+
+def test_words_of_a_log_stay_and_keys_in_it_go(first: Ran) -> None:
+    (attempt,) = first.cells["secretive builtin/oracle"]["attempts"]
+    log = f"{attempt['run_log_head']}\n{attempt['run_log_tail']}"
+
+    assert "Chosen: Basic membership. Cookie: chocolate chip; bearer instruments" in log
+    assert "token = 12345678" in log
+    assert "Your new key: <redacted> and CI's is <redacted>" in log
 
 
 def test_a_failed_script_is_repaired_from_a_fresh_page(first: Ran) -> None:

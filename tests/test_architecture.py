@@ -23,7 +23,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 # A module imports only from rows above its own, or from its own package.
 ROWS = (
     {"lanes"},
-    {"errors", "language", "redaction", "specs", "values", "waiting"},
+    {"errors", "language", "process_tree", "redaction", "specs", "values", "waiting"},
     {"egress", "installation", "results", "variants"},
     {"analysis", "options", "page", "sandbox"},
     {"marks", "runs", "settings"},

@@ -32,6 +32,7 @@ from pytest_autoweb.checks.check_type import (
 from pytest_autoweb.checks.expected_values import as_text
 from pytest_autoweb.checks.page_checks import of_page_and_frames
 from pytest_autoweb.egress.browser_watch import call_within
+from pytest_autoweb.errors import named_line
 from pytest_autoweb.evidence.page_evidence import Download
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.page.frames import run_script
@@ -300,8 +301,7 @@ def _verdict(found: Any, reference: str) -> Verdict:
 
 def _described_error(error: BaseException, reference: str) -> str:
     """Describe the exception and the line of the user's code that raised it."""
-    first = str(error).strip().partition("\n")[0]
-    reason = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    reason = named_line(error)
     module = reference.partition(":")[0].rpartition(".")[2]
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).stem in (module, "__init__")]

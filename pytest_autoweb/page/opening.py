@@ -11,6 +11,7 @@ from playwright.sync_api import Error, Page, Response
 from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH, call_within, driver_ended, is_lost
 from pytest_autoweb.egress.proxy import OWN_ANSWER
+from pytest_autoweb.errors import first_line
 from pytest_autoweb.page.frames import answers, run_script
 from pytest_autoweb.page.quiet import wait_until_quiet, watch
 from pytest_autoweb.results import Failure
@@ -97,7 +98,7 @@ def open_page(
             with _preparing(page):
                 page.wait_for_load_state("domcontentloaded", timeout=left())
     except Error as error:
-        return _failure(url, f"{url} could not be opened: {_first_line(error)}")
+        return _failure(url, f"{url} could not be opened: {_without_call(error)}")
     if response is not None and response.status >= 400:
         if OWN_ANSWER.lower() in response.headers:
             return _failure(url, f"{url} could not be opened: {_body(response)}")
@@ -158,9 +159,8 @@ def _failure(url: str, message: str, **evidence: object) -> Failure:
     return Failure(kind="navigation", message=message, evidence={"url": url, **evidence})
 
 
-def _first_line(error: Exception) -> str:
-    line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return re.sub(r"^Page\.\w+: ", "", line)
+def _without_call(error: Exception) -> str:
+    return re.sub(r"^Page\.\w+: ", "", first_line(error))
 
 
 def _redirect_note(asked: str, reached: str) -> str:

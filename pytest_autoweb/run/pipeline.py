@@ -41,6 +41,7 @@ from pytest_autoweb.errors import (
     CaseError,
     TrafficError,
     WebServerError,
+    named_line,
 )
 from pytest_autoweb.evidence.page_evidence import DownloadRecord, Watch
 from pytest_autoweb.evidence.wire import BODY_CHARS, WireEntry, WireRecord
@@ -559,7 +560,7 @@ def _guarded(stage: NamedStage, attempt: Attempt, tools: Tools) -> Attempt:
         # Known errors explain themselves; only unknown ones need a traceback.
         known = isinstance(error, AutowebError)
         kind: FailureKind = "browser" if from_browser else "internal"
-        message = tools.redact(f"{stage.name}: {type(error).__name__}: {error}".splitlines()[0])
+        message = tools.redact(f"{stage.name}: {named_line(error)}")
         tools.log.write(str(error) if known else traceback.format_exc())
         return change(attempt, failure=Failure(kind=kind, message=message))
 

@@ -16,6 +16,7 @@ import pytest
 
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
 from pytest_autoweb.installation import extra_of_store, require_extras
+from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results import RunInfo
@@ -53,8 +54,6 @@ from pytest_autoweb.settings import Settings
 # Late imports: xdist workers and sessions that end early need none of the final steps.
 
 if TYPE_CHECKING:
-    from filelock import FileLock
-
     from pytest_autoweb.cluster.ray_cluster import RayCluster
     from pytest_autoweb.gates.gate_decision import GateDecision, GateInputs, Spending
     from pytest_autoweb.report.html_report import RunReading
@@ -108,7 +107,7 @@ class RunController:
         self._report: Report | None = None
         self._alone: Counter[str] = Counter()
         self._earlier: EarlierRun | None = None
-        self._held: FileLock | None = None
+        self._held: PassingLock | None = None
         self._cluster: RayCluster | None = None
         self._gate_inputs: GateInputs | None = None
         self._decision: GateDecision | None = None

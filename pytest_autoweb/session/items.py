@@ -16,7 +16,7 @@ from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
 from pytest_autoweb.egress.browser_watch import WATCH
-from pytest_autoweb.errors import CaseError, joined_errors
+from pytest_autoweb.errors import CaseError, joined_errors, named_line
 from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.report.ci_formats import junit_properties
@@ -506,11 +506,10 @@ def _run_or_break(cell: Cell, resources: Any) -> CellResult:
             raise KeyboardInterrupt from error
         # The browser's fixture may have failed, or this package has a bug. Neither must stop other
         # cells.
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
         from_browser = "playwright" in type(error).__module__ or "Browser" in type(error).__name__
         failure = Failure(
             kind="browser" if from_browser else "internal",
-            message=f"{type(error).__name__}: {first}",
+            message=named_line(error),
         )
         return broken_cell(cell, resources, failure)
 

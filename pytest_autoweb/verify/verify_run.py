@@ -17,7 +17,7 @@ from pytest_autoweb.cases.case import ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.checks.check_type import RubricJudge
 from pytest_autoweb.egress.chromium import launch_args
-from pytest_autoweb.errors import BrowserError, SettingsError
+from pytest_autoweb.errors import BrowserError, SettingsError, first_line
 from pytest_autoweb.judge.judging import graded
 from pytest_autoweb.judge.model_judge import JudgedAttempt, JudgeSelection, ModelJudge, read_labels
 from pytest_autoweb.llm.client import Client
@@ -336,8 +336,9 @@ def browser_when_needed() -> Iterator[Callable[[], Browser]]:
                 try:
                     started.append(stack.enter_context(kind.launch(**arguments)))
                 except Error as error:
-                    line = str(error).strip().splitlines()[0]
-                    raise BrowserError(f"the browser could not be started: {line}") from error
+                    raise BrowserError(
+                        f"the browser could not be started: {first_line(error)}"
+                    ) from error
             return started[0]
 
         yield browser

@@ -23,16 +23,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 # A module imports only from rows above its own, or from its own package.
 ROWS = (
     {"lanes", "passing_lock", "process_tree"},
-    {
-        "errors",
-        "language",
-        "passing_lock",
-        "process_tree",
-        "redaction",
-        "specs",
-        "values",
-        "waiting",
-    },
+    {"errors", "language", "redaction", "specs", "values", "waiting"},
     {"egress", "installation", "results", "variants"},
     {"analysis", "options", "page", "sandbox"},
     {"marks", "runs", "settings"},

@@ -27,6 +27,7 @@ from pytest_autoweb.commands import (
 )
 from pytest_autoweb.commands.arguments import kept_for_json
 from pytest_autoweb.errors import AutowebError
+from pytest_autoweb.interruption import like_ctrl_c
 
 COMMANDS = (
     init.add_init_parser,
@@ -119,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = _parsed(sys.argv[1:] if arguments is None else list(arguments))
     try:
         keeping = kept_for_json() if getattr(parsed, "json", False) else nullcontext()
-        with _variants_for(parsed), keeping:
+        with like_ctrl_c(), _variants_for(parsed), keeping:
             code = int(parsed.run(parsed))
         sys.stdout.flush()
         return code

@@ -175,13 +175,14 @@ def run_rerun(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: the run, or a single cell in it, cannot be found.
     """
+    from pytest_autoweb.interruption import run_pytest
     from pytest_autoweb.runs.saved_runs import load_run
 
     saved = load_run(args.folder)
     cell = find_cell(saved.cells, args.cell, args.folder)
     command = ["-m", "pytest", *pytest_flags(cell, saved.info, args)]
     print("$ python " + shlex.join(command), flush=True)
-    return subprocess.run([sys.executable, *command], check=False).returncode
+    return run_pytest([sys.executable, *command])
 
 
 def find_cell(cells: "tuple[CellResult, ...]", said: str, folder: Path) -> "CellResult":

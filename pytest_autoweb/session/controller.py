@@ -1,14 +1,12 @@
 """The session's controlling process: it opens the run, follows it, and writes the report."""
 
 import os
-import signal
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +14,7 @@ import pytest
 
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
 from pytest_autoweb.installation import extra_of_store, require_extras
+from pytest_autoweb.interruption import Interruption
 from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import one_line
@@ -49,6 +48,7 @@ from pytest_autoweb.session.resuming import (
 )
 from pytest_autoweb.session.run_session import RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
+from pytest_autoweb.session.worker_marks import interrupt_workers
 from pytest_autoweb.settings import Settings
 
 # Late imports: xdist workers and sessions that end early need none of the final steps.
@@ -67,38 +67,21 @@ TOLD_CELLS = 5
 """The number of lost cells up to which the terminal describes each."""
 
 
-@contextmanager
-def _first_interrupt_waits(session: pytest.Session) -> Iterator[None]:
-    """Defer a first Ctrl-C until the block has ended; it makes the session an interrupted one.
-
-    At this late stage pytest itself would end in a traceback, without the rest of the report.
-    """
-    own = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or own is None:
-        yield
-        return
-
-    pressed = False
-
-    def put_off(number: int, frame: object) -> None:
-        nonlocal pressed
-        pressed = True
-        signal.signal(signal.SIGINT, own)
-
-    signal.signal(signal.SIGINT, put_off)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, own)
-        if pressed:
-            session.exitstatus = pytest.ExitCode.INTERRUPTED
+def _interrupted(session: pytest.Session) -> None:
+    session.exitstatus = pytest.ExitCode.INTERRUPTED
 
 
 class RunController:
     """The plugin of a session's controller or only process."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, shared: SharedRun) -> None:
-        self._config, self._settings = config, settings
+    def __init__(
+        self,
+        config: pytest.Config,
+        settings: Settings,
+        shared: SharedRun,
+        interruption: Interruption,
+    ) -> None:
+        self._config, self._settings, self._interruption = config, settings, interruption
         self._started, self._clock = datetime.now(UTC), time.monotonic()
         self._bad_cases = False
         self._environment: Environment | None = None
@@ -222,8 +205,15 @@ class RunController:
                 raise
             self._notices.append(f"at the end of the session: {type(error).__name__}: {error}")
         finally:
-            with _first_interrupt_waits(session):
+            # At this late stage pytest itself would end in a traceback, without the whole report.
+            with self._interruption.first_waits(partial(_interrupted, session)):
                 self.finish(session, exitstatus)
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Interrupt the workers, too; a terminal has done so, whoever sent a signal may not."""
+        if sent := self._interruption.sent:
+            self._notices.append(f"{sent} interrupted the run, as Ctrl-C does")
+        interrupt_workers(self.shared)
 
     def finish(self, session: pytest.Session, exitstatus: int) -> None:
         """Write the report and decide the exit status."""

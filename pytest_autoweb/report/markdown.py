@@ -297,6 +297,7 @@ def comment_body(
     *,
     key: str = "default",
     link: str = "",
+    unfinished: str = "",
 ) -> str:
     """Return the comment in GitHub's markdown, in which foreign text cannot become markup.
 
@@ -306,9 +307,10 @@ def comment_body(
         baseline: the run to compare with.
         key: a name that keeps several comments on one pull request apart.
         link: the address of the whole report, if it has one.
+        unfinished: why the run did not come to its end, if it did not.
     """
     pairs = compare_runs(baseline, rows) if baseline else ()
-    lines = [marker(key), f"## autoweb: {_headline(gates)}", ""]
+    lines = [marker(key), f"## autoweb: {_headline(gates, unfinished)}", ""]
     lines += _scores(rows, {pair.b.model: pair for pair in pairs})
     lines += _gates_in_comment(gates, {pair.verdict for pair in pairs})
     lines += _changes(pairs)
@@ -318,11 +320,13 @@ def comment_body(
     return _cut("\n".join(lines) + "\n")
 
 
-def _headline(gates: Sequence[GateResult]) -> str:
+def _headline(gates: Sequence[GateResult], unfinished: str) -> str:
     decided = [gate for gate in gates if gate.passed is not None and not gate.soft]
     failed = sum(gate.failed for gate in decided)
     if failed:
         return f"❌ {failed} of {len(decided)} gates failed"
+    if unfinished:
+        return f"❌ {unfinished}"
     return "✅ all gates hold" if decided else "no gate was decided"
 
 

@@ -216,6 +216,13 @@ def save_run_info(folder: Path, info: RunInfo) -> None:
     write_text_atomic(folder / RUN_FILE, json_text(info))
 
 
+def reopen_run(folder: Path) -> None:
+    """Note that a saved run goes on, so that it counts as killed if nothing else is noted later."""
+    with suppress(OSError, ValueError):
+        info = RunInfo.model_validate_json((folder / RUN_FILE).read_bytes())
+        save_run_info(folder, info.model_copy(update={"exit_status": None}))
+
+
 def check_run_folder(path: Path) -> None:
     """Make sure that a run folder can be made at `path`, and change nothing.
 

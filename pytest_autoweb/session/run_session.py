@@ -39,7 +39,7 @@ from pytest_autoweb.llm.model_spec import ModelSpec, describe_model, load_projec
 from pytest_autoweb.report.summary import named_agents
 from pytest_autoweb.results import ModelDescription, OutsideAgent
 from pytest_autoweb.run.prepared_cell import CellResources, read_mutants
-from pytest_autoweb.runs.saving import fresh_run_folder
+from pytest_autoweb.runs.saving import fresh_run_folder, reopen_run
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
 from pytest_autoweb.session.flights import how_many
 from pytest_autoweb.session.local_analysis import full_name
@@ -184,7 +184,9 @@ class RunSession:
         opened = self.shared.opened_file
         with FileLock(f"{opened}.lock"):
             if not opened.exists():
-                if not self.settings.resume:
+                if self.settings.resume:
+                    reopen_run(self.run_folder)
+                else:
                     fresh_run_folder(self.run_folder)
                 opened.touch()
         return self.run_folder

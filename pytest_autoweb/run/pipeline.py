@@ -241,7 +241,12 @@ def _without_attempts(
         checksums=checksums_of(cell, resources.settings),
         agent=agent_of(cell, resources.settings),
     )
-    save_cell(resources.run_folder, result)
+    try:
+        save_cell(resources.run_folder, result)
+    except OSError:
+        # Readers of the run folder see a cell that began and left no result.
+        if outcome != "broken":
+            raise
     return result
 
 

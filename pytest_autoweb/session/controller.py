@@ -37,7 +37,7 @@ from pytest_autoweb.session.items import (
     open_cache,
     planned,
 )
-from pytest_autoweb.session.other_plugins import reruns_notice
+from pytest_autoweb.session.other_plugins import count_notice, reruns_notice
 from pytest_autoweb.session.progress import Display, LastingStream, refuse_with_others
 from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_of
 from pytest_autoweb.session.resuming import (
@@ -48,6 +48,7 @@ from pytest_autoweb.session.resuming import (
 )
 from pytest_autoweb.session.run_session import RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
+from pytest_autoweb.session.single_runs import second_runs_notice
 from pytest_autoweb.session.worker_marks import interrupt_workers
 from pytest_autoweb.settings import Settings
 
@@ -182,8 +183,8 @@ class RunController:
             lines.append(f"autoweb cluster: {self._cluster.told()}")
         if self._earlier is not None:
             lines.append(f"autoweb {self._earlier.told()}")
-        if notice := reruns_notice(self._config):
-            lines.append(f"autoweb: {notice}")
+        notices = (reruns_notice(self._config), count_notice(self._config))
+        lines += [f"autoweb: {notice}" for notice in notices if notice]
         return lines
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -222,6 +223,7 @@ class RunController:
         if self._cluster is not None:
             self._cluster.close(self._cluster.lost or INTERRUPTED)
         self._tell_alone()
+        self._notices += second_runs_notice(self.shared.second_runs_file)
         if self._bad_cases:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         elif self._settings.shard and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:

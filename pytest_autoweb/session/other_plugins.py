@@ -16,8 +16,10 @@ import greenlet  # type: ignore[import-untyped]
 import pytest
 
 from pytest_autoweb import waiting
+from pytest_autoweb.errors import first_line
 from pytest_autoweb.results import CellResult, Recording
 from pytest_autoweb.runs.saving import CELL_FILE, mark_started, save_cell
+from pytest_autoweb.session.fixture_failures import note_setup, note_teardown
 from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
 from pytest_autoweb.session.items import (
     INTERRUPTED,
@@ -31,6 +33,7 @@ RERUNS = (
     "--reruns is not applied to cells, because a failed first attempt would be lost: each is run "
     "once; use --autoweb-repeat=N, which counts every try"
 )
+COUNT = "--count has no effect on cells: use --autoweb-repeat=N, which counts every try"
 TIMED_OUT = "timed out by pytest-timeout"
 # The share of its limit after which pytest-timeout is certain to end a cell.
 _NEARLY = 0.97
@@ -47,6 +50,17 @@ def reruns_notice(config: pytest.Config) -> str:
     if not asked and config.pluginmanager.has_plugin("rerunfailures"):
         asked = str(config.getini("reruns") or "0").strip() not in ("", "0", "None")
     return RERUNS if asked else ""
+
+
+def count_notice(config: pytest.Config) -> str:
+    """Return a sentence for the header if pytest-repeat is to repeat tests, else ""."""
+    return COUNT if has_plugin(config, "pytest_repeat") and config.getoption("count", 1) > 1 else ""
+
+
+def has_plugin(config: pytest.Config, module: str) -> bool:
+    """Tell whether a plugin's module is at work in this session, under whatever name."""
+    plugins = config.pluginmanager.get_plugins()
+    return any(getattr(plugin, "__name__", "") == module for plugin in plugins)
 
 
 class CellProtocol:
@@ -78,6 +92,20 @@ class CellProtocol:
         if not waiting.is_shared():
             self._hidden.hide()
         return ran
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Keep in the run folder what a fixture did to a cell, before the test is reported."""
+        note = {"setup": note_setup, "teardown": note_teardown}.get(call.when)
+        if note is not None and isinstance(item, CellItem) and call.excinfo is not None:
+            try:
+                note(item, call.excinfo.value)
+            except OSError as error:
+                why = f"the cell could not be saved: {first_line(error)}"
+                item.add_report_section(call.when, "autoweb", why)
+        return (yield)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

@@ -101,7 +101,7 @@ class RunSession:
         folders = Path(shared.session_folder), self.run_folder
         self.away = Away(*folders) if shared.away else None
         """The session's machine, in a process on a node of a cluster."""
-        self._environ, self._worker, self._custom = environ, worker, custom_client
+        self.environ, self._worker, self._custom = environ, worker, custom_client
         self._engine = engine
         self._servers = Servers(shared)
         folder = Path(shared.session_folder)
@@ -251,7 +251,7 @@ class RunSession:
             client=self._client,
             servers=self._servers,
             open_page=open_page,
-            environ=self._environ,
+            environ=self.environ,
             worker=self._worker,
             run_id=self.shared.ts,
             engine=self._engine,

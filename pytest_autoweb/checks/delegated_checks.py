@@ -20,6 +20,7 @@ from typing import Annotated, Any
 from playwright.sync_api import Page
 from pydantic import Field
 
+from pytest_autoweb import waiting
 from pytest_autoweb.checks.check_type import (
     CHECKS,
     Check,
@@ -198,11 +199,14 @@ class CheckContext:
 
     def text(self) -> str:
         """Return the text that is visible in the page and its frames, as lines."""
-        looks = of_page_and_frames(
-            self._page,
-            lambda frame, ms: str(run_script(frame, "visible_text", timeout_ms=ms)),
-            _EVALUATE_MS / 1000,
-        )
+        with waiting.loop_hidden_again():
+            looks = list(
+                of_page_and_frames(
+                    self._page,
+                    lambda frame, ms: str(run_script(frame, "visible_text", timeout_ms=ms)),
+                    _EVALUATE_MS / 1000,
+                )
+            )
         lines = (line for _, text in looks for line in map(normalise, text.splitlines()))
         return "\n".join(filter(None, lines))
 
@@ -213,7 +217,8 @@ class CheckContext:
             playwright.sync_api.Error: the code threw, or took too long.
         """
         code = _EVALUATE.replace("USER_CODE", javascript)
-        said = call_within(self._page, _EVALUATE_MS, lambda: self._page.evaluate(code))
+        with waiting.loop_hidden_again():
+            said = call_within(self._page, _EVALUATE_MS, lambda: self._page.evaluate(code))
         return json.loads(said)["value"]
 
 
@@ -256,7 +261,8 @@ class PythonCheck(Check):
             # The function is called repeatedly, and its changes must not reach the next call.
             arguments = copy.deepcopy(self.arguments)
             try:
-                found = function(_context(evidence), **arguments)
+                with waiting.loop_hidden():
+                    found = function(_context(evidence), **arguments)
             # Even `sys.exit` in the user's code must not end the session.
             except (Exception, SystemExit) as error:
                 raise NotEvaluated(_described_error(error, self.python)) from error

@@ -15,6 +15,8 @@ import pytest
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
 from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.interruption import Interruption
+from pytest_autoweb.llm.client import Client
+from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.wording import one_line
@@ -51,6 +53,7 @@ from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.session.single_runs import second_runs_notice
 from pytest_autoweb.session.worker_marks import interrupt_workers
 from pytest_autoweb.settings import Settings
+from pytest_autoweb.waiting import loop_hidden
 
 # Late imports: xdist workers and sessions that end early need none of the final steps.
 
@@ -479,12 +482,18 @@ def open_session(
     config: pytest.Config, settings: Settings, shared: SharedRun, *, worker: str
 ) -> RunSession:
     """Open the session of this process."""
+
+    def custom_client(spec: ModelSpec) -> Client | None:
+        with loop_hidden():
+            found: Client | None = config.hook.pytest_autoweb_client(spec=spec)
+        return found
+
     return RunSession(
         settings,
         shared,
         environ=os.environ,
         worker=worker,
-        custom_client=lambda spec: config.hook.pytest_autoweb_client(spec=spec),
+        custom_client=custom_client,
         engine=lambda border, level: (
             config.hook.pytest_autoweb_engine(border=border, level=level)
             or worker_engine(border, level)

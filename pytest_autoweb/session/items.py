@@ -283,7 +283,8 @@ def run_item(request: pytest.FixtureRequest) -> None:
     if result is None:
         alone = partial(run_with_fixtures, item.cell, session, request)
         result = flights.result_of(request, alone) if flights else alone()
-        request.config.hook.pytest_autoweb_cell_finished(result=result)
+        with waiting.loop_hidden():
+            request.config.hook.pytest_autoweb_cell_finished(result=result)
     else:
         session.progress.emit(_shown_name(item.cell), "end", result.outcome)
     note_end(item.config, item.cell, result)
@@ -452,7 +453,12 @@ def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
     hook = config.hook.pytest_autoweb_relogin
     if not hook.get_hookimpls():
         return None
-    return lambda case, page: hook(case=case, page=page)
+
+    def relogin(case: "Case", page: "Page") -> object:
+        with waiting.loop_hidden():
+            return hook(case=case, page=page)
+
+    return relogin
 
 
 def _past(cell: Cell, settings: Settings) -> "PastCorrections":

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
+from pytest_autoweb import waiting
 from pytest_autoweb.agents.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.adapters import declared_in_case, identity_of, settings_of
 from pytest_autoweb.agents.outside_agent import check_command
@@ -219,6 +220,7 @@ class RunSession:
         """
         if browser is None or browser is self._seen_browser:
             return
+        waiting.see_driver(browser)
         if browser.browser_type.name != "chromium":
             found = f"not Chromium but {browser.browser_type.name}"
         else:

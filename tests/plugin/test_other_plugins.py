@@ -362,3 +362,85 @@ def test_pythons_own_garbage_collector_is_as_before_once_the_cells_are_over(
     before, during, after = (project.path / "collector.txt").read_text().splitlines()
     assert before == after
     assert before != during
+
+
+OWN_LOOPS = """
+import asyncio, pytest
+from pytest_autoweb import Reply, Usage
+async def soon(value):
+    await asyncio.sleep(0.01)
+    return value
+class Asking:
+    def complete(self, request):
+        text = "```python\\n# Step 1\\nanswer(page.get_by_role('heading').inner_text())\\n```"
+        return asyncio.run(soon(Reply(text=text, usage=Usage(calls=1))))
+def pytest_autoweb_client(spec):
+    if spec.name.startswith("fake/"):
+        return asyncio.run(soon(Asking()))
+def pytest_autoweb_relogin(case, page):
+    asyncio.run(soon(1))
+    page.title()
+def pytest_autoweb_cell_finished(result):
+    with open("finished.txt", "a") as file:
+        file.write(f"{asyncio.run(soon(result.outcome))}" + chr(10))
+@pytest.fixture(autouse=True, scope="session")
+def once():
+    assert asyncio.run(soon(1))
+    yield
+    assert asyncio.run(soon(1))
+"""
+EACH_TIME = """
+@pytest.fixture(autouse=True)
+def each():
+    assert asyncio.run(soon(1))
+    yield
+    assert asyncio.run(soon(1))
+"""
+OWN_CHECKS = """
+import asyncio
+from playwright.sync_api import sync_playwright
+async def soon(value):
+    await asyncio.sleep(0.01)
+    return value
+def in_a_loop(context):
+    with asyncio.Runner() as runner:
+        runner.run(soon(1))
+    shown = "Shop" in context.text()
+    async def within():
+        await soon(1)
+        title = context.evaluate("document.title")
+        await soon(1)
+        return title == "Shop"
+    return asyncio.run(soon(shown)) and asyncio.run(within())
+def after_the_page(context):
+    return context.url.endswith("index.html") and asyncio.run(soon(True))
+def by_own_playwright(context):
+    with sync_playwright() as playwright:
+        return "chromium" in playwright.chromium.name
+"""
+
+
+@pytest.mark.parametrize("fixtures", ["", EACH_TIME], ids=["shared", "each"])
+@pytest.mark.parametrize("cells", ["1", "4"])
+def test_code_of_users_may_run_loops_of_its_own(
+    project: pytest.Pytester, fixtures: str, cells: str
+) -> None:
+    project.makeconftest(OWN_LOOPS + fixtures)
+    (project.path / "cases/own_checks.py").write_text(OWN_CHECKS)
+    checks = "".join(
+        f"      - python: own_checks:{name}\n"
+        for name in ("after_the_page", "by_own_playwright", "in_a_loop", "after_the_page")
+    )
+    path = project.path / "cases/shop.yaml"
+    equals = "      - answer: {equals: Shop}\n"
+    path.write_text(path.read_text().replace(equals, equals + checks))
+    names = "--autoweb-models=fake/a,fake/b,builtin/oracle"
+    result = project.runpytest_subprocess(
+        *("cases", names, "-k", "title", f"--autoweb-concurrency={cells}"),
+        "--autoweb-codegen=once",
+    )
+
+    said = [(cell["outcome"], cell["reason"]) for cell in cells_of(project)]
+    assert said == [("passed", "")] * 3, said
+    assert (project.path / "finished.txt").read_text().split() == ["passed"] * 3
+    result.assert_outcomes(passed=3)

@@ -7,7 +7,7 @@ cells were collected one of its processes gets SIGKILL: pytest itself, an xdist 
 worker, the browser, Playwright's driver, the case's web server; or pytest gets SIGINT. Then
 `autoweb gate` reads the run folder, as one would after a crash. The report must have every planned
 cell once, `passed` only with a result on the disk, no model blamed for what was killed (but for its
-own sandbox worker), and every file whole.
+own sandbox worker), and every file whole; it must not be green unless pytest came to its end.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from pathlib import Path
 SUPPORT = Path(__file__).parents[1] / "tests" / "support"
 sys.path.append(str(SUPPORT))
 
-from killing import MARK, WORDS, ours  # noqa: E402
+from killing import MARK, WORDS, is_kind, ours  # noqa: E402
 
 SITE = """<!doctype html><title>Shop</title><label>Name <input id="name"></label>
 <button onclick="out.textContent = 'Welcome, ' + document.getElementById('name').value">Log in
@@ -114,7 +114,7 @@ def kill(pid: int, kind: str, mark: str) -> str:
     if kind in {"main", "interrupt"}:
         os.kill(pid, signal.SIGKILL if kind == "main" else signal.SIGINT)
         return "killed"
-    found = [child for child, line in ours(pid, mark) if WORDS[kind] in line]
+    found = [child for child, line in ours(pid, mark) if is_kind(kind, line)]
     if not found:
         return "not there"
     with contextlib.suppress(OSError):
@@ -130,7 +130,8 @@ def judge(report: Path, kind: str, killed: str) -> tuple[str, list[str]]:
         [sys.executable, "-c", GATE, "gate", str(report)],
         capture_output=True, text=True, check=False, cwd=report.parent,
     )  # fmt: skip
-    if done.returncode:
+    ended = kind not in {"main", "interrupt"} or killed == "ended before"
+    if done.returncode not in ((0, 1) if ended else (1,)):
         return killed, [f"`autoweb gate` ended with {done.returncode}: {done.stderr[-300:]}"]
     cells = [
         cell

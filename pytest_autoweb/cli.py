@@ -28,6 +28,7 @@ from pytest_autoweb.commands import (
 )
 from pytest_autoweb.commands.arguments import kept_for_json
 from pytest_autoweb.errors import AutowebError, near_miss, nearest
+from pytest_autoweb.interruption import like_ctrl_c
 from pytest_autoweb.report.plain_stream import plain_streams
 
 COMMANDS = (
@@ -154,7 +155,7 @@ def _run(words: list[str]) -> int:
     parsed = _parsed(words)
     try:
         keeping = kept_for_json() if getattr(parsed, "json", False) else nullcontext()
-        with _variants_for(parsed), keeping:
+        with like_ctrl_c(), _variants_for(parsed), keeping:
             code = int(parsed.run(parsed))
         sys.stdout.flush()
         return code

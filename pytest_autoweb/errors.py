@@ -177,3 +177,19 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     folded = {candidate.lower(): candidate for candidate in reversed(tuple(known))}
     close = get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
     return folded[close[0]] if close else None
+
+
+def first_line(error: object) -> str:
+    """Return the first line of an error's message, or the name of its class if it has none."""
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:
+        # Other people's exceptions may fail even at this.
+        lines = []
+    return lines[0].strip() if lines else type(error).__name__
+
+
+def named_line(error: object) -> str:
+    """Return the name of an error's class, and the first line of its message if it has one."""
+    name, line = type(error).__name__, first_line(error)
+    return name if line == name else f"{name}: {line}"

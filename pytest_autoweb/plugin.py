@@ -94,9 +94,11 @@ def pytest_cmdline_main(config: pytest.Config) -> "int | None":
         require_extras("watch")
     except SettingsError as error:
         raise _usage_error(str(error)) from None
+    from pytest_autoweb.interruption import like_ctrl_c
     from pytest_autoweb.session.watch import watch_and_run
 
-    return watch_and_run(config)
+    with like_ctrl_c():
+        return watch_and_run(config)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -233,16 +235,23 @@ def _use_cluster(config: pytest.Config) -> None:
 
 def _start(config: pytest.Config, settings: "Settings") -> "RunController | None":
     """Open this process's part of the session: the controller, or an xdist worker's."""
+    from pytest_autoweb.interruption import Interruption
     from pytest_autoweb.session.controller import RunController, open_session
     from pytest_autoweb.session.items import SESSION
+    from pytest_autoweb.session.worker_marks import mark_worker
 
+    interruption = Interruption()
+    interruption.install()
+    config.add_cleanup(interruption.restore)
     workerinput = getattr(config, "workerinput", None)
     if workerinput is None:
-        controller = RunController(config, settings, _shared(config))
+        controller = RunController(config, settings, _shared(config), interruption)
         config.pluginmanager.register(controller, CONTROLLER)
         return controller
     shared = on_node(SharedRun.parse(workerinput[WORKER_KEY]), os.environ)
     worker = workerinput["workerid"]
+    if not shared.away:
+        mark_worker(shared)
     config.stash[SESSION] = open_session(config, settings, shared, worker=worker)
     return None
 

@@ -176,6 +176,89 @@ class Hub:
             self._before(event, ends)
 
 
+_driver: list[Any] = []
+"""The greenlet in which Playwright's loop runs, as the last browser that was seen named it."""
+
+
+def see_driver(browser: Any) -> None:
+    """Remember where the loop of a browser runs; Playwright has no public name for it."""
+    _driver[:] = [getattr(browser, "_dispatcher_fiber", None)]
+
+
+class HiddenLoop:
+    """Playwright's event loop while it stands still, hidden from code with loops of its own.
+
+    Playwright's sync API keeps its loop in a greenlet and leaves it marked as running between its
+    calls, so that no other loop can run in this thread. The mark is removed, and set again as soon
+    as Playwright's greenlet is entered.
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._before: Callable[..., Any] | None = None
+
+    def hide(self) -> None:
+        """Remove the mark, if there is one."""
+        loop = asyncio._get_running_loop()
+        if loop is None or self._loop is not None:
+            return
+        before, home = greenlet.gettrace(), greenlet.getcurrent()
+
+        def switched(event: str, ends: tuple[Any, Any]) -> None:
+            if before is not None:
+                before(event, ends)
+            # Another Playwright, of the user's own, has a greenlet and a loop of its own.
+            if ends[1] in _driver if any(_driver) else ends[1] is not home:
+                self.show()
+
+        self._loop, self._before = loop, before
+        greenlet.settrace(switched)
+        asyncio._set_running_loop(None)
+
+    def show(self) -> None:
+        """Set the mark again, if it was removed."""
+        if self._loop is None:
+            return
+        loop, self._loop = self._loop, None
+        greenlet.settrace(self._before)
+        if not loop.is_closed():
+            asyncio._set_running_loop(loop)
+
+
+_hidden: dict[Any, HiddenLoop] = {}
+"""What hides the loop from the user's code that runs in a greenlet."""
+
+
+@contextmanager
+def loop_hidden() -> Iterator[None]:
+    """Let the user's code in the block run loops of its own, until it uses Playwright itself."""
+    home, hidden = greenlet.getcurrent(), HiddenLoop()
+    outer = _hidden.get(home)
+    _hidden[home] = hidden
+    hidden.hide()
+    try:
+        yield
+    finally:
+        hidden.show()
+        if outer is None:
+            _hidden.pop(home, None)
+        else:
+            _hidden[home] = outer
+
+
+@contextmanager
+def loop_hidden_again() -> Iterator[None]:
+    """Let the block use Playwright for the user's code, and hide the loop again where it was."""
+    hidden, before = _hidden.get(greenlet.getcurrent()), asyncio._get_running_loop()
+    try:
+        yield
+    finally:
+        if hidden is not None:
+            hidden.hide()
+            # The user's code may be within a loop of its own.
+            asyncio._set_running_loop(before)
+
+
 def _wait_on(loop: asyncio.AbstractEventLoop, driver: Any, future: "asyncio.Future[T]") -> T:
     """Wait for a future as `Hub.wait` does; `driver` is the greenlet in which the loop runs."""
     me, waits = greenlet.getcurrent(), [True]
@@ -383,7 +466,8 @@ def blocking(call: Callable[[], T]) -> T:
     """Make a call that blocks; for a cell in flight a thread makes it."""
     found = _on_the_loop()
     if found is None:
-        return call()
+        with loop_hidden():
+            return call()
     hub, flight = found
     future: asyncio.Future[_Outcome] = hub.loop.create_future()
 

@@ -22,7 +22,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 
 # A module imports only from rows above its own, or from its own package.
 ROWS = (
-    {"lanes", "process_tree"},
+    {"interruption", "lanes", "passing_lock", "process_tree"},
     {"errors", "language", "redaction", "specs", "values", "waiting"},
     {"egress", "installation", "results", "variants"},
     {"analysis", "options", "page", "sandbox"},
@@ -49,6 +49,7 @@ HEAVY = {
     "babel",
     "cryptography",
     "jinja2",
+    "json_repair",
     "jsonschema",
     "litellm",
     "playwright",
@@ -99,6 +100,7 @@ COMES_WITH = {
     "execnet": "pytest-xdist",
     "greenlet": "playwright",
     "httpx": "litellm",
+    "json_repair": "json-repair",
     "markupsafe": "jinja2",
     "opentelemetry": "opentelemetry-sdk",
     "pydantic_core": "pydantic",

@@ -20,6 +20,7 @@ from pytest_autoweb.attempt.execute import relative, run_block
 from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.choice.feedback import Feedback
 from pytest_autoweb.choice.verify_choice import Resolution
+from pytest_autoweb.errors import first_line
 from pytest_autoweb.language import StepProblem
 from pytest_autoweb.results import (
     Attempt,
@@ -192,7 +193,7 @@ def why_failed(result: StepResult) -> str:
     """Return the first line of the error, and the element that blocked a click."""
     detail = str(result.failure.evidence.get("detail", "")) if result.failure else ""
     covered = next((line for line in detail.splitlines() if "intercepts pointer" in line), "")
-    first = (result.error or "it failed").splitlines()[0]
+    first = first_line(result.error or "it failed")
     return " ".join(f"{first} {covered.strip(' -')}".split())[:_WHY_CHARS]
 
 

@@ -11,6 +11,7 @@ from pytest_autoweb.attempt.execute import relative, relative_scene, with_findin
 from pytest_autoweb.attempt.tools import Tools, change, fail
 from pytest_autoweb.checks.check_type import Check, Evidence
 from pytest_autoweb.checks.delegated_checks import JudgeCheck
+from pytest_autoweb.errors import first_line
 from pytest_autoweb.evidence.dom_copy import copy_page
 from pytest_autoweb.evidence.page_evidence import downloads_text, shot, take_scene
 from pytest_autoweb.evidence.wire import har_text
@@ -97,8 +98,7 @@ def _with_file(
         write_text_atomic(path, make())
     except Exception as error:
         # A page can fail in unforeseen ways, and the verdict must not depend on that.
-        line = (str(error).strip() or type(error).__name__).splitlines()[0]
-        tools.log.write(f"the {name} of this attempt could not be kept: {line}")
+        tools.log.write(f"the {name} of this attempt could not be kept: {first_line(error)}")
         return attempt
     return change(attempt, evidence={**attempt.evidence, name: relative(path, tools)})
 

@@ -20,6 +20,7 @@ from typing import Annotated, Any
 from playwright.sync_api import Page
 from pydantic import Field
 
+from pytest_autoweb import waiting
 from pytest_autoweb.checks.check_type import (
     CHECKS,
     Check,
@@ -32,6 +33,7 @@ from pytest_autoweb.checks.check_type import (
 from pytest_autoweb.checks.expected_values import as_text
 from pytest_autoweb.checks.page_checks import of_page_and_frames
 from pytest_autoweb.egress.browser_watch import call_within
+from pytest_autoweb.errors import named_line
 from pytest_autoweb.evidence.page_evidence import Download
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.page.frames import run_script
@@ -197,11 +199,14 @@ class CheckContext:
 
     def text(self) -> str:
         """Return the text that is visible in the page and its frames, as lines."""
-        looks = of_page_and_frames(
-            self._page,
-            lambda frame, ms: str(run_script(frame, "visible_text", timeout_ms=ms)),
-            _EVALUATE_MS / 1000,
-        )
+        with waiting.loop_hidden_again():
+            looks = list(
+                of_page_and_frames(
+                    self._page,
+                    lambda frame, ms: str(run_script(frame, "visible_text", timeout_ms=ms)),
+                    _EVALUATE_MS / 1000,
+                )
+            )
         lines = (line for _, text in looks for line in map(normalise, text.splitlines()))
         return "\n".join(filter(None, lines))
 
@@ -212,7 +217,8 @@ class CheckContext:
             playwright.sync_api.Error: the code threw, or took too long.
         """
         code = _EVALUATE.replace("USER_CODE", javascript)
-        said = call_within(self._page, _EVALUATE_MS, lambda: self._page.evaluate(code))
+        with waiting.loop_hidden_again():
+            said = call_within(self._page, _EVALUATE_MS, lambda: self._page.evaluate(code))
         return json.loads(said)["value"]
 
 
@@ -255,7 +261,8 @@ class PythonCheck(Check):
             # The function is called repeatedly, and its changes must not reach the next call.
             arguments = copy.deepcopy(self.arguments)
             try:
-                found = function(_context(evidence), **arguments)
+                with waiting.loop_hidden():
+                    found = function(_context(evidence), **arguments)
             # Even `sys.exit` in the user's code must not end the session.
             except (Exception, SystemExit) as error:
                 raise NotEvaluated(_described_error(error, self.python)) from error
@@ -300,8 +307,7 @@ def _verdict(found: Any, reference: str) -> Verdict:
 
 def _described_error(error: BaseException, reference: str) -> str:
     """Describe the exception and the line of the user's code that raised it."""
-    first = str(error).strip().partition("\n")[0]
-    reason = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    reason = named_line(error)
     module = reference.partition(":")[0].rpartition(".")[2]
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).stem in (module, "__init__")]

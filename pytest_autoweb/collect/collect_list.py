@@ -33,7 +33,7 @@ from pytest_autoweb.collect.saved_state import (
     unfinished,
 )
 from pytest_autoweb.collect.walk import Pacer, Ports, Walk, WalkLimits, go_back_to, replay_steps
-from pytest_autoweb.errors import CaseError
+from pytest_autoweb.errors import CaseError, first_line
 from pytest_autoweb.language import BROWSER_FAILED, NOT_ENOUGH, StepProblem
 from pytest_autoweb.llm.client import Message, picture_uri
 from pytest_autoweb.llm.model_spec import is_loopback
@@ -172,7 +172,7 @@ def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
     try:
         progress = collect(job)
     except Error as error:
-        message = tools.redact(str(error).strip().splitlines()[0])
+        message = tools.redact(first_line(error))
         problem = StepProblem.of("1", BROWSER_FAILED, message)
         failure = Failure(kind="browser", message=f"collect: {message}")
         return fail(asker.attempt, failure, problem)

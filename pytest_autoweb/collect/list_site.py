@@ -21,6 +21,7 @@ from pytest_autoweb.choice.expected_text import compare
 from pytest_autoweb.collect.list_page import Control, ListEntry, joined, page_controls, read_entries
 from pytest_autoweb.collect.saved_state import Collection
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH
+from pytest_autoweb.errors import first_line
 from pytest_autoweb.page.frames import run_script
 
 AGENT = "pytest-autoweb"
@@ -275,7 +276,7 @@ class Site:
             with WATCH.within(lambda: CALL_S):
                 response = load()
         except Error as error:
-            return MoveResult("failed", f"{url} could not be opened: {_first_line(error)}")
+            return MoveResult("failed", f"{url} could not be opened: {first_line(error)}")
         if response is None or response.status < 400:
             return MoveResult("ok")
         problem = f"{url} answered {response.status}"
@@ -346,7 +347,7 @@ class Site:
                 return found.reason
             located.click(timeout=CLICK_MS)
         except Error as error:
-            return f"{way.text!r} could not be clicked: {_first_line(error)}"
+            return f"{way.text!r} could not be clicked: {first_line(error)}"
         return ""
 
     def scroll(self, enough: Callable[[], bool] = lambda: False) -> None:
@@ -460,7 +461,7 @@ def _robots_text(tab: Page, url: str) -> str | None:
         # What a server calls a file is downloaded, not shown.
         if "download" in str(error).lower() or "ERR_ABORTED" in str(error):
             return _robots_file(tab, url)
-        raise RobotsUnreachable(f"{url} could not be read ({_first_line(error)})") from None
+        raise RobotsUnreachable(f"{url} could not be read ({first_line(error)})") from None
 
 
 def _robots_file(tab: Page, url: str) -> str | None:
@@ -470,14 +471,10 @@ def _robots_file(tab: Page, url: str) -> str | None:
         if answer.ok:
             return answer.body()[: 2 * LONGEST].decode("utf-8", "replace")
     except Error as error:
-        raise RobotsUnreachable(f"{url} could not be read ({_first_line(error)})") from None
+        raise RobotsUnreachable(f"{url} could not be read ({first_line(error)})") from None
     if 400 <= answer.status < 500:
         return None
     raise RobotsUnreachable(f"{url} answered {answer.status}")
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 LEAVE_MS = 3_000.0

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from pytest_autoweb.cases.case import CollectSpec, PageParameter
-from pytest_autoweb.errors import CaseError
+from pytest_autoweb.errors import CaseError, first_line
 from pytest_autoweb.results import Record
 from pytest_autoweb.runs.saving import json_text, write_text_atomic
 from pytest_autoweb.specs import Pattern
@@ -117,9 +117,8 @@ def load_collection(path: Path) -> Collection:
             f"{path.name} cannot be read: {error.strerror}", field="collect.config"
         ) from None
     except (ValueError, ValidationError) as error:
-        first = str(error).splitlines()[0]
         raise CaseError(
-            f"{path.name} is not a collection: {first}", field="collect.config"
+            f"{path.name} is not a collection: {first_line(error)}", field="collect.config"
         ) from None
 
 

@@ -22,6 +22,7 @@ from pytest_autoweb.collect.saved_state import (
     NextPage,
     Status,
 )
+from pytest_autoweb.errors import first_line
 from pytest_autoweb.page.frames import run_on_elements
 from pytest_autoweb.page.quiet import wait_until_quiet
 
@@ -155,7 +156,7 @@ def do_step(site: Site, step: NavStep, reveal: Callable[[str], str] = lambda tex
             return "it is not on the page"
         return _perform(located, step, reveal)
     except Error as error:
-        return str(error).strip().splitlines()[0]
+        return first_line(error)
 
 
 def _perform(located: Locator, step: NavStep, reveal: Callable[[str], str]) -> str:

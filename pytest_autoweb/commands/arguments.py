@@ -204,7 +204,7 @@ def opened_page(url: str, size: "ViewportSize | None" = None) -> "Iterator[Page]
     from playwright.sync_api import Error, sync_playwright
 
     from pytest_autoweb.egress.chromium import browser_environ, launch_args
-    from pytest_autoweb.errors import BrowserError
+    from pytest_autoweb.errors import BrowserError, first_line
 
     with sync_playwright() as playwright:
         chromium = playwright.chromium
@@ -216,8 +216,7 @@ def opened_page(url: str, size: "ViewportSize | None" = None) -> "Iterator[Page]
             try:
                 page.goto(url, timeout=_OPEN_MS)
             except Error as error:
-                first = str(error).splitlines()[0]
-                raise BrowserError(f"{url} cannot be opened: {first}") from None
+                raise BrowserError(f"{url} cannot be opened: {first_line(error)}") from None
             yield page
         finally:
             browser.close()

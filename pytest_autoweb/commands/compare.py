@@ -106,7 +106,7 @@ def run_comment(args: argparse.Namespace) -> int:
         SettingsError: the folder, or what it is to be compared with, is not a run.
         AutowebError: the file cannot be written.
     """
-    from pytest_autoweb.gates.gate_decision import rows_of
+    from pytest_autoweb.gates.gate_decision import rows_of, why_unfinished
     from pytest_autoweb.report.json_report import load_any
     from pytest_autoweb.report.markdown import comment_body
     from pytest_autoweb.report.plain_stream import plain_text
@@ -114,12 +114,18 @@ def run_comment(args: argparse.Namespace) -> int:
     from pytest_autoweb.runs.saving import write_text_atomic
 
     refuse_other_folders(args.folder)
-    rows = rows_of(read_run(args.folder))
+    run = read_run(args.folder)
+    rows = rows_of(run)
     beside = read_side_files(args.folder)
     baseline = beside.baseline
     if args.baseline:
         baseline = load_any(args.baseline, args.storage, except_ts=rows.ts)
-    body = comment_body(rows, beside.gates, baseline, key=args.key, link=args.link)
+    body = comment_body(
+        *(rows, beside.gates, baseline),
+        key=args.key,
+        link=args.link,
+        unfinished=why_unfinished(run),
+    )
     if args.output is None:
         sys.stdout.buffer.write(plain_text(body).encode())
         return 0

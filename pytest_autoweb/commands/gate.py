@@ -26,9 +26,9 @@ Also after a run in shards, on the report that `autoweb merge-reports` made of t
   autoweb gate autoweb-report --compare --compare-fail pass_rate:5%,cost:20% --autosave
 
 Exit status: 0 when every gate holds, is soft or cannot be decided (no run to compare with yet);
-1 when a gate fails, or when none of a model's cells could be graded although they have checks; 4
-when the folder or a flag is invalid. Pinned cases (must_pass) and the groups of pyproject.toml are
-always checked.
+1 when a gate fails, when none of a model's cells could be graded although they have checks, or when
+the run has no cells or did not come to its end; 4 when the folder or a flag is invalid. Pinned
+cases (must_pass) and the groups of pyproject.toml are always checked.
 """
 
 
@@ -70,12 +70,18 @@ def add_gate_parser(subparsers: "Subparsers") -> None:
 def run_gate(args: argparse.Namespace) -> int:
     """Apply the gates and return the exit status, which is 1 when the run is not green.
 
-    As in a test run, that is when a gate fails, or when a model has no graded cell.
+    As in a test run, that is when a gate fails, when a model has no graded cell, or when the run
+    did not come to its end.
 
     Raises:
         SettingsError: a flag is invalid, or the folder is not a run folder.
     """
-    from pytest_autoweb.gates.gate_decision import decide, keep, read_gate_inputs
+    from pytest_autoweb.gates.gate_decision import (
+        decide,
+        keep,
+        read_gate_inputs,
+        why_unfinished,
+    )
     from pytest_autoweb.report.html_report import read_for_report
     from pytest_autoweb.report.write import write_report
     from pytest_autoweb.runs.run_folder import refuse_other_folders
@@ -94,8 +100,9 @@ def run_gate(args: argparse.Namespace) -> int:
     except OSError as error:
         raise AutowebError(f"{error.filename}: {error.strerror}") from None
     ungraded = no_verdicts(saved.cells)
-    notices = [notice for notice in (*inputs.notices, why, *ungraded) if notice]
-    failed, page = bool(decision.failed or ungraded), args.folder / "index.html"
+    unfinished = why_unfinished(saved)
+    notices = [notice for notice in (*inputs.notices, why, *ungraded, unfinished) if notice]
+    failed, page = bool(decision.failed or ungraded or unfinished), args.folder / "index.html"
     if args.json:
         told = {"failed": failed, "gates": decision.gates, "notices": notices}
         print_json("gates", {"report": page, **told, "saved_as": path})

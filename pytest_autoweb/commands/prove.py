@@ -6,7 +6,6 @@ and those that are proven are kept.
 
 import argparse
 import json
-import signal
 import subprocess
 import sys
 import tempfile
@@ -54,7 +53,6 @@ autoweb-proof/ (or --output DIR), one folder for each.
 Exit status: 0 every case is proven; 1 one is not, or has no oracle; 4 invalid input.
 """
 _LOOK_S = 0.3
-_END_S = 20
 _MARKS = {"noticed": "", "unnoticed": "NOT NOTICED", "no verdict": "no verdict",
           "not tried": "not tried"}  # fmt: skip
 
@@ -193,6 +191,7 @@ def watched(output: Path, *, judged: bool = True) -> "Start":
         judged: whether the cells have checks; without any, their outcomes tell nothing.
     """
     from pytest_autoweb.errors import AutowebError
+    from pytest_autoweb.interruption import end_pytest
 
     def start(command: Sequence[str], folder: Path) -> int:
         output.mkdir(parents=True, exist_ok=True)
@@ -207,7 +206,7 @@ def watched(output: Path, *, judged: bool = True) -> "Start":
                     time.sleep(_LOOK_S)
                     _tell_of_proof(cells, began, told, judged=judged)
             finally:
-                _end(process)
+                end_pytest(process)
             _tell_of_proof(cells, began, told, judged=judged)
         if process.returncode not in (0, 1):
             said = log.read_text("utf-8", "replace").strip()
@@ -215,17 +214,6 @@ def watched(output: Path, *, judged: bool = True) -> "Start":
         return process.returncode
 
     return start
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End a session that goes on although nobody waits for it any more."""
-    if process.poll() is None:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def _tell_of_proof(folder: Path, began: float, told: set[Path], *, judged: bool) -> None:

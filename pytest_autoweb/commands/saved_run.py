@@ -179,6 +179,7 @@ def run_rerun(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: the run, or a single cell in it, cannot be found.
     """
+    from pytest_autoweb.interruption import run_pytest
     from pytest_autoweb.runs.foreign_run import taken_settings
     from pytest_autoweb.runs.saved_runs import load_run
 
@@ -187,7 +188,7 @@ def run_rerun(args: argparse.Namespace) -> int:
     command = ["-m", "pytest", *pytest_flags(cell, saved.info, args)]
     _tell_of_left(taken_settings(saved.info.settings, _OWN).left)
     print("$ python " + shlex.join(command), flush=True)
-    return subprocess.run([sys.executable, *command], check=False).returncode
+    return run_pytest([sys.executable, *command])
 
 
 def _tell_of_left(flags: Sequence[str]) -> None:

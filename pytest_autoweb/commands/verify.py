@@ -7,6 +7,7 @@ arguments of commands that ask models for `judge` checks.
 
 import argparse
 import hashlib
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -280,8 +281,8 @@ verdict while they are unchanged; a changed one is undecided, and its cell is at
   autoweb verify autoweb-report
   autoweb verify autoweb-report --cases cases/shop.yaml --changed-only --fail-on-change
 
-Exit status: 0 judged; 1 with --fail-on-change, an outcome changed, or with --controls, a control
-does not hold; 4 invalid input.
+Exit status: 0 judged; 1 with --fail-on-change, an outcome changed or the run did not come to its
+end, or with --controls, a control does not hold; 4 invalid input.
 """
 
 
@@ -337,6 +338,7 @@ def run_verify(args: argparse.Namespace) -> int:
     """
     if args.controls:
         return run_controls(args)
+    from pytest_autoweb.gates.gate_decision import why_unfinished
     from pytest_autoweb.runs.run_folder import read_run
     from pytest_autoweb.verify.verify_run import Order, asked_judges, verification_lines, verify_run
 
@@ -359,6 +361,7 @@ def run_verify(args: argparse.Namespace) -> int:
             )
             order = replace(order, judge=stack.enter_context(judges))
         verification = verify_run(order)
+    unfinished = why_unfinished(read_run(folder))
     page = order.output / "index.html"
     if args.json:
         changed = len(verification.changed)
@@ -369,4 +372,6 @@ def run_verify(args: argparse.Namespace) -> int:
         for line in verification_lines(verification):
             print(line)
         print(f"report: {page}")
-    return 1 if args.fail_on_change and verification.changed else 0
+    if unfinished:
+        print(f"autoweb: {unfinished}", file=sys.stderr)
+    return int(args.fail_on_change and bool(verification.changed or unfinished))

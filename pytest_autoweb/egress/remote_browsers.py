@@ -20,7 +20,7 @@ from pytest_autoweb.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
 from pytest_autoweb.egress.guarded_page import missing_cover
 from pytest_autoweb.egress.proxy import EgressProxy
 from pytest_autoweb.egress.request_policy import OriginPolicy
-from pytest_autoweb.errors import BrowserError
+from pytest_autoweb.errors import BrowserError, first_line
 
 CONNECT_MS = 15_000.0
 """Limit on connecting to one browser, whose server may have to start it first."""
@@ -161,7 +161,7 @@ def _reason(error: Error, endpoint: BrowserAddress) -> str:
         )
     if known := next((words for code, words in _WORDS.items() if code in text), ""):
         return known
-    line = (text.strip().splitlines() or [type(error).__name__])[0]
+    line = first_line(error)
     # Playwright repeats the address, or another form of it, and with it what may be a key.
     line = re.sub(r"\b(?:wss?|https?)://\S+", "…", line)
     query = urlsplit(endpoint.url).query

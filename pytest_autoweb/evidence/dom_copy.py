@@ -11,7 +11,7 @@ from urllib.parse import urldefrag, urlsplit
 
 from playwright.sync_api import Browser, Error, Frame, JSHandle, Page, Route
 
-from pytest_autoweb.errors import BrowserError
+from pytest_autoweb.errors import BrowserError, first_line
 from pytest_autoweb.page.frames import (
     MAX_FRAMES,
     OBSERVE_TIMEOUT_MS,
@@ -490,8 +490,7 @@ def open_copy(browser: Browser, text: str, url: str) -> Iterator[OpenCopy]:
             page.goto(address, wait_until="load", timeout=OBSERVE_TIMEOUT_MS)
             cut = [bool(run_script(frame, "dom_restore")) for frame in page.frames]
         except Error as error:
-            said = error.message.splitlines()[0]
-            raise BrowserError(f"the stored page does not open: {said}") from error
+            raise BrowserError(f"the stored page does not open: {first_line(error)}") from error
         yield OpenCopy(page, complete=not any(cut), has_url=has_url)
     finally:
         context.close()

@@ -34,6 +34,7 @@ from pytest_autoweb.egress.browser_watch import (
     driver_ended,
     forget_session,
 )
+from pytest_autoweb.errors import first_line
 from pytest_autoweb.evidence.wire import run_after_event
 from pytest_autoweb.marks.drawing import covers
 from pytest_autoweb.page.capture import capture_snapshot
@@ -143,8 +144,7 @@ class DownloadRecord(Sequence[Download]):
             with _on_this_machine(download) as source:
                 kept = self._keep(begun, source, number)
         except Exception as error:  # cancelled, refused, or the page is gone
-            line = (str(error).strip() or type(error).__name__).splitlines()[0]
-            kept = replace(begun, problem=line)
+            kept = replace(begun, problem=first_line(error))
         self._files[number] = kept
 
     def _keep(self, begun: Download, source: Path, number: int) -> Download:

@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Error, Page
 from pydantic import BaseModel
 
+from pytest_autoweb.errors import first_line
 from pytest_autoweb.page.capture import capture_snapshot
 
 _ERROR_CHARS = 6_000
@@ -70,7 +71,7 @@ class FailingPage:
                 budget_tokens=self._budget,
             )
         except Error as error:
-            return {"page": f"(it cannot be shown: {str(error).splitlines()[0][:200]})"}
+            return {"page": f"(it cannot be shown: {first_line(error)[:200]})"}
         return {"url": page.url, "page": shown.text}
 
 

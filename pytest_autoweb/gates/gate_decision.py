@@ -22,11 +22,12 @@ from pytest_autoweb.errors import RunNotFound, SettingsError, near_miss
 from pytest_autoweb.options import percent, share_problem
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.json_report import load_any
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.wording import count_of, one_line
 from pytest_autoweb.runs.run_folder import (
     BASELINE_FILE,
     GATES_FILE,
     HISTORY_FILE,
+    NOT_RUN,
     GateResult,
     RecordedRun,
 )
@@ -479,6 +480,26 @@ def rows_of(run: RecordedRun) -> RunRows:
     """Return a run's rows; it counts as interrupted if some of its cells never ran."""
     rows = run_rows(run.info, run.cells)
     return rows.model_copy(update={"interrupted": rows.interrupted or _is_partial(run)})
+
+
+def why_unfinished(run: RecordedRun) -> str:
+    """Return why a run may not be called good whatever its gates say, or "" if it ran to its end.
+
+    Its session would not have been green either.
+    """
+    status, lost = run.info.exit_status, sum(cell.reason == NOT_RUN for cell in run.cells)
+    if not run.cells:
+        return "the run has no cells"
+    if run.info.interrupted:
+        return "the run was interrupted before its end"
+    if status is None:
+        return "the run did not come to its end: it was killed, or still goes on"
+    if status not in (0, 1):
+        return f"the run did not come to its end: pytest ended with exit code {status}"
+    # What a green session left out, it was told to leave out.
+    if status and lost:
+        return f"the run did not come to its end: {count_of(lost, 'cell')} never ran"
+    return ""
 
 
 def keep(rows: RunRows, storage: Path, *, name: str, autosave: bool) -> tuple[Path | None, str]:

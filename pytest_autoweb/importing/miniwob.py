@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import yaml
 from playwright.sync_api import Browser, Error, Page, Route
 
-from pytest_autoweb.errors import BrowserError, SettingsError, nearest
+from pytest_autoweb.errors import BrowserError, SettingsError, first_line, nearest
 from pytest_autoweb.importing.written_cases import FILE_CHARS, named_parts, scalar, tidy
 from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.record.oracle import in_template
@@ -148,8 +148,7 @@ def episode(browser: Browser, folder: Path, task: str, seed: int) -> Iterator[Pa
             page.goto(f"/miniwob/{task}.html", timeout=_OPEN_MS)
             page.evaluate(episode_script(seed))
         except Error as error:
-            first = str(error).splitlines()[0]
-            raise BrowserError(f"MiniWoB++ {task}, seed {seed}: {first}") from None
+            raise BrowserError(f"MiniWoB++ {task}, seed {seed}: {first_line(error)}") from None
         yield page
 
 

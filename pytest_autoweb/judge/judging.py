@@ -9,6 +9,7 @@ from playwright.sync_api import Error
 
 from pytest_autoweb import waiting
 from pytest_autoweb.checks.check_type import Check, CheckProbe, Evidence, NotEvaluated, Verdict
+from pytest_autoweb.errors import named_line
 from pytest_autoweb.results import CheckResult
 
 GRADER_VERSION = 2
@@ -163,8 +164,7 @@ def _pause(evidence: Evidence) -> None:
 def _reason(error: Exception) -> str:
     if isinstance(error, NotEvaluated):
         return str(error)
-    line = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {line}" if line else type(error).__name__
+    return named_line(error)
 
 
 def _as_written(check: Check) -> str:

@@ -15,12 +15,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_autoweb.errors import CassetteMiss, ModelError, SettingsError
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.model_spec import ModelSpec
+from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.results import StageName, Usage
 
 _VOLATILE = re.compile(
@@ -438,7 +438,7 @@ class CassetteStore:
         entry = self._entry(request, recorded, placeholders, outcome)
         path = cassette_path(self._folder, request.model, request.case_id)
         try:
-            with self._lock, _file_lock(path):
+            with self._lock, PassingLock("cassette", path, wait_s=30):
                 self._merge(path, request, source, entry)
         except (OSError, SettingsError) as error:
             raise ModelError("unavailable", request.model, f"cannot record: {error}") from None
@@ -542,12 +542,3 @@ def _replayed(entry: RecordedCall, request: Request, placeholders: RequestPlaceh
         model_served=entry.model_served,
         finish_reason=entry.finish_reason,
     )
-
-
-def _file_lock(path: Path) -> FileLock:
-    """Return a lock that keeps two sessions from writing one cassette at the same time.
-
-    The lock file lies in the temporary folder, so that the user's folder holds only cassettes.
-    """
-    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:24]
-    return FileLock(Path(tempfile.gettempdir()) / f"pytest-autoweb-{digest}.lock", timeout=30)

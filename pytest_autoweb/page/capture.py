@@ -13,6 +13,7 @@ from playwright.sync_api import CDPSession, Error, Frame, Page
 
 from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import debugging_session
+from pytest_autoweb.errors import first_line
 from pytest_autoweb.page.accessibility import HIDDEN, aria_outline, ax_outline
 from pytest_autoweb.page.brief_listing import OutOfSight, brief_outline
 from pytest_autoweb.page.clean_html import clean_html, html_outline
@@ -225,7 +226,7 @@ def _twice(show: Show, root: Page | Frame, budget: int) -> ShownPage:
     try:
         return _within(show(root, budget), root, budget)
     except Error as error:
-        raise NotPossible(str(error).strip().partition("\n")[0]) from error
+        raise NotPossible(first_line(error)) from error
 
 
 def _within(shown: ShownPage | str, root: Page | Frame, budget: int) -> ShownPage:

@@ -12,6 +12,7 @@ from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH, call_within, driver_ended, is_lost
 from pytest_autoweb.egress.proxy import NO_ADDRESS, NOTHING_ANSWERS, OWN_ANSWER
 from pytest_autoweb.egress.request_policy import parse_origin
+from pytest_autoweb.errors import first_line
 from pytest_autoweb.page.frames import answers, run_script
 from pytest_autoweb.page.quiet import wait_until_quiet, watch
 from pytest_autoweb.results import Failure
@@ -106,7 +107,7 @@ def open_page(
             with _preparing(page):
                 page.wait_for_load_state("domcontentloaded", timeout=left())
     except Error as error:
-        said = _first_line(error)
+        said = _without_call(error)
         if said.startswith(_UNREACHABLE):
             return _nothing_answers(url, f"{NOTHING_ANSWERS} {parse_origin(url)}")
         return _failure(url, f"{url} could not be opened: {said}")
@@ -181,8 +182,8 @@ def _nothing_answers(url: str, message: str) -> Failure:
     return _failure(url, message, unreachable=str(parse_origin(url)))
 
 
-def _first_line(error: Exception) -> str:
-    line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+def _without_call(error: Exception) -> str:
+    line = first_line(error)
     if "ERR_UNSAFE_PORT" in line:
         return "browsers refuse to open this port, because another protocol uses it"
     return re.sub(r"^Page\.\w+: ", "", line)

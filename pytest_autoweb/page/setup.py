@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Error, Page
 from pydantic import AfterValidator, Field
 
 from pytest_autoweb.egress.request_policy import parse_origin
-from pytest_autoweb.errors import CaseError
+from pytest_autoweb.errors import CaseError, first_line
 from pytest_autoweb.page.frames import call_function, script
 from pytest_autoweb.redaction import SECRET
 from pytest_autoweb.results import Failure
@@ -278,7 +278,7 @@ def run_setup_js(
     try:
         result = call_function(page, SECRET.sub(as_written, js), timeout_ms=timeout_ms)
     except Error as error:
-        problem = str(error).strip().splitlines()[0]
+        problem = first_line(error)
     else:
         problem = result.error
     if not problem:

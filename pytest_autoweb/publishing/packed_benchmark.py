@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from pytest_autoweb.analysis.verdict_validity import control_rows
 from pytest_autoweb.cases.loader import LoadedCase
-from pytest_autoweb.errors import SettingsError, WebServerError
+from pytest_autoweb.errors import SettingsError, WebServerError, first_line
 from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.judge.judging import graded
 from pytest_autoweb.options import OF_OUTCOMES
@@ -294,8 +294,9 @@ def _manifest(
             )
         return BenchmarkManifest.model_validate_json(text)
     except (ValueError, RecursionError, ValidationError) as error:
-        first = str(error).splitlines()[0]
-        raise SettingsError(f"{place}: {MANIFEST_NAME} cannot be read: {first}") from None
+        raise SettingsError(
+            f"{place}: {MANIFEST_NAME} cannot be read: {first_line(error)}"
+        ) from None
 
 
 def differences(place: Path) -> tuple[BenchmarkManifest, list[Difference], list[str]]:

@@ -26,7 +26,7 @@ from playwright.sync_api import BrowserContext, Dialog, Error, Request, sync_pla
 
 from pytest_autoweb.egress.chromium import browser_environ, launch_args
 from pytest_autoweb.egress.request_policy import parse_origin
-from pytest_autoweb.errors import BrowserError, SettingsError
+from pytest_autoweb.errors import BrowserError, SettingsError, first_line
 from pytest_autoweb.page.frames import script
 
 _CLOSED = None
@@ -227,8 +227,7 @@ def record(
         try:
             page.goto(order.url, timeout=_OPEN_MS)
         except Error as error:
-            first = str(error).splitlines()[0]
-            raise BrowserError(f"{order.url} cannot be opened: {first}") from None
+            raise BrowserError(f"{order.url} cannot be opened: {first_line(error)}") from None
         opened()
         # The page, its browser or Playwright's driver may end at any time, including by Ctrl-C.
         with suppress(Error):

@@ -333,6 +333,7 @@ def comment_body(
     *,
     key: str = "default",
     link: str = "",
+    unfinished: str = "",
 ) -> str:
     """Return the comment in GitHub's markdown, in which foreign text cannot become markup.
 
@@ -342,9 +343,10 @@ def comment_body(
         baseline: the run to compare with.
         key: a name that keeps several comments on one pull request apart.
         link: the address of the whole report, if it has one.
+        unfinished: why the run did not come to its end, if it did not.
     """
     pairs = compare_runs(baseline, rows) if baseline else ()
-    lines = [marker(key), f"## autoweb: {_headline(gates)}", ""]
+    lines = [marker(key), f"## autoweb: {_headline(gates, unfinished)}", ""]
     lines += _scores(rows, {pair.b.model: pair for pair in pairs})
     lines += _gates_in_comment(gates, {pair.verdict for pair in pairs})
     lines += _changes(pairs)
@@ -354,7 +356,7 @@ def comment_body(
     return _cut("\n".join(lines) + "\n")
 
 
-def _headline(gates: Sequence[GateResult]) -> str:
+def _headline(gates: Sequence[GateResult], unfinished: str) -> str:
     """Return the verdict of the gates, whose numbers add up to the rows that are listed."""
     asked = gates_alone(gates)
     states = Counter(map(gate_state, asked))
@@ -362,6 +364,8 @@ def _headline(gates: Sequence[GateResult]) -> str:
     rest = "".join(f", {states[state]} {state}" for state in aside if states[state])
     if states["failed"]:
         return f"❌ {states['failed']} of {len(asked)} gates failed{rest}"
+    if unfinished:
+        return f"❌ {unfinished}"
     if states["holds"] == len(asked) > 0:
         return "✅ all gates hold"
     if states["not decided"] == len(asked):

@@ -110,13 +110,17 @@ FailureKind = Literal[
     "webserver",  # the case's web server did not start or reset
     "killed",  # the test process died while it ran the cell
     "internal",  # a bug in pytest-autoweb
+    "fixture",  # a fixture of the project failed before or after the cell
     "agent",  # the program of an outside agent did not run
     "recording",  # there is no recorded traffic to replay, or it is damaged
     "off_record",  # a replayed site got a request that is not in the recording
 ]
 
 BROKEN: frozenset[FailureKind] = frozenset(
-    {"model", "navigation", "browser", "webserver", "internal", "killed", "agent", "recording"}
+    {
+        *("model", "navigation", "browser", "webserver"),
+        *("internal", "fixture", "killed", "agent", "recording"),
+    }
 )
 """Infrastructure failures, which do not reflect on the model."""
 

@@ -41,6 +41,7 @@ from pytest_autoweb.errors import (
     CaseError,
     TrafficError,
     WebServerError,
+    named_line,
 )
 from pytest_autoweb.evidence.page_evidence import DownloadRecord, Watch
 from pytest_autoweb.evidence.wire import BODY_CHARS, WireEntry, WireRecord
@@ -263,7 +264,12 @@ def _without_attempts(
         checksums=checksums_of(cell, resources.settings),
         agent=agent_of(cell, resources.settings),
     )
-    save_cell(resources.run_folder, result)
+    try:
+        save_cell(resources.run_folder, result)
+    except OSError:
+        # Readers of the run folder see a cell that began and left no result.
+        if outcome != "broken":
+            raise
     return result
 
 
@@ -602,7 +608,7 @@ def _guarded(stage: NamedStage, attempt: Attempt, tools: Tools) -> Attempt:
         # Known errors explain themselves; only unknown ones need a traceback.
         known = isinstance(error, AutowebError)
         kind: FailureKind = "browser" if from_browser else "internal"
-        message = tools.redact(f"{stage.name}: {type(error).__name__}: {error}".splitlines()[0])
+        message = tools.redact(f"{stage.name}: {named_line(error)}")
         tools.log.write(str(error) if known else traceback.format_exc())
         return change(attempt, failure=Failure(kind=kind, message=message))
 

@@ -21,12 +21,12 @@ from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal
 
-from filelock import FileLock, Timeout
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
 from pytest_autoweb import waiting
-from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.errors import SettingsError, first_line
+from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.results import CellResult, PlannedCell, Record, RunInfo
 
 CELL_FILE = "cell.json"
@@ -216,6 +216,13 @@ def save_run_info(folder: Path, info: RunInfo) -> None:
     write_text_atomic(folder / RUN_FILE, json_text(info))
 
 
+def reopen_run(folder: Path) -> None:
+    """Note that a saved run goes on, so that it counts as killed if nothing else is noted later."""
+    with suppress(OSError, ValueError):
+        info = RunInfo.model_validate_json((folder / RUN_FILE).read_bytes())
+        save_run_info(folder, info.model_copy(update={"exit_status": None}))
+
+
 def check_run_folder(path: Path) -> None:
     """Make sure that a run folder can be made at `path`, and change nothing.
 
@@ -258,7 +265,7 @@ def fresh_run_folder(path: Path) -> Path:
     return path
 
 
-def hold_run_folder(path: Path) -> FileLock:
+def hold_run_folder(path: Path) -> PassingLock:
     """Keep other sessions out of a run folder until the returned lock is released.
 
     A second session would move the folder of the first aside while its cells still end, or run the
@@ -268,14 +275,17 @@ def hold_run_folder(path: Path) -> FileLock:
     Raises:
         SettingsError: another session holds the folder.
     """
-    name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
-    lock = FileLock(Path(tempfile.gettempdir()) / f"autoweb-run-{os.getuid()}-{name}.lock")
+    lock = PassingLock("run", path)
     try:
-        lock.acquire(blocking=False)
-    except Timeout:
+        lock.acquire()
+    except TimeoutError:
         raise SettingsError(
             f"another session is writing to the report folder {path}; wait until it has ended, or "
             "name another folder with --autoweb-report"
+        ) from None
+    except OSError as error:
+        raise SettingsError(
+            f"the temporary folder {tempfile.gettempdir()} cannot be used: {first_line(error)}"
         ) from None
     return lock
 
@@ -394,7 +404,7 @@ def unpack(path: Path, folder: Path) -> Blob:
                 with packed.open(entry) as source, target.open("wb") as out:
                     shutil.copyfileobj(source, out, 1 << 20)
     except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise SettingsError(f"{path} is broken: {_first_line(error)}") from None
+        raise SettingsError(f"{path} is broken: {_why_unreadable(error)}") from None
     return blob
 
 
@@ -439,7 +449,7 @@ def suspicion(entry: zipfile.ZipInfo) -> str:
     return ""
 
 
-def _first_line(error: Exception) -> str:
+def _why_unreadable(error: Exception) -> str:
     if isinstance(error, ValidationError):
         return f"{BLOB_FILE} cannot be read"
-    return (str(error) or type(error).__name__).splitlines()[0]
+    return first_line(error)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import ParseResult
 
+from pytest_autoweb.errors import first_line
 from pytest_autoweb.redaction import redact_shapes
 from pytest_autoweb.results import ReadBack, ToolCall
 from pytest_autoweb.sandbox.allowed_members import CLASSES
@@ -288,7 +289,7 @@ class CallTimer:
             arguments=arguments,
             acting=acting,
             ok=error is None,
-            error=None if error is None else f"{error[0]}: {error[1]}".splitlines()[0][:300],
+            error=None if error is None else first_line(f"{error[0]}: {error[1]}")[:300],
             result="" if acting or error else _told(reply[0]),
             duration_ms=(time.perf_counter() - self._began) * 1000,
             line=line,

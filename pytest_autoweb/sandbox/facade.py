@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Error, TimeoutError
 
 from pytest_autoweb.egress.browser_watch import WATCH
+from pytest_autoweb.errors import first_line
 from pytest_autoweb.redaction import SECRET_PLACE, unlike_words
 from pytest_autoweb.results import ReadBack
 from pytest_autoweb.sandbox import call_rules
@@ -408,7 +409,7 @@ class Facade:
         try:
             response = function(**kwargs)
         except Exception as error:
-            told = str(error).splitlines()[0][:200]
+            told = first_line(error)[:200]
             self._border.sent(sent(None, told, bound.page.url))
             if isinstance(error, Error) and _BROKEN_OFF.search(told):
                 raise Error(f"{told}: {REPLY_LIMITS}") from None

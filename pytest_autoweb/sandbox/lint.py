@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, Optional
 from urllib.parse import urlsplit
 
+from pytest_autoweb.errors import first_line
 from pytest_autoweb.results import LintFinding
 from pytest_autoweb.sandbox import allowed_python
 from pytest_autoweb.sandbox.allowed_members import (
@@ -546,7 +547,7 @@ def _read(code: str) -> list[NodePlace] | LintFinding:
     except (RecursionError, MemoryError):
         return _too_much("the code is nested too deeply to be read")
     except ValueError as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        reason = first_line(error)[:200]
         return LintFinding(line=1, col=1, code="AW001", message=f"not readable: {reason}")
 
 
@@ -568,7 +569,7 @@ def _uncompilable(code: str) -> LintFinding | None:
 
 
 def _not_python(error: SyntaxError) -> LintFinding:
-    message = str(error.msg or "invalid syntax").splitlines()[0]
+    message = first_line(error.msg or "invalid syntax")
     line, col = max(1, error.lineno or 1), max(1, error.offset or 1)
     return LintFinding(line=line, col=col, code="AW001", message=f"not Python: {message}")
 

@@ -1,14 +1,12 @@
 """The session's controlling process: it opens the run, follows it, and writes the report."""
 
 import os
-import signal
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +14,10 @@ import pytest
 
 from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
 from pytest_autoweb.installation import extra_of_store, require_extras
+from pytest_autoweb.interruption import Interruption
+from pytest_autoweb.llm.client import Client
+from pytest_autoweb.llm.model_spec import ModelSpec
+from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.plain_stream import PlainStream, plain_text, write_obeyed
 from pytest_autoweb.report.wording import one_line
@@ -38,7 +40,7 @@ from pytest_autoweb.session.items import (
     open_cache,
     planned,
 )
-from pytest_autoweb.session.other_plugins import reruns_notice
+from pytest_autoweb.session.other_plugins import count_notice, reruns_notice
 from pytest_autoweb.session.progress import Display, LastingStream, refuse_with_others
 from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_of
 from pytest_autoweb.session.resuming import (
@@ -49,13 +51,14 @@ from pytest_autoweb.session.resuming import (
 )
 from pytest_autoweb.session.run_session import RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
+from pytest_autoweb.session.single_runs import second_runs_notice
+from pytest_autoweb.session.worker_marks import interrupt_workers
 from pytest_autoweb.settings import Settings
+from pytest_autoweb.waiting import loop_hidden
 
 # Late imports: xdist workers and sessions that end early need none of the final steps.
 
 if TYPE_CHECKING:
-    from filelock import FileLock
-
     from pytest_autoweb.cluster.ray_cluster import RayCluster
     from pytest_autoweb.gates.gate_decision import GateDecision, GateInputs, Spending
     from pytest_autoweb.report.html_report import RunReading
@@ -69,38 +72,21 @@ TOLD_CELLS = 5
 """The number of lost cells up to which the terminal describes each."""
 
 
-@contextmanager
-def _first_interrupt_waits(session: pytest.Session) -> Iterator[None]:
-    """Defer a first Ctrl-C until the block has ended; it makes the session an interrupted one.
-
-    At this late stage pytest itself would end in a traceback, without the rest of the report.
-    """
-    own = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or own is None:
-        yield
-        return
-
-    pressed = False
-
-    def put_off(number: int, frame: object) -> None:
-        nonlocal pressed
-        pressed = True
-        signal.signal(signal.SIGINT, own)
-
-    signal.signal(signal.SIGINT, put_off)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, own)
-        if pressed:
-            session.exitstatus = pytest.ExitCode.INTERRUPTED
+def _interrupted(session: pytest.Session) -> None:
+    session.exitstatus = pytest.ExitCode.INTERRUPTED
 
 
 class RunController:
     """The plugin of a session's controller or only process."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, shared: SharedRun) -> None:
-        self._config, self._settings = config, settings
+    def __init__(
+        self,
+        config: pytest.Config,
+        settings: Settings,
+        shared: SharedRun,
+        interruption: Interruption,
+    ) -> None:
+        self._config, self._settings, self._interruption = config, settings, interruption
         self._started, self._clock = datetime.now(UTC), time.monotonic()
         self._bad_cases = False
         self._environment: Environment | None = None
@@ -109,7 +95,7 @@ class RunController:
         self._report: Report | None = None
         self._alone: Counter[str] = Counter()
         self._earlier: EarlierRun | None = None
-        self._held: FileLock | None = None
+        self._held: PassingLock | None = None
         self._cluster: RayCluster | None = None
         self._gate_inputs: GateInputs | None = None
         self._decision: GateDecision | None = None
@@ -202,8 +188,8 @@ class RunController:
             lines.append(f"autoweb cluster: {self._cluster.told()}")
         if self._earlier is not None:
             lines.append(f"autoweb {self._earlier.told()}")
-        if notice := reruns_notice(self._config):
-            lines.append(f"autoweb: {notice}")
+        notices = (reruns_notice(self._config), count_notice(self._config))
+        lines += [f"autoweb: {notice}" for notice in notices if notice]
         return lines
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -225,8 +211,15 @@ class RunController:
                 raise
             self._notices.append(f"at the end of the session: {type(error).__name__}: {error}")
         finally:
-            with _first_interrupt_waits(session):
+            # At this late stage pytest itself would end in a traceback, without the whole report.
+            with self._interruption.first_waits(partial(_interrupted, session)):
                 self.finish(session, exitstatus)
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Interrupt the workers, too; a terminal has done so, whoever sent a signal may not."""
+        if sent := self._interruption.sent:
+            self._notices.append(f"{sent} interrupted the run, as Ctrl-C does")
+        interrupt_workers(self.shared)
 
     def finish(self, session: pytest.Session, exitstatus: int) -> None:
         """Write the report and decide the exit status."""
@@ -235,6 +228,7 @@ class RunController:
         if self._cluster is not None:
             self._cluster.close(self._cluster.lost or INTERRUPTED)
         self._tell_alone()
+        self._notices += second_runs_notice(self.shared.second_runs_file)
         if self._bad_cases:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         elif self._settings.shard and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
@@ -491,12 +485,18 @@ def open_session(
     config: pytest.Config, settings: Settings, shared: SharedRun, *, worker: str
 ) -> RunSession:
     """Open the session of this process."""
+
+    def custom_client(spec: ModelSpec) -> Client | None:
+        with loop_hidden():
+            found: Client | None = config.hook.pytest_autoweb_client(spec=spec)
+        return found
+
     return RunSession(
         settings,
         shared,
         environ=os.environ,
         worker=worker,
-        custom_client=lambda spec: config.hook.pytest_autoweb_client(spec=spec),
+        custom_client=custom_client,
         engine=lambda border, level: (
             config.hook.pytest_autoweb_engine(border=border, level=level)
             or worker_engine(border, level)

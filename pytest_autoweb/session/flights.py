@@ -174,7 +174,7 @@ def item_bound(item: pytest.Item, now: pytest.Item) -> str:
         if item.get_closest_marker(name) is not None:
             return f"a mark `{name}`"
     for name, fixture in _fixtures(item):
-        if _is_known(fixture) or (fixture.scope == "session" and fixture.cached_result is not None):
+        if _is_known(fixture) or (fixture.scope == "session" and _is_set_up(fixture)):
             continue
         return f"the fixture `{name}` of {_owner(fixture)} is set up for each {fixture.scope}"
     for name in _EACH:
@@ -202,6 +202,11 @@ def _last(item: pytest.Item, name: str) -> Any:
 
 def _is_known(fixture: Any) -> bool:
     return fixture is not None and _module(fixture).partition(".")[0] in _HARMLESS
+
+
+def _is_set_up(fixture: Any) -> bool:
+    """Tell whether a fixture has a value, rather than none yet or the error of its setup."""
+    return fixture.cached_result is not None and fixture.cached_result[2] is None
 
 
 def _owner(fixture: Any) -> str:
@@ -291,6 +296,10 @@ class Flights:
             raise cell.error
         assert cell.result is not None
         return cell.result
+
+    def has_begun(self, item: pytest.Item) -> bool:
+        """Tell whether an item's cell was begun ahead of its turn."""
+        return item in self._cells
 
     @property
     def _flying(self) -> list[FlownCell]:

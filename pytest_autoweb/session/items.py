@@ -17,7 +17,7 @@ from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
 from pytest_autoweb.egress.browser_watch import WATCH
-from pytest_autoweb.errors import CaseError, joined_errors
+from pytest_autoweb.errors import CaseError, joined_errors, named_line
 from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.report.ci_formats import junit_properties
@@ -33,9 +33,10 @@ from pytest_autoweb.session.browser_life import (
 )
 from pytest_autoweb.session.flights import FLIGHTS, Flights, OpenPage, processes_of
 from pytest_autoweb.session.progress import pause_of
-from pytest_autoweb.session.pytest_outcome import CellFailed, conclude, describe, policy_of
+from pytest_autoweb.session.pytest_outcome import CellEnded, conclude, describe, policy_of
 from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import RunSession
+from pytest_autoweb.session.single_runs import BegunBefore, first_result, note_end
 from pytest_autoweb.session.spare_page import spare_page_of
 from pytest_autoweb.settings import Settings
 from pytest_autoweb.strategies import ARMS, CODEGEN, strategy_of
@@ -113,8 +114,10 @@ class CellItem(pytest.Function):
         self, excinfo: pytest.ExceptionInfo[BaseException]
     ) -> Any:
         """Show a failed cell's outcome instead of a traceback through this package."""
-        if isinstance(excinfo.value, CellFailed):
+        if isinstance(excinfo.value, CellEnded):
             return "\n".join(describe(excinfo.value.result))
+        if isinstance(excinfo.value, BegunBefore):
+            return str(excinfo.value)
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
@@ -173,7 +176,7 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) 
     item: CellItem = CellItem.from_parent(
         parent,
         name=cell_name(case.id, *axes, settings),
-        callobj=run_item,
+        callobj=_test_function(case),
         fixtureinfo=parent.fixtureinfo,
     )
     # All cells of a file use the same fixtures, so pytest has to find them only once.
@@ -260,20 +263,37 @@ def _relative(path: Path | None, rootdir: Path) -> str:
     return path.relative_to(rootdir).as_posix() if path.is_relative_to(rootdir) else path.name
 
 
+def _test_function(case: LoadedCase) -> Callable[[pytest.FixtureRequest], None]:
+    """Return the test function of an item; other plugins show its docstring as a description."""
+
+    def run_cell_of_item(request: pytest.FixtureRequest) -> None:
+        run_item(request)
+
+    run_cell_of_item.__doc__ = case.user_task_template
+    return run_cell_of_item
+
+
 def run_item(request: pytest.FixtureRequest) -> None:
-    """Run a cell; this is the test function behind every item."""
+    """Run a cell once, however often other plugins run its item."""
     item = request.node
     session = request.config.stash[SESSION]
     if recorded(request.config):
         item.stash[RECORDED_IN] = Path(request.getfixturevalue("output_path"))
+    flights = _flights(request)
+    # A cell in flight may have ended before its turn.
+    begun = flights is not None and flights.has_begun(item)
+    if not begun and (first := first_result(item.config, session, item.cell)) is not None:
+        conclude(first, policy_of(request.config, session.settings))
+        return
     result = kept_result(item)
     if result is None:
-        flights = _flights(request)
         alone = partial(run_with_fixtures, item.cell, session, request)
         result = flights.result_of(request, alone) if flights else alone()
-        request.config.hook.pytest_autoweb_cell_finished(result=result)
+        with waiting.loop_hidden():
+            request.config.hook.pytest_autoweb_cell_finished(result=result)
     else:
         session.progress.emit(_shown_name(item.cell), "end", result.outcome)
+    note_end(item.config, item.cell, result)
     item.user_properties.extend(junit_properties(result))
     if kept := _kept_by_playwright(item):
         item.user_properties.append(("autoweb_contains_secrets", kept))
@@ -346,11 +366,12 @@ def run_with_fixtures(
         finally:
             leave_living(request, opened)
     session.deliver(cell.folder, keep=recorded(request.config))
-    _tell_end(session, cell, result)
+    tell_end(session, cell, result)
     return result
 
 
-def _tell_end(session: RunSession, cell: Cell, result: CellResult) -> None:
+def tell_end(session: RunSession, cell: Cell, result: CellResult) -> None:
+    """Tell whoever follows the run how a cell ended, and what it cost."""
     name = _shown_name(cell)
     if cost := result.total_usage.cost_usd:
         session.progress.emit(name, "spent", str(cost))
@@ -367,10 +388,12 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
         return page
 
     assert isinstance(item, CellItem)
+    session = item.config.stash[SESSION]
+    if (first := first_result(item.config, session, item.cell)) is not None:
+        return first
     if (kept := kept_result(item)) is not None:
         return kept
     opened: list[BrowserContext] = []
-    session = item.config.stash[SESSION]
     with WATCH.on(), waiting.working():
         try:
             resources = _resources(item.cell, session, item.config, opening, remote=False)
@@ -378,7 +401,7 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
         finally:
             close_contexts(opened)
     session.deliver(item.cell.folder, keep=recorded(item.config))
-    _tell_end(session, item.cell, result)
+    tell_end(session, item.cell, result)
     return result
 
 
@@ -436,7 +459,12 @@ def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
     hook = config.hook.pytest_autoweb_relogin
     if not hook.get_hookimpls():
         return None
-    return lambda case, page: hook(case=case, page=page)
+
+    def relogin(case: "Case", page: "Page") -> object:
+        with waiting.loop_hidden():
+            return hook(case=case, page=page)
+
+    return relogin
 
 
 def _past(cell: Cell, settings: Settings) -> "PastCorrections":
@@ -512,11 +540,10 @@ def _run_or_break(cell: Cell, resources: Any) -> CellResult:
             raise KeyboardInterrupt from error
         # The browser's fixture may have failed, or this package has a bug. Neither must stop other
         # cells.
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
         from_browser = "playwright" in type(error).__module__ or "Browser" in type(error).__name__
         failure = Failure(
             kind="browser" if from_browser else "internal",
-            message=f"{type(error).__name__}: {first}",
+            message=named_line(error),
         )
         return broken_cell(cell, resources, failure)
 
@@ -586,5 +613,6 @@ def _fetch_variables(session: pytest.Session) -> None:
 
 
 def planned(items: Iterable[pytest.Item]) -> list[PlannedCell]:
-    """Return the manifest's rows for the collected cells."""
-    return [planned_cell(item.cell) for item in items if isinstance(item, CellItem)]
+    """Return the manifest's rows for the collected cells, each once if a plugin doubled it."""
+    cells = {item.cell.folder: item.cell for item in items if isinstance(item, CellItem)}
+    return [planned_cell(cell) for cell in cells.values()]

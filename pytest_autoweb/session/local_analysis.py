@@ -4,7 +4,7 @@ The input is compact, because local models have small contexts: facts per case a
 text.
 """
 
-from pytest_autoweb.errors import ModelError
+from pytest_autoweb.errors import ModelError, first_line
 from pytest_autoweb.llm.client import Client, Request, ask_once
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import strip_reasoning
@@ -29,9 +29,8 @@ def analyse(report: Report, model: str, client: Client) -> Analysis:
     # A reply that was cut off is still worth reading.
     answer = ask_once(client, request, str, usable=strip_reasoning).outcome
     if isinstance(answer, ModelError):
-        first = (answer.detail.splitlines() or [""])[0]
         model = _short_name(model)
-        problem = f"{model} gave no answer ({answer.cause}: {first})"
+        problem = f"{model} gave no answer ({answer.cause}: {first_line(answer.detail or answer)})"
         return Analysis(prompt=prompt, model=model, text=None, error=problem)
     return Analysis(prompt=prompt, model=_short_name(model), text=strip_reasoning(answer.text))
 

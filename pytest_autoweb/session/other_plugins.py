@@ -5,20 +5,19 @@ after the cell was saved, and empties that folder when the next session begins. 
 into their cell's folder.
 """
 
-import asyncio
 import shutil
 import threading
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-import greenlet  # type: ignore[import-untyped]
 import pytest
 
-from pytest_autoweb import waiting
+from pytest_autoweb.errors import first_line
 from pytest_autoweb.results import CellResult, Recording
 from pytest_autoweb.runs.inert_copies import RECORDINGS_FOLDER
 from pytest_autoweb.runs.saving import CELL_FILE, mark_started, save_cell
+from pytest_autoweb.session.fixture_failures import note_setup, note_teardown
 from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
 from pytest_autoweb.session.items import (
     INTERRUPTED,
@@ -27,11 +26,13 @@ from pytest_autoweb.session.items import (
     CellItem,
 )
 from pytest_autoweb.session.spare_page import close_spare_page
+from pytest_autoweb.waiting import HiddenLoop
 
 RERUNS = (
     "--reruns is not applied to cells, because a failed first attempt would be lost: each is run "
     "once; use --autoweb-repeat=N, which counts every try"
 )
+COUNT = "--count has no effect on cells: use --autoweb-repeat=N, which counts every try"
 TIMED_OUT = "timed out by pytest-timeout"
 # The share of its limit after which pytest-timeout is certain to end a cell.
 _NEARLY = 0.97
@@ -47,6 +48,17 @@ def reruns_notice(config: pytest.Config) -> str:
     if not asked and config.pluginmanager.has_plugin("rerunfailures"):
         asked = str(config.getini("reruns") or "0").strip() not in ("", "0", "None")
     return RERUNS if asked else ""
+
+
+def count_notice(config: pytest.Config) -> str:
+    """Return a sentence for the header if pytest-repeat is to repeat tests, else ""."""
+    return COUNT if has_plugin(config, "pytest_repeat") and config.getoption("count", 1) > 1 else ""
+
+
+def has_plugin(config: pytest.Config, module: str) -> bool:
+    """Tell whether a plugin's module is at work in this session, under whatever name."""
+    plugins = config.pluginmanager.get_plugins()
+    return any(getattr(plugin, "__name__", "") == module for plugin in plugins)
 
 
 class CellProtocol:
@@ -71,13 +83,34 @@ class CellProtocol:
             if self._uses_browser(item):
                 self._hidden.show()
             return None
-        self._hidden.show()
         runner = item.config.pluginmanager.get_plugin("runner")
         assert runner is not None, "pytest always has it"
-        ran = runner.pytest_runtest_protocol(item, nextitem)
-        if not waiting.is_shared():
+        return runner.pytest_runtest_protocol(item, nextitem)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
+        """Hide Playwright's loop before and after a cell, from fixtures as well as from tests."""
+        if not self._runs_cells(item):
+            return (yield)
+        self._hidden.show()
+        try:
+            return (yield)
+        finally:
             self._hidden.hide()
-        return ran
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Keep in the run folder what a fixture did to a cell, before the test is reported."""
+        note = {"setup": note_setup, "teardown": note_teardown}.get(call.when)
+        if note is not None and isinstance(item, CellItem) and call.excinfo is not None:
+            try:
+                note(item, call.excinfo.value)
+            except OSError as error:
+                why = f"the cell could not be saved: {first_line(error)}"
+                item.add_report_section(call.when, "autoweb", why)
+        return (yield)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -108,42 +141,6 @@ class CellProtocol:
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
-
-
-class HiddenLoop:
-    """Playwright's event loop while it stands still, hidden from tests with loops of their own.
-
-    Playwright's sync API keeps its loop in a greenlet and leaves it marked as running between its
-    calls, so that no other loop can run in this thread. The mark is removed after a cell, and set
-    again as soon as Playwright's greenlet is entered.
-    """
-
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._trace: Any = None
-
-    def hide(self) -> None:
-        """Remove the mark, if there is one."""
-        loop = asyncio._get_running_loop()
-        if loop is None or self._loop is not None:
-            return
-        home = greenlet.getcurrent()
-
-        def entered(event: str, ends: tuple[greenlet.greenlet, greenlet.greenlet]) -> None:
-            if ends[1] is not home:
-                self.show()
-
-        self._loop, self._trace = loop, greenlet.settrace(entered)
-        asyncio._set_running_loop(None)
-
-    def show(self) -> None:
-        """Set the mark again, if it was removed."""
-        if self._loop is None:
-            return
-        loop, self._loop = self._loop, None
-        greenlet.settrace(self._trace)
-        if not loop.is_closed():
-            asyncio._set_running_loop(loop)
 
 
 class Recordings:

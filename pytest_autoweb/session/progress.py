@@ -62,7 +62,8 @@ class Progress:
 class LastingStream:
     """A stream that silently continues when its reader leaves, as in `pytest | head`.
 
-    A run may have cost hours and money, so its report must not depend on who reads the terminal.
+    The terminal may have closed, or the disk be full. A run may have cost hours and money, so its
+    report must not depend on who reads what it says.
 
     Args:
         file: the stream that receives everything.
@@ -75,7 +76,7 @@ class LastingStream:
         """Write, or pretend to."""
         try:
             self._file.write(text)
-        except BrokenPipeError:
+        except OSError:
             self._leave()
         return len(text)
 
@@ -83,7 +84,7 @@ class LastingStream:
         """Flush, or pretend to."""
         try:
             self._file.flush()
-        except BrokenPipeError:
+        except OSError:
             self._leave()
 
     def __getattr__(self, name: str) -> Any:

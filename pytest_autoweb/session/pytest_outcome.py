@@ -17,12 +17,20 @@ from pytest_autoweb.settings import Settings
 POLICY: pytest.StashKey[GatePolicy] = pytest.StashKey()
 
 
-class CellFailed(Exception):
+class CellEnded(Exception):
     """Raised when a cell did not pass; carries its result for the test report."""
 
     def __init__(self, result: CellResult) -> None:
         self.result = result
         super().__init__(f"{result.outcome}: {result.reason}")
+
+
+class CellFailed(CellEnded, AssertionError):
+    """Raised when a check does not hold; other plugins tell by its base that a test has failed."""
+
+
+class CellBroken(CellEnded):
+    """Raised when infrastructure failed, which other plugins show as an error of the test."""
 
 
 def policy_of(config: pytest.Config, settings: Settings) -> GatePolicy:
@@ -55,7 +63,7 @@ def conclude(result: CellResult, policy: GatePolicy) -> None:
         return
     if policy.decides_on(result) and not is_control(result.model):
         pytest.xfail(_shown(f"the gates decide ({result.outcome}: {result.reason})"))
-    raise CellFailed(result)
+    raise (CellBroken if result.outcome == "broken" else CellFailed)(result)
 
 
 def is_lost(report: pytest.TestReport) -> bool:

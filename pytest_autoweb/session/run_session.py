@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
+from pytest_autoweb import waiting
 from pytest_autoweb.agents.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.adapters import declared_in_case, identity_of, settings_of
 from pytest_autoweb.agents.outside_agent import check_command
@@ -39,7 +40,7 @@ from pytest_autoweb.llm.model_spec import ModelSpec, describe_model, load_projec
 from pytest_autoweb.report.summary import named_agents
 from pytest_autoweb.results import ModelDescription, OutsideAgent
 from pytest_autoweb.run.prepared_cell import CellResources, read_mutants
-from pytest_autoweb.runs.saving import fresh_run_folder
+from pytest_autoweb.runs.saving import fresh_run_folder, reopen_run
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
 from pytest_autoweb.session.flights import how_many
 from pytest_autoweb.session.local_analysis import full_name
@@ -101,7 +102,7 @@ class RunSession:
         folders = Path(shared.session_folder), self.run_folder
         self.away = Away(*folders) if shared.away else None
         """The session's machine, in a process on a node of a cluster."""
-        self._environ, self._worker, self._custom = environ, worker, custom_client
+        self.environ, self._worker, self._custom = environ, worker, custom_client
         self._engine = engine
         self._servers = Servers(shared)
         folder = Path(shared.session_folder)
@@ -184,7 +185,9 @@ class RunSession:
         opened = self.shared.opened_file
         with FileLock(f"{opened}.lock"):
             if not opened.exists():
-                if not self.settings.resume:
+                if self.settings.resume:
+                    reopen_run(self.run_folder)
+                else:
                     fresh_run_folder(self.run_folder)
                 opened.touch()
         return self.run_folder
@@ -217,6 +220,7 @@ class RunSession:
         """
         if browser is None or browser is self._seen_browser:
             return
+        waiting.see_driver(browser)
         if browser.browser_type.name != "chromium":
             found = f"not Chromium but {browser.browser_type.name}"
         else:
@@ -249,7 +253,7 @@ class RunSession:
             client=self._client,
             servers=self._servers,
             open_page=open_page,
-            environ=self._environ,
+            environ=self.environ,
             worker=self._worker,
             run_id=self.shared.ts,
             engine=self._engine,

@@ -53,6 +53,11 @@ class SharedRun(NamedTuple):
         """Return the file that exists once a process has opened the run folder."""
         return Path(self.session_folder) / "run-folder-opened"
 
+    @property
+    def second_runs_file(self) -> Path:
+        """Return the file to which all processes append the cells that were to run again."""
+        return Path(self.session_folder) / "second-runs"
+
     def dump(self) -> str:
         """Return the facts as text for `workerinput`."""
         return json.dumps(self._asdict())

@@ -5,7 +5,6 @@ servers) can be stale. The watching process itself runs nothing.
 """
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 from watchfiles import Change, DefaultFilter, watch
 
+from pytest_autoweb.interruption import run_pytest
 from pytest_autoweb.options import named_folder
 from pytest_autoweb.report.plain_stream import plain_text
 from pytest_autoweb.session.case_files import CASE_SUFFIXES, holds_cases
@@ -141,12 +141,6 @@ def _run(config: pytest.Config, why: str, touched: tuple[Path, ...]) -> int:
     if touched:
         environment[TOUCHED] = os.pathsep.join(map(str, touched))
     command = [sys.executable, "-m", "pytest", *config.invocation_params.args]
-    process = subprocess.Popen(
+    return run_pytest(
         [*command, "--autoweb-watch=false"], cwd=config.invocation_params.dir, env=environment
     )
-    try:
-        return process.wait()
-    except KeyboardInterrupt:
-        # The terminal has also interrupted the run, which writes its report first.
-        process.wait()
-        raise

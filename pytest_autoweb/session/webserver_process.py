@@ -1,8 +1,9 @@
 """The small process that starts, watches and reliably ends one web server.
 
-It is run by its path and imports only the standard library, so that it starts within a few
-hundredths of a second. It ends together with its server when the stop file appears, when one of its
-owners is gone, when it receives a signal to terminate, or when the server ends.
+It is run by its path with a bare interpreter, so that it starts within a few hundredths of a
+second. It ends together with its server, and with whatever came from the server's command, when the
+stop file appears, when one of its owners is gone, when it receives a signal to terminate, or when
+the server ends. A command that starts a daemon and exits with 0 has ended when the daemon has.
 
 Its folder:
     config.json   what to run (`Config`)
@@ -10,29 +11,28 @@ Its folder:
     stop          created by whoever wants the server to end
     server.log    output of the server
     port          of the static server, once it listens
-    processes     ids of supervisor and server, needed if the supervisor was killed
+    processes     ids of supervisor and server, for whoever looks into the folder
     exit          the server's exit code, once it has ended
 """
 
 import fcntl
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import FrameType
 from typing import IO, Any, TypedDict
 
-POLL_S = 0.1
-GRACE_S = 3.0
-"""Time between asking the server to end and killing it."""
+if __name__ == "__main__":
+    # A bare interpreter finds no installed package by itself.
+    sys.path.extend(sys.argv[2].split(os.pathsep))
+
+from pytest_autoweb.process_tree import POLL_S, EndConditions, ProcessTree
 
 HOST = "127.0.0.1"
 
@@ -49,33 +49,6 @@ class Config(TypedDict):
     """Port of the static server; 0 stands for any free one."""
     owners: list[list[str]]
     """Id and start mark of each process that owns the server."""
-
-
-def start_mark(pid: int) -> str:
-    """Return a mark that distinguishes a process from a later one with its id; empty if unknown.
-
-    This is the start time that Linux keeps; other systems have no `/proc`.
-    """
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return ""
-    # The second field, the program's name, may hold spaces and brackets.
-    fields = stat.rpartition(")")[2].split()
-    return "" if fields[0] in "ZX" else fields[19]
-
-
-def is_alive(pid: int, mark: str) -> bool:
-    """Return whether the process that had this start mark still runs."""
-    if mark:
-        return start_mark(pid) == mark
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 def lock_alive(folder: Path, how: int = fcntl.LOCK_EX) -> IO[bytes] | None:
@@ -99,16 +72,6 @@ def is_supervised(folder: Path) -> bool:
         return True
     lock.close()
     return False
-
-
-def kill_group(group: int, how: int) -> bool:
-    """Send a signal to a process group, or return False if the group is empty."""
-    try:
-        os.killpg(group, how)
-    except (ProcessLookupError, PermissionError):
-        # macOS answers EPERM for a group of zombies.
-        return False
-    return True
 
 
 class StaticFiles(SimpleHTTPRequestHandler):
@@ -167,48 +130,23 @@ def _write(path: Path, text: str) -> None:
     draft.replace(path)
 
 
-class _EndConditions:
-    """The conditions under which the supervisor ends."""
-
-    def __init__(self, folder: Path, owners: list[list[str]]) -> None:
-        self._stop = folder / "stop"
-        self._owners = [(int(pid), mark) for pid, mark in owners]
-        self._end_asked = False
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._on_signal)
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self._end_asked = True
-
-    def is_over(self) -> bool:
-        gone = not all(is_alive(pid, mark) for pid, mark in self._owners)
-        return self._end_asked or gone or self._stop.exists()
-
-
-def _keep_command(folder: Path, config: Config, watch: _EndConditions) -> str:
+def _keep_command(folder: Path, config: Config, over: EndConditions) -> str:
     """Run the command until it ends or must be stopped, and return its exit code."""
-    # In its own process group, so that its children end with it.
-    process = subprocess.Popen(
-        config["command"], cwd=config["cwd"], stdin=subprocess.DEVNULL, start_new_session=True
-    )
-    _write(folder / "processes", f"{os.getpid()} {process.pid} {start_mark(process.pid)}".rstrip())
+    tree = ProcessTree(config["command"], cwd=config["cwd"], stdin=subprocess.DEVNULL)
+    _write(folder / "processes", f"{os.getpid()} {tree.pid}")
     try:
-        while process.poll() is None and not watch.is_over():
+        while not (tree.status or over.is_over()) and (tree.status is None or tree.living()):
+            tree.watch()
             time.sleep(POLL_S)
-        code = process.poll()
-        if code is None:
-            kill_group(process.pid, signal.SIGTERM)
-            with suppress(subprocess.TimeoutExpired):
-                code = process.wait(GRACE_S)
     finally:
         # Children of the server may outlive it, even if it ended properly.
-        kill_group(process.pid, signal.SIGKILL)
-    return str(process.wait() if code is None else code)
+        code = tree.end()
+    return str(code)
 
 
-def _keep_static(folder: Path, config: Config, watch: _EndConditions) -> str:
+def _keep_static(folder: Path, config: Config, over: EndConditions) -> str:
     server = _serve_static(folder, config)
-    while not watch.is_over():
+    while not over.is_over():
         time.sleep(POLL_S)
     server.shutdown()
     server.server_close()
@@ -218,11 +156,12 @@ def _keep_static(folder: Path, config: Config, watch: _EndConditions) -> str:
 def supervise(folder: Path) -> None:
     """Run the folder's server until it ends."""
     config: Config = json.loads((folder / "config.json").read_text())
-    watch = _EndConditions(folder, config["owners"])
+    owners = [(int(pid), mark) for pid, mark in config["owners"]]
+    over = EndConditions(owners, (folder / "stop").exists)
     code = "could not be started"
     try:
         keep = _keep_static if config["static"] else _keep_command
-        code = keep(folder, config, watch)
+        code = keep(folder, config, over)
     except OSError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
     finally:

@@ -6,12 +6,11 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from http.client import HTTPException
@@ -22,13 +21,15 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
+import psutil
 from filelock import FileLock
 
 from pytest_autoweb import waiting
 from pytest_autoweb.cases.case import Reset, ServerHandle, Webserver
 from pytest_autoweb.errors import WebServerError
+from pytest_autoweb.process_tree import import_folders, start_mark
 from pytest_autoweb.session import webserver_process
-from pytest_autoweb.session.webserver_process import Config, is_supervised, start_mark
+from pytest_autoweb.session.webserver_process import Config, is_supervised
 
 _POLL_S = 0.1
 _ANSWER_S = 2.0
@@ -38,6 +39,8 @@ _LOG_LINES = 20
 _LOG_CHARS = 4000
 _BIND_TRIES = 3
 _PORT_TAKEN = re.compile(r"address (is )?already in use|EADDRINUSE", re.IGNORECASE)
+_FOLDER_MARK = "_AUTOWEB_SERVER"
+"""The variable by which all processes of a server are known, wherever they have gone."""
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -133,7 +136,7 @@ def _start_once(
         owners=[[str(pid), start_mark(pid)] for pid in owners],
     )
     environ = {name: values.fill(value) for name, value in webserver.env.items()}
-    _launch(folder, config, {**os.environ, **environ})
+    _launch(folder, config, {**os.environ, **environ, _FOLDER_MARK: str(folder)})
     try:
         return _answering(webserver, folder, config, data)
     except BaseException:
@@ -210,7 +213,8 @@ def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
     """Start the supervisor, which holds the folder's lock when this returns."""
     (folder / "config.json").write_text(json.dumps(config))
     # `-S` skips `site`, which accounts for most of Python's start-up time.
-    command = [sys.executable, "-I", "-S", webserver_process.__file__, str(folder)]
+    command = [sys.executable, "-I", "-S", webserver_process.__file__]
+    command += [str(folder), os.pathsep.join(import_folders())]
     with (folder / "server.log").open("ab") as log:
         run = partial(
             subprocess.run,
@@ -317,16 +321,11 @@ def stop(folder: Path) -> None:
 
 
 def _kill(folder: Path) -> None:
-    """Kill the server of a supervisor that hangs or was killed itself."""
-    try:
-        keeper, server, *mark = (folder / "processes").read_text().split()
-    except OSError:
-        return
-    if is_supervised(folder):
-        os.kill(int(keeper), signal.SIGKILL)
-    # The mark tells the server from a later process that was given the same id.
-    if webserver_process.is_alive(int(server), mark[0] if mark else ""):
-        webserver_process.kill_group(int(server), signal.SIGKILL)
+    """Kill the supervisor, which hangs or was killed itself, and all that its server started."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get(_FOLDER_MARK) == str(folder):
+                process.kill()
 
 
 class ServerPool:

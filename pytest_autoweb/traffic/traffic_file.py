@@ -9,7 +9,6 @@ import base64
 import hashlib
 import json
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,12 +17,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from filelock import FileLock
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from pytest_autoweb import __version__
 from pytest_autoweb.errors import TrafficError
+from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.runs.saving import write_text_atomic
 
 FORMAT = "pytest-autoweb/traffic"
@@ -298,7 +297,7 @@ def add_take(
         OSError: the file cannot be written.
         TrafficError: the recording that is to stay is damaged.
     """
-    with _file_lock(path):
+    with PassingLock("traffic", path, wait_s=60):
         try:
             known = read_traffic(path)
         except TrafficError:
@@ -331,12 +330,6 @@ def _without_known_parts(take: Take, takes: Sequence[Take]) -> Take:
     known = {(one.url, one.body) for each in takes for one in each.exchanges if one.is_part}
     new = (e for e in take.exchanges if not (e.is_part and (e.url, e.body) in known))
     return replace(take, exchanges=tuple(new))
-
-
-def _file_lock(path: Path) -> FileLock:
-    """Return a lock in the temporary folder, so that the user's folder holds recordings only."""
-    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:24]
-    return FileLock(Path(tempfile.gettempdir()) / f"pytest-autoweb-{digest}.lock", timeout=60)
 
 
 def _har(recording: TrafficRecording) -> str:

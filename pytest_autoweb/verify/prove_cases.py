@@ -5,7 +5,6 @@ controls, three times each; the other plays the oracle of each sound case again 
 time without one of its parts or requests.
 """
 
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -27,6 +26,7 @@ from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.egress.request_policy import SUPPRESSED, SuppressedRequest
 from pytest_autoweb.errors import AutowebError, SettingsError
 from pytest_autoweb.evidence.wire import WireEntry, read_har
+from pytest_autoweb.interruption import run_pytest
 from pytest_autoweb.redaction import REDACTED
 from pytest_autoweb.report.wording import columns, count_of, one_line
 from pytest_autoweb.report.write import write_report
@@ -77,12 +77,12 @@ ProofVerdict = Literal["proven", "weak", "blind", "refused", "no oracle"]
 
 
 def _in_view(command: Sequence[str], folder: Path) -> int:
-    return subprocess.run(command, cwd=folder, check=False).returncode
+    return run_pytest(command, cwd=folder)
 
 
 def _on_stderr(command: Sequence[str], folder: Path) -> int:
     """Keep standard output free for other output."""
-    return subprocess.run(command, cwd=folder, check=False, stdout=sys.stderr).returncode
+    return run_pytest(command, cwd=folder, stdout=sys.stderr)
 
 
 class Controlled(NamedTuple):

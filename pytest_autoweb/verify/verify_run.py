@@ -18,7 +18,7 @@ from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.checks.check_type import RubricJudge
 from pytest_autoweb.egress.chromium import launch_args
-from pytest_autoweb.errors import BrowserError, SettingsError
+from pytest_autoweb.errors import BrowserError, SettingsError, first_line
 from pytest_autoweb.judge.judging import graded
 from pytest_autoweb.judge.model_judge import JudgedAttempt, JudgeSelection, ModelJudge, read_labels
 from pytest_autoweb.llm.client import Client
@@ -351,8 +351,9 @@ def browser_when_needed() -> Iterator[Callable[[], Browser]]:
                 try:
                     started.append(stack.enter_context(kind.launch(**arguments)))
                 except Error as error:
-                    line = str(error).strip().splitlines()[0]
-                    raise BrowserError(f"the browser could not be started: {line}") from error
+                    raise BrowserError(
+                        f"the browser could not be started: {first_line(error)}"
+                    ) from error
             return started[0]
 
         yield browser
@@ -368,9 +369,8 @@ def _write_run(order: Order, run: RecordedRun, verification: Verification) -> No
     if (manifest := order.run_folder / MANIFEST_FILE).is_file():
         shutil.copyfile(manifest, order.output / MANIFEST_FILE)
     environment = {**run.info.environment, "judged again": f"run {run.info.ts}, offline"}
-    save_run_info(
-        order.output, run.info.model_copy(update={"environment": environment, "exit_status": None})
-    )
+    # Whether the run came to its end stays as it was, for `autoweb gate`.
+    save_run_info(order.output, run.info.model_copy(update={"environment": environment}))
     write_text_atomic(order.output / VERIFICATION_FILE, json_text(verification))
     write_report(order.output, max_chars=_report_chars(run.info.settings))
 

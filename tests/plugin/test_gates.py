@@ -1,15 +1,17 @@
 """Gates in a test session: what decides the exit code, and what `autoweb gate` does afterwards."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up_run import CellKey, cell, save_run
+from made_up_run import CellKey, cell, planned, save_run
 
 from pytest_autoweb.cli import main
 from pytest_autoweb.run.corrections import NO_CHECKS
+from pytest_autoweb.runs.saving import save_manifest
 
 FILL = 'page.get_by_label("Name").fill("ana")'
 PRESS = 'page.get_by_role("button").click()'
@@ -196,6 +198,48 @@ def test_gate_on_a_saved_run_keeps_the_rule_that_a_model_without_verdict_is_not_
         "autoweb: no verdict on x/down: none of its cells could be graded (the judge is down)"
         in capsys.readouterr().out.splitlines()
     )
+
+
+@pytest.mark.parametrize(
+    ("ended", "cells", "why"),
+    [
+        ({"exit_status": None}, 2, "it was killed, or still goes on"),
+        ({"exit_status": 2, "interrupted": True}, 2, "the run was interrupted before its end"),
+        ({"exit_status": 3}, 2, "pytest ended with exit code 3"),
+        ({"exit_status": 1}, 1, "1 cell never ran"),
+        ({"exit_status": 5}, 0, "the run has no cells"),
+    ],
+)
+def test_a_run_that_did_not_come_to_its_end_is_not_green(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    ended: dict[str, Any],
+    cells: int,
+    why: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    two = [cell(CellKey(name, "x/y"), "passed") for name in "ab"]
+    folder = save_run(tmp_path / "run", two[:cells], models=("x/y",), **ended)
+    if cells == 1:
+        save_manifest(folder, map(planned, two))
+
+    assert main(["gate", str(folder), "--min-pass-rate", "10"]) == 1
+    assert why in capsys.readouterr().out
+    if cells:
+        assert main(["comment", str(folder)]) == 0
+        assert re.match(rf"<!-- .*\n## autoweb: ❌ .*{why}", capsys.readouterr().out)
+
+
+def test_what_a_green_session_left_out_keeps_its_run_green(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    two = [cell(CellKey(name, "x/y"), "passed") for name in "ab"]
+    folder = save_run(tmp_path / "run", two[:1], exit_status=0)
+    save_manifest(folder, map(planned, two))
+
+    assert main(["gate", str(folder)]) == 0
 
 
 def test_a_gate_with_nothing_to_judge_is_refused(

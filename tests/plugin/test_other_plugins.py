@@ -1,6 +1,8 @@
 """Cells beside other plugins: second tries, time limits, and tests with their own event loops."""
 
 import json
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -64,6 +66,148 @@ def test_a_cell_has_one_first_attempt_whatever_reruns_tests(
     result.stdout.fnmatch_lines(["autoweb: --reruns is not applied to cells*--autoweb-repeat=N*"])
     tries = (project.path / "tries.txt").read_text().split()
     assert sorted(tries) == ["login", "title", "title"]
+
+
+# What pytest-retry does, in short: it runs the item anew within its report.
+RETRYING = """
+import pytest
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if call.when == "call" and report.failed:
+        other = pytest.Class.from_parent(item.session, name="Other")
+        item.ihook.pytest_runtest_teardown(item=item, nextitem=other)
+        item._initrequest()
+        pytest.CallInfo.from_call(lambda: item.ihook.pytest_runtest_setup(item=item), "setup")
+        again = pytest.CallInfo.from_call(lambda: item.ihook.pytest_runtest_call(item=item), "call")
+        second = pytest.TestReport.from_item_and_call(item, again)
+        report.outcome, report.longrepr = second.outcome, second.longrepr
+    return report
+"""
+# Every item twice, in any worker.
+DOUBLING = """
+def pytest_collection_modifyitems(items):
+    items *= 2
+"""
+WRONG_ONCE = """
+from pathlib import Path
+def answer(request):
+    seen = Path(f"seen-{request.case_id}")
+    text = "Shop" if seen.exists() else "wrong"
+    seen.touch()
+    return f"```python\\n# Step 1\\nanswer('{text}')\\n```"
+"""
+REFUSED = "autoweb: a second run of 1 cell by another plugin was refused: a cell runs once*"
+
+
+@pytest.mark.parametrize("ahead", [False, True], ids=["alone", "in-flight"])
+def test_a_second_run_within_a_report_is_refused_and_hides_nothing(
+    project: pytest.Pytester, ahead: bool, scripted: Callable[[str], None]
+) -> None:
+    scripted('{"fake/m": {"plan": scripted_plan("look"), "generate": answer}}')
+    own = (project.path / "conftest.py").read_text()
+    project.makeconftest(WRONG_ONCE + own + RETRYING + COUNTING)
+    flags = ("--autoweb-models=fake/m", "--autoweb-max-repairs=0", "-k", "title")
+    flights = "--autoweb-concurrency=4" if ahead else "--autoweb-concurrency=1"
+    result = project.runpytest_subprocess("cases", *flags, flights)
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([REFUSED])
+    (title,) = (cell for cell in cells_of(project) if cell["case_id"] == "title")
+    assert (title["outcome"], len(title["attempts"])) == ("failed", 1)
+    assert (project.path / "tries.txt").read_text().split() == ["title"]
+
+
+def test_an_item_that_is_listed_twice_runs_once(
+    project: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    project.makeconftest(DOUBLING + COUNTING)
+    result = project.runpytest_subprocess("cases", ORACLE, *workers)
+
+    # Another worker may still run the first of them, whose result is then not known.
+    outcomes = result.parseoutcomes()
+    assert outcomes.get("passed", 0) + outcomes.get("failed", 0) == 4
+    assert outcomes.get("failed", 0) == result.stdout.str().count("was begun before in this sess")
+    assert sorted((project.path / "tries.txt").read_text().split()) == ["login", "title"]
+    assert [cell["outcome"] for cell in cells_of(project)] == ["passed", "passed"]
+
+
+FAILING_FIXTURES = """
+import pytest
+@pytest.fixture(autouse=True)
+def database(request):
+    if "login" in request.node.name:
+        raise RuntimeError("db is down")
+    yield
+    raise ConnectionError("db went away")
+@pytest.fixture(autouse=True)
+def wants(request):
+    if "noop" in request.node.name:
+        pytest.skip("not for controls")
+"""
+
+
+def test_a_fixture_that_fails_breaks_its_cell(
+    project: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    project.makeconftest(FAILING_FIXTURES + COUNTING)
+    both = "--autoweb-models=builtin/oracle,builtin/noop"
+    result = project.runpytest_subprocess("cases", both, "--junitxml=junit.xml", *workers)
+
+    assert result.ret == 1
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert {
+        (cell["case_id"], cell["model"]): (
+            cell["outcome"],
+            cell["reason"],
+            (cell["failure"] or {}).get("kind"),
+        )
+        for cell in cells_of(project)
+    } == {
+        ("login", "builtin/oracle"): (
+            *("broken", "setup failed: RuntimeError: db is down", "fixture"),
+        ),
+        ("title", "builtin/oracle"): (
+            *("broken", "teardown failed: ConnectionError: db went away", "fixture"),
+        ),
+        ("login", "builtin/noop"): (
+            *("broken", "setup failed: RuntimeError: db is down", "fixture"),
+        ),
+        ("title", "builtin/noop"): ("skipped", "skipped: not for controls", None),
+    }
+    outcomes = re.findall(
+        r'name="autoweb.outcome" value="(\w+)"', (project.path / "junit.xml").read_text()
+    )
+    assert sorted(outcomes) == ["broken", "broken", "broken", "skipped"]
+
+
+SHOWS_OTHERS = """
+import pytest
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    if call.when == "call" and call.excinfo is not None:
+        # As Allure tells a failed test from a broken one, and describes it.
+        failed = isinstance(call.excinfo.value, (AssertionError, pytest.fail.Exception))
+        with open("shown.txt", "a") as file:
+            file.write(f"{failed} {item.function.__doc__}" + chr(10))
+    return (yield)
+"""
+
+
+def test_other_plugins_see_failed_cells_as_failed_and_describe_them_by_their_task(
+    project: pytest.Pytester,
+) -> None:
+    project.makeconftest(SHOWS_OTHERS)
+    path = project.path / "cases/shop.yaml"
+    text = path.read_text().replace('"Welcome, ana"', '"Shop now"')
+    path.write_text(
+        text.replace('index.html"\n    user_task: "What', 'x.html"\n    user_task: "What')
+    )
+    project.runpytest_subprocess("cases", ORACLE)
+
+    assert [cell["outcome"] for cell in cells_of(project)] == ["failed", "broken"]
+    shown = (project.path / "shown.txt").read_text().splitlines()
+    assert shown == ["True Log in as ana.", "False What is the heading?"]
 
 
 TIMED_OUT = "timed out by pytest-timeout"
@@ -218,3 +362,85 @@ def test_pythons_own_garbage_collector_is_as_before_once_the_cells_are_over(
     before, during, after = (project.path / "collector.txt").read_text().splitlines()
     assert before == after
     assert before != during
+
+
+OWN_LOOPS = """
+import asyncio, pytest
+from pytest_autoweb import Reply, Usage
+async def soon(value):
+    await asyncio.sleep(0.01)
+    return value
+class Asking:
+    def complete(self, request):
+        text = "```python\\n# Step 1\\nanswer(page.get_by_role('heading').inner_text())\\n```"
+        return asyncio.run(soon(Reply(text=text, usage=Usage(calls=1))))
+def pytest_autoweb_client(spec):
+    if spec.name.startswith("fake/"):
+        return asyncio.run(soon(Asking()))
+def pytest_autoweb_relogin(case, page):
+    asyncio.run(soon(1))
+    page.title()
+def pytest_autoweb_cell_finished(result):
+    with open("finished.txt", "a") as file:
+        file.write(f"{asyncio.run(soon(result.outcome))}" + chr(10))
+@pytest.fixture(autouse=True, scope="session")
+def once():
+    assert asyncio.run(soon(1))
+    yield
+    assert asyncio.run(soon(1))
+"""
+EACH_TIME = """
+@pytest.fixture(autouse=True)
+def each():
+    assert asyncio.run(soon(1))
+    yield
+    assert asyncio.run(soon(1))
+"""
+OWN_CHECKS = """
+import asyncio
+from playwright.sync_api import sync_playwright
+async def soon(value):
+    await asyncio.sleep(0.01)
+    return value
+def in_a_loop(context):
+    with asyncio.Runner() as runner:
+        runner.run(soon(1))
+    shown = "Shop" in context.text()
+    async def within():
+        await soon(1)
+        title = context.evaluate("document.title")
+        await soon(1)
+        return title == "Shop"
+    return asyncio.run(soon(shown)) and asyncio.run(within())
+def after_the_page(context):
+    return context.url.endswith("index.html") and asyncio.run(soon(True))
+def by_own_playwright(context):
+    with sync_playwright() as playwright:
+        return "chromium" in playwright.chromium.name
+"""
+
+
+@pytest.mark.parametrize("fixtures", ["", EACH_TIME], ids=["shared", "each"])
+@pytest.mark.parametrize("cells", ["1", "4"])
+def test_code_of_users_may_run_loops_of_its_own(
+    project: pytest.Pytester, fixtures: str, cells: str
+) -> None:
+    project.makeconftest(OWN_LOOPS + fixtures)
+    (project.path / "cases/own_checks.py").write_text(OWN_CHECKS)
+    checks = "".join(
+        f"      - python: own_checks:{name}\n"
+        for name in ("after_the_page", "by_own_playwright", "in_a_loop", "after_the_page")
+    )
+    path = project.path / "cases/shop.yaml"
+    equals = "      - answer: {equals: Shop}\n"
+    path.write_text(path.read_text().replace(equals, equals + checks))
+    names = "--autoweb-models=fake/a,fake/b,builtin/oracle"
+    result = project.runpytest_subprocess(
+        *("cases", names, "-k", "title", f"--autoweb-concurrency={cells}"),
+        "--autoweb-codegen=once",
+    )
+
+    said = [(cell["outcome"], cell["reason"]) for cell in cells_of(project)]
+    assert said == [("passed", "")] * 3, said
+    assert (project.path / "finished.txt").read_text().split() == ["passed"] * 3
+    result.assert_outcomes(passed=3)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from pytest_autoweb.testing import ScriptedClient, scripted_plan
 
 CODE = """```python
@@ -22,14 +24,15 @@ page.wait_for_timeout({pause})
 page.get_by_role("button", name="Log in").click()
 ```"""
 WORDS = {
-    "worker": "boot = json.loads",
-    "browser": "--no-startup-window",
-    "renderer": "--type=renderer",
-    "driver": "run-driver",
-    "frozen": "run-driver",
-    "gpu": "--type=gpu-process",
-    "server": "webserver_process.py",
-    "xdist": "exec(eval(sys.stdin.readline()))",
+    "worker": ("boot = json.loads",),
+    "browser": ("--no-startup-window",),
+    "renderer": ("--type=renderer",),
+    "driver": ("run-driver",),
+    "frozen": ("run-driver",),
+    "gpu": ("--type=gpu-process",),
+    "server": ("webserver_process.py",),
+    # Where setproctitle is installed, workers have a title in place of their command line.
+    "xdist": ("exec(eval(sys.stdin.readline()))", "[pytest-xdist "),
 }
 """What the command line of each kind of process holds."""
 MARK = "AUTOWEB_KILLING"
@@ -43,24 +46,16 @@ if threading.current_thread() is threading.main_thread():
 
 def ours(pid: int, mark: str) -> Iterator[tuple[int, str]]:
     """Processes that this one started, and those that carry the mark, with their command lines."""
-    parents: dict[int, int] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            number, _, rest = path.read_text().partition(" (")
-            parents[int(number)] = int(rest.rpartition(") ")[2].split()[1])
-    wanted = f"{MARK}={mark}".encode()
-    for child in parents:
-        with contextlib.suppress(OSError):
-            marked = wanted in Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
-            if child != pid and (marked or _descends(child, pid, parents)):
-                line = Path(f"/proc/{child}/cmdline").read_bytes()
-                yield child, line.replace(b"\0", b" ").decode(errors="replace")
+    below = set(psutil.Process(pid).children(recursive=True))
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.pid != pid and (process in below or process.environ().get(MARK) == mark):
+                yield process.pid, " ".join(process.cmdline())
 
 
-def _descends(child: int, pid: int, parents: dict[int, int]) -> bool:
-    while child in parents and child != pid:
-        child = parents[child]
-    return child == pid
+def is_kind(kind: str, line: str) -> bool:
+    """Whether a command line is that of a kind of process."""
+    return any(word in line for word in WORDS[kind])
 
 
 def kill(kind: str) -> None:
@@ -78,7 +73,7 @@ def kill(kind: str) -> None:
             return
         case _:
             for pid, line in list(ours(os.getpid(), os.environ[MARK])):
-                if WORDS[kind] in line:
+                if is_kind(kind, line):
                     os.kill(pid, signal.SIGSTOP if kind == "frozen" else signal.SIGKILL)
                     with Path("killed").open("a") as file:
                         file.write(f"{kind}\n")

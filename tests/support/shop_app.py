@@ -1,12 +1,13 @@
 """A tiny web application with state in a folder, for tests of web servers.
 
-usage: shop_app.py PORT DATA [stubborn | crowd | busy]
+usage: shop_app.py PORT DATA [stubborn | crowd | detached | daemon | busy]
 """
 
 import os
 import signal
 import subprocess
 import sys
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -44,5 +45,19 @@ if MODE == "stubborn":
 if MODE == "crowd":
     child = subprocess.Popen(["sleep", "600"])
     (ORDERS.parent.parent / "child").write_text(str(child.pid))
+if MODE == "detached" and os.fork() == 0:
+    # A child of nobody, in a session of its own, which does not care for being asked to end.
+    os.setsid()
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        (ORDERS.parent.parent / "child").write_text(str(os.getpid()))
+        time.sleep(600)
+    os._exit(0)
+if MODE == "daemon":
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    if os.fork():
+        os._exit(0)
 print("shop opens", flush=True)
 HTTPServer(("127.0.0.1", int(sys.argv[1])), Shop).serve_forever()

@@ -111,11 +111,11 @@ def test_all_servers_end_with_the_session_and_leave_only_their_logs(
     ]
 
 
-@pytest.mark.parametrize("mode", ["crowd", "stubborn"])
+@pytest.mark.parametrize("mode", ["crowd", "stubborn", "detached", "daemon"])
 def test_children_and_stubborn_servers_end_too(pool: ServerPool, session: Path, mode: str) -> None:
     with pool.serving(Webserver(command=f"{COMMAND} {mode}"), None) as handle:
         pids = [shop(handle)[0]]
-    if mode == "crowd":
+    if mode in ("crowd", "detached"):
         pids.append(int((handle.data.parent / "child").read_text()))
     assert all(is_running(pid) for pid in pids)
 
@@ -124,16 +124,29 @@ def test_children_and_stubborn_servers_end_too(pool: ServerPool, session: Path, 
     assert not any(is_running(pid) for pid in pids)
 
 
-def test_a_server_ends_when_its_owner_is_killed(session: Path) -> None:
+@pytest.mark.parametrize("mode", ["", "detached", "daemon"])
+def test_a_server_ends_when_its_owner_is_killed(session: Path, mode: str) -> None:
     owner = subprocess.Popen(["sleep", "600"])
-    with ServerPool(session, owner.pid).serving(SHOP, None) as handle:
-        pid, _ = shop(handle)
+    server = Webserver(command=f"{COMMAND} {mode}")
+    with ServerPool(session, owner.pid).serving(server, None) as handle:
+        pids = [shop(handle)[0]]
+    if mode == "detached":
+        pids.append(int((handle.data.parent / "child").read_text()))
 
     owner.send_signal(signal.SIGKILL)
 
     # Nobody has waited for the owner yet: as a zombie it counts as dead.
-    assert until(lambda: not is_running(pid))
+    assert until(lambda: not any(is_running(pid) for pid in pids))
     owner.wait()
+
+
+def test_what_a_server_detached_ends_when_the_server_dies_by_itself(pool: ServerPool) -> None:
+    with pool.serving(Webserver(command=f"{COMMAND} detached", reset="restart"), None) as handle:
+        pid, child = shop(handle)[0], int((handle.data.parent / "child").read_text())
+        assert is_running(child)
+        os.kill(pid, signal.SIGKILL)
+
+        assert until(lambda: not is_running(child))
 
 
 def test_a_private_server_ends_when_its_test_process_is_killed(session: Path) -> None:
@@ -157,8 +170,11 @@ def test_a_private_server_ends_when_its_test_process_is_killed(session: Path) ->
     assert until(lambda: not is_running(pid))
 
 
-def test_the_server_of_a_killed_supervisor_is_ended(pool: ServerPool, session: Path) -> None:
-    with pool.serving(SHOP, None) as handle:
+@pytest.mark.parametrize("mode", ["", "daemon"])
+def test_the_server_of_a_killed_supervisor_is_ended(
+    pool: ServerPool, session: Path, mode: str
+) -> None:
+    with pool.serving(Webserver(command=f"{COMMAND} {mode}"), None) as handle:
         pid, _ = shop(handle)
     supervisor = int((handle.data.parent / "processes").read_text().split()[0])
     os.kill(supervisor, signal.SIGKILL)

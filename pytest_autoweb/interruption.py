@@ -1,0 +1,127 @@
+"""SIGTERM and SIGHUP as one Ctrl-C, so that whoever ends a process leaves it time to finish.
+
+CI services, containers and schedulers send SIGTERM, a terminal that closes sends SIGHUP, and Python
+would end at once. Some send a signal to a process and to its group, so that it arrives twice.
+"""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+AGAIN_S = 1.0
+"""Signals that arrive within this time of the first belong to it."""
+_END_S = 60.0
+_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+class Interruption:
+    """Turns the first signal to end into a KeyboardInterrupt; the next one ends the process.
+
+    A signal that the process was started to ignore, as `nohup` does, stays ignored.
+    """
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+        self._before: dict[int, Any] = {}
+        self._put_off: Callable[[], None] | None = None
+        self.sent = ""
+        """The name of the signal that interrupted, unless it was Ctrl-C."""
+
+    def install(self) -> None:
+        """Begin to handle signals; only the main thread can."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in _SIGNALS:
+            # Something outside Python has set it if it is None.
+            if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                self._before[number] = signal.signal(number, self._on_signal)
+        # A process in the background ignores it, or a debugger has taken it.
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._on_ctrl_c)
+
+    def restore(self) -> None:
+        """Give the signals back to whom they belonged."""
+        own = (self._on_signal, self._on_ctrl_c)
+        for number, handler in self._before.items():
+            # A handler that somebody has set since stays.
+            if signal.getsignal(number) in own:
+                signal.signal(number, handler)
+        self._before.clear()
+
+    @contextmanager
+    def first_waits(self, tell: Callable[[], None]) -> Iterator[None]:
+        """Tell of a first signal within the block instead of interrupting it."""
+        if not self._before:
+            yield
+            return
+        self._put_off = tell
+        try:
+            yield
+        finally:
+            self._put_off = None
+
+    def _on_ctrl_c(self, number: int, frame: FrameType | None) -> None:
+        self._since = self._since or time.monotonic()
+        self._interrupt(frame)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._since is None:
+            self._since, self.sent = time.monotonic(), signal.Signals(number).name
+            self._interrupt(frame)
+        elif time.monotonic() - self._since > AGAIN_S:
+            signal.signal(number, self._before[number])
+            os.kill(os.getpid(), number)
+
+    def _interrupt(self, frame: FrameType | None) -> None:
+        if (tell := self._put_off) is not None:
+            self._put_off = None
+            tell()
+        else:
+            signal.default_int_handler(signal.SIGINT, frame)
+
+
+def run_pytest(command: Sequence[str], **options: Any) -> int:
+    """Run a session of pytest in a process of its own, and return its exit status.
+
+    If this process is interrupted, so is the session, which first writes its report. The terminal
+    may have told it as well; it takes both for one.
+
+    Args:
+        command: what to run.
+        options: those of `subprocess.Popen`.
+    """
+    process = subprocess.Popen(command, **options)
+    try:
+        return process.wait()
+    finally:
+        end_pytest(process)
+
+
+def end_pytest(process: "subprocess.Popen[Any]") -> None:
+    """End a session that goes on although nobody waits for it any more."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_END_S)
+        finally:
+            # It hangs, or this process was interrupted again.
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def like_ctrl_c() -> Iterator[None]:
+    """Let the block end on SIGTERM and SIGHUP as it does on Ctrl-C."""
+    interruption = Interruption()
+    interruption.install()
+    try:
+        yield
+    finally:
+        interruption.restore()

@@ -1,0 +1,78 @@
+"""A lock between processes of one user, whose file is gone as soon as nobody holds it."""
+
+import fcntl
+import hashlib
+import os
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+
+_POLL_S = 0.05
+
+
+class PassingLock:
+    """A lock named after a path, which may not exist; it ends with its process, however that ends.
+
+    Its file lies in the temporary folder, so that the user's folders hold only what they are for.
+    The kernel holds the lock by the open file, so a file left by a killed process locks nobody out,
+    and the next holder removes it.
+
+    Args:
+        kind: what is locked, for the file's name.
+        path: the file or folder that only one process may use.
+        wait_s: how long to wait for another holder.
+    """
+
+    def __init__(self, kind: str, path: Path, wait_s: float = 0.0) -> None:
+        digest = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
+        folder = Path(tempfile.gettempdir())
+        self._file = folder / f"autoweb-{kind}-{os.getuid()}-{digest}.lock"
+        self._wait_s = wait_s
+        self._open: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock.
+
+        Raises:
+            TimeoutError: another process holds it.
+            OSError: the temporary folder cannot be written.
+        """
+        deadline = time.monotonic() + self._wait_s
+        while not self._taken():
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"another process holds {self._file}")
+            time.sleep(_POLL_S)
+
+    def release(self) -> None:
+        """Let the next one take it; may be called twice."""
+        if self._open is not None:
+            self._file.unlink(missing_ok=True)
+            os.close(self._open)
+            self._open = None
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+    def _taken(self) -> bool:
+        opened = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The holder before may have removed the file between these two lines; whoever comes
+            # next would then lock another one.
+            if os.path.samestat(os.fstat(opened), self._file.stat()):
+                self._open, opened = opened, -1
+        except (BlockingIOError, FileNotFoundError):
+            pass
+        finally:
+            if opened >= 0:
+                os.close(opened)
+        return self._open is not None

@@ -1,0 +1,29 @@
+"""The workers of xdist on this machine, which a signal to their session has to reach as well."""
+
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+from pytest_autoweb.process_tree import is_process_alive, start_mark
+from pytest_autoweb.session.shared_run import SharedRun
+
+
+def mark_worker(shared: SharedRun) -> None:
+    """Leave this worker's process id where its session finds it."""
+    folder = _folder(shared)
+    with suppress(OSError):
+        folder.mkdir(exist_ok=True)
+        (folder / str(os.getpid())).write_text(start_mark(os.getpid()))
+
+
+def interrupt_workers(shared: SharedRun) -> None:
+    """Send the session's workers the signal that ends them like Ctrl-C."""
+    with suppress(OSError):
+        for file in _folder(shared).iterdir():
+            if is_process_alive(int(file.name), file.read_text()):
+                os.kill(int(file.name), signal.SIGTERM)
+
+
+def _folder(shared: SharedRun) -> Path:
+    return Path(shared.session_folder) / "workers"

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from urllib.parse import quote, quote_plus
 
+from pytest_autoweb.whole_characters import whole_text
+
 MIN_LENGTH = 4
 """A shorter secret is replaced only where it is the whole text, because inside text it would hit
 ordinary words."""
@@ -81,7 +83,8 @@ class Redactor:
 
 def _forms(value: str) -> Iterator[str]:
     """Yield the value as it is written in URLs, HTML, JSON and base64."""
-    yield value
+    # As a page tells it.
+    yield from (value, whole_text(value))
     data = value.encode("utf-8", "surrogatepass")
     once = quote(data, safe="")
     by_script = (quote(data, safe=_COMPONENT), quote(data, safe=_ADDRESS))

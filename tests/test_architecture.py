@@ -22,7 +22,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 
 # A module imports only from rows above its own, or from its own package.
 ROWS = (
-    {"lanes"},
+    {"lanes", "whole_characters"},
     {"errors", "language", "redaction", "specs", "values", "waiting"},
     {"egress", "installation", "results", "variants"},
     {"analysis", "options", "page", "sandbox"},

@@ -21,6 +21,7 @@ from pytest_autoweb.collect.list_page import Control, ListEntry, joined, page_co
 from pytest_autoweb.collect.saved_state import Collection
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.page.frames import run_script
+from pytest_autoweb.whole_characters import whole_text
 
 AGENT = "pytest-autoweb"
 """The user agent name for rules about this package; otherwise the rules for `*` apply."""
@@ -353,7 +354,7 @@ class Site:
         try:
             if (count := located.count()) != 1:
                 return f"{way.text!r} is there {count} times"
-            says = located.inner_text(timeout=CLICK_MS).strip()
+            says = whole_text(located.inner_text(timeout=CLICK_MS)).strip()
             if says and not (found := compare(way.text, says)).allowed:
                 return found.reason
             located.click(timeout=CLICK_MS)
@@ -451,7 +452,7 @@ def robots_of(page: Page, allows: Callable[[str], bool], heeded: Callable[[str],
                 response = tab.goto(url, timeout=OPEN_MS, wait_until="domcontentloaded")
             if response is None or response.status != 200:
                 return None
-            return str(tab.evaluate(f"document.body.textContent.slice(0, {LONGEST})"))
+            return whole_text(tab.evaluate(f"document.body.textContent.slice(0, {LONGEST})"))
         except Error:
             return None
         finally:

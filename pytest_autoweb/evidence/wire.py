@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from pytest_autoweb import __version__
 from pytest_autoweb.egress.browser_watch import driver_ended
 from pytest_autoweb.egress.request_policy import SUPPRESSED, Suppression
+from pytest_autoweb.whole_characters import read_json
 
 _FORM = "application/x-www-form-urlencoded"
 _HTTP = "HTTP/1.1"
@@ -336,7 +337,7 @@ def read_har(text: str) -> tuple[WireEntry, ...]:
         ValueError: the text is not such a file.
     """
     try:
-        return tuple(_read(entry) for entry in json.loads(text)["log"]["entries"])
+        return tuple(_read(entry) for entry in read_json(text)["log"]["entries"])
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"not a wire record: {error!r}") from error
 
@@ -463,7 +464,7 @@ def _redacted(value: Any, redact: Redact) -> Any:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text)
+        return read_json(text)
     except (ValueError, RecursionError):
         return None
 

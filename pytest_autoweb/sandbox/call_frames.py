@@ -36,6 +36,7 @@ from pytest_autoweb.sandbox.frame_codec import (
     from_line,
 )
 from pytest_autoweb.sandbox.size_limits import check_sizes
+from pytest_autoweb.whole_characters import whole_text
 
 # The host walks a chain step by step, so a hostile worker must not send an endless one.
 MAX_CHAIN = 64
@@ -148,9 +149,7 @@ def _clean(data: Any, depth: int) -> Any:
     if depth > 200:
         raise WireError("data is nested too deeply")
     if isinstance(data, str):
-        # JSON can encode half a surrogate pair, which could not be written to any file or report
-        # later.
-        return data.encode("utf-8", "replace").decode("utf-8")
+        return whole_text(data)
     if isinstance(data, list):
         return [_clean(item, depth + 1) for item in data]
     if isinstance(data, dict):

@@ -36,6 +36,7 @@ from pytest_autoweb.sandbox.frame_codec import (
     from_line,
 )
 from pytest_autoweb.sandbox.size_limits import check_sizes
+from pytest_autoweb.sandbox.text_on_page import as_on_page
 from pytest_autoweb.whole_characters import whole_text
 
 # The host walks a chain step by step, so a hostile worker must not send an endless one.
@@ -230,6 +231,7 @@ class Binder:
                 kwargs = {k: self._argument(value, False) for k, value in segment[2].items()}
                 check_sizes(kind, name, args, kwargs)
                 text = f"{text}.{name}({format_arguments(args, kwargs)})"
+                args, kwargs = as_on_page(name, args, kwargs)
                 real = {k: _real(value) for k, value in kwargs.items()}
                 item = getattr(item, name)(*[_real(value) for value in args], **real)
             kind = member.returns

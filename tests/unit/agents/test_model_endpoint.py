@@ -145,3 +145,13 @@ def test_what_is_no_call_of_this_attempt_is_refused(
 
 def test_the_model_is_listed(endpoint: ModelEndpoint) -> None:
     assert asked(endpoint, path="/models")[1]["data"][0]["id"] == "fake/m"
+
+
+def test_half_of_an_emoji_in_what_an_agent_sends_can_be_passed_on(
+    endpoint: ModelEndpoint, client: ScriptedClient
+) -> None:
+    status, _ = asked(endpoint, {"messages": [{"role": "user", "content": "Tea \ud83d"}]})
+
+    assert status == 200
+    assert client.requests[0].messages[-1].content == "Tea \ufffd"
+    client.requests[0].model_dump_json()

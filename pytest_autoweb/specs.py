@@ -15,6 +15,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
@@ -22,7 +23,9 @@ from pydantic import (
     field_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, PydanticSerializationError, to_json
+
+from pytest_autoweb.whole_characters import whole_text, whole_value
 
 FieldPath = tuple[str | int, ...]
 """The place of a field: keys and list positions from the top of the file."""
@@ -109,6 +112,12 @@ def _is_http(url: str) -> str:
     return url
 
 
+def _whole(value: Any) -> Any:
+    return whole_text(value) if isinstance(value, str) else value
+
+
+WholeText = Annotated[str, BeforeValidator(_whole)]
+"""A text of others, in which halves of surrogate pairs are replaced."""
 Regex = Annotated[str, AfterValidator(_compiles)]
 HttpUrl = Annotated[str, AfterValidator(_is_http)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -124,6 +133,14 @@ class Documented(BaseModel):
     """
 
     model_config = ConfigDict(defer_build=True)
+
+    def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
+        """Return the JSON of the model, also if texts deep inside it are not valid Unicode."""
+        try:
+            return super().model_dump_json(indent=indent, **options)
+        except PydanticSerializationError:
+            data = self.model_dump(mode="json", **options)
+            return to_json(whole_value(data), indent=indent).decode()
 
     @classmethod
     def __get_pydantic_json_schema__(

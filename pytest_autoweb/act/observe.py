@@ -24,6 +24,7 @@ from pytest_autoweb.page.form_validation import refused_values
 from pytest_autoweb.page.frames import run_script
 from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.results import Attempt, DecisionStatus, Failure, RefusalCause
+from pytest_autoweb.whole_characters import whole_text
 
 _TEXT_MS = 3_000.0
 _PAST_LINES = 10
@@ -55,7 +56,7 @@ class View:
         if mark is not None and mark.tag == "th" and locator is not None:
             cell = locator.locator("xpath=following-sibling::td[1]")
             if cell.count() == 1:
-                return str(cell.inner_text())
+                return whole_text(cell.inner_text())
         return self.marked.text_of(number) or ""
 
     @property
@@ -246,8 +247,7 @@ def _view(page: Page, tools: Tools, marked: MarkedPage) -> View:
     except Error as error:
         tools.log.write(f"the page's text could not be read: {error}")
     shown = [(mark.tag, mark.texts, mark.name) for mark in marked.marks]
-    # Pages may contain lone surrogates, which plain UTF-8 cannot encode.
-    state = f"{page.url}\n{shown}\n{text}".encode("utf-8", "surrogatepass")
+    state = f"{page.url}\n{shown}\n{text}".encode()
     scroll = tuple(way for way in ("down", "up") if room[way])
     tabs = tuple(
         tools.redact(tab.url) + (", shown here" if tab is page else "") for tab in _open_tabs(page)

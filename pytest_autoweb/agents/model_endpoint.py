@@ -27,6 +27,7 @@ from pytest_autoweb.llm.client import Client, Message, Reply, Request, ask_once
 from pytest_autoweb.llm.gateway import LARGEST_BODY
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import Exchange, Usage
+from pytest_autoweb.whole_characters import read_json
 
 _ITEM_ROLES = ("user", "assistant", "system", "developer")
 _TEXTS = ("input_text", "output_text", "text")
@@ -452,7 +453,7 @@ class ModelEndpoint:
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        asked = json.loads(body)
+        asked = read_json(body)
     except (ValueError, RecursionError):
         asked = None
     if not isinstance(asked, dict):

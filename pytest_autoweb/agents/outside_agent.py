@@ -40,6 +40,7 @@ from pytest_autoweb.page.opening import browser_ended
 from pytest_autoweb.process_tree import kept
 from pytest_autoweb.results import Attempt, Failure, FailureKind, StepResult
 from pytest_autoweb.specs import AgentCommand
+from pytest_autoweb.whole_characters import read_json
 
 LINE_BYTES = 1_000_000
 """Limit on a line from the agent; a longer one arrives in pieces, none of them a valid message."""
@@ -448,7 +449,7 @@ def _message(text: str) -> dict[str, Any] | None:
     if not text.startswith("{"):
         return None
     try:
-        found = json.loads(text)
+        found = read_json(text)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

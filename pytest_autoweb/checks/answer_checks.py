@@ -3,7 +3,6 @@
 The same comparison with globs serves addresses of requests and downloads.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -41,6 +40,7 @@ from pytest_autoweb.values.normal_forms import normal_url
 from pytest_autoweb.values.patterns import SlowPattern
 from pytest_autoweb.values.schemas import problem_with, refuse_invalid
 from pytest_autoweb.values.url_globs import url_glob
+from pytest_autoweb.whole_characters import read_json
 
 VALID = "VALID"
 EMPTY_RESULT = "EMPTY_RESULT"
@@ -85,7 +85,7 @@ def urls_in(answer: Any) -> list[str]:
     """
     if isinstance(answer, str):
         try:
-            answer = json.loads(answer)
+            answer = read_json(answer)
         except (ValueError, RecursionError):
             answer = str(answer).split()
     if isinstance(answer, Mapping):
@@ -211,7 +211,7 @@ def records_in(answer: Any) -> list[Any]:
     """
     if isinstance(answer, str):
         try:
-            answer = json.loads(answer)
+            answer = read_json(answer)
         except (ValueError, RecursionError):
             raise NotEvaluated("the answer is a text, not a list of records") from None
     if isinstance(answer, list):

@@ -7,7 +7,6 @@ is met.
 import copy
 import importlib
 import inspect
-import json
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,6 +39,7 @@ from pytest_autoweb.page.frames import run_script
 from pytest_autoweb.results import ToolCall
 from pytest_autoweb.specs import FieldError, fitting
 from pytest_autoweb.values.normal_forms import normalise
+from pytest_autoweb.whole_characters import read_json
 
 _ROOT_FILES = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py")
 
@@ -219,7 +219,7 @@ class CheckContext:
         code = _EVALUATE.replace("USER_CODE", javascript)
         with waiting.loop_hidden_again():
             said = call_within(self._page, _EVALUATE_MS, lambda: self._page.evaluate(code))
-        return json.loads(said)["value"]
+        return read_json(said)["value"]
 
 
 @CHECKS.add

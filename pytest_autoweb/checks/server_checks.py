@@ -1,7 +1,6 @@
 """Checks of the server's own state: over HTTP, in its database, in its files."""
 
 import http.client
-import json
 import sqlite3
 import time
 import urllib.error
@@ -26,6 +25,7 @@ from pytest_autoweb.checks.check_type import (
 from pytest_autoweb.checks.expected_values import as_text, difference, equal, is_subset, shown_near
 from pytest_autoweb.specs import HttpUrl, Spec
 from pytest_autoweb.values.packed_bytes import NotUnpacked, unpacked
+from pytest_autoweb.whole_characters import read_json
 
 _REPLY_BYTES = 5_000_000
 _HTTP_S = 10.0
@@ -174,7 +174,7 @@ def _reply_verdict(query: HttpQuery, reply: _Reply, redact: Callable[[str], str]
     if query.json_subset is None:
         return Verdict(True, seen)
     try:
-        found = json.loads(body)
+        found = read_json(body)
     except (ValueError, RecursionError):
         return Verdict(False, f"{seen} (not JSON)")
     if is_subset(query.json_subset, found):
@@ -229,6 +229,8 @@ def _rows(path: Path, query: str, seconds: float) -> list[list[Any]]:
     ends = time.monotonic() + seconds
     uri = path.absolute().as_uri() + "?mode=ro"
     with closing(sqlite3.connect(uri, uri=True, timeout=seconds)) as database:
+        # A column may hold bytes that are no text.
+        database.text_factory = _text
         # SQLite's own timeout is for locks only, so a query that runs too long is interrupted here.
         database.set_progress_handler(lambda: int(time.monotonic() > ends), 10_000)
         return [[_cell(value) for value in row] for row in database.execute(query)]

@@ -1,6 +1,5 @@
 """Checks of the requests and downloads of the attempt's pages."""
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -25,6 +24,7 @@ from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.redaction import REDACTED
 from pytest_autoweb.specs import Count, Pattern, Spec, fitting
 from pytest_autoweb.values.url_globs import url_glob
+from pytest_autoweb.whole_characters import read_json
 
 _BODY_SHOWN = 200
 # A stored request may hold one of these in place of a secret, so a text missing from it may have
@@ -236,7 +236,7 @@ class _Body(NamedTuple):
 def fields_of(text: str) -> Any:
     """Return a body as data: JSON, the fields of a form, or else its text."""
     try:
-        return json.loads(text)
+        return read_json(text)
     except (ValueError, RecursionError):
         pass
     if parts := _multipart(text):

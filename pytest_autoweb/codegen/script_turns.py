@@ -44,6 +44,7 @@ from pytest_autoweb.page.quiet import wait_until_quiet
 from pytest_autoweb.results import Attempt, Failure, StageName, StepResult
 from pytest_autoweb.sandbox.engine import scripts_allowed
 from pytest_autoweb.sandbox.lint import fields_in, lint_code
+from pytest_autoweb.whole_characters import whole_text
 
 _MOST = 12
 """Maximum number of lines reported to a model after one turn."""
@@ -88,7 +89,7 @@ class TurnEvents:
 
     def on_dialog(self, dialog: Dialog) -> None:
         """Record a dialog, and answer it as Playwright does when no code listens to dialogs."""
-        said, kind = self._clean(dialog.message), dialog.type
+        said, kind = self._clean(whole_text(dialog.message)), dialog.type
         # A listener is expected to answer; Playwright answers only if there is none. This listener
         # must not prevent that, and only the page's own emitter knows the other listeners.
         page: Any = getattr(dialog.page, "_impl_obj", None)

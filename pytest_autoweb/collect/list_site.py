@@ -23,6 +23,7 @@ from pytest_autoweb.collect.saved_state import Collection
 from pytest_autoweb.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.errors import first_line
 from pytest_autoweb.page.frames import run_script
+from pytest_autoweb.whole_characters import whole_text
 
 AGENT = "pytest-autoweb"
 """The user agent name for rules about this package; otherwise the rules for `*` apply."""
@@ -342,7 +343,7 @@ class Site:
         try:
             if (count := located.count()) != 1:
                 return f"{way.text!r} is there {count} times"
-            says = located.inner_text(timeout=CLICK_MS).strip()
+            says = whole_text(located.inner_text(timeout=CLICK_MS)).strip()
             if says and not (found := compare(way.text, says)).allowed:
                 return found.reason
             located.click(timeout=CLICK_MS)
@@ -456,7 +457,7 @@ def _robots_text(tab: Page, url: str) -> str | None:
             return None
         if not 200 <= response.status < 300:
             raise RobotsUnreachable(f"{url} answered {response.status}")
-        return str(tab.evaluate(f"document.body.textContent.slice(0, {LONGEST})"))
+        return whole_text(tab.evaluate(f"document.body.textContent.slice(0, {LONGEST})"))
     except Error as error:
         # What a server calls a file is downloaded, not shown.
         if "download" in str(error).lower() or "ERR_ABORTED" in str(error):

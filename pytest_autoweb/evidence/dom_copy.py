@@ -1,7 +1,6 @@
 """Copies of pages as they are at the end of an attempt, which are opened again to judge them."""
 
 import html
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from pytest_autoweb.page.frames import (
     run_script,
     run_script_handle,
 )
+from pytest_autoweb.whole_characters import read_json
 
 
 def _words(text: str) -> frozenset[str]:
@@ -192,7 +192,7 @@ def _rules(styles: Sequence[str], redact: Callable[[str], str]) -> list[str]:
     """Return one CSS rule, with those of its pseudo-elements, for each distinct style."""
     rules: list[str] = []
     for number, text in enumerate(styles):
-        display, visibility, position, floats, empty, before, after = json.loads(text)
+        display, visibility, position, floats, empty, before, after = read_json(text)
         parts = [("display", display), ("visibility", visibility)]
         if position in ("absolute", "fixed"):
             parts.append(("position", "absolute"))
@@ -420,11 +420,11 @@ class _Copier:
         inner: dict[int, str] = {}
         if depth >= _FRAME_DEPTH or not frame.child_frames:
             told = run_script(frame, "dom_copy", COPY_CHARS, part="json", timeout_ms=timeout_ms)
-            seen = json.loads(told)
+            seen = read_json(told)
         else:
             handle = run_script_handle(frame, "dom_copy", COPY_CHARS, timeout_ms=timeout_ms)
             try:
-                seen = json.loads(handle.evaluate("made => made.json"))
+                seen = read_json(handle.evaluate("made => made.json"))
                 inner = self._inner(frame, handle, depth)
             finally:
                 handle.dispose()

@@ -43,6 +43,7 @@ from pytest_autoweb.page.opening import PRIVATE_FIELDS, PageLook
 from pytest_autoweb.results import CaptureModeName, Scene
 from pytest_autoweb.runs.inert_copies import stored_file
 from pytest_autoweb.runs.saving import safe_name
+from pytest_autoweb.whole_characters import read_json, whole_text
 
 FILE_BYTES = 20_000_000
 """Limit on a kept file; of a larger file only size and checksum are kept."""
@@ -133,7 +134,7 @@ class DownloadRecord(Sequence[Download]):
         if len(self._files) >= FILES:
             return
         number = len(self._files)
-        name = download.suggested_filename
+        name = whole_text(download.suggested_filename)
         begun = Download(name=name, path=None, size=0, url=download.url, problem=NOT_FINISHED)
         self._files.append(begun)
         run_after_event(lambda: self._finish(number, download))
@@ -306,7 +307,7 @@ class Watch:
         if self._events < _EVENTS:
             # Secrets are removed before the text is cut, because half a secret is not recognised.
             # What is far too long is cut first: the rest of it is not shown in any case.
-            line = self._redact(text[:_LONGEST])[:_LINE_CHARS]
+            line = self._redact(whole_text(text[:_LONGEST]))[:_LINE_CHARS]
             lines.append(line)
             (self._new_console if lines is self._console else self._new_requests).append(line)
 
@@ -410,7 +411,7 @@ def _next_frame(page: Page) -> bytes | None:
 def _title(page: Page) -> str:
     # `page.title()` has no timeout, so a busy page would block it.
     try:
-        return str(json.loads(call_function(page, "document.title", timeout_ms=2_000).shown))
+        return str(read_json(call_function(page, "document.title", timeout_ms=2_000).shown))
     except (Error, ValueError):
         return ""
 

@@ -27,6 +27,7 @@ from pytest_autoweb.redaction import (
     is_sensitive_field,
     redact_keys,
 )
+from pytest_autoweb.whole_characters import read_json
 
 _HTTP = "HTTP/1.1"
 
@@ -343,7 +344,7 @@ def read_har(text: str) -> tuple[WireEntry, ...]:
         ValueError: the text is not such a file.
     """
     try:
-        return tuple(_read(entry) for entry in json.loads(text)["log"]["entries"])
+        return tuple(_read(entry) for entry in read_json(text)["log"]["entries"])
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"not a wire record: {error!r}") from error
 

@@ -18,6 +18,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from pytest_autoweb.llm import openai_api
+from pytest_autoweb.whole_characters import read_json
 
 _WRAPPED = "assistant"
 
@@ -104,7 +105,7 @@ def as_text(message: Mapping[str, Any]) -> str:
 def as_message(text: str) -> dict[str, Any]:
     """Return a reply with that text as a message in OpenAI's form."""
     try:
-        found = json.loads(text) if text.startswith("{") else None
+        found = read_json(text) if text.startswith("{") else None
     except ValueError:
         found = None
     said = found.get(_WRAPPED) if isinstance(found, dict) and len(found) == 1 else None
@@ -154,7 +155,7 @@ def _complete(tool: ComputerTool, litellm: ModuleType, **arguments: Any) -> Any:
     response = litellm.completion(**arguments, tools=[offered], _skip_mcp_handler=True)
     message = response.choices[0].message
     if calls := getattr(message, "tool_calls", None):
-        action = json.loads(calls[0].function.arguments)
+        action = read_json(calls[0].function.arguments)
         message.content = _as_text(message.content or "", action)
     return response
 

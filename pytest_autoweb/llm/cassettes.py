@@ -22,6 +22,7 @@ from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.results import StageName, Usage
+from pytest_autoweb.whole_characters import whole_json
 
 _VOLATILE = re.compile(
     r"""
@@ -233,7 +234,7 @@ def read_cassette(path: Path) -> Cassette | None:
         SettingsError: the file is damaged or of another format.
     """
     try:
-        return Cassette.model_validate_json(path.read_bytes())
+        return Cassette.model_validate_json(whole_json(path.read_bytes()))
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -12,6 +12,7 @@ from pytest_autoweb import waiting
 from pytest_autoweb.errors import CassetteMiss, ModelError
 from pytest_autoweb.llm.agent_requests import ChatBody, ComputerTool
 from pytest_autoweb.results import Exchange, StageName, Usage
+from pytest_autoweb.specs import WholeText
 
 
 class Message(BaseModel):
@@ -20,7 +21,7 @@ class Message(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     role: Literal["system", "user", "assistant"]
-    content: str
+    content: WholeText
     images: tuple[str, ...] = ()
     """`data:` URIs, for models with vision."""
 
@@ -68,9 +69,9 @@ class Reply(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    text: str
+    text: WholeText
     usage: Usage = Field(default_factory=Usage)
-    model_served: str = ""
+    model_served: WholeText = ""
     """Name of the model as the server reports it."""
     finish_reason: str = ""
     more_room: bool = False

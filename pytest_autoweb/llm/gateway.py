@@ -26,6 +26,7 @@ from pytest_autoweb.llm.child_process import StartFailed, start_owned, stop_owne
 from pytest_autoweb.llm.client import Reply, Request
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import Usage
+from pytest_autoweb.specs import WholeText
 
 LARGEST_BODY = 48 * 1024 * 1024
 """Limit on the bytes of a request, high enough for prompts with pictures."""
@@ -94,7 +95,7 @@ class CallFailed(_Body):
     """A `ModelError` in transit."""
 
     cause: ModelCause
-    detail: str
+    detail: WholeText
     miss: bool = False
     """Whether the error is a `CassetteMiss`."""
     usage: Usage | None = None

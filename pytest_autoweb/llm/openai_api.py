@@ -23,6 +23,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from pytest_autoweb.llm.model_spec import Endpoint, key_problem
+from pytest_autoweb.whole_characters import read_json
 
 # Late imports: test processes load this module, but only the gateway calls a server.
 
@@ -114,7 +115,7 @@ def _events(body: str) -> Iterator[dict[str, Any]]:
             data.clear()
             if text.strip() == _END:
                 return
-            yield json.loads(text)
+            yield read_json(text)
 
 
 def _add(delta: dict[str, Any], message: dict[str, Any], calls: dict[int, dict[str, Any]]) -> None:
@@ -372,7 +373,7 @@ def _sent(posted: _Posted, timeout: float) -> tuple[Any, Mapping[str, str]]:
 def _read(content: bytes, answer: "urllib3.BaseHTTPResponse") -> Any:
     if answer.headers.get("Content-Type", "").startswith(EVENTS):
         return whole_reply(content.decode(errors="replace"))
-    return json.loads(content)
+    return read_json(content)
 
 
 def _plain_error(error: "urllib3.exceptions.HTTPError") -> OSError:
@@ -393,7 +394,7 @@ def _plain_error(error: "urllib3.exceptions.HTTPError") -> OSError:
 def _said(content: bytes) -> Any:
     """Return the body of a refusal: its JSON, or the beginning of its text."""
     try:
-        return json.loads(content)
+        return read_json(content)
     except ValueError:
         return content.decode(errors="replace").strip()[:600]
 

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from pytest_autoweb.llm.openai_api import EVENTS, error_status, tidy_choices, whole_reply
+from pytest_autoweb.whole_characters import read_json
 
 _OF_BODY = frozenset({"content-type", "content-encoding", "content-length", "transfer-encoding"})
 
@@ -18,7 +19,7 @@ def correct_status(response: httpx.Response) -> None:
     if response.status_code != 200 or "json" not in response.headers.get("content-type", ""):
         return
     try:
-        status = error_status(json.loads(response.read()))
+        status = error_status(read_json(response.read()))
     except ValueError:
         return
     response.status_code = status or response.status_code
@@ -58,7 +59,7 @@ class TidyingClient(httpx.Client):
             return response
         streamed = response.headers.get("content-type", "").startswith(EVENTS)
         try:
-            found = whole_reply(response.text) if streamed else json.loads(response.content)
+            found = whole_reply(response.text) if streamed else read_json(response.content)
         except ValueError:
             return response
         status = error_status(found)

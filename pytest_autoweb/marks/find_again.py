@@ -1,6 +1,5 @@
 """Finds a marked element again when it is acted on, however its page has changed."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,6 +7,7 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Error, FrameLocator, JSHandle, Locator, Page
 
 from pytest_autoweb.page.frames import element_script, run_on_elements
+from pytest_autoweb.whole_characters import read_json
 
 _TEXT_CHARS = 30
 _HREF_CHARS = 5
@@ -108,7 +108,7 @@ class KnownElement(NamedTuple):
 
     def _run(self, name: str) -> Any:
         try:
-            return json.loads(self.handle.evaluate(element_script(name), self.number))
+            return read_json(self.handle.evaluate(element_script(name), self.number))
         except Error:
             # The document that contained it is gone.
             return None

@@ -20,6 +20,7 @@ from pytest_autoweb.page.frames import (
     run_script_handle,
 )
 from pytest_autoweb.page.quiet import wait_until_quiet
+from pytest_autoweb.whole_characters import read_json
 
 CHARS = 80
 """Limit on the characters of one text."""
@@ -67,7 +68,7 @@ def texts_near(
         groups.append(list(nameless))
     near: list[tuple[str, ...]] = [()] * len(texts)
     if groups:
-        found = json.loads(handle.evaluate(element_script("marks_near"), groups))
+        found = read_json(handle.evaluate(element_script("marks_near"), groups))
         for group, around in zip(groups, found, strict=True):
             for index, pieces in zip(group, around, strict=True):
                 # Secrets are removed before the text is cut, because a truncated secret is not
@@ -341,9 +342,9 @@ def find_marks(
         A handle of the elements, the script's result, and the marks in order.
     """
     handle = run_script_handle(page, "marks", {"limit": limit, "texts": texts})
-    seen = json.loads(handle.evaluate("made => made.json"))
-    paths = json.loads(handle.evaluate(element_script("marks_paths")))
-    read = json.loads(handle.evaluate(element_script("marks_texts"), True))
+    seen = read_json(handle.evaluate("made => made.json"))
+    paths = read_json(handle.evaluate(element_script("marks_paths")))
+    read = read_json(handle.evaluate(element_script("marks_texts"), True))
     clean = hide or (lambda text: text)
     marks = [
         _mark(number, {**shape, **facts}, path, clean)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_autoweb.page.outline import Line, parse_outline
+from pytest_autoweb.whole_characters import whole_json
 
 HIDDEN = "<hidden>"
 """Placeholder for the value of a password field."""
@@ -63,10 +64,15 @@ def _read(raw: str, hidden: Collection[str]) -> Line:
         return Line(raw, "")
     box = _BOX.search(parts.attrs)
     noise = _NOISE if parts.role in CLICKED_BY_NATURE else _REF
-    parts = replace(parts, attrs=noise.sub("", parts.attrs))
+    parts = replace(parts, attrs=noise.sub("", parts.attrs), name=_whole(parts.name))
     if hidden:
         parts = _hide(parts, hidden)
     return Line(parts.text(), parts.role, box=box[1] if box else "")
+
+
+def _whole(name: str) -> str:
+    # Playwright writes names as JSON, in which half of a surrogate pair is spelt out.
+    return whole_json(name) if name.startswith('"') else name
 
 
 def take_apart(raw: str) -> Parts | None:

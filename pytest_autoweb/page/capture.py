@@ -28,6 +28,7 @@ from pytest_autoweb.page.frames import (
 from pytest_autoweb.page.outline import Folds, Line, estimate_tokens, fit_outline
 from pytest_autoweb.results import CaptureModeName, Snapshot
 from pytest_autoweb.variants import Variants
+from pytest_autoweb.whole_characters import whole_text, whole_value
 
 
 class ShownPage(NamedTuple):
@@ -70,7 +71,7 @@ def aria_snapshot(root: Page | Frame, *, for_models: bool, boxes: bool = False) 
     """Return what Playwright calls the aria snapshot of the body, in one of its two forms."""
     body = root.locator("body")
     mode: Literal["ai", "default"] = "ai" if for_models else "default"
-    return body.aria_snapshot(mode=mode, boxes=boxes, timeout=OBSERVE_TIMEOUT_MS)
+    return whole_text(body.aria_snapshot(mode=mode, boxes=boxes, timeout=OBSERVE_TIMEOUT_MS))
 
 
 def _snapshot_and_secrets(
@@ -171,16 +172,18 @@ def capture_snapshot(
             shown = ShownPage(f"({seen or 'the page is blank'})")
         elif seen:
             notes.append(seen)
+    # A mode of a plugin may read the page in its own way.
+    text = whole_text(shown.text)
     return Snapshot(
         step_indexes=tuple(step_indexes),
         url=url,
         entry_action=entry_action,
         mode=mode,
         cache_key=cache_key(url, entry_action, mode),
-        text=shown.text,
-        tokens=estimate_tokens(shown.text),
+        text=text,
+        tokens=estimate_tokens(text),
         truncated=shown.truncated,
-        notes=(*notes, *shown.notes),
+        notes=tuple(whole_text(note) for note in (*notes, *shown.notes)),
     )
 
 
@@ -234,6 +237,7 @@ def _within(shown: ShownPage | str, root: Page | Frame, budget: int) -> ShownPag
     if isinstance(shown, ShownPage):
         return shown
     # The longest first: one value may be a part of another.
+    shown = whole_text(shown)
     for value in sorted(filter(None, secret_texts(root)), key=len, reverse=True):
         shown = shown.replace(value, HIDDEN)
     return fitted(tuple(Line(line) for line in shown.split("\n")), budget)
@@ -295,7 +299,7 @@ def _classic_outline(
     lines = list(aria_outline(snapshot, secrets))
     notes: list[str] = []
     for frame in inner_frames(root):
-        label = frame.name or frame.url
+        label = whole_text(frame.name) or frame.url
         try:
             if not frame.frame_element().is_visible():
                 continue
@@ -343,7 +347,7 @@ def _full_tree(root: Page | Frame, *, boxes: bool) -> tuple[tuple[Line, ...], tu
     secrets = secret_texts(root)
     if (session := debugging_session(root)) is None:
         raise NotPossible("the browser opens no debugging session with the page")
-    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    nodes = whole_value(session.send("Accessibility.getFullAXTree")["nodes"])
     inner, notes = _inner_trees(session)
     places = _boxes(session) if boxes else None
     return ax_outline(nodes, inner, secrets, places), notes
@@ -376,7 +380,7 @@ def _inner_trees(
         except Error:
             notes.append(f"frame {frame.get('url', '')!r} runs elsewhere and is not shown")
             continue
-        found[int(owner["backendNodeId"])] = tree["nodes"]
+        found[int(owner["backendNodeId"])] = whole_value(tree["nodes"])
     return found, tuple(notes)
 
 

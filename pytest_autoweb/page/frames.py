@@ -4,7 +4,6 @@ A step is about one of them, which is chosen here. The scripts are in `js/`; eac
 that even a busy page keeps.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from playwright.sync_api import Error, Frame, JSHandle, Locator, Page
 from pytest_autoweb import waiting
 from pytest_autoweb.egress.browser_watch import WATCH, call_within
 from pytest_autoweb.egress.request_policy import parse_origin
+from pytest_autoweb.whole_characters import read_json, whole_json, whole_text
 
 _FOLDER = Path(__file__).parent / "js"
 
@@ -85,7 +85,7 @@ def run_script(
     """
     chosen = f"(await made).{part}" if part else "await made"
     code = f"{_wrapped(name)} return dom.stringify({chosen}); }}"
-    return json.loads(_within(context, timeout_ms, lambda: context.evaluate(code, arg)))
+    return read_json(_within(context, timeout_ms, lambda: context.evaluate(code, arg)))
 
 
 def run_script_handle(
@@ -123,7 +123,7 @@ def element_script(name: str) -> str:
 
 def run_on_elements(locator: Locator, name: str, arg: Any = None) -> Any:
     """Run `js/NAME.js` on all elements of a locator; this has no timeout of its own."""
-    return json.loads(locator.evaluate_all(element_script(name), arg))
+    return read_json(locator.evaluate_all(element_script(name), arg))
 
 
 def answers(context: Page | Frame, *, timeout_ms: float) -> bool:
@@ -151,7 +151,8 @@ def call_function(context: Page | Frame, code: str, *, timeout_ms: float) -> Cal
             if form == "call_expression" and "SyntaxError" in str(error):
                 continue
             raise
-        return CallResult(**json.loads(told))
+        found = CallResult(**read_json(told))
+        return found._replace(shown=whole_json(found.shown))
     raise AssertionError("unreachable: the second form returns or raises")
 
 
@@ -248,7 +249,7 @@ def best_context(page: Page, hint: str) -> ContextWrapper:
     if not looked:
         return main
     frame, facts = max(looked, key=lambda pair: score_frame(pair[1], hint))
-    return main if facts.is_main else ContextWrapper(frame, frame.name or frame.url)
+    return main if facts.is_main else ContextWrapper(frame, whole_text(frame.name) or frame.url)
 
 
 def _settled(looked: list[FrameFacts], hint: str) -> bool:

@@ -19,6 +19,7 @@ from pytest_autoweb.page.frames import (
 )
 from pytest_autoweb.page.outline import MARKER_TOKENS, estimate_tokens, truncation_marker
 from pytest_autoweb.page.quiet import wait_until_quiet
+from pytest_autoweb.whole_characters import read_json
 
 _AFTER_CHARS = 40
 
@@ -394,7 +395,7 @@ class _Walk:
             root, "refs", ELEMENT_LIMIT, timeout_ms=timeout_ms or OBSERVE_TIMEOUT_MS
         )
         try:
-            seen = json.loads(handle.evaluate("made => made.json"))
+            seen = read_json(handle.evaluate("made => made.json"))
             self.complete = self.complete and bool(seen["full"])
             listed = [entry for entry in seen["entries"] if entry["k"] != "t"]
             locators = _Proof(root, handle).prove(listed)
@@ -460,7 +461,7 @@ def _proven(handle: ElementHandle, frame: Frame | None, kind: str) -> Expression
     made = run_script_handle(frame, "refs", ELEMENT_LIMIT, timeout_ms=_FRAME_MS)
     try:
         index = handle.evaluate("(element, made) => made.elements.indexOf(element)", made)
-        entries = json.loads(made.evaluate("made => made.json"))["entries"]
+        entries = read_json(made.evaluate("made => made.json"))["entries"]
         listed = [entry for entry in entries if entry["k"] == kind and entry["i"] == index]
         return _Proof(frame, made).prove(listed).get(index)
     finally:

@@ -18,6 +18,7 @@ from pytest_autoweb.evidence.wire import WireEntry, read_har
 from pytest_autoweb.page.frames import run_script
 from pytest_autoweb.record.oracle import in_case, in_json, visible
 from pytest_autoweb.results import Attempt, CellResult
+from pytest_autoweb.whole_characters import read_json
 
 TIMES = 3
 """The number of times that each control has to hold."""
@@ -299,7 +300,7 @@ def _fields_of(entry: WireEntry) -> dict[str, Any]:
     body = entry.request_body or ""
     fields: Any = None
     with suppress(ValueError):
-        fields = json.loads(body)
+        fields = read_json(body)
     if not isinstance(fields, Mapping):
         kind = entry.request_headers.get("content-type", "")
         read = parse_qs(body) if "x-www-form-urlencoded" in kind else {}
@@ -343,7 +344,7 @@ def _is_short(text: str) -> bool:
 
 def _of_fields(played: Sequence[Seen], idle: Sequence[Seen]) -> Iterator[dict[str, Any]]:
     for text in _new(played, idle, lambda seen: seen.fields):
-        state = json.loads(text)
+        state = read_json(text)
         names = [(one["role"], one["name"]) for one in played[0].fields]
         if names.count((state["role"], state["name"])) == 1 and state.get("value") != "":
             yield {"element": state}

@@ -6,7 +6,6 @@ reveal the password fields and writes typed text to a file. So this module alone
 method; where it is missing, the error names the public way.
 """
 
-import json
 import os
 import queue
 import re
@@ -28,6 +27,7 @@ from pytest_autoweb.egress.chromium import browser_environ, launch_args
 from pytest_autoweb.egress.request_policy import parse_origin
 from pytest_autoweb.errors import BrowserError, SettingsError, first_line
 from pytest_autoweb.page.frames import script
+from pytest_autoweb.whole_characters import read_json
 
 _CLOSED = None
 
@@ -129,7 +129,7 @@ class RecordedWork:
     def take_secret(self, told: str) -> None:
         """Keep the value of a secret field; invalid reports from the page are ignored."""
         with suppress(ValueError, KeyError, TypeError):
-            said = json.loads(told[:10_000])
+            said = read_json(told[:10_000])
             kind, value = str(said["kind"])[:20], str(said["value"])
             if not kind.isidentifier() or len(self._typed) + len(self._done) >= _MOST_SECRETS:
                 return

@@ -28,6 +28,7 @@ from pytest_autoweb import waiting
 from pytest_autoweb.errors import SettingsError, first_line
 from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.results import CellResult, PlannedCell, Record, RunInfo
+from pytest_autoweb.whole_characters import whole_text
 
 CELL_FILE = "cell.json"
 STARTED_FILE = "started"
@@ -41,7 +42,6 @@ RUN_FILE = "run.json"
 _RUN_FOLDER_SIGNS = (MANIFEST_FILE, RUN_FILE, "cells", "report.json")
 # On Windows these names are devices, whatever extension follows.
 _DEVICE_NAME = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\.|$)", re.IGNORECASE)
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPEST = 80
 
 BLOB_FILE = "blob.json"
@@ -132,7 +132,7 @@ def write_text_atomic(path: Path, text: str, *, lasting: bool = True) -> None:
         OSError: the folder cannot be written or the disk is full; `path` is unchanged.
     """
     with whole_file(path, lasting=lasting) as file:
-        file.write(text.encode("utf-8", "replace"))
+        file.write(whole_text(text).encode())
 
 
 def json_text(value: Any) -> str:
@@ -314,7 +314,7 @@ def _plain(value: Any, depth: int) -> Any:
         case None | bool() | int():
             return value
         case str():
-            return _whole_characters(value)
+            return whole_text(value)
         case float():
             return value if math.isfinite(value) else str(value)
         case datetime():
@@ -322,19 +322,12 @@ def _plain(value: Any, depth: int) -> Any:
         case BaseModel():
             return _plain(value.model_dump(), depth)
         case dict():
-            return {_whole_characters(str(k)): _plain(v, depth + 1) for k, v in value.items()}
+            return {whole_text(str(k)): _plain(v, depth + 1) for k, v in value.items()}
         case list() | tuple():
             return [_plain(item, depth + 1) for item in value]
         case set() | frozenset():
             return [_plain(item, depth + 1) for item in sorted(value, key=repr)]
-    return _whole_characters(repr(value))
-
-
-def _whole_characters(text: str) -> str:
-    """Replace half surrogate pairs, as pages may return them, because UTF-8 cannot hold them."""
-    if _LONE_SURROGATE.search(text) is None:
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole_text(repr(value))
 
 
 class Blob(Record):

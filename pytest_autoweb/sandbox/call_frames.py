@@ -36,6 +36,8 @@ from pytest_autoweb.sandbox.frame_codec import (
     from_line,
 )
 from pytest_autoweb.sandbox.size_limits import check_sizes
+from pytest_autoweb.sandbox.text_on_page import as_on_page
+from pytest_autoweb.whole_characters import whole_text
 
 # The host walks a chain step by step, so a hostile worker must not send an endless one.
 MAX_CHAIN = 64
@@ -148,9 +150,7 @@ def _clean(data: Any, depth: int) -> Any:
     if depth > 200:
         raise WireError("data is nested too deeply")
     if isinstance(data, str):
-        # JSON can encode half a surrogate pair, which could not be written to any file or report
-        # later.
-        return data.encode("utf-8", "replace").decode("utf-8")
+        return whole_text(data)
     if isinstance(data, list):
         return [_clean(item, depth + 1) for item in data]
     if isinstance(data, dict):
@@ -231,6 +231,7 @@ class Binder:
                 kwargs = {k: self._argument(value, False) for k, value in segment[2].items()}
                 check_sizes(kind, name, args, kwargs)
                 text = f"{text}.{name}({format_arguments(args, kwargs)})"
+                args, kwargs = as_on_page(name, args, kwargs)
                 real = {k: _real(value) for k, value in kwargs.items()}
                 item = getattr(item, name)(*[_real(value) for value in args], **real)
             kind = member.returns

@@ -30,6 +30,7 @@ from pytest_autoweb.sandbox.engine import Limits, RecalledCall, SandboxBorder, S
 from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.frame_codec import WireError, to_line
 from pytest_autoweb.sandbox.worker_process import DeadlineError, WorkerGoneError, WorkerProcess
+from pytest_autoweb.whole_characters import whole_text
 
 # A page can raise events in an endless loop.
 MAX_WAITING = 500
@@ -381,7 +382,7 @@ class CallServer:
             raise self._ended("AW507", reason) from None
 
     def _as_error(self, error: Exception) -> tuple[str, str]:
-        message = self._border.redact(str(error))[:20_000]
+        message = self._border.redact(whole_text(str(error)))[:20_000]
         if isinstance(error, StepCallError):
             self.call_error = error
             return "Error", message
@@ -490,7 +491,7 @@ class CallServer:
         except WorkerGoneError:
             raise
         except Exception as error:  # an error raised here would end up in Playwright's event loop
-            reply = None, ("Error", self._border.redact(str(error))[:20_000])
+            reply = None, ("Error", self._border.redact(whole_text(str(error)))[:20_000])
         self._reply(frame["id"], *reply)
 
     def _pass_on_events(self) -> None:

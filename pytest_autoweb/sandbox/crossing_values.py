@@ -16,6 +16,7 @@ from pytest_autoweb.redaction import redact_shapes
 from pytest_autoweb.results import ReadBack, ToolCall
 from pytest_autoweb.sandbox.allowed_members import CLASSES
 from pytest_autoweb.sandbox.frame_codec import WireError, encode
+from pytest_autoweb.whole_characters import whole_text
 
 # A handle keeps its object alive in the test process, so without a limit generated code could fill
 # that process's memory.
@@ -119,9 +120,9 @@ def outgoing(value: Any, handles: Handles, redact: Callable[[str], str]) -> Any:
         if kind is not None:
             return {"$p": {"root": handles.add(item, kind), "kind": kind, "chain": []}}
         if isinstance(item, ParseResult):
-            return {"$tuple": [redact(part) for part in item]}
+            return {"$tuple": [redact(whole_text(part)) for part in item]}
         if isinstance(item, Exception):
-            return {"$error": ["Error", redact(str(item))[:2_000]]}
+            return {"$error": ["Error", redact(whole_text(str(item)))[:2_000]]}
         if type(item).__module__.startswith("playwright."):
             raise WireError(f"a {type(item).__name__} is not available in the step language")
         return None
@@ -133,9 +134,9 @@ def outgoing(value: Any, handles: Handles, redact: Callable[[str], str]) -> Any:
 
 
 def redacted(value: Any, redact: Callable[[str], str]) -> Any:
-    """Return the value with every text in it redacted."""
+    """Return the value with every text in it whole and redacted."""
     if isinstance(value, str):
-        return redact(value)
+        return redact(whole_text(value))
     if isinstance(value, list):
         return [redacted(item, redact) for item in value]
     if isinstance(value, dict):

@@ -198,3 +198,13 @@ def test_names_in_objects_are_redacted_and_words_of_the_api_are_not() -> None:
             }
         ],
     }
+
+
+def test_half_of_an_emoji_in_what_an_agent_sends_can_be_passed_on(
+    endpoint: ModelEndpoint, client: ScriptedClient
+) -> None:
+    status, _ = asked(endpoint, {"messages": [{"role": "user", "content": "Tea \ud83d"}]})
+
+    assert status == 200
+    assert client.requests[0].messages[-1].content == "Tea \ufffd"
+    client.requests[0].model_dump_json()

@@ -480,3 +480,9 @@ def test_a_folder_exists_but_holds_no_text(tmp_path: Path) -> None:
 
     assert (there.passed, there.actual) == (True, "it exists")
     assert (read.passed, read.actual) == (False, "(not a file)")
+
+
+def test_a_column_that_is_no_text_is_shown_as_far_as_it_is_one(database: Path) -> None:
+    result = judge(sql(database, "select cast(x'546561ff' as text)", [["Tea\ufffd"]]))
+
+    assert result.passed is True

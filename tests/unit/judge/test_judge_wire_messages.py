@@ -220,6 +220,7 @@ def test_a_body_that_surely_differs_elsewhere_is_not_left_open() -> None:
         ('{"a": [1]}', {"a": [1]}),
         ("a=1&b=&a=2", {"a": ["1", "2"], "b": ""}),
         ("plain words", "plain words"),
+        (r'{"a": "half \ud83d"}', {"a": "half \ufffd"}),
         ("[" * 100_000, "[" * 100_000),
         ("--b", "--b"),
         ("--b\r\n\r\n--b--", "--b\r\n\r\n--b--"),

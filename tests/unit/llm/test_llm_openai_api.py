@@ -7,7 +7,9 @@ from pytest_autoweb.llm.openai_api import ServerRefused, completion
 
 
 def test_a_connection_serves_many_calls_and_outlives_a_refusal() -> None:
-    with OpenAIServer([Answer("one"), Answer(status=500, error="busy"), Answer("two")]) as server:
+    with OpenAIServer(
+        [Answer("one \ud83d"), Answer(status=500, error="busy"), Answer("two")]
+    ) as server:
 
         def ask() -> str:
             reply = completion(
@@ -20,7 +22,7 @@ def test_a_connection_serves_many_calls_and_outlives_a_refusal() -> None:
             )
             return str(reply.choices[0].message.content)
 
-        assert ask() == "one"
+        assert ask() == "one \ufffd"
         with pytest.raises(ServerRefused, match="busy"):
             ask()
         assert ask() == "two"

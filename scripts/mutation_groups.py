@@ -110,6 +110,7 @@ GROUPS: dict[str, Group] = {
     ),
     "redaction": Group(
         (
+            "pytest_autoweb.redaction",
             "pytest_autoweb.redaction.environment_keys",
             "pytest_autoweb.redaction.key_shapes",
             "pytest_autoweb.redaction.secret_forms",

@@ -98,8 +98,13 @@ def prepare(groups: list[Group]) -> None:
     (RUN / "pyproject.toml").write_text("\n".join([text, "[tool.mutmut]", *lines, ""]), "utf-8")
 
 
+def _file(module: str) -> str:
+    path = module.replace(".", "/")
+    return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"
+
+
 def _settings(groups: list[Group]) -> dict[str, object]:
-    files = [f"{module.replace('.', '/')}.py" for group in groups for module in group.modules]
+    files = [_file(module) for group in groups for module in group.modules]
     tests = [test for group in groups for test in group.tests]
     mypy = ["-m", "mypy", "--output=json", "--follow-imports=silent", "--no-warn-unused-ignores"]
     # mutmut keeps all changed copies of a method in one class: what mypy says of that is no fault.
@@ -126,7 +131,7 @@ def results() -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for group in GROUPS.values():
         for module in group.modules:
-            meta = RUN / "mutants" / f"{module.replace('.', '/')}.py.meta"
+            meta = RUN / "mutants" / f"{_file(module)}.meta"
             if meta.is_file():
                 codes = json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"]
                 found += [(mutant, status_by_exit_code[code]) for mutant, code in codes.items()]

@@ -111,8 +111,14 @@ GROUPS: dict[str, Group] = {
         ),
     ),
     "redaction": Group(
-        ("pytest_autoweb.redaction",),
         (
+            "pytest_autoweb.redaction",
+            "pytest_autoweb.redaction.environment_keys",
+            "pytest_autoweb.redaction.key_shapes",
+            "pytest_autoweb.redaction.secret_forms",
+        ),
+        (
+            "tests/unit/sandbox/test_key_shapes.py",
             "tests/unit/sandbox/test_redaction.py",
             "tests/unit/store/test_store_address.py",
             "tests/unit/test_redaction_forms.py",

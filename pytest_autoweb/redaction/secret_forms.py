@@ -19,6 +19,8 @@ from itertools import groupby
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus
 
+from pytest_autoweb.whole_characters import whole_text
+
 MIN_LENGTH = 4
 """A shorter secret is replaced only where it is the whole text, because inside text it would hit
 ordinary words."""
@@ -53,8 +55,9 @@ class Redactor:
         self._standing = re.compile("|".join(sorted(map(re.escape, self._marks), key=len)[::-1]))
         self._known: dict[str, tuple[_Forms | _LearnedForms, str]] = {}
         for name, value in secrets.items():
-            if value.strip():
-                self._known.setdefault(value, (_forms_of(value), f"<secret:{name}>"))
+            # Also as a page tells it, without halves of surrogate pairs.
+            for told in {value, whole_text(value)} if value.strip() else ():
+                self._known.setdefault(told, (_forms_of(told), f"<secret:{name}>"))
         for value in hidden:
             if value.strip():
                 self._known.setdefault(value, (_forms_of(value), mask))

@@ -27,7 +27,7 @@ from pytest_autoweb.commands import (
     verify,
 )
 from pytest_autoweb.commands.arguments import kept_for_json
-from pytest_autoweb.errors import AutowebError, near_miss, nearest
+from pytest_autoweb.errors import AutowebError, first_line, near_miss, nearest
 from pytest_autoweb.interruption import like_ctrl_c
 from pytest_autoweb.report.plain_stream import plain_streams
 
@@ -165,6 +165,10 @@ def _run(words: list[str]) -> int:
         return 1
     except AutowebError as error:
         print(f"autoweb: {error}", file=sys.stderr)
+        return 4
+    except OSError as error:
+        # A full disk, a folder that cannot be read or written; most errors name the file.
+        print(f"autoweb: {first_line(error)}", file=sys.stderr)
         return 4
     except KeyboardInterrupt:
         return 130

@@ -265,7 +265,10 @@ def _shared(config: pytest.Config) -> SharedRun:
         # not pay for.
         folder = report_folder(config, os.environ)
         ts = _resumed_ts(folder) if is_resuming(config, os.environ) else ""
-        config.stash[SHARED] = share_run(folder, ts)
+        try:
+            config.stash[SHARED] = share_run(folder, ts)
+        except OSError as error:
+            raise pytest.UsageError(f"there is no temporary folder to use: {error}") from None
     return config.stash[SHARED]
 
 
@@ -398,9 +401,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     elif not cells:
         _refuse_gates_alone(session)
     if cells or session.config.pluginmanager.has_plugin(SHARD):
+        from pytest_autoweb.errors import AutowebError, first_line
         from pytest_autoweb.session.controller import write_manifest
 
-        write_manifest(session)
+        try:
+            write_manifest(session)
+        except (AutowebError, OSError) as error:
+            _refuse(session.config, f"the run cannot be saved: {first_line(error)}")
 
 
 def _refuse_without_browser(session: pytest.Session) -> None:

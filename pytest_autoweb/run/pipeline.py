@@ -241,6 +241,18 @@ def broken_cell(cell: Cell, resources: CellResources, failure: Failure) -> CellR
     return _without_attempts(cell, resources, "broken", failure.message, failure)
 
 
+def unsaved_cell(cell: Cell, failure: Failure) -> CellResult:
+    """Return the result of a cell for which there is no place to save anything."""
+    return CellResult(
+        **dict(planned_cell(cell)),
+        dialect=cell.spec.dialect,
+        outcome="broken",
+        reason=failure.message,
+        failure=failure,
+        started=datetime.now(UTC),
+    )
+
+
 def skipped_cell(cell: Cell, resources: CellResources, reason: str) -> CellResult:
     """Return and save the result of a cell that has nothing to run."""
     return _without_attempts(cell, resources, "skipped", reason)

@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import stat
-import tempfile
 import unicodedata
 import zipfile
 import zlib
@@ -229,8 +228,17 @@ def check_run_folder(path: Path) -> None:
     Raises:
         SettingsError: something other than a run folder is there, or it cannot be written.
     """
+    try:
+        _check_place(path)
+    except OSError as error:
+        raise _unwritable(path, _why_not(error)) from None
+
+
+def _check_place(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise SettingsError(f"the report folder {path} is a file")
+    if path.is_symlink() and not path.exists():
+        raise _unwritable(path, "it is a link to something that does not exist")
     is_run = any((path / sign).exists() for sign in _RUN_FOLDER_SIGNS)
     if path.is_dir() and any(path.iterdir()) and not is_run:
         raise SettingsError(
@@ -238,9 +246,15 @@ def check_run_folder(path: Path) -> None:
             "choose an empty or a new folder"
         )
     parent = next(folder for folder in path.absolute().parents if folder.exists())
+    if not parent.is_dir():
+        raise _unwritable(path, f"{parent} is a file")
     for folder in (parent, path):
         if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
             raise _unwritable(path, f"{folder} is read-only")
+
+
+def _why_not(error: OSError) -> str:
+    return error.strerror or first_line(error)
 
 
 def _unwritable(path: Path, why: str) -> SettingsError:
@@ -261,7 +275,7 @@ def fresh_run_folder(path: Path) -> Path:
             path.rename(_free_name(path, _timestamp(path)))
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritable(path, error.strerror or str(error)) from None
+        raise _unwritable(path, _why_not(error)) from None
     return path
 
 
@@ -275,9 +289,12 @@ def hold_run_folder(path: Path) -> PassingLock:
     Raises:
         SettingsError: another session holds the folder.
     """
-    lock = PassingLock("run", path)
     try:
+        lock = PassingLock("run", path)
         lock.acquire()
+    except RuntimeError:
+        # What `Path.resolve` makes of it.
+        raise _unwritable(path, "its links lead back to themselves") from None
     except TimeoutError:
         raise SettingsError(
             f"another session is writing to the report folder {path}; wait until it has ended, or "
@@ -285,7 +302,7 @@ def hold_run_folder(path: Path) -> PassingLock:
         ) from None
     except OSError as error:
         raise SettingsError(
-            f"the temporary folder {tempfile.gettempdir()} cannot be used: {first_line(error)}"
+            f"the report folder {path} cannot be locked: {_why_not(error)}"
         ) from None
     return lock
 

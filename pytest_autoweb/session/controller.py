@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_autoweb.errors import AutowebError, ModelError, SandboxError, SettingsError
+from pytest_autoweb.errors import (
+    AutowebError,
+    ModelError,
+    SandboxError,
+    SettingsError,
+    first_line,
+    named_line,
+)
 from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.interruption import Interruption
 from pytest_autoweb.llm.client import Client
@@ -120,6 +127,10 @@ class RunController:
             # pytest calls no sessionfinish when sessionstart raises, so this must tidy up here.
             self._end()
             raise pytest.UsageError(plain_text(str(error))) from None
+        except OSError as error:
+            self._end()
+            why = plain_text(first_line(error))
+            raise pytest.UsageError(f"the run cannot begin: {why}") from None
         if self._display.wanted and self._settings.models:
             self._display.start()
 
@@ -207,9 +218,11 @@ class RunController:
         except KeyboardInterrupt:
             exitstatus = session.exitstatus = pytest.ExitCode.INTERRUPTED
         except Exception as error:
-            if exitstatus != pytest.ExitCode.INTERRUPTED:
+            # A disk that is full, for one, stops other plugins from writing their files.
+            if exitstatus != pytest.ExitCode.INTERRUPTED and not isinstance(error, OSError):
                 raise
-            self._notices.append(f"at the end of the session: {type(error).__name__}: {error}")
+            self._notices.append(f"at the end of the session: {named_line(error)}")
+            exitstatus = session.exitstatus = exitstatus or pytest.ExitCode.INTERNAL_ERROR
         finally:
             # At this late stage pytest itself would end in a traceback, without the whole report.
             with self._interruption.first_waits(partial(_interrupted, session)):
@@ -238,7 +251,7 @@ class RunController:
             if run and self.shared.opened_file.exists() and not self._config.option.collectonly:
                 self._finish(run, session)
         except (AutowebError, OSError) as error:
-            self._notices.append(f"the report could not be written: {error}")
+            self._notices.append(f"the report could not be written: {first_line(error)}")
             session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
         finally:
             self._end()

@@ -46,7 +46,7 @@ def note_teardown(item: CellItem, error: BaseException) -> None:
 
 def _finish(item: CellItem, result: CellResult) -> None:
     session = item.config.stash[SESSION]
-    note_end(item.config, item.cell, result)
+    note_end(item.config, session, item.cell, result)
     session.deliver(item.cell.folder, keep=False)
     tell_end(session, item.cell, result)
     own = dict(junit_properties(result))

@@ -159,12 +159,17 @@ class Autoweb:
         """
         from pytest_autoweb.session.items import SESSION, run_with_fixtures
         from pytest_autoweb.session.pytest_outcome import describe
+        from pytest_autoweb.session.single_runs import first_result, note_end
         from pytest_autoweb.waiting import loop_hidden
 
         session = self._request.config.stash[SESSION]
-        result = run_with_fixtures(self._cell(target, model, capture), session, self._request)
-        with loop_hidden():
-            self._request.config.hook.pytest_autoweb_cell_finished(result=result)
+        config, cell = self._request.config, self._cell(target, model, capture)
+        # Another plugin may run the test again.
+        if (result := first_result(config, session, cell)) is None:
+            result = run_with_fixtures(cell, session, self._request)
+            note_end(config, session, cell, result)
+            with loop_hidden():
+                config.hook.pytest_autoweb_cell_finished(result=result)
         # pytest prints the section if the test fails.
         report = session.run_folder / "index.html"
         self._request.node.add_report_section(

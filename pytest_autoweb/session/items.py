@@ -17,12 +17,18 @@ from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
 from pytest_autoweb.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
 from pytest_autoweb.egress.browser_watch import WATCH
-from pytest_autoweb.errors import CaseError, joined_errors, named_line
+from pytest_autoweb.errors import CaseError, SettingsError, first_line, joined_errors, named_line
 from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
-from pytest_autoweb.run.pipeline import broken_cell, planned_cell, run_cell, skipped_cell
+from pytest_autoweb.run.pipeline import (
+    broken_cell,
+    planned_cell,
+    run_cell,
+    skipped_cell,
+    unsaved_cell,
+)
 from pytest_autoweb.run.prepared_cell import Cell, CellResources, Mutant
 from pytest_autoweb.runs.saving import cell_folder, mark_started, unmark_started
 from pytest_autoweb.session.browser_life import (
@@ -64,6 +70,8 @@ CONTROL_RUNS = 3
 """How many times `--autoweb-controls` runs each control of a case, each from a fresh start."""
 RECORDINGS = ("tracing", "video", "screenshot")
 """pytest-playwright's flags for recording a test."""
+_TURN: pytest.StashKey[bool] = pytest.StashKey()
+"""Whether an item's turn has come."""
 RECORDED_IN: pytest.StashKey[Path] = pytest.StashKey()
 """The folder into which pytest-playwright writes an item's recordings."""
 NO_SECRETS = (
@@ -281,6 +289,7 @@ def run_item(request: pytest.FixtureRequest) -> None:
         item.stash[RECORDED_IN] = Path(request.getfixturevalue("output_path"))
     flights = _flights(request)
     # A cell in flight may have ended before its turn.
+    item.stash[_TURN] = True
     begun = flights is not None and flights.has_begun(item)
     if not begun and (first := first_result(item.config, session, item.cell)) is not None:
         conclude(first, policy_of(request.config, session.settings))
@@ -293,7 +302,8 @@ def run_item(request: pytest.FixtureRequest) -> None:
             request.config.hook.pytest_autoweb_cell_finished(result=result)
     else:
         session.progress.emit(_shown_name(item.cell), "end", result.outcome)
-    note_end(item.config, item.cell, result)
+    note_end(item.config, session, item.cell, result)
+    item.stash[_TURN] = False
     item.user_properties.extend(junit_properties(result))
     if kept := _kept_by_playwright(item):
         item.user_properties.append(("autoweb_contains_secrets", kept))
@@ -357,9 +367,11 @@ def run_with_fixtures(
     pool, connected = session.browsers, bool(request.getfixturevalue("connect_options"))
     remote = connected or (pool is not None and not pool.reaches_proxy)
     spare = None if outside or connected or pool is not None else spare_page_of(request)
-    resources = replace(
-        _resources(cell, session, request.config, open_page, remote=remote), ready_page=ready_page
-    )
+    try:
+        lent = _resources(cell, session, request.config, open_page, remote=remote)
+    except (SettingsError, OSError) as error:
+        return _without_place(cell, error)
+    resources = replace(lent, ready_page=ready_page)
     with WATCH.on():
         try:
             result = _run_or_break(cell, resources)
@@ -368,6 +380,11 @@ def run_with_fixtures(
     session.deliver(cell.folder, keep=recorded(request.config))
     tell_end(session, cell, result)
     return result
+
+
+def _without_place(cell: Cell, error: Exception) -> CellResult:
+    """Return the result of a cell whose run folder cannot be made."""
+    return unsaved_cell(cell, Failure(kind="internal", message=first_line(error)))
 
 
 def tell_end(session: RunSession, cell: Cell, result: CellResult) -> None:
@@ -389,14 +406,19 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
 
     assert isinstance(item, CellItem)
     session = item.config.stash[SESSION]
-    if (first := first_result(item.config, session, item.cell)) is not None:
+    # Of the item whose turn it is, this is known already.
+    is_next = item.stash.get(_TURN, False)
+    if not is_next and (first := first_result(item.config, session, item.cell)) is not None:
         return first
     if (kept := kept_result(item)) is not None:
         return kept
     opened: list[BrowserContext] = []
     with WATCH.on(), waiting.working():
         try:
-            resources = _resources(item.cell, session, item.config, opening, remote=False)
+            try:
+                resources = _resources(item.cell, session, item.config, opening, remote=False)
+            except (SettingsError, OSError) as error:
+                return _without_place(item.cell, error)
             result = _run_or_break(item.cell, resources)
         finally:
             close_contexts(opened)

@@ -58,6 +58,11 @@ class SharedRun(NamedTuple):
         """Return the file to which all processes append the cells that were to run again."""
         return Path(self.session_folder) / "second-runs"
 
+    @property
+    def claims_folder(self) -> Path:
+        """Return the folder in which processes claim the cells that they run."""
+        return Path(self.session_folder) / "claims"
+
     def dump(self) -> str:
         """Return the facts as text for `workerinput`."""
         return json.dumps(self._asdict())

@@ -5,7 +5,9 @@ many ways: another protocol, another call of the item, more items of the same na
 asked which plugin it is, but whether the cell has run.
 """
 
+import hashlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,6 @@ from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.run.prepared_cell import Cell
 from pytest_autoweb.runs.run_folder import saved_cell
-from pytest_autoweb.runs.saving import STARTED_FILE
 from pytest_autoweb.session.run_session import RunSession
 
 _ENDED: pytest.StashKey[dict[str, CellResult]] = pytest.StashKey()
@@ -26,33 +27,53 @@ ONCE = (
 
 
 class BegunBefore(Exception):
-    """Raised when a cell that another process has begun and not ended is to run again."""
+    """Raised when a cell that another process has begun is to run again."""
 
     def __init__(self) -> None:
         super().__init__(f"the cell was begun before in this session, and {ONCE}")
 
 
-def note_end(config: pytest.Config, cell: Cell, result: CellResult) -> None:
+def note_end(config: pytest.Config, session: RunSession, cell: Cell, result: CellResult) -> None:
     """Remember that a cell has ended, with this result."""
+    _claimed(session, cell)
     config.stash.setdefault(_ENDED, {})[cell.folder] = result
 
 
 def first_result(config: pytest.Config, session: RunSession, cell: Cell) -> CellResult | None:
-    """Return the result of a cell that has already run in this session; None if it has not.
+    """Return the result of a cell that has already run in this session; None if it may run now.
 
     Raises:
-        BegunBefore: another process has begun it.
+        BegunBefore: it has begun elsewhere, and its result is not known.
     """
     result = config.stash.setdefault(_ENDED, {}).get(cell.folder)
-    if result is None and session.away is None and not session.settings.resume:
+    if result is None and _claimed(session, cell):
+        return None
+    # The notice is worth less than the result.
+    with suppress(OSError), session.shared.second_runs_file.open("a", encoding="utf-8") as file:
+        file.write(f"{cell.folder}\n")
+    if result is None:
         saved = saved_cell(session.run_folder, cell.folder)
-        result = saved if isinstance(saved, CellResult) else None
-        if result is None and (session.run_folder / cell.folder / STARTED_FILE).exists():
+        if not isinstance(saved, CellResult):
             raise BegunBefore
-    if result is not None and session.away is None:
-        with session.shared.second_runs_file.open("a", encoding="utf-8") as file:
-            file.write(f"{cell.folder}\n")
+        result = saved
     return result
+
+
+def _claimed(session: RunSession, cell: Cell) -> bool:
+    """Tell whether this process is the first of the session to claim a cell."""
+    if session.away is not None:
+        # Where nodes are lost, the session gives their cells to others.
+        return True
+    name = hashlib.sha256(cell.folder.encode()).hexdigest()[:32]
+    try:
+        session.shared.claims_folder.mkdir(exist_ok=True)
+        (session.shared.claims_folder / name).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    except OSError:
+        # A full disk must not keep a cell from running.
+        return True
+    return True
 
 
 def second_runs_notice(file: Path) -> Iterable[str]:

@@ -91,13 +91,16 @@ def pytest_collection_modifyitems(items):
 """
 WRONG_ONCE = """
 from pathlib import Path
+def number():
+    import os
+    return os.environ["PYTEST_CURRENT_TEST"].split()[0].replace("/", "-")
 def answer(request):
-    seen = Path(f"seen-{request.case_id}")
+    seen = Path(f"seen-{request.case_id}-{number()}")
     text = "Shop" if seen.exists() else "wrong"
     seen.touch()
     return f"```python\\n# Step 1\\nanswer('{text}')\\n```"
 """
-REFUSED = "autoweb: a second run of 1 cell by another plugin was refused: a cell runs once*"
+REFUSED = "autoweb: a second run of 2 cells by another plugin was refused: a cell runs once*"
 
 
 @pytest.mark.parametrize("ahead", [False, True], ids=["alone", "in-flight"])
@@ -109,13 +112,17 @@ def test_a_second_run_within_a_report_is_refused_and_hides_nothing(
     project.makeconftest(WRONG_ONCE + own + RETRYING + COUNTING)
     flags = ("--autoweb-models=fake/m", "--autoweb-max-repairs=0", "-k", "title")
     flights = "--autoweb-concurrency=4" if ahead else "--autoweb-concurrency=1"
-    result = project.runpytest_subprocess("cases", *flags, flights)
+    fixture = 'assert autoweb.run("cases/shop.yaml::title", model="fake/m").passed'
+    project.makepyfile(test_title=f"def test_title(autoweb):\n    {fixture}\n")
+    result = project.runpytest_subprocess("cases", "test_title.py", *flags, flights)
 
     assert result.ret == 1
     result.stdout.fnmatch_lines([REFUSED])
-    (title,) = (cell for cell in cells_of(project) if cell["case_id"] == "title")
-    assert (title["outcome"], len(title["attempts"])) == ("failed", 1)
-    assert (project.path / "tries.txt").read_text().split() == ["title"]
+    assert [(cell["outcome"], len(cell["attempts"])) for cell in cells_of(project)] == [
+        ("failed", 1),
+        ("failed", 1),
+    ]
+    assert (project.path / "tries.txt").read_text().split() == ["title", "title"]
 
 
 def test_an_item_that_is_listed_twice_runs_once(

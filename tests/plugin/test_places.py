@@ -55,6 +55,59 @@ def test_a_start_that_runs_nothing_leaves_the_last_report_where_it_is(
     assert list(project.path.glob("autoweb-report.*")) == []
 
 
+@pytest.mark.parametrize(
+    ("folder", "why"),
+    [
+        ("file/report", "*file is a file"),
+        ("dangling", "it is a link to something that does not exist"),
+        ("loop", "its links lead back to themselves"),
+        ("x" * 300, "File name too long"),
+        ("/proc/nowhere/report", "No such file or directory"),
+    ],
+)
+def test_a_report_folder_that_cannot_be_made_is_one_sentence(
+    project: pytest.Pytester, folder: str, why: str
+) -> None:
+    (project.path / "file").touch()
+    (project.path / "dangling").symlink_to("nowhere/gone")
+    (project.path / "loop").symlink_to("loop")
+
+    result = project.runpytest("cases", ORACLE, f"--autoweb-report={folder}")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    lines = [*result.outlines, *result.errlines]
+    pytest.LineMatcher(lines).fnmatch_lines([f"ERROR: *cannot be made ({why}); name another one*"])
+    assert not any("Traceback" in line or "INTERNALERROR" in line for line in lines)
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="only root can make a small disk"
+)
+@pytest.mark.parametrize("flags", [(), ("-n", "2"), ("--autoweb-concurrency=4",)], ids=str)
+@pytest.mark.parametrize("size", ["40k,nr_inodes=6", "60k"])
+@pytest.mark.long
+def test_a_full_disk_breaks_cells_in_a_sentence_each(
+    project: pytest.Pytester, flags: tuple[str, ...], size: str
+) -> None:
+    disk = project.mkdir("disk")
+    mount = ("mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(disk))
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("this container may not mount anything")
+    try:
+        result = project.runpytest_subprocess(
+            "cases", ORACLE, "--autoweb-report=disk/report", "--junitxml=disk/junit.xml", *flags
+        )
+    finally:
+        subprocess.run(("umount", "-l", str(disk)), check=True)
+
+    text = result.stdout.str() + result.stderr.str()
+    assert result.ret in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.USAGE_ERROR), text
+    assert "Traceback" not in text
+    assert "INTERNALERROR" not in text
+    assert "No space left on device" in text
+    assert len(text.splitlines()) < 60
+
+
 READ_ONLY = """
 import os
 access = os.access

@@ -69,8 +69,6 @@ def test_what_models_say_and_what_is_recorded_can_be_written_down() -> None:
     half = "Tea \ud83d"
     message = Message(role="user", content=half)
     failure = Failure(kind="step", message=half)
-    inside = failure.model_copy(update={"message": half})
 
     assert (message.content, Reply(text=half).text) == ("Tea \ufffd", "Tea \ufffd")
-    assert failure.message == "Tea \ufffd"
-    assert json.loads(inside.model_dump_json(indent=1))["message"] == "Tea \ufffd"
+    assert json.loads(failure.model_dump_json(indent=1))["message"] == "Tea \ufffd"

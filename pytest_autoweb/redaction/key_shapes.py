@@ -91,11 +91,15 @@ def _pattern(random: bool) -> re.Pattern[str]:
 
 _SURE, _LIKELY = _pattern(random=False), _pattern(random=True)
 _WORDS = re.compile(r"[-_.]+")
+_NO_WORD = 20
+"""Hardly any word has as many letters."""
 
 
 def _looks_random(text: str) -> bool:
     """Tell whether what may be a key is no name made of words."""
     longest = max(_WORDS.split(text), key=len)
+    if len(longest) >= _NO_WORD:
+        return True
     digits = any(map(str.isdigit, longest))
     mixed = any(map(str.isupper, longest)) and any(map(str.islower, longest))
     # A word in capitals and small letters, as programs write it, has few changes between them.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import psutil
 from local_site import Site
+from own_thread import in_own_thread
 
 from pytest_autoweb.egress.request_policy import parse_origin
 from pytest_autoweb.export.proof import Prover
@@ -73,7 +74,7 @@ def test_a_proof_reaches_the_tests_own_origins_only(tmp_path: Path, site: Site) 
     text = TESTS.replace("OTHER", site.url)
     prover = Prover(tmp_path, {}, flags=(*LEAN, "-k", "not endless"))
 
-    run, _ = prover.look("test_shop.py", text, 1_000)
+    run, _ = in_own_thread(prover.look, "test_shop.py", text, 1_000)
 
     assert run.outcomes["test_own"] == "passed"
     assert len(run.outcomes) == 3
@@ -83,7 +84,7 @@ def test_a_proof_reaches_the_tests_own_origins_only(tmp_path: Path, site: Site) 
     own = parse_origin(site.url)
     assert own
     allowing = Prover(tmp_path, {}, flags=LEAN, origins=frozenset([own]))
-    allowing.look("test_shop.py", text, 1_000, "test_own")
+    in_own_thread(allowing.look, "test_shop.py", text, 1_000, "test_own")
     assert "/pixel" in site.hits
     assert not allowing.blocked
 
@@ -93,7 +94,7 @@ def test_a_proof_without_an_end_is_ended_with_everything_that_it_started(tmp_pat
     text = TESTS.replace("MARK", mark)
     prover = Prover(tmp_path, {}, flags=LEAN, seconds=20)
 
-    refused = prover.why_not("test_shop.py", text, text, "test_endless")
+    refused = in_own_thread(prover.why_not, "test_shop.py", text, text, "test_endless")
 
     assert refused == {"test_endless": "it was ended after 20 s, the limit of a run"}
     left = [p.info["cmdline"] for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"]]

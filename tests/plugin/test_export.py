@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from own_thread import in_own_thread
 from playwright.sync_api import sync_playwright
 from session_server import autoweb_command
 
@@ -169,9 +169,7 @@ def own_chromium() -> dict[str, Any]:
 
 def bare(folder: Path) -> "subprocess.CompletedProcess[str]":
     """The result of the written tests where this package cannot be imported."""
-    # In a thread, because a test before this one may have left Playwright's loop running here.
-    with ThreadPoolExecutor(1) as thread:
-        args = thread.submit(own_chromium).result()
+    args = in_own_thread(own_chromium)
     (folder / "conftest.py").write_text(
         'import sys\nimport pytest\nsys.modules["pytest_autoweb"] = None\n'
         "@pytest.fixture(scope='session')\n"

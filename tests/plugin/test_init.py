@@ -4,12 +4,12 @@ import ast
 import html
 import subprocess
 import tomllib
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
+from own_thread import in_own_thread
 from session_server import autoweb_command
 
 from pytest_autoweb.cases.case import ServerHandle
@@ -160,9 +160,7 @@ def test_what_a_page_says_is_no_expression_of_the_case(
     (tmp_path / "site/index.html").write_text(page, encoding="utf-8")
     (tmp_path / "site/b.html").write_text("b")
 
-    # In a thread of its own: Playwright of another test of this process may run in this one.
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(main, ["init", "--static", "site", "index.html"]).result() == 0
+    assert in_own_thread(main, ["init", "--static", "site", "index.html"]) == 0
 
     (loaded,) = load_case_file(tmp_path / "cases/first.yaml")
     case = loaded.resolve(ServerHandle(url="http://x.invalid/", data=tmp_path))

@@ -129,7 +129,7 @@ def test_an_item_that_is_listed_twice_runs_once(
     project: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
     project.makeconftest(DOUBLING + COUNTING)
-    result = project.runpytest_subprocess("cases", ORACLE, *workers)
+    result = project.runpytest_subprocess("cases", ORACLE, "-rN", *workers)
 
     # Another worker may still run the first of them, whose result is then not known.
     outcomes = result.parseoutcomes()

@@ -152,8 +152,10 @@ _RAW = [
     _raw("cookies", "cookies", chain="[['context']]"),
     _raw("storage state", "storage_state", "[]", "{'path': '@MARKER@'}", "[['context']]"),
     _raw("an action in a chain", "title", chain="[['click', ['h1'], {}]]"),
-    _raw("an expression over URLs", "wait_for_url", "[{'$re': ['a.*b', 0]}]"),
     _raw("a handle", "element_handle", chain="[['locator', ['h1'], {}]]"),
+    Attack("an expression over URLs, by message", "AW304", ERROR,
+           "page._border.call({'root': page._root, 'chain': []}, 'wait_for_url', "
+           "[{'$re': ['a.*b', 0]}], {'timeout': 200})", on_page=True),
     Attack("a path, by message", "AW304", "AW502",
            "page._border.call({'root': page._root, 'chain': []}, 'screenshot', [], "
            "{'path': '@MARKER@'})", on_page=True),

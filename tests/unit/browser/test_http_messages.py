@@ -1,12 +1,12 @@
 """Answers are read as sloppily as browsers read them, and passed on in one way only."""
 
 import asyncio
-from collections.abc import Coroutine
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from own_thread import in_own_thread
 
 from pytest_autoweb.egress.http_messages import (
     HEAD_BYTES,
@@ -27,8 +27,7 @@ def run(data: bytes, read: Any) -> Any:
         reader.feed_eof()
         return await read(reader)
 
-    work: Coroutine[Any, Any, Any] = reading()
-    return asyncio.run(work)
+    return in_own_thread(asyncio.run, reading())
 
 
 def answer(data: bytes) -> AnswerHead:

@@ -23,6 +23,7 @@ from pytest_autoweb.results import (
 from pytest_autoweb.results.attempt import StepResult
 from pytest_autoweb.run.corrections import ArmAttempts, arm_run, correct, repairable, settle
 from pytest_autoweb.session.pytest_outcome import (
+    CellBroken,
     CellFailed,
     conclude,
     describe,
@@ -35,7 +36,7 @@ from pytest_autoweb.settings import Settings
 from pytest_autoweb.strategies import OFF, PLAIN, CorrectionArm
 
 INFRASTRUCTURE = {"model", "navigation", "browser", "webserver", "internal", "killed", "agent"}
-INFRASTRUCTURE |= {"recording"}
+INFRASTRUCTURE |= {"recording", "fixture"}
 NOT_REPAIRED = INFRASTRUCTURE | {"repair", "question", "off_record"}
 STEP = Failure(kind="step", message="no such button")
 
@@ -283,7 +284,7 @@ def said(result: CellResult, policy: GatePolicy) -> str:
         return f"skipped: {skipped}"
     except pytest.xfail.Exception as expected:
         return f"xfailed: {expected}"
-    except CellFailed as failed:
+    except (CellBroken, CellFailed) as failed:
         return f"{failed.result.case_id} failed: {failed}"
     return "passed"
 

@@ -17,7 +17,7 @@ from pytest_autoweb.errors import first_line
 from pytest_autoweb.results import CellResult, Recording
 from pytest_autoweb.runs.inert_copies import RECORDINGS_FOLDER
 from pytest_autoweb.runs.saving import CELL_FILE, mark_started, save_cell
-from pytest_autoweb.session.fixture_failures import note_setup, note_teardown
+from pytest_autoweb.session.fixture_failures import note_failure
 from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
 from pytest_autoweb.session.items import (
     INTERRUPTED,
@@ -102,11 +102,10 @@ class CellProtocol:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Keep in the run folder what a fixture did to a cell, before the test is reported."""
-        note = {"setup": note_setup, "teardown": note_teardown}.get(call.when)
-        if note is not None and isinstance(item, CellItem) and call.excinfo is not None:
+        """Keep in the run folder what others did to a cell, before the test is reported."""
+        if isinstance(item, CellItem) and call.excinfo is not None:
             try:
-                note(item, call.excinfo.value)
+                note_failure(item, call.when, call.excinfo.value)
             except OSError as error:
                 why = f"the cell could not be saved: {first_line(error)}"
                 item.add_report_section(call.when, "autoweb", why)

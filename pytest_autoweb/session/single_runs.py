@@ -39,6 +39,11 @@ def note_end(config: pytest.Config, session: RunSession, cell: Cell, result: Cel
     config.stash.setdefault(_ENDED, {})[cell.folder] = result
 
 
+def has_ended(config: pytest.Config, cell: Cell) -> bool:
+    """Tell whether a cell has ended in this process."""
+    return cell.folder in config.stash.get(_ENDED, {})
+
+
 def first_result(config: pytest.Config, session: RunSession, cell: Cell) -> CellResult | None:
     """Return the result of a cell that has already run in this session; None if it may run now.
 

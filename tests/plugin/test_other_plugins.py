@@ -1,6 +1,7 @@
 """Cells beside other plugins: second tries, time limits, and tests with their own event loops."""
 
 import json
+import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -186,6 +187,117 @@ def test_a_fixture_that_fails_breaks_its_cell(
         r'name="autoweb.outcome" value="(\w+)"', (project.path / "junit.xml").read_text()
     )
     assert sorted(outcomes) == ["broken", "broken", "broken", "skipped"]
+
+
+NO_ADDRESS = """
+import pytest
+@pytest.fixture(scope="session")
+def connect_options():
+    raise RuntimeError("no address")
+"""
+CALL_HOOK = """
+import pytest
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    if "login" in item.name:
+        raise RuntimeError("too early")
+    yield
+    raise RuntimeError("too late")
+"""
+
+
+def test_what_a_cell_itself_asks_for_breaks_it_as_well(
+    project: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    project.makeconftest(NO_ADDRESS)
+    project.runpytest_subprocess("cases", ORACLE, *workers)
+
+    broken = ("broken", "setup failed: RuntimeError: no address")
+    assert [(cell["outcome"], cell["reason"]) for cell in cells_of(project)] == [
+        ("broken", why)
+    ] * 2
+
+
+def test_a_hook_around_a_cell_that_fails_breaks_it(project: pytest.Pytester) -> None:
+    project.makeconftest(CALL_HOOK)
+    project.runpytest_subprocess("cases", ORACLE)
+
+    assert [(cell["outcome"], cell["reason"]) for cell in cells_of(project)] == [
+        ("broken", "setup failed: RuntimeError: too early"),
+        ("broken", "call failed: RuntimeError: too late"),
+    ]
+
+
+NOT_NOW = """
+import pytest
+def pytest_collection_modifyitems(items):
+    items[0].add_marker(pytest.mark.xfail(run=False, reason="known"))
+@pytest.fixture(autouse=True)
+def late():
+    yield
+    pytest.skip("nothing to tidy")
+"""
+
+
+def test_what_is_not_to_run_is_skipped_and_a_skip_at_the_end_changes_nothing(
+    project: pytest.Pytester,
+) -> None:
+    project.makeconftest(NOT_NOW)
+    result = project.runpytest_subprocess("cases", ORACLE)
+
+    assert result.ret == 0
+    assert [(cell["outcome"], cell["reason"]) for cell in cells_of(project)] == [
+        ("skipped", "skipped: [NOTRUN] known"),
+        ("passed", ""),
+    ]
+
+
+TWIN = "pytest_playwright_asyncio"
+
+
+def test_beside_pytest_playwright_asyncio_there_is_one_sentence(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = project.mkdir("others")
+    folder.joinpath(f"{TWIN}.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+    result = project.runpytest_subprocess("cases", ORACLE)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "Traceback" not in result.stderr.str()
+    result.stderr.fnmatch_lines(
+        ["ERROR: *load only one of them: add -p no:playwright-asyncio*"]
+    )
+    other = project.runpytest_subprocess("cases", ORACLE, "-p", "no:playwright-asyncio")
+    other.assert_outcomes(passed=2)
+
+
+ASYNC_FIXTURES = """
+import pytest
+def browser():
+    yield
+browser.__module__ = "pytest_playwright_asyncio.pytest_playwright"
+connect_options = pytest.fixture(browser)
+"""
+
+
+@pytest.mark.parametrize(
+    ("fixtures", "why"),
+    [
+        ("", "*cells need the fixture `connect_options` of pytest-playwright*"),
+        (ASYNC_FIXTURES, "*pytest-playwright-asyncio has the same fixtures*"),
+    ],
+    ids=["none", "others"],
+)
+def test_cells_without_the_fixtures_they_need_are_refused_once(
+    project: pytest.Pytester, fixtures: str, why: str, workers: tuple[str, ...]
+) -> None:
+    project.makeconftest(fixtures)
+    result = project.runpytest_subprocess("cases", ORACLE, "-p", "no:playwright", *workers)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"{result.stdout}{result.stderr}".count("a session can load") <= 1
+    (result.stdout if workers else result.stderr).fnmatch_lines([why])
 
 
 SHOWS_OTHERS = """

@@ -5,6 +5,7 @@ fixture extends pytest-playwright's of the same name.
 """
 
 import os
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -163,7 +164,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if any(map(needs_browser, items)):
         from pytest_autoweb.session.other_plugins import CellProtocol
 
-        config.pluginmanager.register(CellProtocol(needs_browser, _shares_browser))
+        config.pluginmanager.register(CellProtocol(config, needs_browser, _shares_browser))
         from pytest_autoweb.session.items import recorded
 
         if recorded(config):
@@ -201,7 +202,7 @@ class Autoweb:
             pytest.UsageError: the target names no case, or the model or the capture mode is
                 unknown.
         """
-        from pytest_autoweb.session.items import SESSION, run_with_fixtures
+        from pytest_autoweb.session.items import HIDDEN, SESSION, run_with_fixtures
         from pytest_autoweb.session.pytest_outcome import describe
         from pytest_autoweb.session.single_runs import first_result, note_end
         from pytest_autoweb.waiting import loop_hidden
@@ -210,7 +211,11 @@ class Autoweb:
         config, cell = self._request.config, self._cell(target, model, capture)
         # Another plugin may run the test again.
         if (result := first_result(config, session, cell)) is None:
-            result = run_with_fixtures(cell, session, self._request)
+            hidden = config.stash[HIDDEN]
+            # A test with a page of its own goes on with it, and shows the loop all the time.
+            shared = _shares_browser(self._request.node)
+            with nullcontext() if shared else hidden.shown():
+                result = run_with_fixtures(cell, session, self._request)
             note_end(config, session, cell, result)
             with loop_hidden():
                 config.hook.pytest_autoweb_cell_finished(result=result)

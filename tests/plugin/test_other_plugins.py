@@ -69,6 +69,27 @@ def test_a_cell_has_one_first_attempt_whatever_reruns_tests(
     assert sorted(tries) == ["login", "title", "title"]
 
 
+MARKED = """
+import pytest
+def pytest_configure(config):
+    config.addinivalue_line("markers", "flaky: that of a plugin")
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker(pytest.mark.flaky(reruns=2))
+"""
+
+
+def test_a_mark_that_asks_for_reruns_is_refused_with_a_sentence(project: pytest.Pytester) -> None:
+    project.makeconftest(MARKED)
+    result = project.runpytest_subprocess("cases", ORACLE)
+    assert "second run" not in result.stdout.str()
+
+    path = project.path / "cases/shop.yaml"
+    path.write_text(path.read_text().replace('"Welcome, ana"', '"Shop now"'))
+    result = project.runpytest_subprocess("cases", ORACLE)
+    result.stdout.fnmatch_lines(["autoweb: a second run of 1 cell by another plugin was refused*"])
+
+
 # What pytest-retry does, in short: it runs the item anew within its report.
 RETRYING = """
 import pytest
@@ -213,9 +234,7 @@ def test_what_a_cell_itself_asks_for_breaks_it_as_well(
     project.runpytest_subprocess("cases", ORACLE, *workers)
 
     broken = ("broken", "setup failed: RuntimeError: no address")
-    assert [(cell["outcome"], cell["reason"]) for cell in cells_of(project)] == [
-        ("broken", why)
-    ] * 2
+    assert [(cell["outcome"], cell["reason"]) for cell in cells_of(project)] == [broken] * 2
 
 
 def test_a_hook_around_a_cell_that_fails_breaks_it(project: pytest.Pytester) -> None:
@@ -265,9 +284,7 @@ def test_beside_pytest_playwright_asyncio_there_is_one_sentence(
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "Traceback" not in result.stderr.str()
-    result.stderr.fnmatch_lines(
-        ["ERROR: *load only one of them: add -p no:playwright-asyncio*"]
-    )
+    result.stderr.fnmatch_lines(["ERROR: *load only one of them: add -p no:playwright-asyncio*"])
     other = project.runpytest_subprocess("cases", ORACLE, "-p", "no:playwright-asyncio")
     other.assert_outcomes(passed=2)
 
@@ -563,3 +580,71 @@ def test_code_of_users_may_run_loops_of_its_own(
     assert said == [("passed", "")] * 3, said
     assert (project.path / "finished.txt").read_text().split() == ["passed"] * 3
     result.assert_outcomes(passed=3)
+
+
+AROUND = """
+import asyncio, pytest
+async def soon():
+    await asyncio.sleep(0)
+def loop():
+    asyncio.run(soon())
+def pytest_runtest_setup(item): loop()
+def pytest_runtest_teardown(item): loop()
+def pytest_runtest_logreport(report): loop()
+def pytest_sessionfinish(session): loop()
+def pytest_terminal_summary(): loop()
+def around():
+    loop()
+    found = yield
+    loop()
+    return found
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item): return (yield from around())
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item): return (yield from around())
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call): return (yield from around())
+@pytest.fixture(autouse=True)
+def each(): yield from around()
+@pytest.fixture(autouse=True, scope="session")
+def once(): yield from around()
+"""
+BETWEEN = """
+import asyncio
+from playwright.sync_api import sync_playwright
+CASE = "cases/shop.yaml::title"
+async def soon():
+    await asyncio.sleep(0)
+def test_between(autoweb):
+    for number in range(2):
+        asyncio.run(soon())
+        assert autoweb.run(CASE, model="builtin/oracle").passed
+    with sync_playwright() as playwright:
+        assert playwright.chromium.name == "chromium"
+def test_page(page, autoweb):
+    page.set_content("<p>here")
+    assert autoweb.run(CASE, model="builtin/oracle").passed
+    with page.expect_event("close"):
+        page.close()
+def test_after_a_page():
+    asyncio.run(soon())
+"""
+
+
+@pytest.mark.parametrize("flags", [(), ("--tracing=on",)], ids=["bare", "traced"])
+def test_hooks_around_cells_may_run_loops_of_their_own(
+    project: pytest.Pytester, flags: tuple[str, ...]
+) -> None:
+    project.makeconftest(AROUND)
+    result = project.runpytest_subprocess("cases", ORACLE, *flags)
+
+    result.assert_outcomes(passed=2)
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert [cell["outcome"] for cell in cells_of(project)] == ["passed", "passed"]
+
+
+def test_a_test_may_run_loops_between_its_cells(project: pytest.Pytester) -> None:
+    project.makepyfile(test_between=BETWEEN)
+    result = project.runpytest_subprocess("test_between.py", "cases", ORACLE)
+
+    result.assert_outcomes(passed=5)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # Python's own number is 700, and a cell allocates several thousand.
 _BEFORE_A_COLLECTION = 10_000
 WORKER_KEY = CONTROLLER = "autoweb-session"
+WORKERS_ALONE = "autoweb-workers-alone"
 CASE_SUFFIXES = (".yaml", ".yml", ".json")
 TOUCHED = "_AUTOWEB_TOUCHED"
 """The variable by which `--autoweb-watch` tells a run which case files were touched."""
@@ -284,6 +285,10 @@ def pytest_configure_node(node: Any) -> None:
     """Tell an xdist worker what the session shares."""
     controller = node.config.pluginmanager.get_plugin(CONTROLLER)
     shared = controller.shared if controller else _shared(node.config)
+    if not controller and not node.config.pluginmanager.has_plugin(WORKERS_ALONE):
+        from pytest_autoweb.session.worker_marks import WorkersAlone
+
+        node.config.pluginmanager.register(WorkersAlone(shared), WORKERS_ALONE)
     node.workerinput[WORKER_KEY] = shared.dump()
     node.workerinput[STEALS_KEY] = node.config.getoption("dist", "no") == "worksteal"
 

@@ -24,9 +24,13 @@ class Interruption:
     """Turns the first signal to end into a KeyboardInterrupt; the next one ends the process.
 
     A signal that the process was started to ignore, as `nohup` does, stays ignored.
+
+    Args:
+        heeds: tells, when a signal comes, whether there is anything to finish.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, heeds: Callable[[], bool] = lambda: True) -> None:
+        self._heeds = heeds
         self._since: float | None = None
         self._before: dict[int, Any] = {}
         self._put_off: Callable[[], None] | None = None
@@ -71,10 +75,10 @@ class Interruption:
         self._interrupt(frame)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._since is None:
+        if self._since is None and self._heeds():
             self._since, self.sent = time.monotonic(), signal.Signals(number).name
             self._interrupt(frame)
-        elif time.monotonic() - self._since > AGAIN_S:
+        elif self._since is None or time.monotonic() - self._since > AGAIN_S:
             signal.signal(number, self._before[number])
             os.kill(os.getpid(), number)
 

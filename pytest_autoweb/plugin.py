@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # Python's own number is 700, and a cell allocates several thousand.
 _BEFORE_A_COLLECTION = 10_000
 WORKER_KEY = CONTROLLER = "autoweb-session"
+WORKERS_ALONE = "autoweb-workers-alone"
 CASE_SUFFIXES = (".yaml", ".yml", ".json")
 TOUCHED = "_AUTOWEB_TOUCHED"
 """The variable by which `--autoweb-watch` tells a run which case files were touched."""
@@ -47,10 +48,11 @@ REGISTRY: pytest.StashKey["Registry"] = pytest.StashKey()
 printed."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare flags and ini keys."""
     from pytest_autoweb.options import add_options
 
+    fixtures.refuse_both_playwrights(pluginmanager)
     add_options(parser)
 
 
@@ -283,6 +285,10 @@ def pytest_configure_node(node: Any) -> None:
     """Tell an xdist worker what the session shares."""
     controller = node.config.pluginmanager.get_plugin(CONTROLLER)
     shared = controller.shared if controller else _shared(node.config)
+    if not controller and not node.config.pluginmanager.has_plugin(WORKERS_ALONE):
+        from pytest_autoweb.session.worker_marks import WorkersAlone
+
+        node.config.pluginmanager.register(WorkersAlone(shared), WORKERS_ALONE)
     node.workerinput[WORKER_KEY] = shared.dump()
     node.workerinput[STEALS_KEY] = node.config.getoption("dist", "no") == "worksteal"
 
@@ -392,6 +398,7 @@ def _refuse_unread_cases(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Look for what the cells need and save the manifest, once it is known which they are."""
+    _refuse_without_playwright(session)
     cells = any(hasattr(item, "cell") for item in session.items)
     if cells and not _settings(session.config).preview:
         from pytest_autoweb.session.items import report_unmet
@@ -408,6 +415,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             write_manifest(session)
         except (AutowebError, OSError) as error:
             _refuse(session.config, f"the run cannot be saved: {first_line(error)}")
+
+
+def _refuse_without_playwright(session: pytest.Session) -> None:
+    """Refuse once where the fixtures that cells need are switched off, or another plugin's."""
+    item = next(filter(fixtures.needs_browser, session.items), None)
+    if item is None or session.config.option.collectonly:
+        return
+    if why := fixtures.lacks_playwright(item):
+        session.items.clear()
+        _refuse(session.config, why)
 
 
 def _refuse_without_browser(session: pytest.Session) -> None:

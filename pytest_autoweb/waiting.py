@@ -200,8 +200,11 @@ class HiddenLoop:
     def hide(self) -> None:
         """Remove the mark, if there is one."""
         loop = asyncio._get_running_loop()
-        if loop is None or self._loop is not None:
+        if loop is None:
             return
+        if self._loop is not None:
+            # Another Playwright has left its mark since.
+            greenlet.settrace(self._before)
         before, home = greenlet.gettrace(), greenlet.getcurrent()
 
         def switched(event: str, ends: tuple[Any, Any]) -> None:
@@ -223,6 +226,15 @@ class HiddenLoop:
         greenlet.settrace(self._before)
         if not loop.is_closed():
             asyncio._set_running_loop(loop)
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Set the mark again for the block, and remove it afterwards."""
+        self.show()
+        try:
+            yield
+        finally:
+            self.hide()
 
 
 _hidden: dict[Any, HiddenLoop] = {}

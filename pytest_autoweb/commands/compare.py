@@ -48,7 +48,8 @@ A cell found in several inputs counts once: a finished result wins over an unfin
 the latest wins. Missing cells, duplicates and all differences between the inputs (settings,
 versions, cases, prompts) are printed and kept in the report.
 
-Exit status: 0 merged; 1 with --require-complete, cells have no result; 4 invalid input.
+Exit status: 0 merged; 1 with --require-complete, cells have no result, or a run did not come to its
+end; 4 invalid input.
 """
 
 _COMPARE_EPILOG = """\
@@ -163,7 +164,7 @@ def add_merge_reports_parser(subparsers: "Subparsers") -> None:
     merge.add_argument(
         "--require-complete",
         action="store_true",
-        help="exit with 1 when cells have no result",
+        help="exit with 1 when cells have no result, or a run did not come to its end",
     )
     add_json_argument(merge)
     merge.set_defaults(run=run_merge_reports, with_variants=True)
@@ -175,8 +176,10 @@ def run_merge_reports(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: an input is missing, broken or refused; nothing was changed.
     """
+    from pytest_autoweb.gates.gate_decision import why_unfinished
     from pytest_autoweb.report.merge import merge_reports
     from pytest_autoweb.report.terminal import terminal_lines
+    from pytest_autoweb.runs.run_folder import read_run
 
     merged = merge_reports(args.paths, args.output, max_chars=8_000_000)
     page = args.output / "index.html"
@@ -187,7 +190,10 @@ def run_merge_reports(args: argparse.Namespace) -> int:
         for line, _ in terminal_lines(merged.report):
             print(line)
         print(f"report: {page}")
-    return 1 if merged.missing and args.require_complete else 0
+    unfinished = why_unfinished(read_run(args.output))
+    if unfinished:
+        print(f"autoweb: {unfinished}", file=sys.stderr)
+    return int(args.require_complete and bool(merged.missing or unfinished))
 
 
 def add_compare_parser(subparsers: "Subparsers") -> None:

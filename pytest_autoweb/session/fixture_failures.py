@@ -1,4 +1,4 @@
-"""What becomes of a cell whose fixtures fail, or skip it, before or after it runs."""
+"""What becomes of a cell whose fixtures or hooks fail, or skip it, before or after it runs."""
 
 from typing import Any, NoReturn
 
@@ -13,31 +13,48 @@ from pytest_autoweb.run.pipeline import broken_cell, skipped_cell
 from pytest_autoweb.runs.run_folder import saved_cell
 from pytest_autoweb.runs.saving import save_cell
 from pytest_autoweb.session.items import SESSION, CellItem, kept_result, tell_end
-from pytest_autoweb.session.single_runs import note_end
+from pytest_autoweb.session.pytest_outcome import CellEnded
+from pytest_autoweb.session.single_runs import BegunBefore, has_ended, note_end
 
 
-def note_setup(item: CellItem, error: BaseException) -> None:
-    """Save that a cell could not begin, because a fixture failed or skipped it."""
+def note_failure(item: CellItem, when: str, error: BaseException) -> None:
+    """Save what an error outside a cell makes of it.
+
+    Args:
+        item: the cell's.
+        when: the phase of pytest's in which it was raised: setup, call or teardown.
+        error: what was raised; how a cell itself ends is no such error.
+    """
+    if isinstance(error, (CellEnded, BegunBefore)):
+        return
+    if when == "setup" or (when == "call" and not has_ended(item.config, item.cell)):
+        _note_before(item, error)
+    elif not isinstance(error, pytest.skip.Exception):
+        _note_after(item, when, error)
+
+
+def _note_before(item: CellItem, error: BaseException) -> None:
+    """Save that a cell could not begin, because something failed or skipped it."""
     session = item.config.stash[SESSION]
     # It has run in this session, or a resumed run keeps what it has.
     before = saved_cell(session.run_folder, item.cell.folder)
     if isinstance(before, CellResult) and (not session.settings.resume or kept_result(item)):
         return
     resources = session.cell_resources(item.cell.nodeid, _no_page)
-    if isinstance(error, pytest.skip.Exception):
+    if isinstance(error, (pytest.skip.Exception, pytest.xfail.Exception)):
         result = skipped_cell(item.cell, resources, f"skipped: {_masked(item, first_line(error))}")
     else:
         result = broken_cell(item.cell, resources, _failure(item, "setup", error))
     _finish(item, result)
 
 
-def note_teardown(item: CellItem, error: BaseException) -> None:
-    """Save that a fixture failed after a cell, which then proves no success."""
+def _note_after(item: CellItem, when: str, error: BaseException) -> None:
+    """Save that something failed after a cell, which then proves no success."""
     session = item.config.stash[SESSION]
     result = saved_cell(session.run_folder, item.cell.folder)
     if not isinstance(result, CellResult) or result.outcome not in ("passed", "healed"):
         return
-    failure = _failure(item, "teardown", error)
+    failure = _failure(item, when, error)
     changed = {"outcome": "broken", "reason": failure.message, "failure": failure}
     broken = result.model_copy(update=changed)
     save_cell(session.run_folder, broken)

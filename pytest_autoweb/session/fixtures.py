@@ -5,6 +5,8 @@ fixture extends pytest-playwright's of the same name.
 """
 
 import os
+from contextlib import nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +36,7 @@ def browser_type_launch_args(
     Sessions without cells keep pytest-playwright's.
     """
     items = request.session.items
-    if not any(_needs_browser(item) for item in items) or _elsewhere(request.config):
+    if not any(needs_browser(item) for item in items) or _elsewhere(request.config):
         return browser_type_launch_args
     from pytest_autoweb.egress.chromium import cell_launch_args, launch_args
     from pytest_autoweb.session.items import SESSION
@@ -60,7 +62,7 @@ def launch_browser(
     A lost browser's replacement comes from here too, like every browser of a session.
     """
     items = request.session.items
-    if not any(map(_needs_browser, items)) or not (pool := _elsewhere(request.config)):
+    if not any(map(needs_browser, items)) or not (pool := _elsewhere(request.config)):
         return launch_browser
     from pytest_autoweb.errors import BrowserError
 
@@ -81,6 +83,48 @@ def _elsewhere(config: pytest.Config) -> "BrowserPool | None":
     from pytest_autoweb.session.items import SESSION
 
     return config.stash[SESSION].browsers
+
+
+_ASYNC_TWIN = "pytest_playwright_asyncio"
+_ONE_OF_BOTH = (
+    "pytest-autoweb runs its cells on pytest-playwright, and pytest-playwright-asyncio has the "
+    "same fixtures, so that a session can load only one of them: add -p no:playwright-asyncio to "
+    "sessions with cells and -p no:playwright to those with asynchronous tests, or install the two "
+    "in different environments"
+)
+
+
+def refuse_both_playwrights(manager: pytest.PytestPluginManager) -> None:
+    """Refuse a session that is about to load pytest-playwright-asyncio beside pytest-playwright.
+
+    The one that comes second would end it with a traceback.
+
+    Raises:
+        pytest.UsageError: both are installed, and none is switched off.
+    """
+    config = manager.get_plugin("pytestconfig")
+    given = getattr(config, "known_args_namespace", None)
+    chosen = os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD") or getattr(
+        given, "disable_plugin_autoload", False
+    )
+    blocked = any(map(manager.is_blocked, ("playwright", "playwright-asyncio")))
+    if not chosen and not blocked and find_spec(_ASYNC_TWIN) is not None:
+        raise pytest.UsageError(_ONE_OF_BOTH)
+
+
+def lacks_playwright(item: pytest.Item) -> str:
+    """Return why the fixtures that a cell needs are not there, or ""."""
+    manager = item.session._fixturemanager
+    for name in ("connect_options", "new_context"):
+        definitions = manager.getfixturedefs(name, item)
+        if any(one.func.__module__.startswith(_ASYNC_TWIN) for one in definitions or ()):
+            return _ONE_OF_BOTH
+        if not definitions:
+            return (
+                f"cells need the fixture `{name}` of pytest-playwright, which this session does "
+                "not load: remove -p no:playwright, or add -p playwright"
+            )
+    return ""
 
 
 _OF_BROWSERS = ("browser_type_launch_args", "browser_type", "connect_options", "launch_browser")
@@ -117,10 +161,10 @@ class BaseUrl:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Let cells run by a protocol of their own, in sessions that have any."""
-    if any(map(_needs_browser, items)):
+    if any(map(needs_browser, items)):
         from pytest_autoweb.session.other_plugins import CellProtocol
 
-        config.pluginmanager.register(CellProtocol(_needs_browser, _shares_browser))
+        config.pluginmanager.register(CellProtocol(config, needs_browser, _shares_browser))
         from pytest_autoweb.session.items import recorded
 
         if recorded(config):
@@ -129,7 +173,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             config.pluginmanager.register(Recordings())
 
 
-def _needs_browser(item: pytest.Item) -> bool:
+def needs_browser(item: pytest.Item) -> bool:
+    """Tell whether an item is a cell, or a test that uses the `autoweb` fixture."""
     return hasattr(item, "cell") or FIXTURE in getattr(item, "fixturenames", ())
 
 
@@ -157,7 +202,7 @@ class Autoweb:
             pytest.UsageError: the target names no case, or the model or the capture mode is
                 unknown.
         """
-        from pytest_autoweb.session.items import SESSION, run_with_fixtures
+        from pytest_autoweb.session.items import HIDDEN, SESSION, run_with_fixtures
         from pytest_autoweb.session.pytest_outcome import describe
         from pytest_autoweb.session.single_runs import first_result, note_end
         from pytest_autoweb.waiting import loop_hidden
@@ -166,7 +211,11 @@ class Autoweb:
         config, cell = self._request.config, self._cell(target, model, capture)
         # Another plugin may run the test again.
         if (result := first_result(config, session, cell)) is None:
-            result = run_with_fixtures(cell, session, self._request)
+            hidden = config.stash[HIDDEN]
+            # A test with a page of its own goes on with it, and shows the loop all the time.
+            shared = _shares_browser(self._request.node)
+            with nullcontext() if shared else hidden.shown():
+                result = run_with_fixtures(cell, session, self._request)
             note_end(config, session, cell, result)
             with loop_hidden():
                 config.hook.pytest_autoweb_cell_finished(result=result)

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from pytest_autoweb.egress.guarded_page import ReadyPage
 
 SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
+HIDDEN: pytest.StashKey[waiting.HiddenLoop] = pytest.StashKey()
+"""What hides Playwright's loop between cells."""
 UNSHARDED_ITEMS: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
 """In a shard, all items that the session would run without `--autoweb-shard`."""
 _FIRST_PATH: pytest.StashKey[dict[str, str]] = pytest.StashKey()
@@ -282,6 +284,12 @@ def _test_function(case: LoadedCase) -> Callable[[pytest.FixtureRequest], None]:
 
 
 def run_item(request: pytest.FixtureRequest) -> None:
+    """Run a cell with Playwright's loop shown, which is hidden from all that runs around it."""
+    with request.config.stash[HIDDEN].shown():
+        _run_once(request)
+
+
+def _run_once(request: pytest.FixtureRequest) -> None:
     """Run a cell once, however often other plugins run its item."""
     item = request.node
     session = request.config.stash[SESSION]

@@ -17,14 +17,16 @@ from pytest_autoweb.errors import first_line
 from pytest_autoweb.results import CellResult, Recording
 from pytest_autoweb.runs.inert_copies import RECORDINGS_FOLDER
 from pytest_autoweb.runs.saving import CELL_FILE, mark_started, save_cell
-from pytest_autoweb.session.fixture_failures import note_setup, note_teardown
+from pytest_autoweb.session.fixture_failures import note_failure
 from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
 from pytest_autoweb.session.items import (
+    HIDDEN,
     INTERRUPTED,
     RECORDED_IN,
     SESSION,
     CellItem,
 )
+from pytest_autoweb.session.single_runs import note_mark
 from pytest_autoweb.session.spare_page import close_spare_page
 from pytest_autoweb.waiting import HiddenLoop
 
@@ -61,52 +63,79 @@ def has_plugin(config: pytest.Config, module: str) -> bool:
     return any(getattr(plugin, "__name__", "") == module for plugin in plugins)
 
 
+def _asks_for_reruns(item: pytest.Item) -> bool:
+    """Tell whether a mark or a flag of flaky's has an item run again where it failed."""
+    marked = item.get_closest_marker("flaky") is not None
+    return marked or bool(item.config.getoption("force_flaky", None))
+
+
 class CellProtocol:
     """The plugin that runs cells, and tests that use the `autoweb` fixture.
 
     Args:
+        config: that of the session.
         runs_cells: tells whether an item is one of these.
         uses_browser: tells whether an item shares the browser of the cells.
     """
 
     def __init__(
-        self, runs_cells: Callable[[pytest.Item], bool], uses_browser: Callable[[pytest.Item], bool]
+        self,
+        config: pytest.Config,
+        runs_cells: Callable[[pytest.Item], bool],
+        uses_browser: Callable[[pytest.Item], bool],
     ) -> None:
         self._runs_cells, self._uses_browser = runs_cells, uses_browser
-        self._hidden = HiddenLoop()
+        self._hidden = config.stash.setdefault(HIDDEN, HiddenLoop())
+        self._shows = False
         self._alarm: threading.Timer | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Any:
         """Run cells by pytest's own protocol, before another plugin can rerun them."""
+        self._shows = self._uses_browser(item)
+        if self._shows:
+            self._hidden.show()
         if not self._runs_cells(item):
-            if self._uses_browser(item):
-                self._hidden.show()
             return None
         runner = item.config.pluginmanager.get_plugin("runner")
         assert runner is not None, "pytest always has it"
-        return runner.pytest_runtest_protocol(item, nextitem)
+        ran = runner.pytest_runtest_protocol(item, nextitem)
+        if isinstance(item, CellItem) and _asks_for_reruns(item):
+            note_mark(item.config, item.config.stash[SESSION], item.cell)
+        return ran
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logfinish(self) -> None:
+        """Hide Playwright's loop from whatever comes after a test that used it."""
+        self._shows = False
+        self._hidden.hide()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
-        """Hide Playwright's loop before and after a cell, from fixtures as well as from tests."""
-        if not self._runs_cells(item):
-            return (yield)
-        self._hidden.show()
+    def pytest_fixture_setup(self) -> Generator[None, Any, Any]:
+        """Hide Playwright's loop again when a fixture has used it."""
         try:
             return (yield)
         finally:
+            self._hide_between()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_post_finalizer(self) -> None:
+        """Hide Playwright's loop again when the end of a fixture has used it."""
+        self._hide_between()
+
+    def _hide_between(self) -> None:
+        # A test with a page of its own makes calls that need the mark.
+        if not self._shows:
             self._hidden.hide()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Keep in the run folder what a fixture did to a cell, before the test is reported."""
-        note = {"setup": note_setup, "teardown": note_teardown}.get(call.when)
-        if note is not None and isinstance(item, CellItem) and call.excinfo is not None:
+        """Keep in the run folder what others did to a cell, before the test is reported."""
+        if isinstance(item, CellItem) and call.excinfo is not None:
             try:
-                note(item, call.excinfo.value)
+                note_failure(item, call.when, call.excinfo.value)
             except OSError as error:
                 why = f"the cell could not be saved: {first_line(error)}"
                 item.add_report_section(call.when, "autoweb", why)
@@ -115,6 +144,10 @@ class CellProtocol:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """End the cells in flight whose turn will not come, and close the spare pages."""
+        with self._hidden.shown():
+            self._end_flights(session, exitstatus)
+
+    def _end_flights(self, session: pytest.Session, exitstatus: int) -> None:
         close_spare_page(session.config)
         if flights := session.config.stash.get(FLIGHTS, None):
             interrupted = exitstatus == pytest.ExitCode.INTERRUPTED

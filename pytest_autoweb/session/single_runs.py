@@ -39,6 +39,11 @@ def note_end(config: pytest.Config, session: RunSession, cell: Cell, result: Cel
     config.stash.setdefault(_ENDED, {})[cell.folder] = result
 
 
+def has_ended(config: pytest.Config, cell: Cell) -> bool:
+    """Tell whether a cell has ended in this process."""
+    return cell.folder in config.stash.get(_ENDED, {})
+
+
 def first_result(config: pytest.Config, session: RunSession, cell: Cell) -> CellResult | None:
     """Return the result of a cell that has already run in this session; None if it may run now.
 
@@ -48,15 +53,26 @@ def first_result(config: pytest.Config, session: RunSession, cell: Cell) -> Cell
     result = config.stash.setdefault(_ENDED, {}).get(cell.folder)
     if result is None and _claimed(session, cell):
         return None
-    # The notice is worth less than the result.
-    with suppress(OSError), session.shared.second_runs_file.open("a", encoding="utf-8") as file:
-        file.write(f"{cell.folder}\n")
+    _note_refusal(session, cell)
     if result is None:
         saved = saved_cell(session.run_folder, cell.folder)
         if not isinstance(saved, CellResult):
             raise BegunBefore
         result = saved
     return result
+
+
+def note_mark(config: pytest.Config, session: RunSession, cell: Cell) -> None:
+    """Note that a mark asked to run a cell again, if it did not pass."""
+    result = config.stash.get(_ENDED, {}).get(cell.folder)
+    if result is not None and result.outcome not in ("passed", "healed"):
+        _note_refusal(session, cell)
+
+
+def _note_refusal(session: RunSession, cell: Cell) -> None:
+    # The notice is worth less than the result.
+    with suppress(OSError), session.shared.second_runs_file.open("a", encoding="utf-8") as file:
+        file.write(f"{cell.folder}\n")
 
 
 def _claimed(session: RunSession, cell: Cell) -> bool:

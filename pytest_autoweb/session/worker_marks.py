@@ -5,6 +5,7 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
+from pytest_autoweb.interruption import Interruption
 from pytest_autoweb.process_tree import is_process_alive, start_mark
 from pytest_autoweb.session.shared_run import SharedRun
 
@@ -23,6 +24,26 @@ def interrupt_workers(shared: SharedRun) -> None:
         for file in _folder(shared).iterdir():
             if is_process_alive(int(file.name), file.read_text()):
                 os.kill(int(file.name), signal.SIGTERM)
+
+
+class WorkersAlone:
+    """The plugin of a session that named no models, whose workers may run cells all the same.
+
+    Only once a worker has opened a run is a signal to end taken as Ctrl-C.
+    """
+
+    def __init__(self, shared: SharedRun) -> None:
+        self._shared = shared
+        self._interruption = Interruption(shared.opened_file.exists)
+        self._interruption.install()
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Interrupt the workers, too, before the report is written."""
+        interrupt_workers(self._shared)
+
+    def pytest_unconfigure(self) -> None:
+        """Give the signals back."""
+        self._interruption.restore()
 
 
 def _folder(shared: SharedRun) -> Path:

@@ -226,6 +226,9 @@ def test_a_run_that_did_not_come_to_its_end_is_not_green(
 
     assert main(["gate", str(folder), "--min-pass-rate", "10"]) == 1
     assert why in capsys.readouterr().out
+    assert main(["merge-reports", str(folder), "--output", "merged", "--require-complete"]) == 1
+    assert main(["gate", "merged"]) == 1
+    capsys.readouterr()
     if cells:
         assert main(["comment", str(folder)]) == 0
         assert re.match(rf"<!-- .*\n## autoweb: ❌ .*{why}", capsys.readouterr().out)

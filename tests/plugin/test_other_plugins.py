@@ -1,6 +1,7 @@
 """Cells beside other plugins: second tries, time limits, and tests with their own event loops."""
 
 import json
+import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -66,6 +67,27 @@ def test_a_cell_has_one_first_attempt_whatever_reruns_tests(
     result.stdout.fnmatch_lines(["autoweb: --reruns is not applied to cells*--autoweb-repeat=N*"])
     tries = (project.path / "tries.txt").read_text().split()
     assert sorted(tries) == ["login", "title", "title"]
+
+
+MARKED = """
+import pytest
+def pytest_configure(config):
+    config.addinivalue_line("markers", "flaky: that of a plugin")
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker(pytest.mark.flaky(reruns=2))
+"""
+
+
+def test_a_mark_that_asks_for_reruns_is_refused_with_a_sentence(project: pytest.Pytester) -> None:
+    project.makeconftest(MARKED)
+    result = project.runpytest_subprocess("cases", ORACLE)
+    assert "second run" not in result.stdout.str()
+
+    path = project.path / "cases/shop.yaml"
+    path.write_text(path.read_text().replace('"Welcome, ana"', '"Shop now"'))
+    result = project.runpytest_subprocess("cases", ORACLE)
+    result.stdout.fnmatch_lines(["autoweb: a second run of 1 cell by another plugin was refused*"])
 
 
 # What pytest-retry does, in short: it runs the item anew within its report.
@@ -186,6 +208,113 @@ def test_a_fixture_that_fails_breaks_its_cell(
         r'name="autoweb.outcome" value="(\w+)"', (project.path / "junit.xml").read_text()
     )
     assert sorted(outcomes) == ["broken", "broken", "broken", "skipped"]
+
+
+NO_ADDRESS = """
+import pytest
+@pytest.fixture(scope="session")
+def connect_options():
+    raise RuntimeError("no address")
+"""
+CALL_HOOK = """
+import pytest
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    if "login" in item.name:
+        raise RuntimeError("too early")
+    yield
+    raise RuntimeError("too late")
+"""
+
+
+def test_what_a_cell_itself_asks_for_breaks_it_as_well(
+    project: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    project.makeconftest(NO_ADDRESS)
+    project.runpytest_subprocess("cases", ORACLE, *workers)
+
+    broken = ("broken", "setup failed: RuntimeError: no address")
+    assert [(cell["outcome"], cell["reason"]) for cell in cells_of(project)] == [broken] * 2
+
+
+def test_a_hook_around_a_cell_that_fails_breaks_it(project: pytest.Pytester) -> None:
+    project.makeconftest(CALL_HOOK)
+    project.runpytest_subprocess("cases", ORACLE)
+
+    assert [(cell["outcome"], cell["reason"]) for cell in cells_of(project)] == [
+        ("broken", "setup failed: RuntimeError: too early"),
+        ("broken", "call failed: RuntimeError: too late"),
+    ]
+
+
+NOT_NOW = """
+import pytest
+def pytest_collection_modifyitems(items):
+    items[0].add_marker(pytest.mark.xfail(run=False, reason="known"))
+@pytest.fixture(autouse=True)
+def late():
+    yield
+    pytest.skip("nothing to tidy")
+"""
+
+
+def test_what_is_not_to_run_is_skipped_and_a_skip_at_the_end_changes_nothing(
+    project: pytest.Pytester,
+) -> None:
+    project.makeconftest(NOT_NOW)
+    result = project.runpytest_subprocess("cases", ORACLE)
+
+    assert result.ret == 0
+    assert [(cell["outcome"], cell["reason"]) for cell in cells_of(project)] == [
+        ("skipped", "skipped: [NOTRUN] known"),
+        ("passed", ""),
+    ]
+
+
+TWIN = "pytest_playwright_asyncio"
+
+
+def test_beside_pytest_playwright_asyncio_there_is_one_sentence(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = project.mkdir("others")
+    folder.joinpath(f"{TWIN}.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+    result = project.runpytest_subprocess("cases", ORACLE)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "Traceback" not in result.stderr.str()
+    result.stderr.fnmatch_lines(["ERROR: *load only one of them: add -p no:playwright-asyncio*"])
+    other = project.runpytest_subprocess("cases", ORACLE, "-p", "no:playwright-asyncio")
+    other.assert_outcomes(passed=2)
+
+
+ASYNC_FIXTURES = """
+import pytest
+def browser():
+    yield
+browser.__module__ = "pytest_playwright_asyncio.pytest_playwright"
+connect_options = pytest.fixture(browser)
+"""
+
+
+@pytest.mark.parametrize(
+    ("fixtures", "why"),
+    [
+        ("", "*cells need the fixture `connect_options` of pytest-playwright*"),
+        (ASYNC_FIXTURES, "*pytest-playwright-asyncio has the same fixtures*"),
+    ],
+    ids=["none", "others"],
+)
+def test_cells_without_the_fixtures_they_need_are_refused_once(
+    project: pytest.Pytester, fixtures: str, why: str, workers: tuple[str, ...]
+) -> None:
+    project.makeconftest(fixtures)
+    result = project.runpytest_subprocess("cases", ORACLE, "-p", "no:playwright", *workers)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"{result.stdout}{result.stderr}".count("a session can load") <= 1
+    (result.stdout if workers else result.stderr).fnmatch_lines([why])
 
 
 SHOWS_OTHERS = """
@@ -451,3 +580,71 @@ def test_code_of_users_may_run_loops_of_its_own(
     assert said == [("passed", "")] * 3, said
     assert (project.path / "finished.txt").read_text().split() == ["passed"] * 3
     result.assert_outcomes(passed=3)
+
+
+AROUND = """
+import asyncio, pytest
+async def soon():
+    await asyncio.sleep(0)
+def loop():
+    asyncio.run(soon())
+def pytest_runtest_setup(item): loop()
+def pytest_runtest_teardown(item): loop()
+def pytest_runtest_logreport(report): loop()
+def pytest_sessionfinish(session): loop()
+def pytest_terminal_summary(): loop()
+def around():
+    loop()
+    found = yield
+    loop()
+    return found
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item): return (yield from around())
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item): return (yield from around())
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call): return (yield from around())
+@pytest.fixture(autouse=True)
+def each(): yield from around()
+@pytest.fixture(autouse=True, scope="session")
+def once(): yield from around()
+"""
+BETWEEN = """
+import asyncio
+from playwright.sync_api import sync_playwright
+CASE = "cases/shop.yaml::title"
+async def soon():
+    await asyncio.sleep(0)
+def test_between(autoweb):
+    for number in range(2):
+        asyncio.run(soon())
+        assert autoweb.run(CASE, model="builtin/oracle").passed
+    with sync_playwright() as playwright:
+        assert playwright.chromium.name == "chromium"
+def test_page(page, autoweb):
+    page.set_content("<p>here")
+    assert autoweb.run(CASE, model="builtin/oracle").passed
+    with page.expect_event("close"):
+        page.close()
+def test_after_a_page():
+    asyncio.run(soon())
+"""
+
+
+@pytest.mark.parametrize("flags", [(), ("--tracing=on",)], ids=["bare", "traced"])
+def test_hooks_around_cells_may_run_loops_of_their_own(
+    project: pytest.Pytester, flags: tuple[str, ...]
+) -> None:
+    project.makeconftest(AROUND)
+    result = project.runpytest_subprocess("cases", ORACLE, *flags)
+
+    result.assert_outcomes(passed=2)
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert [cell["outcome"] for cell in cells_of(project)] == ["passed", "passed"]
+
+
+def test_a_test_may_run_loops_between_its_cells(project: pytest.Pytester) -> None:
+    project.makepyfile(test_between=BETWEEN)
+    result = project.runpytest_subprocess("test_between.py", "cases", ORACLE)
+
+    result.assert_outcomes(passed=5)

@@ -153,6 +153,30 @@ def test_a_signal_to_end_is_one_ctrl_c(
     assert until(lambda: session.left == [], 15), session.left
 
 
+ALONE = """
+def test_alone(autoweb):
+    autoweb.run("cases/shop.yaml::login", model="builtin/oracle")
+"""
+
+
+@pytest.mark.long
+def test_workers_whose_session_names_no_models_are_interrupted_too(
+    project: pytest.Pytester,
+) -> None:
+    project.makepyfile(test_alone=ALONE)
+    command = (sys.executable, "-m", "pytest", "test_alone.py", "-n", "2")
+    session = Session(project, command=command)
+    assert until(lambda: any((session.report / "cells").glob("**/started")))
+    time.sleep(0.5)
+
+    session.process.terminate()
+    said = session.end()
+
+    assert session.process.returncode == pytest.ExitCode.INTERRUPTED, said
+    assert list(session.outcomes.values()) == ["broken"]
+    assert until(lambda: session.left == [], 15), session.left
+
+
 @pytest.mark.long
 def test_the_second_signal_ends_at_once(project: pytest.Pytester) -> None:
     project.makeconftest(

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -29,6 +30,7 @@ POLL_S = 0.1
 GRACE_S = 3.0
 """Time between asking processes to end and killing them."""
 _KILL_S = 5.0
+_KEEPER_S = GRACE_S + _KILL_S + 2.0
 _LOOK_S = 1.0
 _ADOPTS = sys.platform == "linux"
 _PR_SET_CHILD_SUBREAPER = 36
@@ -185,6 +187,25 @@ def kept(command: Sequence[str], owner: int) -> list[str]:
     """
     bare = [sys.executable, "-I", "-S", __file__]
     return [*bare, os.pathsep.join(import_folders()), f"{owner}:{start_mark(owner)}", *command]
+
+
+def end_kept(keeper: "subprocess.Popen[bytes]") -> None:
+    """End a command that runs below a keeper with all that came from it, and wait for that."""
+    keeper.terminate()
+    try:
+        keeper.wait(_KEEPER_S)
+    except subprocess.TimeoutExpired:
+        # A process that stops its own keeper is killed all the same.
+        _kill_all(keeper.pid)
+        with suppress(subprocess.TimeoutExpired):
+            keeper.wait(_KEEPER_S)
+
+
+def _kill_all(pid: int) -> None:
+    with suppress(psutil.Error):
+        keeper = psutil.Process(pid)
+        for process in (*keeper.children(recursive=True), keeper):
+            _send(process, signal.SIGKILL)
 
 
 def main() -> None:

@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-import psutil
 from playwright.sync_api import Browser, BrowserContext, BrowserType, Error, Page
 
 from pytest_autoweb import waiting
@@ -37,7 +36,7 @@ from pytest_autoweb.evidence.page_evidence import shot
 from pytest_autoweb.language import StepProblem
 from pytest_autoweb.llm.client import Request
 from pytest_autoweb.page.opening import browser_ended
-from pytest_autoweb.process_tree import kept
+from pytest_autoweb.process_tree import end_kept, kept
 from pytest_autoweb.results import Attempt, Failure, FailureKind, StepResult
 from pytest_autoweb.specs import AgentCommand
 from pytest_autoweb.whole_characters import read_json
@@ -46,7 +45,6 @@ LINE_BYTES = 1_000_000
 """Limit on a line from the agent; a longer one arrives in pieces, none of them a valid message."""
 _PYTHON = "{python}"
 _LINES = 500
-_END_S = 10.0
 
 _PORT_FLAG = "--remote-debugging-port=0"
 _PROFILE = re.compile(r"--user-data-dir=(.+?)(?: --|$)")
@@ -135,25 +133,10 @@ class AgentProcess:
     def end(self) -> None:
         """End the agent and all that came from it, and wait for that."""
         self._ended = True
-        # Its keeper ends everything; a process that stops its own keeper is killed all the same.
-        self._process.terminate()
-        try:
-            self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            _kill_all(self._process.pid)
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(_END_S)
+        end_kept(self._process)
         if self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.close()
-
-
-def _kill_all(pid: int) -> None:
-    with suppress(psutil.Error):
-        keeper = psutil.Process(pid)
-        for process in (*keeper.children(recursive=True), keeper):
-            with suppress(psutil.Error):
-                process.kill()
 
 
 def check_command(name: str, command: Sequence[str], folder: Path) -> None:

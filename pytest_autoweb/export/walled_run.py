@@ -5,7 +5,6 @@ reaches the test's own origins only, and everything that it started ends with it
 """
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,13 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
-
 from pytest_autoweb.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
 from pytest_autoweb.egress.proxy import EgressProxy
 from pytest_autoweb.egress.request_policy import Origin, OriginPolicy, parse_origin
+from pytest_autoweb.process_tree import end_kept, kept
 
-_END_S = 10
 _PLUGIN = """\
 import pytest
 from playwright.sync_api import BrowserType, Error
@@ -103,7 +100,9 @@ class Ended(NamedTuple):
 
 
 def run_group(command: Sequence[str], env: Mapping[str, str], seconds: float, log: Path) -> Ended:
-    """Run a command, and end everything that it started when it ends or its time is over.
+    """Run a command, and end everything that came from it when it ends or its time is over.
+
+    It also ends when this process does, however that happens.
 
     Args:
         command: the program and its arguments.
@@ -113,7 +112,7 @@ def run_group(command: Sequence[str], env: Mapping[str, str], seconds: float, lo
     """
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command,
+            command if sys.platform == "win32" else kept(command, os.getpid()),
             env=dict(env),
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -125,22 +124,5 @@ def run_group(command: Sequence[str], env: Mapping[str, str], seconds: float, lo
         except subprocess.TimeoutExpired:
             status = None
         finally:
-            _end(process)
+            end_kept(process)
     return Ended(status, log.read_text(encoding="utf-8", errors="replace"))
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    # Playwright's driver gives the browser a group of its own.
-    started: list[psutil.Process] = []
-    with suppress(psutil.Error):
-        started = psutil.Process(process.pid).children(recursive=True)
-    if sys.platform == "win32":
-        process.kill()
-    else:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    for one in started:
-        with suppress(psutil.Error):
-            one.kill()
-    process.wait(_END_S)
-    psutil.wait_procs(started, timeout=_END_S)

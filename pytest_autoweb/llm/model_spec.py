@@ -20,7 +20,7 @@ from pytest_autoweb.llm import model_catalogues
 from pytest_autoweb.llm.model_catalogues import EFFORTS, ModelFacts, facts_of
 from pytest_autoweb.redaction import tidy_key
 from pytest_autoweb.results import ModelDescription, ModelSetting, SettingSource
-from pytest_autoweb.specs import COMMAND, AgentCommand, Written
+from pytest_autoweb.specs import COMMAND, AgentCommand, WholeText, Written
 from pytest_autoweb.variants import known_strategies
 
 Dialect = Literal["playwright", "refs"]
@@ -50,11 +50,11 @@ class ModelSpec(Written):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str
+    name: WholeText
     """Name as given on the command line and shown in the report."""
-    model: str = ""
+    model: WholeText = ""
     """The id sent to litellm if the name is an alias; defaults to the name."""
-    api_base: str | None = None
+    api_base: WholeText | None = None
     """Base URL of the server."""
     api_key_env: str | None = None
     """Environment variable that holds the key, if it is not the provider's usual one."""

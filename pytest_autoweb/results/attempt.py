@@ -19,6 +19,7 @@ from pytest_autoweb.results.record import (
     StepStatus,
     Usage,
 )
+from pytest_autoweb.specs import WholeText
 
 Verdict = Literal["match", "incomplete", "mismatch", "unverifiable"]
 """The result of comparing a chosen element's text with the `expected_text` of the choice:
@@ -46,7 +47,7 @@ class Failure(Record):
 
     kind: FailureKind
     """What kind of failure it is."""
-    message: str
+    message: WholeText
     """What went wrong, as a plain sentence."""
     cause: ModelCause | None = None
     """Why the model gave no usable reply, for failures of kind `model`."""

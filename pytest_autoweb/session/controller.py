@@ -218,8 +218,10 @@ class RunController:
         except KeyboardInterrupt:
             exitstatus = session.exitstatus = pytest.ExitCode.INTERRUPTED
         except Exception as error:
-            # A disk that is full, for one, stops other plugins from writing their files.
-            if exitstatus != pytest.ExitCode.INTERRUPTED and not isinstance(error, OSError):
+            # A full disk stops other plugins from writing their files, and so does a name of a
+            # case file that is no Unicode.
+            of_others = isinstance(error, OSError | UnicodeError)
+            if exitstatus != pytest.ExitCode.INTERRUPTED and not of_others:
                 raise
             self._notices.append(f"at the end of the session: {named_line(error)}")
             exitstatus = session.exitstatus = exitstatus or pytest.ExitCode.INTERNAL_ERROR

@@ -36,6 +36,8 @@ def read_address(text: str, *, base: Path | None = None) -> URL:
         SettingsError: it is none of these. The message never contains the password.
     """
     try:
+        # A half of a pair, as a byte of the command line that is no UTF-8, cannot be sent or shown.
+        text.encode()
         url = make_url(text)
     except (ArgumentError, ValueError):
         raise SettingsError(

@@ -92,7 +92,7 @@ def work(page: Page, start: dict[str, Any]) -> str:
             try:
                 perform(page, name, given)
             except (Error, KeyError) as error:
-                result = str(error).splitlines()[0]
+                result = str(error).strip().partition("\n")[0] or type(error).__name__
             say("step", description=f"{name} {given}", ok=result == "done", error=result)
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
             if name in ("answer", "done"):

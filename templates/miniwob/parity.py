@@ -124,7 +124,8 @@ def perform(page: Page, actions: tuple[str, ...]) -> str:
             # They were recorded by our own sandbox, from our own solutions.
             eval(action, {"page": page, "re": re, "math": math, "True": True, "False": False})
         except Exception as error:
-            return f"{action}: {str(error).splitlines()[0]}"
+            first = str(error).strip().partition("\n")[0] or type(error).__name__
+            return f"{action}: {first}"
         if "page.mouse" not in action:
             page.wait_for_timeout(PAUSE_MS)
     page.wait_for_timeout(PAUSE_MS)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.llm.client import Message, Reply
+from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import Failure
 from pytest_autoweb.whole_characters import read_json, whole_json, whole_text, whole_value
 
@@ -71,4 +72,12 @@ def test_what_models_say_and_what_is_recorded_can_be_written_down() -> None:
     failure = Failure(kind="step", message=half)
 
     assert (message.content, Reply(text=half).text) == ("Tea \ufffd", "Tea \ufffd")
+    assert failure.message == "Tea \ufffd"
     assert json.loads(failure.model_dump_json(indent=1))["message"] == "Tea \ufffd"
+
+
+def test_the_name_of_a_model_is_whole_also_from_a_command_line_that_is_no_unicode() -> None:
+    spec = ModelSpec(name="x/a\udcffb", model="a\udcff", api_base="http://a\udcff/")
+
+    assert json.loads(spec.model_dump_json())["name"] == "x/a\ufffdb"
+    assert (spec.model, spec.api_base) == ("a\ufffd", "http://a\ufffd/")

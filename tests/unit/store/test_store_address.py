@@ -37,6 +37,7 @@ def test_a_relative_path_is_relative_to_the_given_folder(tmp_path: Path) -> None
     ("text", "said"),
     [
         ("runs.db", "'runs.db' is not the URL of a store"),
+        ("sqlite:///a\udcffb.db", r"'sqlite:///a\\udcffb.db' is not the URL of a store"),
         ("mysql://ana:geheim@h/d", r"'mysql://ana:\*\*\*@h/d': a store is kept in SQLite"),
         ("sqlite://", "names no file"),
         ("postgresql://ana:geheim@h:port/d", r"'postgresql://ana:\*\*\*@h:port/d' is not the URL"),

@@ -239,7 +239,11 @@ def _infeasible(fields: dict[str, Any], offered: bool) -> dict[str, Any]:
 def _refused(fields: Mapping[str, Any]) -> bool:
     """Return whether a check of a case, not yet read, is that the model refused the task."""
     checks = fields.get("expect")
-    named = (check for check in checks if isinstance(check, Mapping)) if isinstance(checks, list) else ()
+    named = (
+        (check for check in checks if isinstance(check, Mapping))
+        if isinstance(checks, list)
+        else ()
+    )
     return any("infeasible" in check for check in named)
 
 

@@ -388,6 +388,7 @@ def test_what_no_listing_shows_is_told_after_the_turn(
 @pytest.mark.parametrize(
     ("answers", "chosen", "told", "beside"),
     [
+        ({"which": "One.", "colour": "Red.", "x": "Y."}, "default", "The answer: One. Red.", "was"),
         ({"colour": "The red one."}, "default", "The answer: The red one.", "was answered"),
         ({"colour": "Red.", "size": "Large."}, "default", "The answer: Red.", "was answered"),
         ({"size": "Large.", "shape": "Round."}, "default", "nobody answers", "nobody answered"),

@@ -230,11 +230,21 @@ def _infeasible(fields: dict[str, Any], offered: bool) -> dict[str, Any]:
         fields["user_task"] = f"{task.rstrip()} {sentence.strip()}"
     checks, tags = fields.get("expect") or [], fields.get("tags") or []
     if marked is True and isinstance(checks, list):
-        named = any(isinstance(check, Mapping) and "infeasible" in check for check in checks)
-        fields["expect"] = checks if named else [*checks, {"infeasible": True}]
+        fields["expect"] = checks if _refused(fields) else [*checks, {"infeasible": True}]
     if marked in (True, "own_checks") and isinstance(tags, list) and "infeasible" not in tags:
         fields["tags"] = [*tags, "infeasible"]
     return fields
+
+
+def _refused(fields: Mapping[str, Any]) -> bool:
+    """Return whether a check of a case, not yet read, is that the model refused the task."""
+    checks = fields.get("expect")
+    named = (
+        (check for check in checks if isinstance(check, Mapping))
+        if isinstance(checks, list)
+        else ()
+    )
+    return any("infeasible" in check for check in named)
 
 
 def _outline(document: Document, wrong: FieldErrors) -> _Outline:
@@ -257,8 +267,8 @@ def _outline(document: Document, wrong: FieldErrors) -> _Outline:
             variables.pop(str(at[1]), None)
             unsure.append(f"vars.{at[1]}")
     defaults = _defaults(sections.get("defaults"), keys_of.get("defaults", "defaults"), wrong)
-    marked = [case.get("infeasible") for case in cases if isinstance(case, Mapping)]
-    marked.append(defaults.fields.get("infeasible"))
+    described = [*(case for case in cases if isinstance(case, Mapping)), defaults.fields]
+    marked = [fields.get("infeasible") for fields in described]
     return _Outline(
         cases,
         cases_at,
@@ -267,7 +277,7 @@ def _outline(document: Document, wrong: FieldErrors) -> _Outline:
         sections.get("webserver") if "webserver" in top else None,
         servers,
         any(mark is True for mark in marked),
-        any(mark in (True, "own_checks") for mark in marked),
+        any(mark in (True, "own_checks") for mark in marked) or any(map(_refused, described)),
         frozenset(name for name, key in keys_of.items() if name != key),
         tuple(unsure),
     )

@@ -17,6 +17,7 @@ from pytest_autoweb.choice.expected_text import (
     fold,
     is_border,
     is_field,
+    names_kind_only,
     names_picture,
     without_decoration,
 )
@@ -128,8 +129,9 @@ def _is_icon(choice: Choice, mark: Mark) -> bool:
     shown = any(map(str.isalnum, fold(visible_text(mark))))
     if shown or is_field(mark.role) or mark.tag in FIELDS:
         return False
-    described = describes_icon(choice.expected_text)
-    if not described and not names_picture(choice.expected_text, mark.name):
+    expected = choice.expected_text
+    described = describes_icon(expected) or names_kind_only(expected, mark.role)
+    if not described and not names_picture(expected, mark.name):
         return False
     return not (is_irreversible(choice.expected_text) or is_irreversible(mark.name))
 

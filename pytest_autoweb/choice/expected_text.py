@@ -185,11 +185,12 @@ _ICONS = (
 )
 _FIELDS: Mapping[frozenset[str], str] = {
     frozenset({"textbox", "searchbox", "combobox", "spinbutton", "input", "textarea"}): (
-        "textbox textarea input field textfield 输入框 文本框 搜索框 輸入框 入力欄 テキスト欄 "
-        "eingabefeld textfeld suchfeld حقل"
+        "textbox textarea input field textfield searchbox searchbar inputbox "
+        "输入框 文本框 搜索框 密码框 搜索栏 輸入框 密碼框 入力欄 テキスト欄 検索欄 "
+        "feld eingabefeld textfeld suchfeld passwortfeld حقل"
     ),
     frozenset({"checkbox", "switch", "menuitemcheckbox"}): (
-        "checkbox 复选框 勾选框 チェックボックス kontrollkästchen ankreuzfeld"
+        "checkbox tickbox 复选框 勾选框 チェックボックス kontrollkästchen ankreuzfeld"
     ),
     frozenset({"radio", "menuitemradio"}): "radio 单选框 单选按钮 ラジオボタン optionsfeld",
     frozenset({"combobox", "listbox", "select", "button"}): (
@@ -204,10 +205,11 @@ _KINDS: Mapping[frozenset[str], str] = {
     frozenset({"link"}): "link hyperlink 链接 連結 リンク 링크 lien enlace رابط",
     frozenset({"tab"}): "tab 标签页 选项卡 タブ 탭 reiter onglet pestaña",
     frozenset({"menuitem"}): "menuitem 菜单项",
+    frozenset({"checkbox", "switch", "menuitemcheckbox"}): "switch toggle schalter 开关 スイッチ",
 }
 """Words for kinds of elements other than fields, which models add to names: `Search button`."""
 _TYPES = {
-    "password": "password passwort kennwort contraseña passe 密码 密碼 パスワード",
+    "password": "password passwort kennwort passwortfeld contraseña passe 密码 密碼 パスワード",
     "email": "email mail correo 邮箱 邮件 メール",
     "search": "search suche suchfeld buscar recherche 搜索 検索",
     "tel": "phone telephone telefon teléfono téléphone 电话 電話",
@@ -250,7 +252,14 @@ _KIND_WORDS = (
     *_FIELD_WORDS,
     *((roles, _folded(words)) for roles, words in _KINDS.items()),
 )
-_FILLERS = _folded("text empty blank the a an 空 文本 leeres")
+_FILLERS = _folded(
+    "text empty blank unchecked checked the a an box bar area picker editor menu list choose "
+    "空 文本 框 栏 欄 leeres"
+)
+_ON_PRESS = frozenset({"button", "link", "tab", "menuitem"})
+"""Roles that a picture without text does not distinguish."""
+_COMPOUNDS = frozenset(word for _, words in _KIND_WORDS for word in words)
+_TWO_WORDS = re.compile(r"([^\W_]+)[\s-]+(?=([^\W_]+))")
 _TYPE_WORDS = {kind: _folded(words) for kind, words in _TYPES.items()}
 _FIELD_ROLES = frozenset[str]().union(*_FIELDS) - {"button"}
 _PICTURE_WORDS = tuple((_folded(seen), _folded(meant)) for seen, meant in _PICTURES)
@@ -289,7 +298,7 @@ def without_kind_words(expected: str, role: str) -> str:
 
     The result is empty if nothing else is left, or if there is no such word.
     """
-    folded = fold(expected)
+    folded = _in_one_word(fold(expected))
     left = folded
     for roles, words in _KIND_WORDS:
         if role in roles:
@@ -297,18 +306,33 @@ def without_kind_words(expected: str, role: str) -> str:
     return left if left != folded else ""
 
 
-def names_kind_only(expected: str, role: str) -> bool:
-    """Return whether a text only says what kind of element it means, and that is this role.
+def names_kind_only(expected: str, role: str, kind: str = "") -> bool:
+    """Return whether a text only says what kind of element it means, and that is this one's.
 
-    `text field` and `password field` do so for a textbox, and `button` does for a button.
+    `text field` and `password box` do so for a field for passwords, and `button` does for a button.
+
+    Args:
+        expected: the text as the model sees it.
+        role: the element's role.
+        kind: the attribute `type` of a field.
     """
-    folded = fold(expected)
-    kinds = [words for roles, words in _KIND_WORDS if role in roles]
-    if not any(names_any(folded, words) for words in kinds):
+    folded = _in_one_word(fold(expected))
+    # A picture does not show whether a press follows a link.
+    like = _ON_PRESS if role in _ON_PRESS else {role}
+    kinds = [words for roles, words in _KIND_WORDS if roles & like]
+    types = _TYPE_WORDS.get(kind, ())
+    if not any(names_any(folded, words) for words in (*kinds, types)):
         return False
+    if types:
+        kinds += [words for _, words in _FIELD_WORDS]
     for words in (*kinds, *_TYPE_WORDS.values(), _FILLERS):
         folded = _without(folded, words)
     return not any(map(str.isalnum, folded))
+
+
+def _in_one_word(folded: str) -> str:
+    """Return a text with words for kinds in one word, as `check box` and `check-box`."""
+    return _TWO_WORDS.sub(lambda m: m[1] if m[1] + m[2] in _COMPOUNDS else m[0], folded)
 
 
 def _without(folded: str, words: tuple[str, ...]) -> str:
@@ -320,14 +344,14 @@ def _without(folded: str, words: tuple[str, ...]) -> str:
 
 def roles_of(expected: str) -> frozenset[str]:
     """Return the roles that a bare description such as `text field` refers to; empty if none."""
-    folded = fold(expected)
+    folded = _in_one_word(fold(expected))
     found = [roles for roles, words in _FIELD_WORDS if names_any(folded, words)]
     return frozenset[str]().union(*found)
 
 
 def types_of(expected: str) -> frozenset[str]:
     """Return the field types that a bare description such as `password field` refers to."""
-    folded = fold(expected)
+    folded = _in_one_word(fold(expected))
     return frozenset(kind for kind, words in _TYPE_WORDS.items() if names_any(folded, words))
 
 

@@ -21,6 +21,7 @@ from pytest_autoweb.choice.expected_text import (
     names_any,
     quoted_apart,
     without_decoration,
+    without_kind_words,
     without_spaces,
 )
 from pytest_autoweb.marks.marking import Mark
@@ -103,7 +104,7 @@ def is_irreversible(text: str) -> bool:
 
 def part_of(expected: str, mark: Mark) -> TextPart | None:
     """Return the part of a mark's texts that a text is, if it is one; the best place counts."""
-    forms = _forms(expected)
+    forms = _forms(expected, mark.role)
     whole_texts = [text for text in dict.fromkeys((*mark.texts, mark.name)) if text]
     lines = mark.lines or tuple(_LINE_BREAK.split(mark.text))
     found = (
@@ -148,11 +149,16 @@ def is_within(inner: Mark, outer: Mark) -> bool:
     return across and top >= y - 1 and top + height <= y + high + 1 and inner.box != outer.box
 
 
-def _forms(expected: str) -> tuple[str, ...]:
-    """Return the folded text, also without its ends and without what follows its dots."""
+def _forms(expected: str, role: str) -> tuple[str, ...]:
+    """Return the folded text, also without its ends, what follows its dots, or words for kinds."""
     folded = fold(expected)
-    forms = (folded, without_decoration(folded), folded.partition("...")[0].strip())
-    return tuple(form for form in dict.fromkeys(forms) if _columns(without_spaces(form)) > SHORT)
+    bare, head = without_decoration(folded), folded.partition("...")[0].strip()
+    plain = without_kind_words(expected, role)
+    return tuple(form for form in dict.fromkeys((folded, bare, head, plain)) if form)
+
+
+def _is_short(form: str) -> bool:
+    return _columns(without_spaces(form)) <= SHORT
 
 
 def _columns(text: str) -> int:
@@ -166,6 +172,9 @@ def _part(form: str, whole: str, lines: Sequence[str]) -> TextPart | None:
     folded = fold(whole)
     at = next(_places(form, folded), None)
     if at is None or _is_line(form, folded):
+        return None
+    # One or two characters within a text say nothing.
+    if at and _is_short(form):
         return None
     place = PartPlace.WORDS if at else PartPlace.BEGINNING
     held_by = next(

@@ -260,10 +260,11 @@ def _compared_part(choice: Choice, part: TextPart, mark: Mark) -> TextComparison
 def _names_kind(choice: Choice, by_number: dict[int, Mark]) -> bool:
     """Return whether the text only names the kind of the chosen mark, and no other kind."""
     mark = by_number.get(choice.number or 0)
-    if mark is None or not names_kind_only(choice.expected_text, mark.role):
+    if mark is None:
         return False
+    kind = mark.attributes.get("type", "text")
     meant = types_of(choice.expected_text)
-    return not meant or mark.attributes.get("type", "text") in meant
+    return names_kind_only(choice.expected_text, mark.role, kind) and (not meant or kind in meant)
 
 
 def _take_rough_match(

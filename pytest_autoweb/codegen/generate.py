@@ -305,16 +305,19 @@ def _without_plan(text: str) -> str:
 def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
     """Ask for a plan; `--autoweb-questions` decides what happens if it contains a question."""
     attempt = change(attempt, prompt=_task_text(tools))
-    attempt, plan = _ask_plan(attempt, tools, hint=_hint(tools), answer="")
-    if plan and plan.has_question and tools.settings.answers:
-        asks, answer = plan.question, find_answer(tools.case.answers, plan.question)
-        if answer:
-            attempt, plan = _ask_plan(attempt, tools, hint="", answer=answer, asked=plan)
-            attempt = change(
-                attempt,
-                plan_question=attempt.plan_question or asks,
-                plan_answer="" if attempt.plan_question else tools.redact(answer),
-            )
+    attempt, plan = _ask_plan(attempt, tools, hint=_hint(tools))
+    # Each answer may lead to one more question.
+    for turn in range(1, len(tools.case.answers) + 1 if tools.settings.answers else 1):
+        asks = plan.question if plan and plan.has_question else ""
+        answer = find_answer(tools.case.answers, asks) if asks else ""
+        if not answer:
+            break
+        attempt, plan = _ask_plan(attempt, tools, answer=answer, asked=plan, turn=turn)
+        attempt = change(
+            attempt,
+            plan_question=attempt.plan_question or asks,
+            plan_answer="" if attempt.plan_question else tools.redact(answer),
+        )
     if plan is None:
         return attempt
     if plan.has_question and tools.settings.questions != "record":
@@ -343,7 +346,13 @@ def _task_text(tools: Tools) -> str:
 
 
 def _ask_plan(
-    attempt: Attempt, tools: Tools, *, hint: str, answer: str, asked: PlanParse | None = None
+    attempt: Attempt,
+    tools: Tools,
+    *,
+    hint: str = "",
+    answer: str = "",
+    asked: PlanParse | None = None,
+    turn: int = 0,
 ) -> tuple[Attempt, PlanParse | None]:
     messages = render(
         "plan",
@@ -355,7 +364,7 @@ def _ask_plan(
         question=asked.question if asked else "",
         answer=answer,
     )
-    attempt, text = ask(attempt, tools, "plan", messages, turn=1 if asked else 0)
+    attempt, text = ask(attempt, tools, "plan", messages, turn=turn)
     if attempt.failure:
         return attempt, None
     plan = parse_plan(text)
@@ -379,9 +388,13 @@ def _hint(tools: Tools) -> str:
 
 
 def find_answer(answers: dict[str, str], question: str) -> str:
-    """Return the case's answer to a question that overlaps with this one, or its only answer."""
+    """Return the case's answers to questions that overlap with this one, or its only answer."""
     asked = question.casefold()
-    for known, answer in answers.items():
-        if known.casefold().strip(" ?？") in asked or asked.strip(" ?？") in known.casefold():
-            return answer
-    return next(iter(answers.values())) if len(answers) == 1 else ""
+    fitting = [
+        answer
+        for known, answer in answers.items()
+        if known.casefold().strip(" ?？") in asked or asked.strip(" ?？") in known.casefold()
+    ]
+    if len(answers) == 1:
+        return next(iter(answers.values()))
+    return " ".join(dict.fromkeys(fitting))

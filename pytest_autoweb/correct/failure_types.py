@@ -20,6 +20,7 @@ _BY_KIND: dict[FailureKind, _Rule] = {
     "killed": ("SERVICE_UNAVAILABLE", "page_lost"),
     "agent": ("SERVICE_UNAVAILABLE", ""),
     "internal": ("UNKNOWN", ""),
+    "fixture": ("UNKNOWN", ""),
     "recording": ("UNKNOWN", ""),
     "off_record": ("UNKNOWN", ""),
     "question": ("PARAMETER_ERROR", "question"),
@@ -30,6 +31,7 @@ _OWN_WORDS: dict[str, _Rule] = {
     NO_CODE_IN_REPLY: ("PARAMETER_ERROR", "script_error"),
 }
 """Failures in the pipeline's own words, none of which a page has said."""
+_AS_PROBLEM = re.compile(r"^Step \d+: ")
 _CONTINUED = re.compile(r"^the (continued step took another path|calls to continue from)")
 _BY_CHOICE: dict[str, _Rule] = {
     "mismatch": ("PARAMETER_ERROR", "element_mismatch"),
@@ -199,8 +201,9 @@ def classify(
         rule: the rule that refused the code or the call, if one did.
     """
     # Facts take precedence over words: a message may quote arbitrary page text.
-    if kind in ("step", "lint") and message in _OWN_WORDS:
-        return _found(_OWN_WORDS[message], "kind", kind)
+    own = _AS_PROBLEM.sub("", message).casefold()
+    if kind in ("step", "lint", None) and own in _OWN_WORDS:
+        return _found(_OWN_WORDS[own], "kind", kind or own)
     if kind == "step" and _CONTINUED.match(message):
         return _found(("SERVICE_UNAVAILABLE", "limit"), "kind", kind)
     if kind in _BY_KIND:

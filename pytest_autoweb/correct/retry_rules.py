@@ -289,8 +289,10 @@ def recover(
 
 def _suggestions(found: Classification, finding: str) -> tuple[str, ...]:
     """Return what may help, by what was found wrong, and only without such a finding by type."""
-    if finding in _BY_FINDING:
-        return _BY_FINDING[finding]
+    if own := _BY_FINDING.get(finding):
+        # What the page says, such as beside a field that refused its value, may be why.
+        said = _SUGGESTIONS[found.type] if found.by == "evidence" else ()
+        return (*own, *said)
     if found.type == "VALIDATION_ERROR" and found.web_kind == "claim" and found.by != "evidence":
         return _NOT_REACHED
     if found.web_kind in _INSTEAD:
@@ -509,9 +511,9 @@ def guidance_for(
 
 
 def finding_of(attempt: Attempt, found: Classification) -> str:
-    """Return what the failed checks name as wrong, unless page or server say why it is."""
+    """Return what the failed checks name as wrong, unless a server's error says why it is."""
     ran = attempt.failure is None or attempt.failure.kind == "check"
-    if not ran or found.by == "evidence" or found.by == "status":
+    if not ran or found.by == "status":
         return ""
     failed = (check for check in attempt.checks if check.passed is False and not check.advisory)
     return next((check.finding for check in failed if check.finding in _BY_FINDING), "")

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from playwright.sync_api import ElementHandle, Error, Locator
+from playwright.sync_api import ElementHandle, Error, JSHandle, Locator
 
 from pytest_autoweb.egress.browser_watch import call_within
 from pytest_autoweb.page.frames import element_script
 from pytest_autoweb.results import ReadBack
 
+_TEXTS = frozenset({"clear", "fill", "press_sequentially", "type"})
 _TYPES = frozenset({"press_sequentially", "type"})
 _TICKS = frozenset({"check", "set_checked", "uncheck"})
 _LOOK_MS = 2_000.0
@@ -25,10 +26,13 @@ _KEYS = ("\n", "\r", "\t")
 def read_back(
     locator: Locator, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Callable[[], ReadBack | None]:
-    """Find the field that a call is about to write to; the result reads it afterwards, once.
+    """Find the field that a call is about to write to; the result reads it afterwards.
 
     The element itself is kept, because afterwards its locator may find another one: the next
-    question of a form, or the same field of the next page. Neither look waits for anything.
+    question of a form, or the same field of the next page. No look waits for anything.
+
+    Many fields refuse a text only when they are left. So each further reading returns what a field
+    that took its text held when it lost the focus, before anything else happened; or None.
 
     Args:
         locator: finds the field.
@@ -37,18 +41,29 @@ def read_back(
         kwargs: its named arguments.
     """
     found: list[ElementHandle] = []
+    left: list[JSHandle] = []
     with suppress(Error):
         # A locator that fits several elements fails anyway.
         found = call_within(locator.page, _LOOK_MS, locator.first.element_handles)
 
+    def look(where: JSHandle, code: str) -> Any:
+        return json.loads(call_within(locator.page, _LOOK_MS, lambda: where.evaluate(code)))
+
     def read() -> ReadBack | None:
-        if not found:
+        if not found and not left:
             return None
-        field = found.pop()
         try:
-            held = json.loads(call_within(locator.page, _LOOK_MS, lambda: field.evaluate(_SCRIPT)))
+            if left:
+                held = look(left[0], "(seen) => seen.held")
+                return _compared(method, args, kwargs, held) if held else None
+            field = found.pop()
+            held = look(field, _SCRIPT)
+            if held and method in _TEXTS:
+                watch = call_within(locator.page, _LOOK_MS, lambda: field.evaluate_handle(_LEAVING))
+                left.append(watch)
             call_within(locator.page, _LOOK_MS, field.dispose)
         except Error:
+            left.clear()
             # The page was left, or does not answer.
             return None
         return _compared(method, args, kwargs, held) if held else None
@@ -56,6 +71,18 @@ def read_back(
     return read
 
 
+# After the handlers of the field and its document, which this one must not come before.
+_LEAVING = f"""(element) => {{
+  const seen = {{ held: 'null' }};
+  const view = element.ownerDocument.defaultView;
+  const leave = (event) => {{
+    if (event.composedPath()[0] !== (element.control || element)) return;
+    view.removeEventListener('focusout', leave);
+    seen.held = ({element_script("held")})([element]);
+  }};
+  view.addEventListener('focusout', leave);
+  return seen;
+}}"""
 _SCRIPT = f"(element) => ({element_script('held')})([element])"
 
 

@@ -124,7 +124,7 @@ class Snapshot(Record):
 
 
 class ReadBack(Record):
-    """What a field held right after a call had written to it."""
+    """What a field held right after a call had written to it, or when it was left after that."""
 
     same: bool
     """Whether that is what the call wrote."""

@@ -168,6 +168,8 @@ class CallServer:
         self.answered: tuple[bool, Any] = (False, None)
         self.call_error: StepCallError | None = None
         self.overdue: list[OverdueCall] = []
+        self._field: Callable[[], ReadBack | None] | None = None
+        self._written: tuple[int, Callable[[], ReadBack | None]] | None = None
         self.patient_with: str | None = None
         self.log: list[str] = []
         self._log_chars = 0
@@ -350,7 +352,19 @@ class CallServer:
             cached=bool(known and known.answered),
             read_back=kept_read_back(read, self._border.redact),
         )
+        if bound and bound.member.acting and not self._open:
+            self._look_back(timed.number, read)
         return reply
+
+    def _look_back(self, number: int, read: ReadBack | None) -> None:
+        """Correct what the field before held, if it refused its text when it was left."""
+        written, reader = self._written or (number, None)
+        if (late := reader() if reader else None) is not None:
+            self.record.correct(written, kept_read_back(late, self._border.redact))
+            self._written = None
+        if self._field is not None:
+            self._written = (number, self._field) if read and read.same else None
+            self._field = None
 
     def _recalled(self, bound: Bound, key: str) -> RecalledCall | None:
         """Look up the call among earlier ones; not in a callback, where the page may be blocked."""
@@ -367,6 +381,7 @@ class CallServer:
         field = None if self._open else self._facade.field_of(bound)
         result = self._facade.perform(bound, self.budget)
         held = field() if field else None
+        self._field = field
         if told := self._facade.take_note():
             self._take_log(told)
         if known is not None:

@@ -234,6 +234,13 @@ class StepRecord:
         """Return the tool calls so far, in the order in which they began."""
         return tuple(sorted((entry.call for entry in self.entries), key=lambda call: call.seq))
 
+    def correct(self, number: int, read_back: ReadBack | None) -> None:
+        """Put another reading of its field beside the call of this number."""
+        for place, entry in enumerate(self.entries):
+            if entry.call.seq == number:
+                call = entry.call.model_copy(update={"read_back": read_back})
+                self.entries[place] = entry._replace(call=call)
+
     @property
     def catching_up(self) -> bool:
         """Tell whether the next call will be answered from the record."""
@@ -263,7 +270,7 @@ class CallTimer:
     """A stopwatch for one call that adds the finished call to the record."""
 
     def __init__(self, record: StepRecord, number: int, *, live: bool) -> None:
-        self._record, self._number, self._live = record, number, live
+        self._record, self.number, self._live = record, number, live
         self._began = time.perf_counter()
 
     def file(
@@ -284,7 +291,7 @@ class CallTimer:
         error = reply[1]
         call = ToolCall(
             step_index=self._record._step,
-            seq=self._number,
+            seq=self.number,
             target=target,
             method=method,
             arguments=arguments,

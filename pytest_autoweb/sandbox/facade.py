@@ -58,7 +58,7 @@ _FOR_PAGES = words(
 """Methods that wait for a page or a server, and not for an element."""
 # In Playwright's log of a call, after which it waits only for the page that the call leads to.
 _DONE = re.compile(r"^ *- \w+ action done$", re.MULTILINE)
-_PRESSED = re.compile(r"^ *- elementHandle\.press\(", re.MULTILINE)
+_BEGUN = re.compile(r"^ *- (elementHandle\.press\(|performing \w+ action$)", re.MULTILINE)
 _PAUSE_MS = 50.0
 
 
@@ -169,9 +169,8 @@ class Facade:
         """Tell by the log of a call that ran out of time whether only its page was missing."""
         if _DONE.search(told):
             return True
-        # A key has no such line, but a page that was asked for since then.
-        pressed = bound.method == "press" and _PRESSED.search(told) is not None
-        return pressed and self._border.leaving(bound.page, began)
+        # A key, and a click within a frame, have no such line, but a page asked for since then.
+        return _BEGUN.search(told) is not None and self._border.leaving(bound.page, began)
 
     def _await_page(self, bound: Bound, budget: Budget, since: float | None) -> bool:
         """Wait for a page that was asked for; return whether it came before the step is over."""

@@ -93,7 +93,7 @@ _MADE_UP = "call"
 
 
 class _Spelling(ast.NodeTransformer):
-    """Gives constants, lists and the arguments of calls one form."""
+    """Gives constants, lists, mappings and the arguments of calls one form."""
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.Constant(_WORDS[node.id]) if node.id in _WORDS else node
@@ -106,6 +106,12 @@ class _Spelling(ast.NodeTransformer):
     def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
         self.generic_visit(node)
         return ast.List(node.elts, ast.Load())
+
+    def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        self.generic_visit(node)
+        pairs = zip(node.keys, node.values, strict=True)
+        ordered = sorted(pairs, key=lambda pair: ast.unparse(pair[0]) if pair[0] else "")
+        return ast.Dict([key for key, _ in ordered], [value for _, value in ordered])
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)

@@ -322,6 +322,11 @@ DAY = "page.get_by_label('Day')"
 ANSWER = "page.get_by_label('Answer')"
 DIGITS = """<label>Phone <input oninput="this.value = this.value.replace(/[^0-9]/g, '')"></label>"""
 COLOURS = "<select><option value=r>Red<option value=b>Light  blue</select>"
+DAY_GONE = "document.querySelector('input').value = 'sent'"
+REFUSES = "if (!/^[0-9-]*$/.test(this.value)) this.value = ''"
+TAIL = f"</label><input id=n><button type=button onclick={DAY_GONE!r}>Save</button>"
+LEFT = f'<label>Day <input onblur="{REFUSES}">{TAIL}'
+CHANGED = f'<label>Day <input onchange="{REFUSES}">{TAIL}'
 DATE = "<label>Day <input type=date></label>"
 
 
@@ -336,6 +341,12 @@ DATE = "<label>Day <input type=date></label>"
         ("<input maxlength=3>", "page.fill('input', '123456')", "123"),
         (DATE, f"{DAY}.press_sequentially('yesterday')", ""),
         (DIGITS, "page.fill('input', '12-34')", "1234"),
+        # What refuses a text when it is left, which a form that is sent does not.
+        (LEFT, f"{DAY}.fill('tomorrow')\npage.fill('#n', 'x')", ""),
+        (LEFT, f"{DAY}.fill('tomorrow')\npage.get_by_role('button').click()", ""),
+        (CHANGED, f"{DAY}.press_sequentially('tomorrow')\npage.keyboard.press('Tab')", ""),
+        (CHANGED, f"{DAY}.fill('tomorrow')\n{DAY}.blur()", ""),
+        (LEFT, f"{DAY}.fill('2025-03-31')\npage.get_by_role('button').click()", None),
         (DATE, f"{DAY}.press_sequentially('yesterday')\n{DAY}.fill('2025-03-31')", None),
         ("<input type=password maxlength=3>", "page.fill('input', 'abcdef')", None),
         ("<textarea></textarea>", "page.fill('textarea', ' one\\r\\ntwo ')", None),

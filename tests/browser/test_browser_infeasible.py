@@ -19,6 +19,7 @@ IN_CODE = f'```python\nanswer("{REFUSED}")\n```\nDONE'
 KINDS: dict[str, dict[str, Any]] = {
     "infeasible": {"infeasible": True},
     "infeasible, judged by its own checks": {"infeasible": "own_checks", "expect": [{"text": "x"}]},
+    "infeasible, by its check": {"expect": [{"infeasible": True}]},
     "question": {"expect": [{"answer": {"equals": 7}}]},
     "action": {"expect": [{"text": "Bought"}]},
 }
@@ -82,11 +83,12 @@ def test_nothing_but_the_task_tells_which_questions_have_no_answer(
     assert action == refusal
 
 
+@pytest.mark.parametrize("kind", ["judged by its own checks", "by its check"])
 @pytest.mark.parametrize("way", ["turns", "act"])
-def test_own_checks_of_infeasible_cases_count_as_well(
-    browser: Browser, tmp_path: Path, site: Site, way: str
+def test_cases_without_the_common_sentence_count_as_well(
+    browser: Browser, tmp_path: Path, site: Site, way: str, kind: str
 ) -> None:
-    kind = "infeasible, judged by its own checks"
+    kind = f"infeasible, {kind}"
     _, action = asked(browser, tmp_path, site, way, KINDS["action"], kind)
     _, refusal = asked(browser, tmp_path, site, way, KINDS[kind], "action")
     _, question = asked(browser, tmp_path, site, way, KINDS["question"], "action")

@@ -388,6 +388,7 @@ def test_what_no_listing_shows_is_told_after_the_turn(
 @pytest.mark.parametrize(
     ("answers", "chosen", "told", "beside"),
     [
+        ({"which": "One.", "colour": "Red.", "x": "Y."}, "default", "The answer: One. Red.", "was"),
         ({"colour": "The red one."}, "default", "The answer: The red one.", "was answered"),
         ({"colour": "Red.", "size": "Large."}, "default", "The answer: Red.", "was answered"),
         ({"size": "Large.", "shape": "Round."}, "default", "nobody answers", "nobody answered"),
@@ -422,7 +423,9 @@ def test_a_case_that_has_answers_gives_them_and_the_question_stands_beside_the_c
 
 DOORS = """<title>Doors</title><a href=/slow>Report</a><a href=/slow target=_blank>Tab</a>
 <form action=/slow><input aria-label=Find name=q><button>Go</button></form>
-<select aria-label=Which onchange="location = '/slow'"><option>A<option>B</select>"""
+<select aria-label=Which onchange="location = '/slow'"><option>A<option>B</select>
+<iframe srcdoc="<a href=/slow target=_top>Inner</a>"></iframe>"""
+INNER = "page.frame_locator('iframe').get_by_text('Inner')"
 
 
 @pytest.mark.parametrize(
@@ -430,6 +433,7 @@ DOORS = """<title>Doors</title><a href=/slow>Report</a><a href=/slow target=_bla
     [
         ("page.get_by_role('link', name='Report').click()", "(click() was done, but the page"),
         ("page.get_by_role('button', name='Go').click()", "(click() was done, but the page"),
+        (f"{INNER}.click()", "(click() was done, but the page"),
         ("page.get_by_label('Find').press('Enter')", "(press() was done, but the page"),
         ("page.get_by_label('Find').press_sequentially('a\\n')", ""),
         ("page.get_by_label('Find').focus()\npage.keyboard.press('Enter')", ""),

@@ -405,11 +405,13 @@ def test_the_case_answers_a_plan_that_asks(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
     path = project.path / "cases/shop.yaml"
-    answers = '    tags: [smoke]\n    answers: {"which user?": "the one named ana"}\n'
+    given = '{"which user?": "the one named ana", "which day?": "a Monday"}'
+    answers = f"    tags: [smoke]\n    answers: {given}\n"
     path.write_text(path.read_text().replace("    tags: [smoke]\n", answers))
     scripted(
         '{"fake/m": {"plan": lambda request: scripted_plan("log in") + '
-        '("" if "named ana" in request.messages[1].content else "\\nQUESTION: which user?"),'
+        '("" if "a Monday" in request.messages[1].content else "\\nQUESTION: which day?" '
+        'if "named ana" in request.messages[1].content else "\\nQUESTION: which user?"),'
         ' "generate": ' + GOOD + "}}"
     )
     project.runpytest_subprocess(
@@ -418,7 +420,7 @@ def test_the_case_answers_a_plan_that_asks(
 
     attempt = cells(project)["login fake/m"]["attempts"][0]
     assert attempt["plan_confirmed"]
-    assert [e["stage"] for e in attempt["exchanges"]] == ["plan", "plan", "generate"]
+    assert [e["stage"] for e in attempt["exchanges"]] == ["plan", "plan", "plan", "generate"]
     assert attempt["checks_passed"]
 
 

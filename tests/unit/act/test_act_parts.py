@@ -55,8 +55,18 @@ PARTS: list[tuple[tuple[str, ...], str, str, int | None, tuple[int, ...]]] = [
     (("Sign in and pay", "x"), "Sign in", "number_part", None, (1,)),
     (("Don't save", "x"), "Save", "number_part", None, (1,)),
     (("不保存", "x"), "保存", "number_part", None, (1,)),
-    # Short texts, parts of words and other numbers are no parts.
-    (("OK, go on", "x"), "OK", "text_not_found", None, ()),
+    # One or two characters are a part as a line or a beginning, as of a title or a day.
+    (("OK, go on", "x"), "OK", "number_part", 1, ()),
+    (("R\nstatistics", "Rust\nsystems"), "R", "number_part", 1, ()),
+    (("7\n2 events", "17\nno events"), "7", "number_part", 1, ()),
+    (("是，继续", "否"), "是", "number_part", 1, ()),
+    (("+ New", "x"), "+", "number_part", 1, ()),
+    (("1 Ann", "1 Bo"), "1", "part_ambiguous", None, ()),
+    (("No, delete it", "x"), "No", "number_part", None, (1,)),
+    (("Plan B now", "x"), "B", "text_not_found", None, ()),
+    # A word for the kind beside a part of the text.
+    (("Sign in with Google", "Home"), "Sign in button", "number_part", 1, ()),
+    # Parts of words and other numbers are no parts.
     (("Unsubscribe", "x"), "Subscribe", "text_not_found", None, ()),
     (("Room 12", "x"), "Room 1", "text_not_found", None, ()),
     (("4.55 EUR", "x"), "4.5", "text_not_found", None, ()),
@@ -155,7 +165,53 @@ def test_the_number_says_which_icon_unless_it_can_hardly_be_undone() -> None:
     for number in (1, 2):
         found = resolve_apart(Choice(number, "settings gear icon"), ICONS)
         assert found.mark == ICONS[number - 1]
+        assert resolve_apart(Choice(number, "button"), ICONS).mark == ICONS[number - 1]
     assert resolve_apart(Choice(3, "trash can"), ICONS).candidates == (3, 4)
+    assert resolve_apart(Choice(3, "button"), ICONS).candidates == (1, 2, 3, 4)
+
+
+KINDS = [
+    *[("textbox", "password", text) for text in ("password", "password box", "Passwort-Feld")],
+    *[("textbox", "password", text) for text in ("密码框", "password text box", "text-box")],
+    *[("textbox", "email", text) for text in ("email", "e-mail field", "email address field")],
+    *[("searchbox", "search", text) for text in ("search box", "search bar", "search")],
+    ("textbox", "date", "date picker"),
+    *[("checkbox", "checkbox", text) for text in ("check box", "tick box", "empty checkbox")],
+    *[("switch", "", text) for text in ("switch", "toggle switch", "toggle")],
+    ("combobox", "", "dropdown menu"),
+    ("button", "", "link"),
+    ("link", "", "button"),
+    ("", "file", "Choose file"),
+]
+
+
+@pytest.mark.parametrize(("role", "kind", "expected"), KINDS)
+def test_a_word_for_a_kind_never_contradicts_a_name_that_nobody_sees(
+    role: str, kind: str, expected: str
+) -> None:
+    unseen = mark(
+        1,
+        "Blue moon",
+        tag="input" if kind else "button",
+        role=role,
+        attributes={"type": kind},
+        painted=(),
+        unseen=True,
+    )
+
+    found = resolve_apart(Choice(1, expected), [unseen, mark(2, "Other")])
+
+    assert found.mark == unseen or found.status == "kind_only"
+
+
+@pytest.mark.parametrize(
+    ("role", "kind", "expected"),
+    [("textbox", "text", "password"), ("checkbox", "checkbox", "text box"), ("textbox", "", "no")],
+)
+def test_a_word_for_another_kind_still_contradicts(role: str, kind: str, expected: str) -> None:
+    unseen = mark(1, "Blue moon", tag="input", role=role, attributes={"type": kind}, painted=())
+
+    assert resolve_apart(Choice(1, expected), [unseen, mark(2, "Other")]).status == "text_not_found"
 
 
 def test_the_same_number_with_the_whole_text_is_another_decision() -> None:

@@ -229,6 +229,7 @@ def test_the_ways_in_which_act_itself_ends_have_a_type_unless_evidence_says_more
          ("SERVICE_UNAVAILABLE", "page_lost")),
         ("agent", "the program ended: not found", None, ("SERVICE_UNAVAILABLE", "")),
         ("internal", "judge: ValueError: not found", None, ("UNKNOWN", "")),
+        ("fixture", "setup failed: permission denied", None, ("UNKNOWN", "")),
         ("navigation", "http://x/ could not be opened: no connection", None,
          ("SERVICE_UNAVAILABLE", "navigation")),
     ],
@@ -240,6 +241,14 @@ def test_the_pipelines_own_name_decides_and_not_a_word_of_its_sentence(
 
     assert (found.type, found.web_kind) == expected
     assert found.by == "kind"
+
+
+@pytest.mark.parametrize("written", [NO_CODE_FOR_STEP, f"Step 2: {NO_CODE_FOR_STEP}"])
+def test_the_pipelines_own_sentence_is_known_where_a_report_or_a_person_quotes_it(
+    written: str,
+) -> None:
+    for message in (written, written.replace("no code", "No code")):
+        assert classify(message).type == "PARAMETER_ERROR"
 
 
 def test_a_choice_is_typed_by_what_became_of_it_and_not_by_the_page_that_it_quotes() -> None:

@@ -297,6 +297,8 @@ def test_advice_follows_what_a_check_found_and_speaks_of_fields_only_if_one_refu
     assert not set(FIELD) & set(told().recovery.suggestions)
     assert told().recovery.failed_tool == ""
     assert set(FIELD) <= set(told(refused).recovery.suggestions)
+    # What a field refused may be why, and what the check found is said as well.
+    assert not finding or advice in "\n".join(told(refused).recovery.suggestions)
 
 
 def test_advice_after_the_pipelines_own_failures_says_what_was_missing() -> None:

@@ -35,6 +35,8 @@ ROW = "page.get_by_role('row', name='Ana').get_by_role('button', name='Edit', ex
         ("locator.click", {"arguments": {"timeout": 500, "force": True}}, LABEL,
          "force=True, timeout=500"),
         ("locator.click", {"arguments": []}, LABEL, ""),
+        ("step.answer", {"arguments": {"b": [True, None], "a": 1}}, "step",
+         "{'a': 1, 'b': [True, None]}"),
         ("locator.select_option", {"arguments": ["a", "b"]}, LABEL, "['a', 'b']"),
         ("page.fill", {"arguments": {"value": "x", "selector": "#a"}}, "page", "'#a', 'x'"),
         ("page.goto", {"target": "page", "arguments": ["/a"]}, "page", "'/a'"),

@@ -418,7 +418,7 @@ class ModelEndpoint:
         return self._asked(
             ChatBody.model_validate(redacted_chat(chat.model_dump(), self._redact)),
             max_tokens=most if isinstance(most, int) and most > 0 else None,
-            stop=(stop,) if isinstance(stop, str) else tuple(stop),
+            stop=tuple(map(self._redact, (stop,) if isinstance(stop, str) else stop)),
         )
 
     def _asked(self, chat: ChatBody, **settings: Any) -> Reply:

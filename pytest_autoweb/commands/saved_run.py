@@ -46,6 +46,7 @@ CELL is the name of its test, a part of it that fits only one, or the cell's fol
   autoweb rerun "login[openai/gpt-5-mini]" --headed --pause
   autoweb rerun login --model ollama_chat/qwen3:8b -- --tracing=on
 
+An outside agent is started only if --strategy or --model names it.
 The case file is read as it is now; it must be one of the project, not one in a run folder. The
 results go to autoweb-rerun/; the saved run is only read. Flags of pytest stand behind `--`. Start
 it in the folder in which pytest was started.
@@ -250,6 +251,7 @@ def pytest_flags(cell: "CellResult", info: "RunInfo", args: argparse.Namespace) 
     if args.strategy:
         # An agent in the name would win.
         model = model.removesuffix(f"@{cell.strategy}")
+    _refuse_agents(cell, model, args)
     flags = [f"{file}::{cell.case_id}[{model}]", f"--autoweb-models={model}"]
     if not cell.any_capture:
         flags.append(f"--autoweb-capture={cell.capture_mode}")
@@ -260,6 +262,25 @@ def pytest_flags(cell: "CellResult", info: "RunInfo", args: argparse.Namespace) 
     if args.pause:
         flags.append("--autoweb-pause")
     return [*flags, "--autoweb-report=autoweb-rerun", "--autoweb-stdout", *args.flags]
+
+
+def _refuse_agents(cell: "CellResult", model: str, args: argparse.Namespace) -> None:
+    """Refuse to start an outside agent only because the run names it: none of our walls holds it.
+
+    Raises:
+        SettingsError: it must be named by whoever runs the cell again.
+    """
+    from pytest_autoweb.agents.adapters import ADAPTERS
+    from pytest_autoweb.errors import SettingsError
+    from pytest_autoweb.specs import COMMAND
+
+    in_model = "" if args.model else model.rpartition("@")[2]
+    for name in (in_model, args.strategy or cell.strategy):
+        if name != args.strategy and name in (*ADAPTERS, COMMAND):
+            raise SettingsError(
+                f"the run names the outside agent {name!r}, whose browser nothing here holds back; "
+                f"if it is to be started, name it: --strategy {name}"
+            )
 
 
 def add_trace_parser(subparsers: "Subparsers") -> None:

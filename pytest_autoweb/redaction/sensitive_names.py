@@ -4,11 +4,11 @@ import re
 from itertools import pairwise
 
 _SENSITIVE_HEADER = re.compile(
-    r"(?i)^(?!access-control-|www-authenticate|proxy-authenticate)"
-    r"(?:.*(?:cookie|token|secret|api-?key|passw|session|signature|credential|csrf|xsrf|jwt)"
+    r"(?i)^(?:.*(?:cookie|token|secret|api-?key|passw|session|signature|credential|csrf|xsrf|jwt)"
     r"|(?:.*[-_])?(?:auth|authorization|authentication)(?:[-_].*)?$"
     r"|x-access(?![a-z])|.*(?:access|subscription|functions|private|admin|master|app)-key$|dpop$)"
 )
+_NO_SECRET = ("access-control-", "www-authenticate", "proxy-authenticate")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
 _SECRET_WORDS = frozenset(
     (
@@ -24,10 +24,14 @@ _SECRET_PAIRS = frozenset(
     (
         *(("api", "key"), ("private", "key"), ("access", "key"), ("secret", "key")),
         *(("session", "id"), ("auth", "code"), ("x", "auth"), ("x", "access"), ("set", "cookie")),
-        *(("security", "code"), ("session", "key"), ("auth", "key")),
+        *(("security", "code"), ("session", "key"), ("auth", "key"), ("account", "key")),
+        *(("encryption", "key"), ("signing", "key"), ("recovery", "code"), ("backup", "code")),
+        *(("verification", "code"), ("mfa", "code"), ("code", "verifier"), ("saml", "response")),
     )
 )
-_ALONE = frozenset({"auth", "session"})
+_SINGLE = _SECRET_WORDS | {"access"}
+"""Words that end in an `s` without being a plural."""
+_ALONE = frozenset({"auth", "session", "cookie", "cookies"})
 # What is said about a secret is none: `token_type`, `password_policy`, `prompt_tokens`.
 _ABOUT = frozenset(
     (
@@ -48,7 +52,9 @@ SECRET_PLACE = re.compile(
 
 def is_sensitive(header: str) -> bool:
     """Return whether a header's value grants access to something."""
-    return _SENSITIVE_HEADER.search(header) is not None
+    if header.lower().startswith(_NO_SECRET):
+        return False
+    return _SENSITIVE_HEADER.search(header) is not None or is_sensitive_field(header)
 
 
 def is_sensitive_field(name: str) -> bool:
@@ -59,7 +65,7 @@ def is_sensitive_field(name: str) -> bool:
     words = [word.lower() for word in _WORDS.findall(name[:200])]
     if not words or words[-1] in _ABOUT or (words[-1] == "tokens" and words[0] in _COUNTED):
         return False
-    single = [word if word in _SECRET_WORDS else word.removesuffix("s") for word in words]
+    single = [word if word in _SINGLE else word.removesuffix("s") for word in words]
     return (
         any(word in _SECRET_WORDS or word.endswith(_SECRET_ENDS) for word in single)
         or any(pair in _SECRET_PAIRS for pair in pairwise(single))

@@ -6,6 +6,7 @@ The form of a body is told by its content, because many servers send JSON as som
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -26,13 +27,14 @@ _PART = re.compile(
     r"(?:\r?\n[^\r\n]+)*\r?\n\r?\n)([\s\S]*?)(?=\r?\n--|\Z)",
     re.IGNORECASE,
 )
-_ELEMENT = re.compile(r"(<(?:[\w.-]+:)?([\w.-]+)(?:\s[^<>]*)?>)([^<]+)(?=</)")
+_TAG = re.compile(r"<(?P<end>/)?(?:[\w.-]+:)?(?P<name>[\w.-]+)(?:\s[^<>]*?)?(?P<empty>/)?>")
+_ASSIGNED = re.compile(r"=\s*(?=[\[{])")
 _INPUT = re.compile(r"<(?:input|meta)\b[^>]*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(
     r"""(?i)\b(name|type|value|content)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))"""
 )
 _SCRIPT = re.compile(
-    r"(<script\b[^>]*\btype\s*=\s*[\"']?application/(?:\w+\+)?json\b[^>]*>)(.*?)(?=</script)",
+    r"(<script\b[^>]*>)(.*?)(?=</script)",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -95,16 +97,18 @@ class FieldMasks:
     def body(self, text: str, content_type: str = "") -> str:
         """Return a body without the values of sensitive fields."""
         kind = content_type.lower()
-        if "html" in kind or re.match(r"\s*<(?:!doctype html|html)\b", text[:500], re.IGNORECASE):
-            return self.text(self._html(text))
         if (clean := self._json(text)) is not None:
             return clean
+        if "html" in kind or re.match(r"\s*<(?:!doctype html|html)\b", text[:500], re.IGNORECASE):
+            return self.text(self._html(text))
         if "x-www-form-urlencoded" in kind or _FORM.fullmatch(text.strip()):
             return self.text(self._query(text.strip(), 0))
         if kind.startswith("multipart/") or _PART.search(text[:2_000]):
             return self.text(_PART.sub(self._part, text))
         if "xml" in kind or text.lstrip()[:1] == "<":
-            return self.text(_ELEMENT.sub(self._element, text))
+            return self.text(self._xml(text))
+        if "javascript" in kind or "ecmascript" in kind:
+            return self.text(self._script(text))
         if "{" in text[:10_000] and "javascript" not in kind and "css" not in kind:
             return self.text(_LINE.sub(self._line, text))
         return self.text(text)
@@ -118,8 +122,38 @@ class FieldMasks:
     def _part(self, match: re.Match[str]) -> str:
         return match[1] + self._of_field(match[2] or match[3], match[4])
 
-    def _element(self, match: re.Match[str]) -> str:
-        return match[1] + self._of_field(match[2], match[3])
+    def _xml(self, text: str) -> str:
+        """Return XML; below a sensitive element, nothing of it but its structure stays."""
+        parts, below, depth, at = [], "", 0, 0
+        for match in _TAG.finditer(text):
+            between = text[at : match.start()]
+            parts += [self._in_element(between) if below else between, match[0]]
+            at = match.end()
+            name = match["name"]
+            if below:
+                depth += (name == below) * (-1 if match["end"] else not match["empty"])
+                below = below if depth else ""
+            elif not match["end"] and not match["empty"] and self.hides(name):
+                below, depth = name, 1
+        return "".join([*parts, text[at:]])
+
+    def _in_element(self, text: str) -> str:
+        data = text.strip().removeprefix("<![CDATA[").removesuffix("]]>")
+        return text.replace(data, self.hidden(data)) if data else text
+
+    def _script(self, text: str) -> str:
+        """Return a script in which JSON is assigned, as the first state of a page is."""
+        parts, at = [], 0
+        for match in _ASSIGNED.finditer(text):
+            if match.end() < at:
+                continue
+            with suppress(ValueError, RecursionError):
+                value, end = json.JSONDecoder().raw_decode(text, match.end())
+                if (clean := self.in_json(value)) != value:
+                    written = json.dumps(clean, ensure_ascii=False).replace("</", "<\\/")
+                    parts += [text[at : match.end()], written]
+                    at = end
+        return "".join([*parts, text[at:]])
 
     def _html(self, text: str) -> str:
         def field(match: re.Match[str]) -> str:
@@ -133,7 +167,9 @@ class FieldMasks:
 
         def script(match: re.Match[str]) -> str:
             clean = self._json(match[2])
-            return match[0] if clean is None else match[1] + clean.replace("</", "<\\/")
+            if clean is None:
+                return match[1] + self._script(match[2])
+            return match[1] + clean.replace("</", "<\\/")
 
         return _SCRIPT.sub(script, _INPUT.sub(field, text))
 
@@ -174,7 +210,7 @@ class FieldMasks:
         """Yield the sensitive fields of a body, with their names and values."""
         kind = content_type.lower()
         stripped = text.strip()
-        if "html" in kind:
+        if "html" in kind and read_json(text)[1] < 0:
             for said in map(attributes, _INPUT.findall(text)):
                 yield from self._known([(said.get("name", ""), field_value(said))])
         elif "x-www-form-urlencoded" in kind or _FORM.fullmatch(stripped):

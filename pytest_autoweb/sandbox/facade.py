@@ -322,7 +322,7 @@ class Facade:
         if selector or not call_rules.holds_secret(value):
             place = bound.receiver.text + (str(bound.args[:1]) if by_selector else "")
             typed = value if isinstance(value, str) and not selector else ""
-            if unlike_words(typed) and SECRET_PLACE.search(place):
+            if unlike_words(typed) and (SECRET_PLACE.search(place) or _is_password_field(bound)):
                 self._border.on_password(typed)
             return value
         urls = [bound.page.url]
@@ -505,6 +505,23 @@ def _measured(
 ) -> Any:
     measure(bound, args, kwargs)
     return function(*args, **kwargs)
+
+
+def _is_password_field(bound: Bound) -> bool:
+    """Tell whether a call writes to a field of the type password, whatever it was found by."""
+    item, kind = bound.receiver.object, bound.receiver.kind
+    if kind == "Keyboard":
+        item = bound.page.locator(":focus")
+    elif kind in {"Page", "Frame"}:
+        item = item.locator(bound.args[0] if bound.args else bound.kwargs.get("selector"))
+    elif kind != "Locator":
+        return False
+    try:
+        # Of several, which the call itself would refuse, any one counts.
+        return bool(item.evaluate_all("all => all.some((one) => one.type === 'password')"))
+    except Error:
+        # There is no such element, or it is not to be found so: the call itself will say it.
+        return False
 
 
 def _offered(offers: Mapping[str, Callable[..., Any]], name: str) -> Callable[..., Any]:

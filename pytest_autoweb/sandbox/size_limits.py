@@ -6,7 +6,7 @@ and what a page answers is measured inside the page, before it leaves it.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_autoweb.sandbox.crossing_values import Refusal
@@ -41,6 +41,13 @@ _FILLS = frozenset({"fill", "insert_text", "set_files", "set_input_files"})
 _PART = re.compile(r">>|//|::|[,\[:>+~ ]")
 _SEARCH = re.compile(r"//|descendant|ancestor|following|preceding|:has\(|:not\(|:is\(")
 _SNAPSHOT_PATTERN = re.compile(r"/((?:\\.|[^/\\\n])+)/")
+# As Playwright reads them: `text=/…/i` up to the last slash, `role=button[name=/…/]`, and the
+# argument of `:text-matches("…")`. Steps of an XPath are none.
+_ENGINE_PATTERN = re.compile(r"\s*(?!xpath\b)[\w:+*-]+\s*=\s*/(.+)/[a-z]*\s*", re.DOTALL)
+_ATTRIBUTE_PATTERN = re.compile(
+    r"\[\s*[\w.-]+\s*=\s*/((?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\[])+)/", re.DOTALL
+)
+_TEXT_MATCHES = re.compile(r""":text-matches\(\s*(["'])((?:\\.|(?!\1)[^\\])*)\1""", re.DOTALL)
 
 
 def check_sizes(kind: str, method: str, args: list[Any], kwargs: Mapping[str, Any]) -> None:
@@ -75,6 +82,8 @@ def check_sizes(kind: str, method: str, args: list[Any], kwargs: Mapping[str, An
 
 def _begins_with_selector(kind: str, method: str) -> bool:
     if method in _SELECTOR_METHODS:
+        return True
+    if method == "wait_for_selector":
         return True
     is_text = method.startswith(("get_by_", "goto", "wait_for_", "expect_")) or method in _SCRIPTS
     return kind in {"Page", "Frame"} and not is_text
@@ -116,7 +125,7 @@ class _Weight:
 
 
 def check_selector(selector: str) -> None:
-    """Refuse a selector with too many parts, or one that searches the page inside a search."""
+    """Refuse a selector with too many parts, a slow pattern, or a search inside a search."""
     if sum(1 for _ in _PART.finditer(selector)) > MAX_SELECTOR_PARTS:
         raise Refusal(RULE, f"a selector has at most {MAX_SELECTOR_PARTS} parts")
     depth = 0
@@ -126,6 +135,19 @@ def check_selector(selector: str) -> None:
         if depth > MAX_NESTED_STEPS and text.strip("([{}])"):
             raise Refusal(RULE, "a condition inside a condition of a selector may not search again")
         depth += (text[-1] in "([") - (text in ")]")
+    for pattern in _patterns_of(selector):
+        _check_written(pattern, "selector")
+
+
+def _patterns_of(selector: str) -> Iterator[str]:
+    """Yield the regular expressions that a selector holds."""
+    for part in selector.split(">>"):
+        if found := _ENGINE_PATTERN.fullmatch(part):
+            yield found[1]
+        else:
+            yield from _ATTRIBUTE_PATTERN.findall(part)
+    for found in _TEXT_MATCHES.finditer(selector):
+        yield re.sub(r"\\(.)", r"\1", found[2], flags=re.DOTALL)
 
 
 def check_pattern(pattern: re.Pattern[str]) -> None:
@@ -140,13 +162,18 @@ def check_pattern(pattern: re.Pattern[str]) -> None:
 
 def _check_snapshot(text: str) -> None:
     for found in _SNAPSHOT_PATTERN.finditer(text):
-        try:
-            # JavaScript writes named groups as `(?<name>…)`. A look-behind begins in the same way
-            # and becomes unreadable here, so it is refused.
-            check_pattern(re.compile(found[1].replace("(?<", "(?P<")))
-        except re.error:
-            # If only Playwright can read it, nobody has checked it, so it may not pass.
-            raise Refusal(RULE, f"/{found[1]:.60}/ of a snapshot cannot be read") from None
+        _check_written(found[1], "snapshot")
+
+
+def _check_written(pattern: str, where: str) -> None:
+    """Check an expression that stands within a text, in JavaScript's syntax."""
+    try:
+        # JavaScript writes named groups as `(?<name>…)`. A look-behind begins in the same way
+        # and becomes unreadable here, so it is refused.
+        check_pattern(re.compile(pattern.replace("(?<", "(?P<")))
+    except re.error:
+        # If only Playwright can read it, nobody has checked it, so it may not pass.
+        raise Refusal(RULE, f"/{pattern:.60}/ of a {where} cannot be read") from None
 
 
 # -- what leaves the page --------------------------------------------------------------

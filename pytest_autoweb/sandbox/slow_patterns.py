@@ -62,9 +62,9 @@ def _ways(items: list[tuple[Any, Any]], after: frozenset[int], flags: int) -> in
     ways, follows, certain = 1, after, False
     for op, value in reversed(items):
         ways = min(_HUGE, ways * _ways_of_one(op, value, follows, flags, certain=certain))
-        may_lack = op in _REPEATS and value[0] == 0
-        own = _characters([(op, value)], flags)
-        follows, certain = own | follows if may_lack else own, op is c.LITERAL
+        own = _beginnings([(op, value)], flags)
+        follows = own | follows if _may_be_empty(op, value) else own
+        certain = op is c.LITERAL
     return ways
 
 
@@ -82,12 +82,17 @@ def _ways_of_one(op: Any, value: Any, follows: frozenset[int], flags: int, *, ce
         least, most, body = value
         fewest, rounds = min(int(least), _LENGTH), min(int(most), _LENGTH)
         own = _characters(body, flags)
-        if _is_ambiguous(body, flags, bars=False):
+        if most > 1 and _is_ambiguous(body, flags, bars=False):
             each = _ways(_flat(body), own | follows, flags)
             return min(_HUGE, int(each**rounds))
+        # Where each round ends is clear, but not what may happen within one.
+        next_round = _beginnings(body, flags) if most > 1 else _NOTHING
+        again = _ways(_flat(body), next_round, flags) if most > 1 else 1
+        last = _ways(_flat(body), next_round | follows, flags)
+        within = min(_HUGE, int(again ** max(rounds - 1, 0)) * last)
         if own.isdisjoint(follows):
-            return 1
-        return min(rounds - fewest + 1, _PLACES if certain else _LENGTH)
+            return within
+        return within * min(rounds - fewest + 1, _PLACES if certain else _LENGTH)
     if op is c.BRANCH:
         each_way = [_ways(_flat(way), follows, flags) for way in value[1]]
         return sum(each_way) if _branches_overlap(value[1], flags) else max(each_way)
@@ -163,7 +168,8 @@ def _flat(body: Any) -> list[tuple[Any, Any]]:
 def _varies(item: tuple[Any, Any]) -> bool:
     op, value = item
     if op in _REPEATS:
-        return bool(value[0] != value[1])
+        # What is repeated three times may still be longer each time.
+        return bool(value[0] != value[1]) or any(map(_varies, _flat(value[2])))
     return op in {c.BRANCH, c.GROUPREF, c.GROUPREF_EXISTS, c.ASSERT, c.ASSERT_NOT}
 
 
@@ -193,6 +199,25 @@ def _characters(body: Any, flags: int) -> frozenset[int]:
         for inner in _inside(op, value):
             found |= _characters(inner, flags)
     return frozenset(found)
+
+
+def _beginnings(body: Any, flags: int) -> frozenset[int]:
+    """Return the characters with which an expression may begin, among the first 256."""
+    found: frozenset[int] = frozenset()
+    for op, value in _flat(body):
+        inner = value[2] if op in _REPEATS else None
+        found |= _characters([(op, value)], flags) if inner is None else _beginnings(inner, flags)
+        if not _may_be_empty(op, value):
+            break
+    return found
+
+
+def _may_be_empty(op: Any, value: Any) -> bool:
+    if op in _REPEATS:
+        return value[0] == 0 or all(_may_be_empty(*item) for item in _flat(value[2]))
+    if op is c.BRANCH:
+        return any(all(_may_be_empty(*item) for item in _flat(way)) for way in value[1])
+    return op not in {c.LITERAL, c.NOT_LITERAL, c.IN, c.ANY}
 
 
 def _of_one(op: Any, value: Any, flags: int) -> set[int]:

@@ -180,7 +180,7 @@ class _Part(BaseModel):
 
 
 class _OwnLog(_Part):
-    version: int | str = VERSION
+    version: int | _Line = VERSION
     case: str = ""
     run: str = ""
     recorded: str = ""

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from email.message import Message
 from email.parser import BytesParser
+from secrets import token_hex
 from typing import NamedTuple
 
 from pytest_autoweb.egress.http_messages import Headers
@@ -45,8 +46,9 @@ _CHARSET = re.compile(r"(?i)charset\s*=\s*[\"']?([\w.:-]{2,40})")
 _QUOTED = re.compile(
     r"""["']?([\w.\-\[\]]{2,40})["']?\s*[:=]\s*(["'])((?:(?!\2)[^\\\r\n]){8,4096})\2"""
 )
+_IN_LINK = re.compile(r"(?:[?&#]|&amp;)([\w.\-\[\]]{2,40})=([^\s&#\"'<>\\]{8,4096})")
 _COOKIE = re.compile(r"^([^=;]+)=([^;]*)(.*)$", re.DOTALL)
-_OURS = re.compile(r"<secret:(?=:*[^<>:]*>)")
+_FOREIGN = re.compile(r"<secret:(?=:*[^<>:]*>)")
 _ESCAPED = re.compile(r"<secret:(:+)(?=[^<>:]*>)")
 _RUN = re.compile(rb"[\x20-\x7e]{4,}")
 _NO_TEXT = re.compile(r"[\x00-\x06\x0e-\x1a\x7f]")
@@ -73,7 +75,10 @@ class TrafficMasks:
     """
 
     def __init__(self, secrets: dict[str, str], remembered: Iterable[str] = ()) -> None:
-        self._known = Redactor(secrets, mask=STAND_IN)
+        # Texts of others are decoded on the way, so whatever they hold may only then look like a
+        # placeholder. What only this object knows tells ours apart until the text is stored.
+        self._own = f"{token_hex(8)}."
+        self._known = Redactor({self._own + n: v for n, v in secrets.items()}, mask=STAND_IN)
         self.password_fields = set(remembered)
         """Names of fields of the type password, whatever they are called."""
         self._fields = FieldMasks(self._hides, STAND_IN, self._shown)
@@ -116,6 +121,9 @@ class TrafficMasks:
             for match in _QUOTED.finditer(text):
                 if unlike_words(match[3]) and is_sensitive_field(match[1]):
                     self._learn(match[3])
+            for match in _IN_LINK.finditer(text):
+                if unlike_words(match[2]) and is_sensitive_field(match[1]):
+                    self._learn(match[2])
 
     def _learn_address(self, url: str) -> None:
         for part in re.split(r"[?#]", url)[1:]:
@@ -135,18 +143,24 @@ class TrafficMasks:
             self._known.learn(value)
 
     def text(self, text: str) -> str:
-        """Return a text without the secrets known so far.
+        """Return a text without the secrets known so far, in stored form."""
+        return self._stored(self._shown(text))
 
-        What only looks like a placeholder of ours is marked, so that a replay does not fill it in.
+    def _stored(self, text: str) -> str:
+        """Return a masked text with our placeholders as they are stored.
+
+        What only looks like one of them is marked, so that a replay does not fill it in.
         """
-        return self._shown(_OURS.sub("<secret::", text))
+        ours = f"<secret:{self._own}"
+        parts = (_FOREIGN.sub("<secret::", part) for part in text.split(ours))
+        return "<secret:".join(parts)
 
     def _shown(self, text: str) -> str:
         return redact_shapes(self._known(text), STAND_IN)
 
     def url(self, url: str) -> str:
         """Return an address without secrets."""
-        return self._fields.url(_OURS.sub("<secret::", url))
+        return self._stored(self._fields.url(url))
 
     def headers(self, headers: Headers) -> list[dict[str, str]]:
         """Return headers in stored form."""
@@ -169,19 +183,18 @@ class TrafficMasks:
         kind = request.header("content-type")
         if kind.lower().startswith("multipart/"):
             parts = [[name, self._part(name, value)] for name, value in _parts(kind, request.body)]
-            return self._shown(json.dumps(parts, ensure_ascii=False))
+            return self.text(json.dumps(parts, ensure_ascii=False))
         text = readable_text(request.body, kind)
         if text is None or request.header("content-encoding").lower() not in ("", "identity"):
             return _digest(request.body)
-        return self._fields.body(_OURS.sub("<secret::", text), kind)
+        return self._stored(self._fields.body(text, kind))
 
     def _part(self, name: str, value: str) -> str:
-        value = _OURS.sub("<secret::", value)
         return self._fields.hidden(value) if self._hides(name) else self._fields.value(value)
 
     def answer_text(self, text: str, content_type: str) -> str:
         """Return the body of an answer in stored form."""
-        return self._fields.body(_OURS.sub("<secret::", text), content_type)
+        return self._stored(self._fields.body(text, content_type))
 
     def answer_body(self, answer: HttpAnswer) -> StoredBody:
         """Return the body of an answer in stored form, or why it is not kept."""
@@ -216,7 +229,11 @@ class TrafficMasks:
         if self._known.has_wide_values:
             texts += [data.decode("utf-8", "ignore"), data.decode("latin-1")]
         if b"\0" in data:
-            wide = [data.decode("utf-16-le", "ignore"), data[1:].decode("utf-16-le", "ignore")]
+            wide = [
+                part.decode(charset, "ignore")
+                for part in (data, data[1:])
+                for charset in ("utf-16-le", "utf-16-be")
+            ]
             texts += [re.sub(r"[^\x20-\x7e\xa0-\u024f]+", "\n", one) for one in wide]
         return any(self._known(text) != text for text in texts)
 

@@ -23,6 +23,22 @@ def test_a_refusal_cannot_be_swallowed(step: Step) -> None:
     assert step.border.page.input_value("#user") == ""
 
 
+def test_what_is_typed_into_a_password_field_is_known_whatever_found_the_field(step: Step) -> None:
+    heard: list[str] = []
+    step.border.on_password = heard.append
+    fields = "<input type=password id=second><input id=third>"
+    outcome = step(
+        f"page.evaluate(\"document.body.insertAdjacentHTML('beforeend', '{fields}')\")\n"
+        "page.fill('#second', 'Tr0ub4dor&3')\n"
+        "page.locator('#third').fill('order-12345')\n"
+        "page.locator('#second').press_sequentially('Xy7kkkkk9')\n"
+        "page.focus('#second')\npage.keyboard.type('Qw3rty-zz9')"
+    )
+
+    assert outcome.ok
+    assert heard == ["Tr0ub4dor&3", "Xy7kkkkk9", "Qw3rty-zz9"]
+
+
 @pytest.mark.parametrize("number", ["float('inf')", "float('nan')", "10 ** 400"])
 def test_numbers_that_json_lacks_do_not_break_the_driver(step: Step, number: str) -> None:
     step(f"page.mouse.move({number}, 1)")

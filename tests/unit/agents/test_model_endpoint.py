@@ -176,6 +176,15 @@ def test_only_the_picture_of_an_image_part_is_left_alone(
     assert sent.chat.messages[0]["content"][-1] == PICTURE
 
 
+@pytest.mark.parametrize("stop", ["hunter2", ["END", "hunter2"]])
+def test_ends_of_replies_are_redacted(
+    endpoint: ModelEndpoint, client: ScriptedClient, stop: str | list[str]
+) -> None:
+    assert asked(endpoint, {**CHAT, "stop": stop})[0] == 200
+
+    assert "hunter2" not in str(client.requests[0].stop)
+
+
 def test_names_in_objects_are_redacted_and_words_of_the_api_are_not() -> None:
     def redact(text: str) -> str:
         return {"user": "<secret:name>"}.get(text, text.replace("hunter2", "<secret:password>"))

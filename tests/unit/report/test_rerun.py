@@ -121,3 +121,17 @@ def test_another_model_a_window_and_flags_of_pytest_may_be_asked_for() -> None:
 def test_a_case_file_that_is_not_here_is_one_sentence() -> None:
     with pytest.raises(SettingsError, match=r"no case file .* here"):
         pytest_flags(CELLS[0], run_info(list(CELLS)), ASKED)
+
+
+@pytest.mark.parametrize(
+    "named", [{"strategy": "browser-use"}, {"strategy": "command"}, {"model": "a/x@stagehand"}]
+)
+def test_a_run_starts_no_outside_agent(named: dict[str, str]) -> None:
+    Path("shop.yaml").touch()
+    here = CELLS[0].model_copy(update={"case_path": "shop.yaml", **named})
+    agent = named.get("strategy", "stagehand")
+    with pytest.raises(SettingsError, match=f"names the outside agent '{agent}'.*--strategy"):
+        pytest_flags(here, run_info([here]), ASKED)
+
+    asked = argparse.Namespace(**{**vars(ASKED), "strategy": agent, "model": "a/x"})
+    assert f"--autoweb-strategy={agent}" in pytest_flags(here, run_info([here]), asked)

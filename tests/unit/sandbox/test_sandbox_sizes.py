@@ -16,6 +16,8 @@ SLOW = [
     "(unclosed", "a?" * 26 + "a" * 26, "(a{1,10}){1,10}b", r"(\d{1,9}){1,9}x", ".*.*.*.*=",
     "(a|b|ab){0,10}(a|b|ab){0,10}(a|b|ab){0,10}c", "(?:a?b?c?d?e?f?g?){9}z", "(x?x?){10}y",
     r"([a-z]{1,8}\s?){1,8}!", "((a{1,5}){1,5}){1,5}b", r"^(\w{1,9}\s?){2,9}$",
+    "((a?){3}){20}b", "((a?){10}){0,3}abb{2,}c", r"(((a?){1,10}|[ab]){2,8}1)+z",
+    r"((\s[ab]{1,10}){3}x?){0,9}z", r"(((\d|\s?){2,8}){1,3}[a-z]){1,3}!",
 ]  # fmt: skip
 FAST = [
     "Welcome, .*", r"^(\d+,)*\d+$", r"(\d{3}-)+\d", "(foo|bar)+", r"Total: \$\d+(\.\d{2})?",
@@ -29,6 +31,8 @@ FAST = [
     r"(\w+ ){1,3}",
     r"\$?\d{1,3}(?:,\d{3})*(?:\.\d{2})?", r"[+(]?\d{1,3}[)\s-]?\d{3}[\s-]?\d{4}", ".*.*=",
     r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?Z?",
+    r"^https?://(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?(?:/[^?#]*)?(?:\?[^#]*)?(?:#.*)?$",
+    r"(/[^/]+)+\?x=\d+", r"(?:\w+, ){2,5}\w+",
 ]  # fmt: skip
 
 
@@ -62,6 +66,11 @@ def test_an_ordinary_pattern_may_pass(pattern: str) -> None:
         ("LocatorAssertions", "to_match_aria_snapshot", ["- text: /(a+)+/"], {}, "too many ways"),
         ("Page", "wait_for_url", [re.compile("(a{1,10}){1,10}b")], {}, "too many ways"),
         ("LocatorAssertions", "to_match_aria_snapshot", ["- text: /(a/"], {}, "cannot be read"),
+        ("Page", "locator", ["div >> text=/(a{1,10}){1,10}b/i"], {}, "too many ways"),
+        ("Page", "click", ["role=button[name=/(a+)+$/i]"], {}, "too many ways"),
+        ("Frame", "wait_for_selector", ["text=/a/(a+)+$/"], {}, "too many ways"),
+        ("Page", "locator", [r'p:text-matches("(\\w+\\s?)+!$", "i")'], {}, "too many ways"),
+        ("Locator", "locator", ["internal:has-text=/(a/"], {}, "of a selector cannot be read"),
     ],
 )
 def test_what_is_too_much_is_refused_with_its_limit(
@@ -87,6 +96,14 @@ def test_ordinary_arguments_pass() -> None:
     check_sizes("LocatorAssertions", "to_match_aria_snapshot", ["- link /a.*/:\n  - /url: /b/"], {})
     check_sizes("Page", "collect_urls", [], {"pattern": {"matches": "(a+)+"}})
     check_sizes("Page", "goto", ["/" + "a," * 900], {})
+    for selector in (
+        "xpath=/html/body/*[1]/div",
+        "//a[@href='/x/(']",
+        "[href='/(a+)+/']",
+        "text=/",
+    ):
+        check_sizes("Page", "locator", [selector], {})
+    check_sizes("Page", "locator", [r"text=/^Order #\d+ (confirmed|shipped)$/i"], {})
 
 
 def test_pictures_and_readings_have_a_size() -> None:

@@ -58,6 +58,7 @@ BINARY: dict[str, Callable[[str], bytes]] = {
     "in an archive": zipped,
     "in gzip in an archive": lambda text: zipped(b64encode(text.encode()).decode()),
     "in wide characters": lambda text: b"\xff\xd0\x00\x01" + text.encode("utf-16-le"),
+    "in wide characters, the other way": lambda text: b"\xff\xd0\x00" + text.encode("utf-16-be"),
 }
 
 
@@ -170,6 +171,37 @@ def test_learned_values_are_hidden_in_any_text() -> None:
         assert b64encode(TYPED.encode()).decode().rstrip("=")[:-2] not in kept
 
 
+SECRET_VALUE = "tok3nABCDEFGH12345"
+HIDING = [
+    ("text/html", json.dumps({"tokens": [[SECRET_VALUE]]})),
+    ("image/png", json.dumps({"access_key": [SECRET_VALUE]})),
+    ("application/json", json.dumps({"cookies": {"sid": SECRET_VALUE}})),
+    ("application/json", json.dumps({"signingKey": {"value": SECRET_VALUE}})),
+    ("text/javascript", f'window.x = {{"session": {{"accessToken": {{"v": "{SECRET_VALUE}"}}}}}};'),
+    ("text/html", f'<!doctype html><script>x={{"passwords": ["{SECRET_VALUE}"]}}</script>words'),
+    ("text/html", f"<!doctype html><a href='/x#access_token={SECRET_VALUE}'>words</a>"),
+    ("text/html", f"<!doctype html><a href='/x?a=1&amp;token={SECRET_VALUE}'>words</a>"),
+    ("text/xml", f"<a><password><v n='1'>{SECRET_VALUE}</v></password><b>words</b></a>"),
+    ("", f"<a><token><![CDATA[{SECRET_VALUE}]]></token><token/><b>words</b></a>"),
+]
+
+
+@pytest.mark.parametrize(("kind", "body"), HIDING)
+def test_what_a_body_holds_is_hidden_whatever_holds_it(kind: str, body: str) -> None:
+    known = masks()
+    answer = HttpAnswer(200, "", (("Content-Type", kind),) if kind else (), body.encode())
+    known.learn_answer(answer)
+    stored = known.answer_body(answer).body.decode()
+
+    assert SECRET_VALUE not in stored
+    assert ("words" in stored) == ("words" in body)
+
+
+@pytest.mark.parametrize("name", ["X-Otp", "X-Bearer", "X-Sid", "X-Access-Key"])
+def test_a_header_is_hidden_by_the_words_of_its_name(name: str) -> None:
+    assert SECRET_VALUE not in str(masks().headers(((name, SECRET_VALUE),)))
+
+
 def test_words_of_pages_stay() -> None:
     known = masks()
     page = "<html><label>Password</label><p>Cookie: chocolate chip. Basic membership. token = 12"
@@ -187,6 +219,30 @@ def test_what_looks_like_a_placeholder_comes_back_as_it_was(text: str) -> None:
 
     assert DECLARED not in stored
     assert known.restored(stored, {"pw": DECLARED}) == f"{text} {DECLARED}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        r'{"a": "\u003csecret:pw\u003e", "token": "abcdefgh1234"}',
+        r'{"a": "<\u0073ecret:pw>", "token": "abcdefgh1234"}',
+        r'{"\u003csecret:pw\u003e": 1, "token": "abcdefgh1234"}',
+        r'{"a": "{\"b\": \"\\u003csecret:pw\\u003e\", \"token\": \"abcdefgh1234\"}"}',
+        r'{"a": "\u003csecret:pw\u003e", "b": 1, "b": 2}',
+        '{"a": "\\u003csecret:pw\\u003e", "token": "abcdefgh1234"}\n{"b": 1}',
+        "a=%3Csecret%3Apw%3E&token=abcdefgh1234",
+    ],
+)
+def test_a_placeholder_that_only_decoding_brings_about_is_not_filled_in(body: str) -> None:
+    known = masks()
+    answer = HttpAnswer(200, "", (("Location", f"/x?{body}" if "=" in body else "/"),), b"")
+    (location,) = known.headers(answer.headers)
+    told = [known.answer_text(body, ""), location["value"]]
+    told.append(known.request_body(HttpRequest("POST", SHOP, (), body.encode())))
+
+    for stored in told:
+        assert DECLARED not in known.restored(stored, {"pw": DECLARED})
+    assert known.restored(told[0], {"pw": DECLARED}).count("<secret:pw>") == ('b": 2' in body) or 1
 
 
 def har(**changes: Any) -> dict[str, Any]:
@@ -212,6 +268,7 @@ def har(**changes: Any) -> dict[str, Any]:
 
 
 DAMAGED: list[tuple[str, Any]] = [
+    ("log___autoweb", {"version": "1\r\nof another"}),
     ("entry___autoweb", {"charset": "no-such"}),
     ("entry___autoweb", {"charset": "zlib"}),
     ("entry___autoweb", 5),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.llm.model_spec import is_loopback
 from pytest_autoweb.options import OF_OUTCOMES, OPTIONS
 from pytest_autoweb.runs.run_signs import holds_run
 
@@ -108,19 +109,25 @@ def taken_settings(settings: Mapping[str, Any], without: Collection[str]) -> Tak
         settings: each setting with its value and source, as the run recorded them.
         without: names of settings that are of no matter.
     """
-    known = {option.name for option in OPTIONS}
+    known = {option.name: option.flag for option in OPTIONS}
     flags, left = [], []
     for name, setting in settings.items():
         text = _text_of(setting)
         if not text or name in without:
             continue
-        allowed = name in OF_OUTCOMES or _REPLAYED.get(name) == text
-        flag = f"--autoweb-{name.replace('_', '-')}={text}"
-        if allowed and name in known and _PLAIN.fullmatch(text):
+        flag = f"{known.get(name, f'--autoweb-{name}').replace('_', '-')}={text}"
+        if name in known and _PLAIN.fullmatch(text) and _may_hold_again(name, text):
             flags.append(flag)
         else:
             left.append(_shown(flag))
     return TakenSettings(tuple(flags), tuple(left))
+
+
+def _may_hold_again(name: str, text: str) -> bool:
+    if name == "base_url":
+        # Cases type their secrets into the site, so a stranger may not choose its host.
+        return is_loopback(text)
+    return name in OF_OUTCOMES or _REPLAYED.get(name) == text
 
 
 def _text_of(setting: Any) -> str:

@@ -78,16 +78,24 @@ def split_fences(text: str) -> FencedReply:
             words.append(line)
             continue
         closing = re.compile(rf"[ \t]*{opening['fence'][0]}{{{len(opening['fence'])},}}[ \t]*")
-        around, indent, body = opening["around"], len(opening["indent"]), list[str]()
+        around, indent = opening["around"], len(opening["indent"])
+        info, first = _code_beside(opening["info"])
+        body = [first] if first else []
         indent += len(around) - around.count(">") if ">" not in around else 0
         for inner in lines:
             inner = _out_of_quotation(inner, around.count(">"))
             if closing.fullmatch(inner):
                 break
             body.append(inner[min(indent, len(inner) - len(inner.lstrip())) :])
-        label = re.split(r"[\s{},:]", opening["info"].lstrip("{."), maxsplit=1)[0].lower()
+        label = re.split(r"[\s{},:]", info.lstrip("{."), maxsplit=1)[0].lower()
         blocks.append(CodeBlock(label, "\n".join(body)))
     return FencedReply("\n".join(words), tuple(blocks))
+
+
+def _code_beside(info: str) -> tuple[str, str]:
+    """Return an info string without the call that stands beside the fence, and the call."""
+    call = re.search(rf"(?:^|\s)({_CALL_LINE.pattern}.*)$", info)
+    return (info[: call.start()], call[1]) if call else (info, "")
 
 
 def _out_of_quotation(line: str, depth: int) -> str:
@@ -330,12 +338,21 @@ def parses(text: str) -> bool:
     return True
 
 
-_MARKER = re.compile(r"^\s*(?:(?:\d{1,3}[.)]|[-*•+>])\s+)?")
+_MARKER = re.compile(
+    r"^\s*(?:\*{0,2}(?:(?:step|步骤)\s*)?\d{1,3}[.):、：]\*{0,2}\s*|[①-⑳]\s*|(?:[-*•+>→]|[-=]>)\s*)?",
+    re.IGNORECASE,
+)
+_DONE = re.compile(r"[^\w\n]*(?:done|已?完成)[^\w\n]*", re.IGNORECASE)
 
 
 def without_marker(line: str) -> str:
     """Return a line without the number or the bullet of a list, and without backticks around it."""
     return _MARKER.sub("", line).strip("` \t")
+
+
+def says_done(line: str) -> bool:
+    """Tell whether a line says nothing but that the task is done."""
+    return bool(_DONE.fullmatch(without_marker(line)))
 
 
 def holds_calls(text: str) -> bool:

@@ -432,8 +432,8 @@ def _refused_argument(
 
 
 _UNKNOWN_NAME = re.compile(
-    r"unsupported|(?:not|n't) (?:\w+ )?support|unknown|unrecogni[sz]ed|unexpected|\bextra(?:\b|_)|instead"
-    r"|not (?:permitted|allowed|accepted|valid|a valid)|no longer|deprecated|forbidden"
+    r"unsupported|(?:not|n't) (?:\w+ )?support|unknown|unrecogni[sz]ed|unexpected|\bextra(?:\b|_)"
+    r"|instead|not (?:permitted|allowed|accepted|valid|a valid)|no longer|deprecated|forbidden"
     r"|invalid (?:parameter|argument|field)",
     re.IGNORECASE,
 )

@@ -248,9 +248,16 @@ def _checked(text: str, loader: Any) -> Iterator[yaml.Event]:
     for count, event in enumerate(yaml.parse(text, Loader=loader)):
         line = _line(event)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise Unreadable("anchors and aliases (& and *) are not allowed; use vars", line)
+            raise Unreadable(
+                "anchors and aliases (& and *) are not allowed; use vars, and put a text that "
+                "begins with & or * in quotes",
+                line,
+            )
         if (tag := getattr(event, "tag", None)) is not None:
-            raise Unreadable(f"tags (here {tag!r}) are not allowed", line)
+            raise Unreadable(
+                f"tags (here {tag!r}) are not allowed; put a text that begins with ! in quotes",
+                line,
+            )
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):

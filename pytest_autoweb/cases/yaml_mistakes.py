@@ -22,6 +22,8 @@ _MAX_SHOWN = 80
 _WITH_A_MEANING = "@`%*&!|>?[]{},#\"'"
 """Characters that mean something to YAML at the beginning of a value."""
 
+_UNCLOSED = re.compile(r"expected ',' or '([\]}])', but got")
+
 
 class Mistake(NamedTuple):
     """A sentence about a file that is not YAML, and the 1-based line to look at."""
@@ -40,6 +42,10 @@ def mistake(text: str, error: yaml.MarkedYAMLError) -> Mistake:
     problem = error.problem or ""
     if problem == "found unexpected end of stream":
         return Mistake("a quote that begins on this line is never closed", began + 1)
+    if bracket := _UNCLOSED.match(problem):
+        opened = "[" if bracket[1] == "]" else "{"
+        why = f"a {opened} on this line is not closed; a text that begins with it needs quotes"
+        return Mistake(why, began + 1)
     if problem == "could not find expected ':'":
         return Mistake(_without_colon(_line(lines, began)), began + 1)
     line = _line(lines, mark.line)

@@ -145,7 +145,12 @@ def _in_sequence(
     return tuple(taken)
 
 
-_BETWEEN = re.compile(r"(?:[\s,;\[\]]|`{3,}(?:json)?|~{3,})*", re.IGNORECASE)
+_BETWEEN = re.compile(
+    r"(?:[\s,;:.\[\]*]|`{3,}(?:json)?|~{3,}|(?:step\s*)?\d{1,2}[.):]|[-•+>→]"
+    r"|\b(?:and|then|next|after|that|now|finally|second|third|step)\b|然后|接着|再|最后)*",
+    re.IGNORECASE,
+)
+"""What stands between decisions that follow one another: marks of lists, and words such as then."""
 _BEGINS = re.compile(r"""[{｛]\s*(?:\\?["'“]|[A-Za-z_]\w*\s*[:=])""")
 """The beginning of an object: a brace and a key, quoted or not."""
 

@@ -31,7 +31,7 @@ from pytest_autoweb.llm.replies import (
     parse_plan,
     strip_reasoning,
 )
-from pytest_autoweb.llm.reply_blocks import CodeOf, blocks_of_code
+from pytest_autoweb.llm.reply_blocks import CodeOf, bare_code, blocks_of_code, parses
 from pytest_autoweb.marks.marking import listing, mark_page
 from pytest_autoweb.page.capture import cache_key, capture_snapshot
 from pytest_autoweb.page.opening import open_page
@@ -229,7 +229,7 @@ def with_marks(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ..
 def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:
     """Add the script of a reply, normalised if only that form lints clean."""
     found = read_code(reply)
-    code = found.code or _without_plan(found.words)
+    code = found.code or _bare(found.words)
     if not code.strip():
         failure = Failure(kind="lint", message=NO_CODE_IN_REPLY)
         return fail(attempt, failure, StepProblem.of("(code)", NO_CODE))
@@ -292,9 +292,17 @@ def _has_headings(code: str) -> bool:
 
 
 def extract_code(reply: str) -> str:
-    """Return the blocks of code of a reply, or else all of it, which the lint then refuses."""
+    """Return the blocks of code of a reply, or else the lines of it that are statements.
+
+    A reply without either is returned whole, which the lint then refuses.
+    """
     found = read_code(reply)
-    return found.code or _without_plan(found.words)
+    return found.code or _bare(found.words)
+
+
+def _bare(words: str) -> str:
+    text = _without_plan(words)
+    return text if parses(text) else bare_code(text).code or text
 
 
 def _without_plan(text: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from pytest_autoweb.choice.decision_json import ReplyProblem
 from pytest_autoweb.correct.retry_rules import last_run, may_pass
 from pytest_autoweb.llm.replies import literal, string_rule, strip_reasoning
-from pytest_autoweb.llm.reply_blocks import split_fences, without_marker
+from pytest_autoweb.llm.reply_blocks import says_done, split_fences, without_marker
 from pytest_autoweb.page.frames import RefElement
 from pytest_autoweb.results import Attempt
 
@@ -113,17 +113,19 @@ def read_actions(reply: str, elements: Sequence[RefElement]) -> Actions:
     by_ref = {element.ref: element for element in elements}
     actions: list[Action] = []
     problems: list[str] = []
-    done = False
+    done = unread = False
     for raw in strip_reasoning(reply).splitlines():
         line = _unlisted(raw).strip().strip("`").strip().rstrip(";")
         if not line or line.lower() in ("python", "py") or line.startswith("#"):
             continue
-        if line.rstrip(".") in ("done()", "done"):
-            done = True
+        if says_done(line):
+            # Nothing is done as long as a call was not read.
+            done = not unread
             break
         action = _translate(line, by_ref)
         if isinstance(action, str):
             problems.append(action)
+            unread = unread or "(" in line
         # Without a grammar, nothing limits the length of a reply.
         elif len(actions) < MAX_LINES:
             actions.append(action)
@@ -163,6 +165,9 @@ def _translate(line: str, by_ref: dict[str, RefElement]) -> Action | str:
 
 
 _CALL = re.compile(r"(?:e\d+\.)?[a-z_]+\(|done\b", re.IGNORECASE)
+_LED = re.compile(r"[^#(\"'`]*: +(`?e\d+\.\w.*)")
+"""Words, and behind their colon a call of an element."""
+_NAMES_CALL = re.compile(r"\(|\be\d+\b")
 MAX_LINE_GROUP = 60
 """Maximum number of lines that one action may span, such as an answer written as an object."""
 _ON_ANY = {
@@ -205,15 +210,18 @@ def read_lines(reply: str, elements: Sequence[RefElement]) -> Lines:
     worked.
     """
     by_ref = {element.ref: element for element in elements}
-    lines = _written_lines(strip_reasoning(reply))
+    text = strip_reasoning(reply)
+    lines, is_fenced = _written_lines(text), bool(split_fences(text).blocks)
     actions: list[Action] = []
     at = 0
     while at < len(lines):
         line = lines[at].strip()
-        if not line or line.startswith("#"):
+        # Outside of a block, what names no element and calls nothing is words.
+        is_words = not is_fenced and not _NAMES_CALL.search(line) and not says_done(line)
+        if not line or line.startswith("#") or is_words:
             at += 1
             continue
-        if line.rstrip(".;").removesuffix("()").casefold() == "done":
+        if says_done(line):
             return Lines(tuple(actions), done=True)
         taken, call = _call_at(lines, at)
         whole = " ".join(part.strip() for part in lines[at : at + taken])
@@ -237,8 +245,10 @@ def _written_lines(text: str) -> list[str]:
 
 
 def _unlisted(line: str) -> str:
-    """Return a line of a list without its number or bullet, if a call follows it."""
-    bare = without_marker(line)
+    """Return a line without its number, its bullet or the words that lead to its call."""
+    bare = without_marker(line).removeprefix("await ")
+    if led := _LED.match(bare):
+        bare = led[1].strip("` \t")
     return bare if _CALL.match(bare) else line
 
 

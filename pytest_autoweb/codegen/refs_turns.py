@@ -23,7 +23,6 @@ from pytest_autoweb.codegen.grammars import (
     refs_grammar,
 )
 from pytest_autoweb.codegen.script_turns import (
-    UNREAD_CODE,
     Became,
     Shown,
     TurnForm,
@@ -33,12 +32,12 @@ from pytest_autoweb.codegen.script_turns import (
     front_tab,
     nothing_left,
     read_turn,
+    unread_code,
 )
 from pytest_autoweb.correct.retry_rules import may_pass
 from pytest_autoweb.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import whole_lines
-from pytest_autoweb.llm.reply_blocks import holds_calls
 from pytest_autoweb.page.capture import unlisted
 from pytest_autoweb.page.frames import RefElement, RefView
 from pytest_autoweb.page.quiet import wait_until_quiet
@@ -262,8 +261,8 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
     assert shown.view is not None, "this dialect shows numbered lists"
     said, lines = read_turn(reply), read_lines(reply, shown.view.elements)
     if not lines.actions and not lines.problem:
-        if holds_calls(said.words):
-            return attempt, Became(UNREAD_CODE, code=said.words)
+        if unread := unread_code(said):
+            return attempt, unread
         if said.done or lines.done:
             return attempt, nothing_left(shown)
         if said.question:

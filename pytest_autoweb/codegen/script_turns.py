@@ -35,7 +35,7 @@ from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepPr
 from pytest_autoweb.llm.client import Message
 from pytest_autoweb.llm.prompts import fence, render
 from pytest_autoweb.llm.replies import closed_block, heading_number, parse_plan, strip_reasoning
-from pytest_autoweb.llm.reply_blocks import bare_code, holds_calls
+from pytest_autoweb.llm.reply_blocks import bare_code, holds_calls, mentions_calls
 from pytest_autoweb.page.capture import capture_snapshot
 from pytest_autoweb.page.form_validation import refused_values
 from pytest_autoweb.page.frames import RefView
@@ -53,7 +53,9 @@ _TEXT_CHARS = 300
 CHARS_PER_TOKEN = 3
 """Characters per token of a page; a cautious estimate."""
 _ADDRESS = re.compile(r"^ *- /url: .*\n?", re.MULTILINE)
-_DONE = re.compile(r"^\W*(?:DONE|已?完成)\W*$", re.MULTILINE | re.IGNORECASE)
+_DONE = re.compile(r"^[^\w\n]*(?:DONE|已?完成)[^\w\n]*$", re.MULTILINE | re.IGNORECASE)
+
+_DONE_IN_CODE = re.compile(r"^(?:DONE|已?完成)\W*\Z", re.MULTILINE)
 
 
 class TurnEvents:
@@ -149,6 +151,8 @@ class Became(NamedTuple):
     """The code ran to its end."""
     ends: bool = False
     """The attempt ends here."""
+    may_end: bool = False
+    """The reply says that the task is done; said twice, it is believed."""
     code: str = ""
     """The turn's code, which identifies a repetition."""
     beside: tuple[str, ...] = ()
@@ -211,7 +215,7 @@ def _conversation(attempt: Attempt, tools: Tools, form: TurnForm, events: TurnEv
         if became.ends:
             break
         if not became.well and became.code == in_vain:
-            attempt = attempt if attempt.failure else _in_vain(attempt, became)
+            attempt = attempt if attempt.failure or became.may_end else _in_vain(attempt, became)
             break
         in_vain = None if became.well else became.code
         # No turn follows the last one, so its error cannot be corrected.
@@ -242,6 +246,8 @@ def read_turn(reply: str) -> TurnReply:
     if not found.code:
         found = bare_code(_DONE.sub("", found.words))
     code = _without_headings(found.code).strip("\n")
+    if _DONE_IN_CODE.search(code):
+        code, done = _DONE_IN_CODE.sub("", code).strip("\n"), True
     words = _DONE.sub("", found.words).strip()
     question = "" if code else parse_plan(reply).question
     return TurnReply(words, code, done, question, found.left_out)
@@ -374,8 +380,8 @@ def _alternating(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Attempt, Became]:
     """Run the code of a turn as the next step of the script."""
     said = read_turn(reply)
-    if not said.code and not said.question and holds_calls(said.words):
-        return attempt, Became(UNREAD_CODE, code=said.words)
+    if not said.code and not said.question and (unread := unread_code(said)):
+        return attempt, unread
     if said.done and not said.code:
         return attempt, nothing_left(shown)
     if said.question:
@@ -393,6 +399,16 @@ UNREAD_CODE = (
     "held code outside a fenced block, and nothing of it was done. Reply with one fenced block, or "
     "with DONE alone."
 )
+
+
+def unread_code(said: TurnReply) -> Became | None:
+    """Return the outcome of a reply whose words hold calls that were not read, else None."""
+    if holds_calls(said.words):
+        return Became(UNREAD_CODE, code=said.words)
+    # A call within a sentence may be meant, or be told of.
+    if said.done and mentions_calls(said.words):
+        return Became(UNREAD_CODE, code=said.words, may_end=True)
+    return None
 
 
 def nothing_left(shown: Shown) -> Became:

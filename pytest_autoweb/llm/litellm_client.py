@@ -432,8 +432,9 @@ def _refused_argument(
 
 
 _UNKNOWN_NAME = re.compile(
-    r"unsupported|(?:not|n't) (?:\w+ )?support|unknown|unrecogni[sz]ed|unexpected|\bextra\b|instead"
-    r"|not (?:permitted|allowed|accepted|valid)|no longer|deprecated",
+    r"unsupported|(?:not|n't) (?:\w+ )?support|unknown|unrecogni[sz]ed|unexpected|\bextra(?:\b|_)"
+    r"|instead|not (?:permitted|allowed|accepted|valid|a valid)|no longer|deprecated|forbidden"
+    r"|invalid (?:parameter|argument|field)",
     re.IGNORECASE,
 )
 _TOO_LARGE = re.compile(

@@ -102,8 +102,14 @@ def _without_lone_close(text: str) -> str:
         return text
     before = text[: close.start()]
     in_block = len(_FENCE_LINE.findall(before)) % 2
-    in_string = before.rpartition("\n")[2].count('"') % 2
-    return text if in_block or in_string else text[close.end() :]
+    in_text = before.count('"""') % 2 or before.count("'''") % 2
+    line = before.rpartition("\n")[2]
+    in_string = line.count('"') % 2 or _OPEN_QUOTE.search(line)
+    return text if in_block or in_text or in_string else text[close.end() :]
+
+
+_OPEN_QUOTE = re.compile(r"[(\[{,:=]\s*[bfru]{0,2}'[^']*$", re.IGNORECASE)
+"""A string in single quotes that is still open; an apostrophe begins none."""
 
 
 _MOST_BRACES = 500

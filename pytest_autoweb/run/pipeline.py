@@ -104,6 +104,9 @@ def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
     return {"collect_urls": partial(collect_urls, tools), "show_more": partial(show_more, tools)}
 
 
+NOTHING_DONE = "no step ran: nothing was done"
+
+
 def run_cell(cell: Cell, resources: CellResources) -> CellResult:
     """Run all attempts of a cell and save its result."""
     started, clock = datetime.now(UTC), StageClock("attempts")
@@ -117,6 +120,8 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
         clock.enter("classify")
     attempts = [_named(attempt, cell, resources) for attempt in made.attempts]
     outcome, reason, failure = settle(attempts, has_checks=cell.case.has_expect)
+    if outcome == "failed" and not reason:
+        reason = "not every step ran" if attempts[-1].step_results else NOTHING_DONE
     if others:
         clock.enter("other arms")
     beside = (

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.options import OF_OUTCOMES, OPTIONS
@@ -108,19 +109,25 @@ def taken_settings(settings: Mapping[str, Any], without: Collection[str]) -> Tak
         settings: each setting with its value and source, as the run recorded them.
         without: names of settings that are of no matter.
     """
-    known = {option.name for option in OPTIONS}
+    known = {option.name: option.flag for option in OPTIONS}
     flags, left = [], []
     for name, setting in settings.items():
         text = _text_of(setting)
         if not text or name in without:
             continue
-        allowed = name in OF_OUTCOMES or _REPLAYED.get(name) == text
-        flag = f"--autoweb-{name.replace('_', '-')}={text}"
-        if allowed and name in known and _PLAIN.fullmatch(text):
+        flag = f"{known.get(name, f'--autoweb-{name}').replace('_', '-')}={text}"
+        if name in known and _PLAIN.fullmatch(text) and _may_hold_again(name, text):
             flags.append(flag)
         else:
             left.append(_shown(flag))
     return TakenSettings(tuple(flags), tuple(left))
+
+
+def _may_hold_again(name: str, text: str) -> bool:
+    if name == "base_url":
+        # Cases type their secrets into the site, so a stranger may not choose its host.
+        return urlsplit(text).hostname in ("127.0.0.1", "localhost")
+    return name in OF_OUTCOMES or _REPLAYED.get(name) == text
 
 
 def _text_of(setting: Any) -> str:

@@ -124,8 +124,9 @@ def verify_run(order: Order) -> Verification:
     run = read_run(order.run_folder)
     if not run.cells:
         raise SettingsError(f"{order.run_folder} is not a run folder: it has no cells")
-    base_url = run.info.settings.get("base_url", {}).get("value")
-    cases = _Cases(order, Deployment(str(base_url or "")))
+    base_url = run.info.settings.get("base_url")
+    address = base_url.get("value") if isinstance(base_url, dict) else ""
+    cases = _Cases(order, Deployment(str(address or "")))
     cells = [(cell, *cases.of(cell)) for cell in run.cells]
     fresh_run_folder(order.output)
     changes: list[CellChange] = []

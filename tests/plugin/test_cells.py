@@ -484,3 +484,16 @@ def test_a_case_without_checks_is_told_by_its_steps_and_models_are_compared_on_t
     told = json.loads((project.path / "autoweb-report/report.json").read_text(encoding="utf-8"))
     assert [each["model"] for each in told["execution"]["models"]] == ["fake/looks", "fake/gone"]
     assert all(cell["without_checks"] for case in told["cases"] for cell in case["cells"])
+
+
+def test_a_model_that_does_nothing_is_told_so_also_without_checks(
+    project: pytest.Pytester, scripted: Callable[[str], None]
+) -> None:
+    (project.path / "cases/shop.yaml").write_text(NO_CHECKS, encoding="utf-8")
+    scripted("{'fake/idle': {'generate': 'DONE'}}")
+
+    result = project.runpytest_subprocess(
+        "cases", "--autoweb-models=fake/idle", "--autoweb-max-repairs=0", "--autoweb-codegen=turns"
+    )
+
+    result.stdout.fnmatch_lines(["FAILED *fake/idle *look *no step ran: nothing was done"])

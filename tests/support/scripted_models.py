@@ -100,6 +100,10 @@ SCRIPTS: dict[str, list[Answer]] = {
     "lukewarm": [Answer(status=400, error=NO_TEMPERATURE), Answer("warm"), Answer("warm again")],
     "lukewarm-set": [Answer(status=400, error=NO_TEMPERATURE)],
     "newer-limit": [Answer(status=400, error=NEWER_LIMIT), Answer("short"), Answer("again")],
+    "extra-limit": [
+        Answer(status=422, error="[{'type': 'extra_forbidden', 'loc': ['body', 'max_tokens']}]"),
+        *(Answer("short"), Answer("again")),
+    ],
     "older-limit": [
         Answer(status=422, error="max_completion_tokens: Extra inputs are not permitted"),
         Answer("short"),

@@ -77,6 +77,10 @@ def test_what_was_cut_off_within_a_list_is_not_read_as_its_part() -> None:
         '{"action":"click","mark_id":2}{"action":"click","mark_id":3}',
         '{"action":"click","mark_id":2},\n{"action":"click","mark_id":3}',
         '```json\n{"action":"click","mark_id":2}\n```\n```json\n{"action":"click","mark_id":3}\n```',
+        '1. {"action":"click","mark_id":2}\n2. {"action":"click","mark_id":3}',
+        '- {"action":"click","mark_id":2}\n- {"action":"click","mark_id":3}',
+        'First: {"action":"click","mark_id":2}\n**Then:** {"action":"click","mark_id":3}',
+        '{"action":"click","mark_id":2}\n\nStep 2: {"action":"click","mark_id":3}',
     ],
 )
 def test_decisions_that_follow_one_another_all_count(reply: str) -> None:

@@ -319,6 +319,9 @@ TEXTS: dict[str, tuple[str, int, str]] = {
     ),
     "apostrophe": (with_task("'It's done'"), 5, 'user_task: "It\'s done"'),
     "backslash": (with_task(r'"C:\Users"'), 5, r"write user_task: 'C:\Users'"),
+    "open bracket": (with_task("[Save, or"), 5, "a [ on this line is not closed"),
+    "star": (with_task("*Save"), 5, "begins with & or * in quotes"),
+    "exclamation mark": (with_task("!Save"), 5, "begins with ! in quotes"),
     "open quote": (with_task('"Log in'), 5, "a quote that begins on this line is never closed"),
     "tab": (CASE.replace("    user", "\tuser"), 5, "indented with a tab; use spaces"),
     "deeper": (

@@ -311,6 +311,7 @@ def test_a_server_that_refuses_the_default_temperature_is_asked_without_it_from_
     ("model", "names"),
     [
         ("newer-limit", ["max_tokens", "max_completion_tokens", "max_completion_tokens"]),
+        ("extra-limit", ["max_tokens", "max_completion_tokens", "max_completion_tokens"]),
         ("newer-limit-set", ["max_completion_tokens"] * 2),
         ("no-limit-set", [""] * 2),
         ("plain", ["max_tokens"] * 2),

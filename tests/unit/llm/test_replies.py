@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.codegen.generate import extract_code
-from pytest_autoweb.codegen.script_turns import read_turn
+from pytest_autoweb.codegen.script_turns import read_turn, unread_code
 from pytest_autoweb.llm.replies import (
     closed_block,
     heading_number,
@@ -146,6 +146,8 @@ def test_a_numbered_list_is_a_plan_of_last_resort() -> None:
         ("<think>```python\nno()\n```</think>```python\nyes()\n```", "yes()"),
         ("```python\n<<code 670b46bf>>\nc()\n<<end code 670b46bf>>\n```", "c()"),
         ("```json\n{}\n```\n```python\nz()\n```", "z()"),
+        ("Sure:\n# Step 1\npage.click('a')\n\n# Step 2\npage.click('b')\nThat is all.",
+         "# Step 1\npage.click('a')\n# Step 2\npage.click('b')"),
     ],
 )  # fmt: skip
 def test_code_is_found_in_fences_and_in_bare_replies(reply: str, code: str) -> None:
@@ -166,12 +168,73 @@ def test_code_is_found_in_fences_and_in_bare_replies(reply: str, code: str) -> N
         ("All done: the order is placed.\nDONE", "", True),
         ("I used page.click before, so nothing is left.\nDONE", "", True),
         ("x = 5\nDONE", "", True),
+        ("- page.click('a')\n- page.click('b')\nDONE", "page.click('a')\npage.click('b')", True),
+        ("* page.click('a')\nDONE", "page.click('a')", True),
+        ("1. page.click('a')\n2. answer(5)\nDONE", "page.click('a')\nanswer(5)", True),
+        ("Now I press it: page.click('a')\nDONE", "page.click('a')", True),
+        ("Next: `page.click('a')`\nDONE", "page.click('a')", True),
+        ("Go:\nif page.url:\n    page.click('a')\nelse:\n    page.click('b')\nDONE",
+         "if page.url:\n    page.click('a')\nelse:\n    page.click('b')", True),
+        ("Go:\nwith page.expect_popup() as tab:\n    page.click('a')\n\ntab.value.click('b')\nDONE",
+         "with page.expect_popup() as tab:\n    page.click('a')\ntab.value.click('b')", True),
+        ("Go:\ndef press(name):\n    page.click(name)\npress('a')\nDONE",
+         "def press(name):\n    page.click(name)\npress('a')", True),
+        ("Go:\nif page.url: page.click('a')\nDONE", "if page.url: page.click('a')", True),
+        ("Go:\npage.click(\n    'a',\n)\nDONE", "page.click(\n    'a',\n)", True),
+        ("page.fill('a', '</think>')\nDONE", "page.fill('a', '</think>')", True),
+        ('page.fill("a", """\n</think>\n""")\nDONE', 'page.fill("a", """\n</think>\n""")', True),
+        ("I don't know.</think>page.click('a')\nDONE", "page.click('a')", True),
+        ("{\"code\": \"page.click('a')\"}", "", False),
     ],
 )  # fmt: skip
 def test_code_without_a_fence_is_read_by_turns(reply: str, code: str, done: bool) -> None:
     said = read_turn(reply)
 
     assert (said.code, said.done) == (code, done)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "\ufeff```python\npage.click('a')\n```\nDONE",
+        "```python page.click('a')```\nDONE",
+        "Here: ```python\npage.click('a')\n```\nDONE",
+        "```python\npage.click('a')```\nDONE",
+        "```python\npage.click('a')\n``` DONE",
+        "<|message|>```python\npage.click('a')\n```\nDONE",
+        "> ```python\n> page.click('a')\n> ```\nDONE",
+        "- ```python\n  page.click('a')\n  ```\nDONE",
+        "```python\npage.click('a')\nDONE\n```",
+        "```python-repl\n>>> page.click('a')\n```\nDONE",
+        "```python3.11\npage.click('a')\n```\nDONE",
+        "```playwright-python\npage.click('a')\n```\nDONE",
+        "I pressed <code>Save</code>:\npage.click('a')\nDONE",
+        "The page says:\n```\nOrder 12 was saved\n```\n```python\npage.click('a')\n```\nDONE",
+        "The page says:\n```\nSaved\n```\npage.click('a')\nDONE",
+    ],
+)
+def test_a_reply_that_a_person_reads_at_once_is_code_and_an_end(reply: str) -> None:
+    said = read_turn(reply)
+
+    assert (said.code, said.done) == ("page.click('a')", True)
+
+
+@pytest.mark.parametrize("words", ["I run `page.click('a')` now.", "It is `answer(12)`.",
+                                   "const b = page.getByRole('button');"])  # fmt: skip
+def test_a_call_within_a_sentence_is_no_silent_end(words: str) -> None:
+    unread = unread_code(read_turn(f"{words}\nDONE"))
+
+    assert unread is not None
+    assert (unread.ends, unread.may_end) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "words", ["All is saved.", "I used page.click before.", "Total: 12 (of 30)", "```\nSaved\n```"]
+)
+def test_words_alone_are_an_end(words: str) -> None:
+    said = read_turn(f"{words}\nDONE")
+
+    assert (said.code, said.done, unread_code(said)) == ("", True, None)
 
 
 @pytest.mark.parametrize("words", ["1. e1.fill('a'", "page.click('a", "- answer(12", "> e3.click("])

@@ -150,3 +150,25 @@ def test_settings_that_decide_how_a_cell_ends_hold_again() -> None:
         "--autoweb-traffic=replay",
     )
     assert taken.left == ()
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8000", "http://localhost:3000/shop/"])
+def test_an_address_on_this_machine_holds_again_as_the_flag_that_pytest_knows(url: str) -> None:
+    assert taken_settings({"base_url": given(url)}, ()) == ((f"--base-url={url}",), ())
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.example",
+        "http://localhost@evil.example",
+        "http://localhost:80@evil.example/",
+        "//evil.example",
+        "http://[",
+    ],
+)
+def test_a_run_does_not_choose_the_site_that_gets_the_secrets(url: str) -> None:
+    taken = taken_settings({"base_url": given(url)}, ())
+
+    assert taken.flags == ()
+    assert taken.left[0].strip("'") == f"--base-url={url}"

@@ -154,3 +154,30 @@ def test_what_was_done_is_told_with_role_and_name() -> None:
 @given(st.text())
 def test_any_reply_of_a_capable_model_can_be_read(reply: str) -> None:
     read_lines(reply, EVERY)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '**1.** e1.fill("x")\n**2.** e2.click()\nDONE',
+        'Step 1: e1.fill("x")\nStep 2: e2.click()\n**DONE**',
+        'Fill it: e1.fill("x")\nPress it: `e2.click()`\ndone()',
+        '1、e1.fill("x")\n2、e2.click()\n完成',
+        '1.e1.fill("x")\n2.e2.click()\nDone.',
+        '-e1.fill("x")\n-e2.click()\n- DONE',
+        'I fill it.\ne1.fill("x")\nThen I press it.\nawait e2.click()\nDONE',
+        '```e1.fill("x")\ne2.click()\nDONE```',
+        '<code>\ne1.fill("x")\ne2.click()\n</code>\nDONE',
+    ],
+)
+def test_lines_that_a_person_reads_at_once_are_read(reply: str) -> None:
+    for read in (read_actions(reply, ALL), read_lines(reply, ALL)):
+        methods = [action.code.rpartition(".")[2] for action in read.actions]
+        assert methods == ['fill("x")', "click()"]
+        assert read.done
+
+
+def test_a_call_that_was_not_read_keeps_a_reply_from_being_the_end() -> None:
+    read = read_actions("e1.fill(“x”)\ne2.click()\nDONE", ALL)
+
+    assert (len(read.actions), read.done) == (1, False)

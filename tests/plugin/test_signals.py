@@ -44,9 +44,16 @@ def until(holds: Callable[[], bool], seconds: float = 60) -> bool:
     return holds()
 
 
-def take_terminal() -> None:
-    """Make standard input the terminal that controls the session of processes."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+def begin(terminal: bool) -> None:
+    """Handle signals as at a prompt, whatever these tests were started to ignore.
+
+    Args:
+        terminal: whether standard input is to control the session of processes.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    if terminal:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 class Session:
@@ -75,7 +82,7 @@ class Session:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-            preexec_fn=None if terminal is None else take_terminal,
+            preexec_fn=lambda: begin(terminal is not None),
         )
 
     def wait_for(self, cell: str) -> None:

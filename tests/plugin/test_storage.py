@@ -36,7 +36,7 @@ def test_the_first_run_has_nothing_to_compare_with_and_the_next_one_has_the_firs
     first.assert_outcomes(passed=1, xfailed=1)
     assert first.ret == pytest.ExitCode.OK
     first.stdout.fnmatch_lines(
-        ["gate not decided: baseline: nothing is compared: *.autoweb holds no whole run *yet"]
+        ["note: baseline: nothing is compared: *.autoweb holds no whole run *yet"]
     )
     assert [run.name for run in list_runs(storage)] == [""]
 

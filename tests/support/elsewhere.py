@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from own_thread import in_own_thread
 from playwright.sync_api import sync_playwright
 
 from pytest_autoweb.egress.chromium import launch_args
@@ -98,8 +99,7 @@ def playwright_server_apart(folder: Path) -> BrowserServer:
 
 def debugged_chromium(folder: Path, *flags: str) -> BrowserServer:
     """A Chromium with its debugging port open."""
-    with sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
+    own = in_own_thread(_own_chromium)
     found = launch_args({}, playwright_executable=own).get("executable_path", own)
     port = free_port()
     command = [found, f"--remote-debugging-port={port}", "--headless", "--no-sandbox"]
@@ -108,14 +108,18 @@ def debugged_chromium(folder: Path, *flags: str) -> BrowserServer:
     )
 
 
+def _own_chromium() -> str:
+    with sync_playwright() as playwright:
+        return playwright.chromium.executable_path
+
+
 def _run_server(port: int) -> list[str]:
     host = ("--host", "127.0.0.1")
     return [sys.executable, "-m", "playwright", "run-server", "--port", str(port), *host]
 
 
 def _with_browser(folder: Path) -> dict[str, str]:
-    with sync_playwright() as playwright:
-        own = Path(playwright.chromium.executable_path)
+    own = Path(in_own_thread(_own_chromium))
     found = launch_args({}, playwright_executable=str(own)).get("executable_path")
     if found is None:
         return dict(os.environ)

@@ -414,7 +414,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         try:
             write_manifest(session)
         except (AutowebError, OSError) as error:
-            _refuse(session.config, f"the run cannot be saved: {first_line(error)}")
+            where = _settings(session.config).report
+            _refuse(session.config, f"the run cannot be saved in {where}: {first_line(error)}")
 
 
 def _refuse_without_playwright(session: pytest.Session) -> None:

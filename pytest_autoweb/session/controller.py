@@ -253,7 +253,8 @@ class RunController:
             if run and self.shared.opened_file.exists() and not self._config.option.collectonly:
                 self._finish(run, session)
         except (AutowebError, OSError) as error:
-            self._notices.append(f"the report could not be written: {first_line(error)}")
+            where = self._settings.report
+            self._notices.append(f"no report is written to {where}: {first_line(error)}")
             session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
         finally:
             self._end()

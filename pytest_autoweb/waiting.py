@@ -34,6 +34,43 @@ _LEAST_S = 0.005
 DRIVER_ENDED = "Playwright's driver ended"
 
 
+Listener: TypeAlias = Callable[[str, tuple[Any, Any]], None]
+"""What is told of a switch: the event, and the greenlets that were left and entered."""
+
+
+class _Switches(threading.local):
+    """The switches between the greenlets of a thread, told to whoever listens.
+
+    greenlet has one trace function for a thread. If each listener put itself in its place and the
+    one before back, those that do not end in the reverse order would bring one another back.
+    """
+
+    def __init__(self) -> None:
+        self._listeners: tuple[Listener, ...] = ()
+        self._before: Listener | None = None
+
+    def add(self, listener: Listener) -> None:
+        """Tell a listener of each switch from now on."""
+        if not self._listeners:
+            self._before = greenlet.settrace(self._switched)
+        self._listeners += (listener,)
+
+    def remove(self, listener: Listener) -> None:
+        """Tell a listener nothing more."""
+        self._listeners = tuple(one for one in self._listeners if one != listener)
+        if not self._listeners:
+            greenlet.settrace(self._before)
+
+    def _switched(self, event: str, ends: tuple[Any, Any]) -> None:
+        for listener in self._listeners:
+            listener(event, ends)
+        if self._before is not None:
+            self._before(event, ends)
+
+
+SWITCHES = _Switches()
+
+
 class CancelledFlight(BaseException):
     """Thrown into a cell in flight that is not to be finished; nothing may take it for a fault."""
 
@@ -98,7 +135,6 @@ class Hub:
         self.lanes = Lanes(cores)
         self._home = greenlet.getcurrent()
         self._held_s, self._since, self._runs = 0.0, time.monotonic(), self._home
-        self._before: Callable[..., Any] | None = None
 
     def open(self, browser: Any) -> None:
         """Use the loop of this browser, and measure from now on who holds the thread.
@@ -109,13 +145,14 @@ class Hub:
         self.loop, self.fiber = browser._loop, browser._dispatcher_fiber
         self._since, self._runs = time.monotonic(), greenlet.getcurrent()
         if _hub is not self:
-            self._before, _hub = greenlet.settrace(self._switched), self
+            SWITCHES.add(self._switched)
+            _hub = self
 
     def close(self) -> None:
         """Block again."""
         global _hub
         if _hub is self:
-            greenlet.settrace(self._before)
+            SWITCHES.remove(self._switched)
             _hub = None
 
     @property
@@ -172,8 +209,6 @@ class Hub:
             if flight := self.flights.get(origin):
                 flight.held_s += spent
         self._since, self._runs = now, target
-        if self._before is not None:
-            self._before(event, ends)
 
 
 _driver: list[Any] = []
@@ -195,27 +230,17 @@ class HiddenLoop:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._before: Callable[..., Any] | None = None
+        self._home: Any = None
 
     def hide(self) -> None:
         """Remove the mark, if there is one."""
         loop = asyncio._get_running_loop()
         if loop is None:
             return
-        if self._loop is not None:
-            # Another Playwright has left its mark since.
-            greenlet.settrace(self._before)
-        before, home = greenlet.gettrace(), greenlet.getcurrent()
-
-        def switched(event: str, ends: tuple[Any, Any]) -> None:
-            if before is not None:
-                before(event, ends)
-            # Another Playwright, of the user's own, has a greenlet and a loop of its own.
-            if ends[1] in _driver if any(_driver) else ends[1] is not home:
-                self.show()
-
-        self._loop, self._before = loop, before
-        greenlet.settrace(switched)
+        if self._loop is None:
+            SWITCHES.add(self._switched)
+        # Otherwise another Playwright has left its mark since.
+        self._loop, self._home = loop, greenlet.getcurrent()
         asyncio._set_running_loop(None)
 
     def show(self) -> None:
@@ -223,9 +248,14 @@ class HiddenLoop:
         if self._loop is None:
             return
         loop, self._loop = self._loop, None
-        greenlet.settrace(self._before)
+        SWITCHES.remove(self._switched)
         if not loop.is_closed():
             asyncio._set_running_loop(loop)
+
+    def _switched(self, _: str, ends: tuple[Any, Any]) -> None:
+        # Another Playwright, of the user's own, has a greenlet and a loop of its own.
+        if ends[1] in _driver if any(_driver) else ends[1] is not self._home:
+            self.show()
 
     @contextmanager
     def shown(self) -> Iterator[None]:

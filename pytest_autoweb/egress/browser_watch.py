@@ -99,7 +99,6 @@ class BrowserWatch:
         self._last = _Caller()
         self._thread: threading.Thread | None = None
         self._over = threading.Event()
-        self._before: Callable[..., Any] | None = None
 
     @contextmanager
     def on(self) -> Iterator[None]:
@@ -109,7 +108,7 @@ class BrowserWatch:
         home = greenlet.getcurrent()
         if not self._callers:
             self.reason = ""
-            self._before = greenlet.settrace(self._switched)
+            waiting.SWITCHES.add(self._switched)
             self._over.clear()
             self._thread = threading.Thread(target=self._look, name="autoweb-watch", daemon=True)
             self._thread.start()
@@ -120,7 +119,7 @@ class BrowserWatch:
             self._last = self._callers.pop(home)
             if not self._callers and self._thread is not None:
                 self._over.set()
-                greenlet.settrace(self._before)
+                waiting.SWITCHES.remove(self._switched)
                 self._thread.join()
 
     def _switched(self, event: str, ends: tuple[Any, Any]) -> None:
@@ -131,8 +130,6 @@ class BrowserWatch:
             flight = waiting.flight_of(ends[0])
             # A cell in flight that waits for something else does not wait for the browser.
             caller.since = None if flight and flight.elsewhere else caller.now()
-        if self._before is not None:
-            self._before(event, ends)
 
     @property
     def _caller(self) -> _Caller:

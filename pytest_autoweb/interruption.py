@@ -36,6 +36,8 @@ class Interruption:
         self._put_off: Callable[[], None] | None = None
         self.sent = ""
         """The name of the signal that interrupted, unless it was Ctrl-C."""
+        self.on_first: Callable[[], None] = lambda: None
+        """Is called before the first signal interrupts."""
 
     def install(self) -> None:
         """Begin to handle signals; only the main thread can."""
@@ -71,12 +73,15 @@ class Interruption:
             self._put_off = None
 
     def _on_ctrl_c(self, number: int, frame: FrameType | None) -> None:
-        self._since = self._since or time.monotonic()
+        if self._since is None:
+            self._since = time.monotonic()
+            self.on_first()
         self._interrupt(frame)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._since is None and self._heeds():
             self._since, self.sent = time.monotonic(), signal.Signals(number).name
+            self.on_first()
             self._interrupt(frame)
         elif self._since is None or time.monotonic() - self._since > AGAIN_S:
             signal.signal(number, self._before[number])

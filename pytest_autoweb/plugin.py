@@ -253,7 +253,7 @@ def _start(config: pytest.Config, settings: "Settings") -> "RunController | None
     shared = on_node(SharedRun.parse(workerinput[WORKER_KEY]), os.environ)
     worker = workerinput["workerid"]
     if not shared.away:
-        mark_worker(shared)
+        mark_worker(shared, interruption)
     config.stash[SESSION] = open_session(config, settings, shared, worker=worker)
     return None
 

@@ -3,6 +3,7 @@
 import os
 import signal
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from pytest_autoweb.interruption import Interruption
@@ -10,20 +11,39 @@ from pytest_autoweb.process_tree import is_process_alive, start_mark
 from pytest_autoweb.session.shared_run import SharedRun
 
 
-def mark_worker(shared: SharedRun) -> None:
-    """Leave this worker's process id where its session finds it."""
+def mark_worker(shared: SharedRun, interruption: Interruption) -> None:
+    """Leave this worker's process id where its session finds it, until it is interrupted.
+
+    A terminal tells the workers as well, and on a busy machine the session may come so much later
+    that they would take its signal for a second one.
+    """
     folder = _folder(shared)
+    file = folder / str(os.getpid())
     with suppress(OSError):
         folder.mkdir(exist_ok=True)
-        (folder / str(os.getpid())).write_text(start_mark(os.getpid()))
+        file.write_text(start_mark(os.getpid()))
+        interruption.on_first = partial(_unmark, file)
+
+
+def _unmark(file: Path) -> None:
+    with suppress(OSError):
+        file.unlink()
 
 
 def interrupt_workers(shared: SharedRun) -> None:
     """Send the session's workers the signal that ends them like Ctrl-C."""
-    with suppress(OSError):
-        for file in _folder(shared).iterdir():
+    for file in _marks(shared):
+        # It may have ended, or been told, in this moment.
+        with suppress(OSError):
             if is_process_alive(int(file.name), file.read_text()):
                 os.kill(int(file.name), signal.SIGTERM)
+
+
+def _marks(shared: SharedRun) -> list[Path]:
+    try:
+        return list(_folder(shared).iterdir())
+    except OSError:
+        return []
 
 
 class WorkersAlone:

@@ -9,6 +9,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -241,6 +242,29 @@ def test_what_is_ignored_from_the_start_stays_ignored() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
 
     assert (done.returncode, done.stdout.split("\n")) == (0, ["interrupted", "as one", ""])
+
+
+def test_a_worker_that_was_told_by_its_terminal_is_not_told_again(tmp_path: Path) -> None:
+    script = (
+        "import os, signal, time\n"
+        "from types import SimpleNamespace\n"
+        "from pytest_autoweb.interruption import AGAIN_S, Interruption\n"
+        "from pytest_autoweb.session.worker_marks import interrupt_workers, mark_worker\n"
+        f"shared = SimpleNamespace(session_folder={str(tmp_path)!r})\n"
+        "interruption = Interruption()\n"
+        "interruption.install()\n"
+        "mark_worker(shared, interruption)\n"
+        "try:\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+        "time.sleep(AGAIN_S + 0.2)\n"
+        "interrupt_workers(shared)\n"
+        "print('goes on')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+
+    assert (done.returncode, done.stdout.split()) == (0, ["interrupted", "goes", "on"]), done.stderr
 
 
 @pytest.mark.long

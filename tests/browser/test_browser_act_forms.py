@@ -79,6 +79,39 @@ def test_a_value_that_the_browser_refuses_is_told_beside_the_picture(
     assert result.outcome == "passed"
 
 
+@pytest.mark.parametrize(
+    ("form", "button"),
+    [
+        ("<form novalidate FORM><button>Join</button></form>", "Join"),
+        ("<form FORM><button formnovalidate>Join</button></form>", "Join"),
+        ("<form FORM><button>Join</button><button formnovalidate>Later</button></form>", "Later"),
+        ("<div FORM><button onclick='out.textContent = 1'>Join</button></div>", "Join"),
+        (
+            "<form FORM><button>Join</button><input type=submit value=Later formnovalidate></form>",
+            "Later",
+        ),
+    ],
+)
+def test_a_value_that_is_sent_all_the_same_is_not_told_as_refused(
+    browser: Browser, tmp_path: Path, site: Site, form: str, button: str
+) -> None:
+    handler = "onsubmit=\"out.textContent = 'joined'; return false\""
+    field = "<label>Email <input type=email></label>"
+    page = form.replace("FORM>", f"{handler}>{field}") + "<p id=out></p>"
+    _result, client = act(
+        browser,
+        tmp_path,
+        {"entry_url": site.put("/", page)},
+        [
+            *(on("type", "Email", text="ana"), on("click", button)),
+            do("done"),
+        ],
+    )
+
+    assert "the browser refuses the value of" not in prompt(client.requests[-1])
+    assert len(client.requests) == 3
+
+
 def test_where_data_is_asked_for_no_action_is_the_last(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

@@ -112,6 +112,50 @@ def test_a_value_that_is_sent_all_the_same_is_not_told_as_refused(
     assert len(client.requests) == 3
 
 
+ADDS = """<button onclick="n.textContent = +n.textContent + 1">Add</button>
+<label>Note <input id=note></label><p id=n>0</p>"""
+
+
+@pytest.mark.parametrize("way", ["{one}\n{one}", "[{one}, {one}]", "```json\n{one}\n```\n{last}"])
+def test_a_decision_that_stands_twice_in_a_reply_is_done_once_and_that_is_told(
+    browser: Browser, tmp_path: Path, site: Site, way: str
+) -> None:
+    def twice(request: Request) -> str:
+        one = on("click", "Add", thinking="I add it.")(request)
+        last = on("click", "Add")(request)
+        return way.replace("{one}", one).replace("{last}", last)
+
+    result, client = act(
+        browser,
+        tmp_path,
+        {"entry_url": site.put("/", ADDS), "expect": [{"js": "n.textContent === '1'"}]},
+        [twice, do("done")],
+    )
+
+    assert result.outcome == "passed"
+    assert "done once; decide again if twice was meant" in prompt(client.requests[1])
+
+
+def test_a_whole_reply_that_stands_twice_is_done_once_but_steps_are_done_as_listed(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    def twice(request: Request) -> str:
+        both = [on("type", "Note", text="a")(request), on("click", "Add")(request)]
+        return "\n".join([*both, *both])
+
+    def steps(request: Request) -> str:
+        add = json.loads(on("click", "Add")(request))
+        return json.dumps({"action": "steps", "steps": [add, add], "confidence": 0.9})
+
+    for replies, count in (([twice], "1"), ([steps], "2")):
+        case = {
+            "entry_url": site.put("/", ADDS),
+            "expect": [{"js": f"n.textContent === '{count}'"}],
+        }
+        result, _client = act(browser, tmp_path, case, [*replies, do("done")])
+        assert result.outcome == "passed"
+
+
 def test_where_data_is_asked_for_no_action_is_the_last(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

@@ -109,7 +109,9 @@ class BrowserWatch:
         home = greenlet.getcurrent()
         if not self._callers:
             self.reason = ""
-            self._before = greenlet.settrace(self._switched)
+            before = greenlet.settrace(self._switched)
+            # What hides Playwright's loop may have put this back after the last cell.
+            self._before = None if before == self._switched else before
             self._over.clear()
             self._thread = threading.Thread(target=self._look, name="autoweb-watch", daemon=True)
             self._thread.start()

@@ -112,6 +112,11 @@ def test_a_value_that_is_sent_all_the_same_is_not_told_as_refused(
     assert len(client.requests) == 3
 
 
+def chosen(request: Request, action: str, reads: str, **more: Any) -> str:
+    number = mark_of(request, reads)
+    return do(action, mark_id=number, expected_text=reads, confidence=0.9, **more)
+
+
 ADDS = """<button onclick="n.textContent = +n.textContent + 1">Add</button>
 <label>Note <input id=note></label><p id=n>0</p>"""
 
@@ -121,8 +126,8 @@ def test_a_decision_that_stands_twice_in_a_reply_is_done_once_and_that_is_told(
     browser: Browser, tmp_path: Path, site: Site, way: str
 ) -> None:
     def twice(request: Request) -> str:
-        one = on("click", "Add", thinking="I add it.")(request)
-        last = on("click", "Add")(request)
+        one = chosen(request, "click", "Add", thinking="I add it.")
+        last = chosen(request, "click", "Add")
         return way.replace("{one}", one).replace("{last}", last)
 
     result, client = act(
@@ -140,19 +145,19 @@ def test_a_whole_reply_that_stands_twice_is_done_once_but_steps_are_done_as_list
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
     def twice(request: Request) -> str:
-        both = [on("type", "Note", text="a")(request), on("click", "Add")(request)]
+        both = [chosen(request, "type", "Note", text="a"), chosen(request, "click", "Add")]
         return "\n".join([*both, *both])
 
     def steps(request: Request) -> str:
-        add = json.loads(on("click", "Add")(request))
+        add = json.loads(chosen(request, "click", "Add"))
         return json.dumps({"action": "steps", "steps": [add, add], "confidence": 0.9})
 
-    for replies, count in (([twice], "1"), ([steps], "2")):
+    for reply, count in ((twice, "1"), (steps, "2")):
         case = {
             "entry_url": site.put("/", ADDS),
             "expect": [{"js": f"n.textContent === '{count}'"}],
         }
-        result, _client = act(browser, tmp_path, case, [*replies, do("done")])
+        result, _client = act(browser, tmp_path, case, [reply, do("done")])
         assert result.outcome == "passed"
 
 

@@ -429,7 +429,7 @@ def _refuse_without_playwright(session: pytest.Session) -> None:
 
 
 def _refuse_without_browser(session: pytest.Session) -> None:
-    """Refuse once, before the first cell, where the machine has no browser to start.
+    """Refuse once, before the first cell, where the machine lacks a browser that is asked for.
 
     A project that overrides how browsers are started knows better where they are.
     """
@@ -438,13 +438,13 @@ def _refuse_without_browser(session: pytest.Session) -> None:
     if cell is None or config.option.collectonly or fixtures.starts_own_browsers(cell):
         return
     asked = config.getoption("--browser", None) or ["chromium"]
-    channel = config.getoption("--browser-channel", None)
+    channel = config.getoption("--browser-channel", None) or ""
     settings = _settings(config)
-    if "chromium" not in asked or channel or settings.connect or settings.cluster:
+    if settings.connect or settings.cluster:
         return
-    from pytest_autoweb.egress.chromium import missing_chromium
+    from pytest_autoweb.egress.chromium import missing_browser
 
-    if why := missing_chromium():
+    if why := missing_browser(asked, channel):
         # A worker's session cannot be ended from here, so it is left nothing to run.
         session.items.clear()
         _refuse(config, why)

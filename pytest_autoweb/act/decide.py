@@ -172,16 +172,40 @@ def _read(reply: str, view: View, tools: Tools) -> _Read:
         return _Read(computer_action(reply, view.marks, view.marked.scale))
     found = read_decisions(reply)
     notes = ("the reply was no valid JSON, and was repaired",) if found.repaired else ()
-    small, fields = tools.spec.small, _ended(found.fields, wants_data(tools))
+    meant = _once(found.fields)
+    twice = _TWICE if len(meant) < len(found.fields) else ""
+    notes = (*notes, twice) if twice else notes
+    small, fields = tools.spec.small, _ended(meant, wants_data(tools))
     if len(fields) == 1:
-        return _Read(validate_action(fields[0], small=small), notes)
+        return _Read(validate_action(fields[0], small=small), notes, twice)
     if not small:
         # Those that cannot stand in one list of steps are asked for again.
         with suppress(ReplyProblem):
             steps = {"action": "steps", "steps": list(fields), "last": fields[-1].get("last")}
-            return _Read(validate_action({k: v for k, v in steps.items() if v is not None}), notes)
+            action = validate_action({k: v for k, v in steps.items() if v is not None})
+            return _Read(action, notes, twice)
     left = f"of the {len(fields)} decisions in one reply only the first was done"
-    return _Read(validate_action(fields[0], small=small), (*notes, left), left)
+    told = "; ".join(filter(None, (twice, left)))
+    return _Read(validate_action(fields[0], small=small), (*notes, left), told)
+
+
+_TWICE = "what stood twice in a row in one reply was done once; decide again if twice was meant"
+_THOUGHTS = frozenset(("thinking", "confidence", "last"))
+
+
+def _once(fields: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+    """Return decisions without those that only repeat what stands directly before them.
+
+    Models write a decision a second time, in a block, as their final one. A second click on "Add"
+    would do harm, and one that was meant can still be made. Those in a list of `steps` stay.
+    """
+    does = [{k: v for k, v in one.items() if k not in _THOUGHTS} for one in fields]
+    half = len(fields) // 2
+    if does[:half] == does[half:]:
+        return _once(fields[half:])
+    return tuple(
+        one for at, one in enumerate(fields) if at + 1 == len(fields) or does[at] != does[at + 1]
+    )
 
 
 def _ended(fields: tuple[dict[str, Any], ...], answers: bool) -> tuple[dict[str, Any], ...]:

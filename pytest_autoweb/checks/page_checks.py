@@ -29,6 +29,8 @@ from pytest_autoweb.page.frames import (
     run_script,
 )
 from pytest_autoweb.sandbox.call_rules import url_matcher
+from pytest_autoweb.sandbox.crossing_values import Refusal
+from pytest_autoweb.sandbox.size_limits import check_patterns_of_selector
 from pytest_autoweb.specs import Pattern, Spec
 from pytest_autoweb.values.normal_forms import normalise
 from pytest_autoweb.values.patterns import SlowPattern
@@ -161,6 +163,14 @@ def _known_role(role: str) -> str:
     raise ValueError(f"{role!r} is no role; {guess}")
 
 
+def _fast_selector(selector: str) -> str:
+    try:
+        check_patterns_of_selector(selector)
+    except Refusal as refusal:
+        raise ValueError(refusal.reason) from None
+    return selector
+
+
 class ElementQuery(Spec):
     """An element by role and name, and what must hold of it."""
 
@@ -169,7 +179,7 @@ class ElementQuery(Spec):
     """The accessible name; a plain text must match it as a whole, with the same case."""
     label: str | None = None
     test_id: str | None = None
-    css: str | None = None
+    css: Annotated[str, AfterValidator(_fast_selector)] | None = None
     text: str | None = None
     """A text that the element contains."""
     count: int | None = Field(default=None, ge=0)

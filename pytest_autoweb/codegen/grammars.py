@@ -72,6 +72,8 @@ class Actions(NamedTuple):
     """Problems with lines that are not in the dialect or name an element that is not listed."""
     done: bool
     """Whether the model reports that nothing is left to do."""
+    unread: tuple[str, ...] = ()
+    """Those of the problems that are about calls, which the model expects to have been made."""
 
 
 def refs_grammar(
@@ -113,7 +115,8 @@ def read_actions(reply: str, elements: Sequence[RefElement]) -> Actions:
     by_ref = {element.ref: element for element in elements}
     actions: list[Action] = []
     problems: list[str] = []
-    done = unread = False
+    unread: list[str] = []
+    done = False
     for raw in strip_reasoning(reply).splitlines():
         line = _unlisted(raw).strip().strip("`").strip().rstrip(";")
         if not line or line.lower() in ("python", "py") or line.startswith("#"):
@@ -125,11 +128,11 @@ def read_actions(reply: str, elements: Sequence[RefElement]) -> Actions:
         action = _translate(line, by_ref)
         if isinstance(action, str):
             problems.append(action)
-            unread = unread or "(" in line
+            unread += [action] if "(" in line else []
         # Without a grammar, nothing limits the length of a reply.
         elif len(actions) < MAX_LINES:
             actions.append(action)
-    return Actions(tuple(actions), tuple(problems), done)
+    return Actions(tuple(actions), tuple(problems), done, tuple(unread))
 
 
 def _translate(line: str, by_ref: dict[str, RefElement]) -> Action | str:

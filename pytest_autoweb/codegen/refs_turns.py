@@ -58,25 +58,33 @@ class _Turn(NamedTuple):
     done: tuple[str, ...]
     """The lines performed so far, in the model's own words."""
     banned: frozenset[tuple[str, str]]
+    unread: tuple[str, ...] = ()
+    """What could not be read of the last reply, a sentence for each call."""
 
 
 def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     """Take turns, each a step of the script, until the page shows nothing new.
 
+    After calls that could not be read the model is told so, until it only writes the same again.
     The model sees no history except the lines already done, because small models copy their own
     earlier replies (measured in docs/benchmarks.md).
     """
     seen: set[tuple[str, str]] = set()
     done: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
     failed, banned = _failed_pairs(tools), _banned(tools)
     for number in range(1, MAX_TURNS + 1):
         view = observe(tools.page, budget_tokens=tools.spec.shown_tokens // VIEW_SHARE)
         view = without_failed_calls(view, failed)
         names = {(element.role, element.name) for element in view.elements}
-        if number > 1 and not names - seen:
+        if number > 1 and not names - seen and not unread:
             break
         seen |= names
-        attempt, actions = _ask_turn(attempt, tools, _Turn(number, view, done, banned))
+        told = unread
+        attempt, actions = _ask_turn(attempt, tools, _Turn(number, view, done, banned, told))
+        unread = actions.unread
+        if not attempt.failure and not actions.actions and unread and unread != told:
+            continue
         if attempt.failure or not actions.actions:
             break
         attempt = _run_turn(attempt, tools, number, actions.actions)
@@ -142,7 +150,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
         page=fence(text, "page"),
         done=turn.done,
         may_answer=may_answer,
-        hint=_hint(attempt, tools, turn.number),
+        hint=_hint(attempt, tools, turn),
         secrets=sorted(tools.case.secrets),
     )
     attempt = _keep_view(attempt, tools, turn.number, turn.view, text)
@@ -167,8 +175,10 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
     return attempt, actions
 
 
-def _hint(attempt: Attempt, tools: Tools, turn: int) -> str:
-    if tools.previous is None or turn > 1:
+def _hint(attempt: Attempt, tools: Tools, turn: _Turn) -> str:
+    if turn.unread:
+        return "\n".join(["Not done, because it could not be read:", *turn.unread])
+    if tools.previous is None or turn.number > 1:
         return ""
     return retry_hint(tools.previous, attempt, tools)
 

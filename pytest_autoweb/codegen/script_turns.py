@@ -70,6 +70,8 @@ class TurnEvents:
         self._lines: list[str] = []
         self._downloads = len(tools.downloads)
         tools.watch.news()
+        # From now on it is known which forms were sent although a field was refused.
+        refused_values(front_tab(tools))
 
     def take(self) -> tuple[str, ...]:
         """Return the events since the last call, without secrets, noting any that are left out."""

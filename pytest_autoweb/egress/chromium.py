@@ -16,9 +16,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import playwright as playwright_package
 from playwright.sync_api import Browser, Error, sync_playwright
 
 from pytest_autoweb.errors import BrowserError
+from pytest_autoweb.whole_characters import read_json
 
 ON = "on"
 AS_ROOT = "pytest runs as root"
@@ -294,31 +296,63 @@ def _is_installed(executable: str, *, headless: bool) -> bool:
     return False
 
 
-def missing_chromium() -> str:
-    """Return the sentence about a machine without any Chromium, or "" if there is one."""
+def missing_browser(names: Collection[str], channel: str = "") -> str:
+    """Return the sentence about a browser that this machine lacks, or "" if it has all of them.
+
+    Args:
+        names: the kinds of browsers, as Playwright calls them.
+        channel: the distribution of Chromium that is wanted in place of Playwright's own.
+    """
+    own = set(names) - ({"chromium"} if channel else set())
     try:
-        if system_chromium() is not None or any(map(_holds_chromium, _playwright_folders())):
+        if not channel and all(map(_is_clearly_there, own)):
             return ""
         # Only Playwright itself knows all places where its browsers may be.
         with sync_playwright() as playwright:
-            executable = playwright.chromium.executable_path
-        launch_args({}, playwright_executable=executable, browser_name="chromium")
+            for name in sorted(own):
+                _require(name, getattr(playwright, name).executable_path)
+            if channel and "chromium" in names:
+                playwright.chromium.launch(channel=channel).close()
     except BrowserError as error:
         return str(error)
+    except Error as error:
+        # Of a browser that is there and does not start each cell tells more.
+        lacks = _LACKS.search(error.message)
+        return f"{lacks[0]}; run `playwright install {channel}`" if lacks else ""
     return ""
 
 
-def _playwright_folders() -> Iterator[Path]:
+_LACKS = re.compile(
+    r"Chromium distribution '[^']*' is not (?:found|supported).*|Unsupported chromium channel.*"
+)
+
+
+def _require(name: str, executable: str) -> None:
+    if name == "chromium":
+        launch_args({}, playwright_executable=executable)
+    elif not Path(executable).is_file():
+        raise BrowserError(f"no {name} was found; run `playwright install {name}`")
+
+
+def _is_clearly_there(name: str) -> bool:
+    if name == "chromium" and system_chromium() is not None:
+        return True
+    # One of another version of Playwright is of no use.
+    listed = Path(playwright_package.__file__).parent / "driver/package/browsers.json"
+    try:
+        browsers = read_json(listed.read_text(encoding="utf-8"))["browsers"]
+        wanted = [f"{name}-{one['revision']}" for one in browsers if one["name"] == name]
+    except (OSError, ValueError, LookupError, TypeError):
+        return False
+    return any((folder / one).is_dir() for folder in _playwright_folders() for one in wanted)
+
+
+def _playwright_folders() -> list[Path]:
     if given := os.environ.get("PLAYWRIGHT_BROWSERS_PATH"):
-        yield Path(given)
-    for caches in (".cache", "Library/Caches"):
-        yield Path.home() / caches / "ms-playwright"
-    if local := os.environ.get("LOCALAPPDATA"):
-        yield Path(local) / "ms-playwright"
-
-
-def _holds_chromium(folder: Path) -> bool:
-    return any(folder.glob("chromium*"))
+        return [Path(given)]
+    caches = [Path.home() / one / "ms-playwright" for one in (".cache", "Library/Caches")]
+    local = os.environ.get("LOCALAPPDATA")
+    return [*caches, Path(local) / "ms-playwright"] if local else caches
 
 
 def _sandboxed(base: dict[str, Any], executable: str, *, wanted: bool) -> dict[str, Any]:

@@ -5,8 +5,11 @@ that counts to a million cannot be stopped. So arguments are measured before Pla
 and what a page answers is measured inside the page, before it leaves it.
 """
 
+import json
 import re
+import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from pytest_autoweb.sandbox.crossing_values import Refusal
@@ -47,7 +50,12 @@ _ENGINE_PATTERN = re.compile(r"\s*(?!xpath\b)[\w:+*-]+\s*=\s*/(.+)/[a-z]*\s*", r
 _ATTRIBUTE_PATTERN = re.compile(
     r"\[\s*[\w.-]+\s*=\s*/((?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\[])+)/", re.DOTALL
 )
-_TEXT_MATCHES = re.compile(r""":text-matches\(\s*(["'])((?:\\.|(?!\1)[^\\])*)\1""", re.DOTALL)
+_TEXT_MATCHES = re.compile(
+    r""":text-matches\(\s*(["'])((?:\\.|(?!\1)[^\\])*)\1""", re.DOTALL | re.IGNORECASE
+)
+_CSS_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?")
+# Selectors within selectors, as text of JSON.
+_INNER = re.compile(r'internal:[a-z-]+\s*=\s*("(?:\\.|[^"\\])*")', re.DOTALL)
 
 
 def check_sizes(kind: str, method: str, args: list[Any], kwargs: Mapping[str, Any]) -> None:
@@ -135,6 +143,15 @@ def check_selector(selector: str) -> None:
         if depth > MAX_NESTED_STEPS and text.strip("([{}])"):
             raise Refusal(RULE, "a condition inside a condition of a selector may not search again")
         depth += (text[-1] in "([") - (text in ")]")
+    check_patterns_of_selector(selector)
+
+
+def check_patterns_of_selector(selector: str) -> None:
+    """Refuse a selector with a regular expression that the browser would match too slowly.
+
+    Raises:
+        Refusal: it holds one, or one that cannot be read.
+    """
     for pattern in _patterns_of(selector):
         _check_written(pattern, "selector")
 
@@ -146,8 +163,18 @@ def _patterns_of(selector: str) -> Iterator[str]:
             yield found[1]
         else:
             yield from _ATTRIBUTE_PATTERN.findall(part)
-    for found in _TEXT_MATCHES.finditer(selector):
-        yield re.sub(r"\\(.)", r"\1", found[2], flags=re.DOTALL)
+    # A name may be written with escapes, and an expression as well.
+    for form in {selector, _CSS_ESCAPE.sub(_escaped, selector)}:
+        for found in _TEXT_MATCHES.finditer(form):
+            yield re.sub(r"\\(.)", r"\1", found[2], flags=re.DOTALL)
+    for inner in _INNER.findall(selector):
+        with suppress(ValueError):
+            yield from _patterns_of(json.loads(inner))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = int(found[1], 16)
+    return chr(code) if 0 < code <= sys.maxunicode else ""
 
 
 def check_pattern(pattern: re.Pattern[str]) -> None:

@@ -29,7 +29,30 @@ def unpacked(data: bytes, encoding: str, limit: int) -> bytes:
         # Some servers understand `deflate` as the bare format, without its header.
         bare = name in DEFLATE and data[:1] and data[0] & 15 != 8
         try:
-            data = zlib.decompressobj(-15 if bare else 47).decompress(data, limit)
+            data = _plain(data, -15 if bare else 47, limit)
         except zlib.error as error:
             raise NotUnpacked(f"it is damaged ({error})") from None
     return data
+
+
+def _plain(data: bytes, form: int, limit: int) -> bytes:
+    """Return the plain form of all packed parts that follow one another, as `gzip` allows them.
+
+    Args:
+        data: the parts; zeros, or anything else, behind the last one do not count.
+        form: the window size with the format, as `zlib` counts them.
+        limit: the most bytes to return.
+    """
+    found = b""
+    while data:
+        part = zlib.decompressobj(form)
+        try:
+            found += part.decompress(data, limit - len(found))
+        except zlib.error:
+            if not found:
+                raise
+            break
+        data = part.unused_data
+        if len(found) >= limit or not part.eof:
+            break
+    return found

@@ -79,6 +79,88 @@ def test_a_value_that_the_browser_refuses_is_told_beside_the_picture(
     assert result.outcome == "passed"
 
 
+@pytest.mark.parametrize(
+    ("form", "button"),
+    [
+        ("<form novalidate FORM><button>Join</button></form>", "Join"),
+        ("<form FORM><button formnovalidate>Join</button></form>", "Join"),
+        ("<form FORM><button>Join</button><button formnovalidate>Later</button></form>", "Later"),
+        ("<div FORM><button onclick='out.textContent = 1'>Join</button></div>", "Join"),
+        (
+            "<form FORM><button>Join</button><input type=submit value=Later formnovalidate></form>",
+            "Later",
+        ),
+    ],
+)
+def test_a_value_that_is_sent_all_the_same_is_not_told_as_refused(
+    browser: Browser, tmp_path: Path, site: Site, form: str, button: str
+) -> None:
+    handler = "onsubmit=\"out.textContent = 'joined'; return false\""
+    field = "<label>Email <input type=email></label>"
+    page = form.replace("FORM>", f"{handler}>{field}") + "<p id=out></p>"
+    _result, client = act(
+        browser,
+        tmp_path,
+        {"entry_url": site.put("/", page)},
+        [
+            *(on("type", "Email", text="ana"), on("click", button)),
+            do("done"),
+        ],
+    )
+
+    assert "the browser refuses the value of" not in prompt(client.requests[-1])
+    assert len(client.requests) == 3
+
+
+def chosen(request: Request, action: str, reads: str, **more: Any) -> str:
+    number = mark_of(request, reads)
+    return do(action, mark_id=number, expected_text=reads, confidence=0.9, **more)
+
+
+ADDS = """<button onclick="n.textContent = +n.textContent + 1">Add</button>
+<label>Note <input id=note></label><p id=n>0</p>"""
+
+
+@pytest.mark.parametrize("way", ["{one}\n{one}", "[{one}, {one}]", "```json\n{one}\n```\n{last}"])
+def test_a_decision_that_stands_twice_in_a_reply_is_done_once_and_that_is_told(
+    browser: Browser, tmp_path: Path, site: Site, way: str
+) -> None:
+    def twice(request: Request) -> str:
+        one = chosen(request, "click", "Add", thinking="I add it.")
+        last = chosen(request, "click", "Add")
+        return way.replace("{one}", one).replace("{last}", last)
+
+    result, client = act(
+        browser,
+        tmp_path,
+        {"entry_url": site.put("/", ADDS), "expect": [{"js": "n.textContent === '1'"}]},
+        [twice, do("done")],
+    )
+
+    assert result.outcome == "passed"
+    assert "done once; decide again if twice was meant" in prompt(client.requests[1])
+
+
+def test_a_whole_reply_that_stands_twice_is_done_once_but_steps_are_done_as_listed(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    def twice(request: Request) -> str:
+        both = [chosen(request, "type", "Note", text="a"), chosen(request, "click", "Add")]
+        return "\n".join([*both, *both])
+
+    def steps(request: Request) -> str:
+        add = json.loads(chosen(request, "click", "Add"))
+        return json.dumps({"action": "steps", "steps": [add, add], "confidence": 0.9})
+
+    for reply, count in ((twice, "1"), (steps, "2")):
+        case = {
+            "entry_url": site.put("/", ADDS),
+            "expect": [{"js": f"n.textContent === '{count}'"}],
+        }
+        result, _client = act(browser, tmp_path, case, [reply, do("done")])
+        assert result.outcome == "passed"
+
+
 def test_where_data_is_asked_for_no_action_is_the_last(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

@@ -28,7 +28,10 @@ def judge(
 PAGE = """
 <title>Account</title><h1>Account</h1><p>Welcome, <b>Ana</b>&nbsp;Lee!</p>
 <p style="display:none">hidden words</p><p style="text-transform:uppercase">shipped today</p>
-<p style="text-transform:capitalize">next day</p>
+<p style="text-transform:capitalize">next day p<b>ar</b>cel</p>
+<p lang=tr style="text-transform:uppercase">istanbul <i style="text-transform:none">to</i> izmir</p>
+<style>.first::first-letter { text-transform: uppercase }</style>
+<div class=first><p>“<b>your</b> cart</p></div>
 <label>City <input value="Rome"></label> <input type=checkbox aria-label=Agree checked>
 <button disabled>Send</button> <ul><li>a</li><li>b</li><li hidden>c</li></ul>
 <button data-testid=pay class=big>Pay now</button>
@@ -60,7 +63,9 @@ def account(browser: Browser) -> Iterator[Page]:
         {"text": "Welcome, Ana Lee!"},
         {"text": "SHIPPED TODAY"},
         {"text": "shipped today"},
-        {"text": "Next Day"},
+        {"text": "Next Day Parcel"},
+        {"text": "İSTANBUL to İZMİR"},
+        {"text": "“Your cart"},
         {"text": {"matches": "^SHIPPED"}},
         {"text": "Framed words"},
         {"text": "Shadow words"},

@@ -261,6 +261,51 @@ def test_what_is_not_carried_out_is_told(browser: Browser, tmp_path: Path, site:
     assert "stopped at its first line" in told[3]
 
 
+COUNTER = """<title>Cart</title><button onclick="n.textContent = +n.textContent + 1">Add</button>
+<button onclick="document.title = 'paid ' + n.textContent">Pay</button><p id=n>0</p>"""
+
+
+@pytest.mark.parametrize(
+    ("replies", "told"),
+    [
+        (["e1.click()\ne2.clik()\nDONE", "e2.click()\nDONE"], "takes click: e2.clik()"),
+        (["e1.click()\ne7.click()", "e2.click()"], "no such element: e7.click()"),
+        (["e1.click()\ne2.click(now=1)", "e2.tap()\nDONE", "e2.click()"], "takes click: e2.tap()"),
+    ],
+)
+def test_a_small_model_hears_which_calls_could_not_be_read(
+    browser: Browser, tmp_path: Path, site: Site, replies: list[str], told: str
+) -> None:
+    case = {
+        "entry_url": site.put("/cart", COUNTER),
+        "expect": [{"js": "document.title === 'paid 1'"}],
+    }
+
+    result, prompts = take(
+        browser, tmp_path, site, replies, case, {"name": "fake/model-1.5b", "dialect": "refs"}
+    )
+
+    assert (result.outcome, result.reason) == ("passed", "")
+    assert len(prompts) == len(replies)
+    assert "could not be read" not in prompts[0]
+    assert "Not done, because it could not be read:\n" in prompts[-1]
+    assert told in prompts[-1]
+
+
+def test_a_small_model_that_only_writes_what_cannot_be_read_is_told_once(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    case = {"entry_url": site.put("/cart", COUNTER)}
+    replies = ["e1.click()\ne2.tap()", "e2.tap()", "e2.tap()\nDONE", "e2.tap()"]
+
+    result, prompts = take(
+        browser, tmp_path, site, replies, case, {"name": "fake/model-1.5b", "dialect": "refs"}
+    )
+
+    assert result.outcome == "failed"
+    assert len(prompts) == 2
+
+
 def test_tabs_are_followed_and_dialogs_accepted_in_a_script_that_can_run_again(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

@@ -115,6 +115,33 @@ def test_no_browser_ends_the_session_once_and_says_what_to_install(
     assert said.count("AUTOWEB_CHROMIUM names") == 1
 
 
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--browser=firefox"], "no firefox was found; run `playwright install firefox`"),
+        (["--browser=webkit", "-n2"], "no webkit was found; run `playwright install webkit`"),
+        (
+            ["--browser=firefox", "--autoweb-concurrency=2"],
+            "no firefox was found; run `playwright install firefox`",
+        ),
+        (["--browser-channel=msedge-canary"], "run `playwright install msedge-canary`"),
+    ],
+)
+def test_any_browser_that_is_missing_ends_the_session_once(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, flags: list[str], sentence: str
+) -> None:
+    """And one of another version of Playwright is missing as well."""
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(project.path / "browsers"))
+    for old in ("firefox-1", "webkit-1", "chromium-1"):
+        (project.path / "browsers" / old).mkdir(parents=True)
+    result = project.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle", *flags)
+
+    result.assert_outcomes()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = result.stdout.str() + result.stderr.str()
+    assert said.count(sentence) == 1
+
+
 def test_a_misspelt_flag_is_answered_with_the_one_that_was_meant(
     project: pytest.Pytester,
 ) -> None:

@@ -100,6 +100,18 @@ MISTAKES: dict[str, tuple[str, int | None, str | None, str]] = {
         "cases[0].expect[0].element.role",
         "'buton' is no role; did you mean 'button'?",
     ),
+    "a slow expression within a selector": (
+        with_field("expect: [{element: {css: 'li:text-matches(\"(a+)+$\")'}}]"),
+        6,
+        "cases[0].expect[0].element.css",
+        "can be matched in too many ways",
+    ),
+    "a slow expression behind a selector": (
+        with_field("expect: [{element: {css: 'li >> text=/(a{1,10}){1,10}b/'}}]"),
+        6,
+        "cases[0].expect[0].element.css",
+        "can be matched in too many ways",
+    ),
     "a tag for a role": (
         with_field("expect: [{element: {role: h2}}]"),
         6,

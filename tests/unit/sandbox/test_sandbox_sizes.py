@@ -70,6 +70,10 @@ def test_an_ordinary_pattern_may_pass(pattern: str) -> None:
         ("Page", "click", ["role=button[name=/(a+)+$/i]"], {}, "too many ways"),
         ("Frame", "wait_for_selector", ["text=/a/(a+)+$/"], {}, "too many ways"),
         ("Page", "locator", [r'p:text-matches("(\\w+\\s?)+!$", "i")'], {}, "too many ways"),
+        ("Page", "locator", ['p:TEXT-Matches("(a+)+$")'], {}, "too many ways"),
+        ("Page", "locator", [r'p:text-m\61 tches("(a+)+$")'], {}, "too many ways"),
+        ("Page", "locator", [r'p:text-matches("\28 a+\29+$")'], {}, "too many ways"),
+        ("Page", "locator", [r'p >> internal:has="text=/(a+)+$/"'], {}, "too many ways"),
         ("Locator", "locator", ["internal:has-text=/(a/"], {}, "of a selector cannot be read"),
     ],
 )

@@ -132,9 +132,67 @@ def main():
 if __name__ == "__main__":
     main()
 """
+ASYNC = """import asyncio
+from playwright.async_api import Playwright, async_playwright, expect
 
 
-@pytest.mark.parametrize("program", [CODEGEN, ALIASED, ANNOTATED, TEST, MAIN])
+async def run(playwright: Playwright) -> None:
+    browser = await playwright.chromium.launch(headless=False)
+    context = await browser.new_context(
+        viewport={"width": 1280, "height": 720}, storage_state="auth.json"
+    )
+    page = await context.new_page()
+    async with page.expect_popup() as popup_info:
+        await page.get_by_label("Note").fill("await async news")
+    popup = await popup_info.value
+    await popup.close()
+    await page.close()
+
+    # ---------------------
+    await context.storage_state(path="auth.json")
+    await context.close()
+    await browser.close()
+
+
+async def main() -> None:
+    async with async_playwright() as playwright:
+        await run(playwright)
+
+
+asyncio.run(main())
+"""
+PYTEST = """import pytest
+from playwright.sync_api import Page, expect
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args, playwright):
+    return {"viewport": {"width": 1280, "height": 720}}
+
+def test_example(page: Page) -> None:
+    page.get_by_role("button").click()
+    page.close()
+"""
+STARTED = """from playwright.sync_api import sync_playwright
+p = sync_playwright().start()
+try:
+    browser = p.chromium.launch()
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    page.get_by_role("button").click()
+finally:
+    browser.close()
+    p.stop()
+"""
+CLOSING = """page.get_by_role("button").click()
+page.close()
+context.close()
+browser.close()
+"""
+
+
+@pytest.mark.parametrize(
+    "program", [CODEGEN, ALIASED, ANNOTATED, TEST, MAIN, ASYNC, PYTEST, STARTED, CLOSING]
+)
 def test_a_program_around_the_script_is_taken_off(program: str) -> None:
     script = tidied(program, lint_code)
 
@@ -142,6 +200,16 @@ def test_a_program_around_the_script_is_taken_off(program: str) -> None:
     names = {node.id for node in ast.walk(ast.parse(script)) if isinstance(node, ast.Name)}
     assert names.isdisjoint({"playwright", "Playwright", "browser", "context", "run", "main"})
     assert "page." in script
+    assert "page.close()" not in script
+    assert "await" not in script.replace("await async news", "")
+    assert ("await async news" in script) == (program is ASYNC)
+
+
+def test_a_second_tab_of_a_program_is_opened_in_the_context_that_is_given() -> None:
+    script = tidied(CODEGEN.replace("# Step 1", "other = context.new_page()"), lint_code)
+
+    assert "context = page.context\n" in script
+    assert "other = context.new_page()" in script
 
 
 @pytest.mark.parametrize(
@@ -150,6 +218,8 @@ def test_a_program_around_the_script_is_taken_off(program: str) -> None:
         "def row(page, n):\n    return page.locator('tr').nth(n)\nrow(page, 2).click()\n",
         "def press(name):\n    page.get_by_text(name).click()\npress('a')\npress('b')\n",
         "# Step 1\nx = '''\n  a\n'''\npage.click('a')\n# Step 2\n",
+        "popup.close()\npage.get_by_text('a').click()\npopup.close()\n",
+        "page.close()\n",
     ],
 )
 def test_a_script_with_functions_of_its_own_stays_as_it_is(script: str) -> None:

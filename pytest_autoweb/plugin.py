@@ -7,6 +7,7 @@ pays for the options and nothing else.
 import gc
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -213,12 +214,26 @@ def _register_modes(config: pytest.Config, settings: "Settings") -> None:
 
         config.pluginmanager.register(TouchedSelection(touched), "autoweb-touched")
     collects = config.option.collectonly or settings.preview
+    if config.getoption("tx", None):
+        _refuse_names_for_workers(config)
     if settings.cluster and not collects and not hasattr(config, "workerinput"):
         _use_cluster(config)
     if settings.preview:
         from pytest_autoweb.session.preview import Preview
 
         config.pluginmanager.register(Preview(config), PREVIEW)
+
+
+def _refuse_names_for_workers(config: pytest.Config) -> None:
+    """Refuse names that xdist tells its workers and cannot write down, which it would die of."""
+    from pytest_autoweb.whole_characters import whole_text
+
+    names = (*sys.argv, *config.args, str(config.rootpath), str(Path.cwd()))
+    if bad := next((name for name in names if whole_text(name) != name), ""):
+        raise _usage_error(
+            f"{whole_text(bad)} is not valid UTF-8, and xdist takes no such name to its workers: "
+            "rename it, or run without -n"
+        )
 
 
 def _use_cluster(config: pytest.Config) -> None:
@@ -344,8 +359,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile 
     if not is_case_file(file_path, parent.session, _settings(parent.config)):
         return None
 
-    file: CaseFile = CaseFile.from_parent(parent, path=file_path)
-    return file
+    return CaseFile.at(file_path, parent)
 
 
 def _is_on(config: pytest.Config) -> bool:

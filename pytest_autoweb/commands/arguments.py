@@ -16,6 +16,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from pytest_autoweb.whole_characters import whole_text
+
 # Late imports: every `autoweb` command loads this module, and few need a model or a page.
 
 if TYPE_CHECKING:
@@ -227,6 +229,17 @@ def tell_progress(line: str) -> None:
     from pytest_autoweb.report.wording import one_line
 
     print(one_line(line, 400), file=sys.stderr, flush=True)
+
+
+def text_path(words: str) -> Path:
+    """Return the path of an argument that files of text will name.
+
+    Raises:
+        ArgumentTypeError: it holds bytes that are not UTF-8.
+    """
+    if whole_text(words) != words:
+        raise argparse.ArgumentTypeError(f"{whole_text(words)} is not valid UTF-8")
+    return Path(words)
 
 
 def add_json_argument(parser: argparse.ArgumentParser) -> None:

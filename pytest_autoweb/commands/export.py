@@ -19,6 +19,7 @@ from pytest_autoweb.commands.arguments import (
     print_json,
     spent,
     tell_progress,
+    text_path,
 )
 from pytest_autoweb.commands.saved_run import add_run_option, find_cell
 
@@ -92,7 +93,7 @@ def add_export_parser(subparsers: "Subparsers") -> None:
     parser.add_argument(
         "-o",
         "--output",
-        type=Path,
+        type=text_path,
         default=Path("tests"),
         metavar="DIR",
         help="the folder for the tests; default: tests",

@@ -18,6 +18,7 @@ from pytest_autoweb.commands.arguments import (
     add_entry_arguments,
     opened_page,
     served_entry,
+    text_path,
     webserver_section,
 )
 
@@ -103,8 +104,9 @@ def add_init_parser(subparsers: "Subparsers") -> None:
         "such as .claude/skills or .agents/skills",
     )
     parser.add_argument(
-        "--folder", default="cases", metavar="DIR", help="folder of the case files; default: cases"
-    )
+        "--folder", type=text_path, default=Path("cases"), metavar="DIR",
+        help="folder of the case files; default: cases",
+    )  # fmt: skip
     parser.set_defaults(run=run_init)
 
 
@@ -114,15 +116,16 @@ def run_init(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: an argument cannot be used, or the page cannot be opened.
     """
-    file = Path(args.folder) / "first.yaml"
+    folder = args.folder.as_posix()
+    file = args.folder / "first.yaml"
     if file.exists():
         _say("kept", file, "it is there already")
     else:
         _write(file, _case_file(args, file))
-    add_setting(Path(), args.folder)
+    add_setting(Path(), folder)
     ignore_runs(Path(".gitignore"))
     if args.ci:
-        add_job(Path(), args.ci, args.folder)
+        add_job(Path(), args.ci, folder)
     if args.skill:
         add_skill(args.skill)
     print("\nThe controls, as `pytest` runs them from now on:\n", flush=True)
@@ -131,7 +134,7 @@ def run_init(args: argparse.Namespace) -> int:
         print(f"\nThe case is not proven (pytest ended with {code}): see above, change {file}.")
         return 1
     print(f"\nProven: solving {file} passes and doing nothing fails. Next, ask a model:\n")
-    print(f"  pytest {args.folder} --autoweb-models=openai/gpt-5-mini")
+    print(f"  pytest {folder} --autoweb-models=openai/gpt-5-mini")
     return 0
 
 

@@ -25,6 +25,7 @@ from pytest_autoweb.commands.arguments import (
     served_entry,
     spent,
     tell_progress,
+    text_path,
     webserver_section,
 )
 
@@ -257,7 +258,7 @@ def add_explore_parser(subparsers: "Subparsers") -> None:
     parser.add_argument(
         "-o",
         "--output",
-        type=Path,
+        type=text_path,
         default=Path("cases/explored.yaml"),
         metavar="FILE",
         help="the case file to write, which must not exist; default: cases/explored.yaml",

@@ -17,6 +17,7 @@ from pytest_autoweb.commands.arguments import (
     checked_url,
     path_below,
     served_entry,
+    text_path,
     webserver_section,
 )
 from pytest_autoweb.commands.prove import watched
@@ -61,7 +62,7 @@ def add_parser(subparsers: "Subparsers") -> None:
     )
     add_entry_arguments(parser)
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE",
+        "-o", "--output", type=text_path, metavar="FILE",
         help="the case file to write, which must not exist; default: cases/recorded.yaml, or the "
         "next free number",
     )  # fmt: skip

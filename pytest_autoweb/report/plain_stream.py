@@ -48,20 +48,22 @@ class PlainStream:
 
     Args:
         file: the stream that receives everything.
-        colours: let through colours, and a first carriage return with which a writer goes back to
-            the beginning of its line.
+        colours: let through colours.
+        returns: let through a first carriage return, with which a writer goes back to the beginning
+            of its line.
     """
 
-    def __init__(self, file: Any, *, colours: bool = False) -> None:
+    def __init__(self, file: Any, *, colours: bool = False, returns: bool = False) -> None:
         self.file = file
         self._colours = colours
+        self._returns = returns
         self._line = ""
         """The line so far; of a long one its end, behind a letter."""
 
     def write(self, text: str) -> int:
         """Write the text without what would be obeyed; commands written in parts are none."""
         lead = ""
-        if self._colours and text.startswith("\r") and not text.startswith("\r\n"):
+        if self._returns and text.startswith("\r") and not text.startswith("\r\n"):
             lead, self._line = "\r", ""
         parts = _COLOUR.split(text[len(lead) :]) if self._colours else [text]
         # Every second part is a colour.
@@ -88,9 +90,10 @@ class PlainStream:
         clean = UNSEEN.sub("", _BREAKS.sub(_space_or_line, text))
         # What is put in between stands behind `before`, whose own commands were broken up already.
         whole = without_commands(before + clean)
-        line = whole.rpartition("\n")[2]
+        # However far a command is indented, a runner obeys it.
+        line = whole.rpartition("\n")[2].lstrip()
         if len(line) > _WHOLE_LINE:
-            line = f"x{line[-_LONGEST_MARK:]}" if line.strip() else " "
+            line = f"x{line[-_LONGEST_MARK:]}"
         self._line = line
         return whole[len(before) :]
 

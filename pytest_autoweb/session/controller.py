@@ -119,7 +119,8 @@ class RunController:
         """Check the models and start the gateway, before any worker is started."""
         writer = self._config.get_terminal_writer()
         # Colours of pytest's own stay; whatever else would be obeyed comes from others.
-        writer._file = PlainStream(LastingStream(writer._file), colours=True)
+        lasting = LastingStream(writer._file)
+        writer._file = PlainStream(lasting, colours=writer.hasmarkup, returns=True)
         try:
             self._gate_inputs = self._read_gate_inputs()
             self._config.stash[SESSION] = self._open()
@@ -133,6 +134,14 @@ class RunController:
             raise pytest.UsageError(f"the run cannot begin: {why}") from None
         if self._display.wanted and self._settings.models:
             self._display.start()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self) -> Any:
+        """Clean a usage error, which pytest prints as it is, although names may be of others."""
+        try:
+            return (yield)
+        except pytest.UsageError as error:
+            raise pytest.UsageError(*(plain_text(str(why)) for why in error.args)) from None
 
     def _read_gate_inputs(self) -> "GateInputs":
         from pytest_autoweb.gates.gate_decision import read_gate_inputs

@@ -47,6 +47,7 @@ from pytest_autoweb.session.spare_page import spare_page_of
 from pytest_autoweb.settings import Settings
 from pytest_autoweb.strategies import ARMS, CODEGEN, strategy_of
 from pytest_autoweb.variants import StrategyName
+from pytest_autoweb.whole_characters import whole_text
 
 # Late imports: a store or a cache is an extra, which few sessions have.
 
@@ -90,8 +91,22 @@ class CaseFile(pytest.File):
     fixtureinfo: Any = None
     """pytest's list of the fixtures that its cells use, once there is a cell."""
 
+    @classmethod
+    def at(cls, path: Path, parent: pytest.Collector) -> "CaseFile":
+        """Return the collector of a file, whose id can be written down whatever its name is."""
+        name = _relative(path, parent.config.rootpath)
+        own: Any = {} if whole_text(name) == name else {"nodeid": whole_text(name)}
+        file: CaseFile = cls.from_parent(parent, path=path, **own)
+        return file
+
     def collect(self) -> Iterator["CellItem"]:
         """Yield the cells, in the file's order."""
+        name = _relative(self.path, self.config.rootpath)
+        if whole_text(name) != name:
+            # Such a name would stand in every record of its cells, and in what workers send.
+            raise self.CollectError(
+                f"{BAD_CASES}\n{whole_text(name)}: its path is not valid UTF-8: rename it"
+            )
         try:
             cases = self.load()
             for case in cases:

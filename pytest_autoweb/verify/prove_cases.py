@@ -5,6 +5,7 @@ controls, three times each; the other plays the oracle of each sound case again 
 time without one of its parts or requests.
 """
 
+import os
 import sys
 import tempfile
 from collections import Counter
@@ -232,7 +233,7 @@ def run_session(
     with tempfile.TemporaryDirectory(prefix="autoweb-") as scratch:
         # A file of arguments, because a run may have more cases than fit on a command line.
         listing = Path(scratch, "cases.txt")
-        listing.write_text("\n".join(targets), encoding="utf-8")
+        listing.write_bytes(os.fsencode("\n".join(targets)))
         # Even if a project's `addopts` has `-x`, all controls must be reported.
         own = ("--maxfail=0", f"--rootdir={rootdir}")
         command = [sys.executable, "-m", "pytest", *own, *flags, f"@{listing}"]

@@ -1,10 +1,13 @@
 """What a hurried user gets wrong: one clear sentence, exit code 4, nothing lost."""
 
+import os
 import socket
 
 import pytest
 
 from pytest_autoweb.cli import main
+
+ORACLE = "--autoweb-models=builtin/oracle"
 
 
 @pytest.mark.parametrize(
@@ -255,3 +258,64 @@ def test_cases_that_are_left_out_need_nothing(project: pytest.Pytester) -> None:
     assert project.runpytest(*flags, "-k", "secret").ret == pytest.ExitCode.USAGE_ERROR
     preview = project.runpytest(*flags[:2], "--autoweb-preview")
     assert preview.ret == pytest.ExitCode.OK
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2"), ("--collect-only",)], ids=" ".join)
+@pytest.mark.parametrize("name", [b"cases/\xff.yaml", b"cases/caf\xe9/shop.yml"], ids=ascii)
+def test_a_case_file_whose_name_is_no_utf_8_is_one_sentence(
+    project: pytest.Pytester, name: bytes, options: tuple[str, ...]
+) -> None:
+    path = project.path / os.fsdecode(name)
+    path.parent.mkdir(exist_ok=True)
+    (project.path / "cases/shop.yaml").rename(path)
+
+    result = project.runpytest_subprocess("cases", ORACLE, *options)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    told = name.decode("utf-8", "replace").replace("\ufffd", "?")
+    result.stdout.fnmatch_lines([f"{told}: its path is not valid UTF-8: rename it"])
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+
+
+def test_what_workers_cannot_be_told_is_one_sentence(project: pytest.Pytester) -> None:
+    (project.path / "cases").rename(project.path / "c\udcff")
+    argument = "c\udcff/shop.yaml"
+
+    result = project.runpytest_subprocess(argument, ORACLE, "-n", "2")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *c?/shop.yaml is not valid UTF-8, and xdist *without -n"])
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+
+
+def test_cases_below_a_folder_that_is_no_utf_8_run_and_are_proven(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project.path / "pr\udcff"
+    root.mkdir()
+    for name in ("cases", "site"):
+        (project.path / name).rename(root / name)
+    monkeypatch.chdir(root)
+
+    result = project.runpytest_subprocess("cases", ORACLE, "--rootdir=.")
+    result.assert_outcomes(passed=2)
+    assert main(["verify", "autoweb-report", "--controls"]) == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["init", "http://127.0.0.1:1/", "--folder", "c\udcff"],
+        ["export", "autoweb-report", "--output", "c\udcff"],
+        ["explore", "http://127.0.0.1:1/", "--model", "m", "--output", "c\udcff.yaml"],
+        ["record", "http://127.0.0.1:1/", "--output", "c\udcff.yaml"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_command_refuses_to_write_below_a_name_that_is_no_utf_8(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 4
+    assert "is not valid UTF-8" in capsys.readouterr().err

@@ -218,3 +218,26 @@ def test_colours_of_pytest_stay_and_commands_of_others_do_not(project: pytest.Py
     assert "\x1b[32mgreen" in said
     assert ": :error::forged\n##vso [x]" in said
     assert not {"\x07", "\u202e", "\r"} & set(said)
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["bare", "n2"])
+def test_nothing_of_others_is_obeyed_in_what_pytest_itself_prints(
+    project: pytest.Pytester, options: tuple[str, ...]
+) -> None:
+    hostile = "\x1b[2J\x1b[31mred\x9b31m\u202e\r\n::error::forged\n##vso[x]\x85::warning::n"
+    project.makeconftest(
+        "import logging, pytest\n"
+        "@pytest.fixture(autouse=True)\n"
+        "def broken():\n"
+        f"    print({hostile!r}); logging.warning({hostile!r}); raise RuntimeError({hostile!r})\n"
+    )
+
+    failed = project.runpytest("cases", ORACLE, "-v", "-rA", *options)
+    usage = project.runpytest("cases/none::error::\r::x##vso[y]", ORACLE)
+
+    assert (failed.ret, usage.ret) == (1, pytest.ExitCode.USAGE_ERROR)
+    for said in (failed.stdout.str(), usage.stdout.str(), usage.stderr.str()):
+        assert not {"\x1b", "\x9b", "\u202e", "\r", "\x85"} & set(said)
+        assert "\n::" not in said
+        assert "##vso[" not in said
+    assert ": :error::forged" in failed.stdout.str()

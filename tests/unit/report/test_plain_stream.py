@@ -35,7 +35,7 @@ WILD = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=12)
 
 def written(parts: list[str], *, colours: bool = False) -> str:
     file = io.StringIO()
-    stream = PlainStream(file, colours=colours)
+    stream = PlainStream(file, colours=colours, returns=colours)
     for part in parts:
         assert stream.write(part) == len(part)
     return file.getvalue()
@@ -45,6 +45,7 @@ def written(parts: list[str], *, colours: bool = False) -> str:
 @example(["a\n", " ", ":", ":error"], random.Random(1))
 @example(["#", "#", "vso", "[x"], random.Random(1))
 @example([" " * 100, "::x"], random.Random(1))
+@example([" " * 100 + ":", ":error::x"], random.Random(1))
 def test_nothing_written_in_whatever_parts_is_obeyed(
     parts: list[str], chance: random.Random
 ) -> None:

@@ -147,6 +147,10 @@ class CellProtocol:
         with self._hidden.shown():
             self._end_flights(session, exitstatus)
 
+    def pytest_unconfigure(self) -> None:
+        """Leave Playwright's loop as it was to whoever runs a session within a program."""
+        self._hidden.show()
+
     def _end_flights(self, session: pytest.Session, exitstatus: int) -> None:
         close_spare_page(session.config)
         if flights := session.config.stash.get(FLIGHTS, None):

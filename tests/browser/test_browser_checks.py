@@ -31,7 +31,7 @@ PAGE = """
 <p style="text-transform:capitalize">next day p<b>ar</b>cel</p>
 <p lang=tr style="text-transform:uppercase">istanbul <i style="text-transform:none">to</i> izmir</p>
 <style>.first::first-letter { text-transform: uppercase }</style>
-<div class=first><p>“<b>your</b> cart</p></div>
+<div class=first><p>“your <b>cart</b></p></div>
 <label>City <input value="Rome"></label> <input type=checkbox aria-label=Agree checked>
 <button disabled>Send</button> <ul><li>a</li><li>b</li><li hidden>c</li></ul>
 <button data-testid=pay class=big>Pay now</button>

@@ -22,9 +22,9 @@ PACKAGE = ROOT / "pytest_autoweb"
 
 # A module imports only from rows above its own, or from its own package.
 ROWS = (
-    {"interruption", "lanes", "passing_lock", "process_tree", "whole_characters"},
-    {"errors", "language", "redaction", "specs", "values", "waiting"},
-    {"egress", "installation", "results", "variants"},
+    {"errors", "interruption", "lanes", "passing_lock", "process_tree", "whole_characters"},
+    {"language", "redaction", "specs", "values", "variants", "waiting"},
+    {"egress", "installation", "results", "variant_names"},
     {"analysis", "options", "page", "sandbox"},
     {"marks", "runs", "settings"},
     {"evidence", "report"},
@@ -74,6 +74,7 @@ IDLE = {
     "session.fixtures",
     "session.shared_run",
     "values.normal_forms",
+    "variant_names",
     "variants",
 }
 
@@ -91,7 +92,6 @@ MAY_IMPORT_LATE = {
     "session/controller.py",
     "session/fixtures.py",
     "session/items.py",
-    "variants.py",
 }
 
 # Packages that come with another one as a part of its public face, or under another name.

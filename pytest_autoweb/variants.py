@@ -68,8 +68,12 @@ class Variants(Mapping[str, V], Generic[V]):
         return variant
 
     def remove(self, name: str) -> None:
-        """Forget a variant that a session registered, when that session ends."""
-        self._users.pop(name, None)
+        """Forget a variant that a session registered, when that session ends.
+
+        Raises:
+            KeyError: no session registered it; the built-in ones stay.
+        """
+        del self._users[name]
 
     def pick(self, name: str) -> V:
         """Return the variant of that name.
@@ -135,6 +139,10 @@ class BoundVariants(Variants[V]):
         return super().register(variant)
 
     def remove(self, name: str) -> None:
-        """Forget a variant that a session registered on both floors."""
+        """Forget a variant that a session registered, on both floors.
+
+        Raises:
+            KeyError: no session registered it.
+        """
         self._described.remove(name)
         super().remove(name)

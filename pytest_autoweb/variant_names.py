@@ -6,7 +6,10 @@ does is bound to its name in `strategies`, and what a capture mode does in `page
 
 from dataclasses import dataclass
 
-from pytest_autoweb.variants import AGENT_NAME, Variant, Variants
+from pytest_autoweb.variants import Variant, Variants
+
+_AGENT_NAME = r"[A-Za-z][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*"
+"""Agents have the names of their projects, e.g. `browser-use`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ STRATEGY_NAMES: Variants[Variant] = Variants(
         ),
         Description("stagehand", "Stagehand, an agent in Node"),
     ),
-    AGENT_NAME,
+    _AGENT_NAME,
 )
 """The strategies, and among them the outside agents."""
 

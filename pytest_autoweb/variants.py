@@ -9,8 +9,6 @@ from pytest_autoweb.errors import near_miss
 
 # Compiled when first used, because every session of pytest imports this module.
 _NAME = r"[A-Za-z][A-Za-z0-9_]*"
-AGENT_NAME = r"[A-Za-z][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*"
-"""Agents have the names of their projects, e.g. `browser-use`."""
 
 
 class Variant(Protocol):

@@ -237,6 +237,25 @@ def test_a_call_loads_only_what_its_package_may_import(module: str, call: str) -
     ] == []
 
 
+def test_only_these_modules_import_by_name() -> None:
+    users = {
+        shown(path)
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Name | ast.Attribute)
+        and getattr(node, "id", getattr(node, "attr", "")) in ("import_module", "__import__")
+    }
+
+    # The public face; the user's own code, optional packages, and what generated code may import.
+    assert users == {
+        "__init__.py",
+        "checks/delegated_checks.py",
+        "importing/webarena_verified.py",
+        "runs/saved_runs.py",
+        "sandbox/stand_ins.py",
+    }
+
+
 def test_the_public_face_is_for_the_world_outside() -> None:
     users = {
         shown(path)

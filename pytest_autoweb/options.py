@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from pytest_autoweb.errors import SettingsError, listed, nearest
 from pytest_autoweb.language import Language
 from pytest_autoweb.values.normal_forms import without_password
-from pytest_autoweb.variants import known_strategy, variants_of
+from pytest_autoweb.variant_names import ARM_NAMES, CAPTURE_MODE_NAMES, known_strategy
 
 # Late imports: every start reads the flags, and few need a registry or pydantic.
 
@@ -29,18 +29,16 @@ def words(text: str) -> tuple[str, ...]:
 
 def captures(text: str) -> tuple[str, ...]:
     """Return the named capture modes, given in upper or lower case."""
-    known = variants_of("pytest_autoweb.page.capture", "CAPTURE_MODES")
-    spelled = {name.lower(): name for name in known}
+    spelled = {name.lower(): name for name in CAPTURE_MODE_NAMES}
     given = (spelled.get(word.lower(), word) for word in comma_list(text))
-    return tuple(dict.fromkeys(known.pick(name).name for name in given))
+    return tuple(dict.fromkeys(CAPTURE_MODE_NAMES.pick(name).name for name in given))
 
 
 def arms(text: str) -> tuple[str, ...]:
     """Return the named correction arms; the first one decides."""
-    known = variants_of("pytest_autoweb.strategies", "ARMS")
-    given = tuple(known.pick(name).name for name in comma_list(text))
+    given = tuple(ARM_NAMES.pick(name).name for name in comma_list(text))
     if not given:
-        raise ValueError(f"names nothing; allowed: {listed(known)}")
+        raise ValueError(f"names nothing; allowed: {listed(ARM_NAMES)}")
     return given
 
 

@@ -94,9 +94,7 @@ class Registry:
 
     def _add(self, variants: Variants[V], variant: V) -> V:
         """Add one variant to a kind and remember it, so that `undo` can forget it again."""
-        # The built-in ones come first, so that reusing one of their names is an error.
-        len(variants)
-        variants.add(variant)
+        variants.register(variant)
         self._added.append((variants, variant.name))
         return variant
 

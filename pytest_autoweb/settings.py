@@ -17,7 +17,7 @@ from pytest_autoweb.options import (
     first_value,
 )
 from pytest_autoweb.results.attempt import LocatorAlgorithm
-from pytest_autoweb.variants import StrategyName, contestants
+from pytest_autoweb.variant_names import StrategyName
 
 if TYPE_CHECKING:
     import pytest
@@ -161,9 +161,36 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
             raise SettingsError(f"{where.get(source, option.flag)}: {error}") from None
         sources[option.name] = source
     _check_agents(values, sources)
-    values["models"] = contestants(values["models"], values["agents"], values["codegen"])
+    values["models"] = _contestants(values["models"], values["agents"], values["codegen"])
     _check_sandbox(values["sandbox"], config, environ)
     return Settings(**values, rootdir=config.rootpath, sources=sources)
+
+
+def _contestants(
+    models: tuple[str, ...], agents: tuple[StrategyName, ...], ways: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return every model once for each agent and way of writing a script, but controls only once.
+
+    The name identifies a contestant: `MODEL@AGENT`, `MODEL@WAY`, or both.
+
+    Args:
+        models: the names given.
+        agents: fewer than two do not form an axis.
+        ways: likewise; only `codegen` writes scripts.
+    """
+    each_way = tuple(f"@{way}" for way in ways) if len(ways) > 1 else ("",)
+    endings = each_way
+    if len(agents) > 1:
+        endings = tuple(
+            f"@{agent}{way}"
+            for agent in agents
+            for way in (each_way if agent == "codegen" else ("",))
+        )
+    return tuple(
+        name
+        for model in models
+        for name in ([model] if model.startswith("builtin/") else [model + e for e in endings])
+    )
 
 
 def _check_agents(values: dict[str, Any], sources: Mapping[str, Source]) -> None:

@@ -27,11 +27,12 @@ from pytest_autoweb.codegen.refs_turns import take_turns, write_lines_by_turns
 from pytest_autoweb.codegen.repair import reflect, repair_script, write_again, write_constrained
 from pytest_autoweb.codegen.script_turns import write_by_turns
 from pytest_autoweb.collect.collect_list import collect_list
-from pytest_autoweb.correct.retry_rules import PROMPTS, Arm
+from pytest_autoweb.correct.retry_rules import PROMPTS
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import Attempt, CorrectionArmName
 from pytest_autoweb.specs import COMMAND
-from pytest_autoweb.variants import AGENT_NAME, StrategyName, Variants
+from pytest_autoweb.variant_names import ARM_NAMES, STRATEGY_NAMES, Arm, StrategyName
+from pytest_autoweb.variants import BoundVariants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,55 +54,24 @@ class CorrectionArm(Arm):
         return (*stages[:1], *self.first_asks, *stages[1:])
 
 
-ARMS: Variants[CorrectionArm] = Variants("correction arm", "pytest_autoweb.strategies")
+ARMS: BoundVariants[CorrectionArm] = BoundVariants(ARM_NAMES)
 
+OFF = ARMS.add(CorrectionArm(**ARMS.about("off")))
 
-OFF = ARMS.add(
-    CorrectionArm(
-        name="off",
-        summary="the ordinary repair",
-        label="ordinary repair",
-        ordinary=True,
-        informed=False,
-        differs="stops when it writes the same script again",
-    )
-)
-
-
-PLAIN = ARMS.add(
-    CorrectionArm(
-        name="plain",
-        summary="told nothing: the control arm",
-        label="plain (control)",
-        informed=False,
-        control=True,
-        differs="runs the same script again if that is what the model writes",
-        writer=NamedStage("repair", write_again),
-    )
-)
-
+PLAIN = ARMS.add(CorrectionArm(**ARMS.about("plain"), writer=NamedStage("repair", write_again)))
 
 REFLEXION = ARMS.add(
     CorrectionArm(
-        name="reflexion",
-        summary="told evidence and a reflection",
-        differs="asks the model once more per retry, and stops when the model gives up, has a "
-        "confidence below 0.3, or writes the same script again",
+        **ARMS.about("reflexion"),
         prompts=("reflect", *PROMPTS),
-        advised=True,
         first_asks=(NamedStage("reflect", reflect),),
     )
 )
 
-
 CONSTRAINED = ARMS.add(
     CorrectionArm(
-        name="constrained",
-        summary="may only name elements that were found",
-        differs="refuses a script with other elements before it runs, which uses up the retry, "
-        "and stops when the same script is written again",
+        **ARMS.about("constrained"),
         prompts=("repair_constrained",),
-        bans_failed_calls=True,
         writer=NamedStage("repair", write_constrained),
     )
 )
@@ -137,7 +107,7 @@ class Strategy:
         return self.first if anew or not self.repair else self.repair
 
 
-STRATEGIES: Variants[Strategy] = Variants("strategy", "pytest_autoweb.strategies", AGENT_NAME)
+STRATEGIES: BoundVariants[Strategy] = BoundVariants(STRATEGY_NAMES)
 
 OPEN = NamedStage("open", open_entry)
 PLAN = NamedStage("plan", plan_case)
@@ -184,12 +154,10 @@ def stages_for(
     return arm.changed(stages) if arm is not None and failed is not None else stages
 
 
-NAME = "codegen"
-SUMMARY = "plan and script"
+_CODEGEN = STRATEGIES.about("codegen")
 
 BY_REFS_IN_TURNS = Strategy(
-    name=NAME,
-    summary=SUMMARY,
+    **_CODEGEN,
     first=(OPEN, PLAN_AS_TASK, NamedStage("turns", write_lines_by_turns), JUDGE),
     prompts=("refs_turns", "turn_page", "turn_became"),
     uses_capture=False,
@@ -197,8 +165,7 @@ BY_REFS_IN_TURNS = Strategy(
 """`codegen` for capable models that act on a numbered list of elements."""
 
 BY_REFS = Strategy(
-    name=NAME,
-    summary=SUMMARY,
+    **_CODEGEN,
     first=(OPEN, PLAN_AS_TASK, NamedStage("turns", take_turns), JUDGE),
     prompts=("refs",),
     uses_capture=False,
@@ -207,8 +174,7 @@ BY_REFS = Strategy(
 """`codegen` for small models, which write a few lines at a time on a numbered list of elements."""
 
 BY_TURNS = Strategy(
-    name=NAME,
-    summary=SUMMARY,
+    **_CODEGEN,
     first=(OPEN, PLAN_AS_TASK, NamedStage("turns", write_by_turns), JUDGE),
     prompts=("turns", "turn_page", "turn_became"),
 )
@@ -216,8 +182,7 @@ BY_TURNS = Strategy(
 
 CODEGEN = STRATEGIES.add(
     Strategy(
-        name=NAME,
-        summary=SUMMARY,
+        **_CODEGEN,
         first=(OPEN, PLAN, CAPTURE, GENERATE, LINT, EXECUTE, JUDGE),
         repair=(OPEN, REPAIR, LINT, EXECUTE, JUDGE),
         prompts=("plan", "generate", "repair", "visual"),
@@ -229,8 +194,7 @@ CODEGEN = STRATEGIES.add(
 
 ACT = STRATEGIES.add(
     Strategy(
-        name="act",
-        summary="one decision at a time on marked screenshots",
+        **STRATEGIES.about("act"),
         first=(OPEN, PLAN_AS_TASK, NamedStage("act", act_on_page), JUDGE),
         prompts=("act", "act_brief", "act_computer"),
         uses_capture=False,
@@ -240,8 +204,7 @@ ACT = STRATEGIES.add(
 
 COLLECT = STRATEGIES.add(
     Strategy(
-        name="collect",
-        summary="addresses behind a list",
+        **STRATEGIES.about("collect"),
         first=(OPEN, PLAN_AS_TASK, NamedStage("collect", collect_list), JUDGE),
         prompts=("collect", "collect_brief"),
         uses_capture=False,
@@ -269,7 +232,5 @@ def outside_agent(name: str, summary: str, settings: AgentSettings) -> Strategy:
 
 
 for adapter in ADAPTERS.values():
-    STRATEGIES.add(outside_agent(adapter.name, adapter.summary, adapter.settings))
-STRATEGIES.add(
-    outside_agent(COMMAND, "the program that a case or model names as `agent`", declared_in_case)
-)
+    STRATEGIES.add(outside_agent(**STRATEGIES.about(adapter.name), settings=adapter.settings))
+STRATEGIES.add(outside_agent(**STRATEGIES.about(COMMAND), settings=declared_in_case))

@@ -22,9 +22,9 @@ PACKAGE = ROOT / "pytest_autoweb"
 
 # A module imports only from rows above its own, or from its own package.
 ROWS = (
-    {"interruption", "lanes", "passing_lock", "process_tree", "whole_characters"},
-    {"errors", "language", "redaction", "specs", "values", "waiting"},
-    {"egress", "installation", "results", "variants"},
+    {"errors", "interruption", "lanes", "passing_lock", "process_tree", "whole_characters"},
+    {"language", "redaction", "specs", "values", "variants", "waiting"},
+    {"egress", "installation", "results", "variant_names"},
     {"analysis", "options", "page", "sandbox"},
     {"marks", "runs", "settings"},
     {"evidence", "report"},
@@ -74,8 +74,44 @@ IDLE = {
     "session.fixtures",
     "session.shared_run",
     "values.normal_forms",
+    "variant_names",
     "variants",
 }
+
+# For each package up to `llm`: a module, and a call in it that needs what others add to a registry,
+# if the package names any of that.
+CALLS = (
+    ("errors", "near_miss('cases', ['case'])"),
+    ("interruption", "Interruption().restore()"),
+    ("lanes", "Lanes(2)"),
+    ("passing_lock", "PassingLock('run', Path('run'))"),
+    ("process_tree", "import_folders()"),
+    ("whole_characters", "whole_text('tea')"),
+    ("language", "step_failed(1, 'no').line('zh')"),
+    ("redaction.secret_forms", "Redactor({'key': 'very-secret'})('tea')"),
+    ("specs", "AgentCommand.model_validate({'command': ['agent']})"),
+    ("values.dates", "date_readings('1 May 2024', 'en')"),
+    ("variants", "Variants('check type').summaries()"),
+    ("waiting", "in_company()"),
+    ("egress.remote_browsers", "parse_endpoints('ws://127.0.0.1:9/')"),
+    ("installation", "missing_extras(['store'])"),
+    ("results", "Usage() + Usage()"),
+    ("variant_names", "known_strategy('codegen')"),
+    ("analysis.attempt_facts", "arm_label('off')"),
+    ("options", "captures('aria'), arms('off'), agents('act'), locator('bayes')"),
+    ("page.capture", "CAPTURE_MODES.summaries()"),
+    ("sandbox.lint", "lint_code('page.reload()')"),
+    ("marks.marking", "groups_by_text([['tea']], [''])"),
+    ("runs.run_folder", "is_run_folder(Path('run'))"),
+    ("settings", "_contestants(('openai/gpt-5-mini',), ('act', 'codegen'), ())"),
+    ("evidence.page_evidence", "downloads_text((), Path('run'), str)"),
+    ("report.html_report", "panels_in_order()"),
+    ("checks.check_type", "CHECKS.summaries()"),
+    ("gates.gate_decision", "GATES.summaries()"),
+    ("traffic.traffic_rules", "TrafficRules()"),
+    ("cases.file_layout", "case_json_schema()"),
+    ("llm.model_spec", "load_specs(('openai/gpt-5-mini@low', 'openai/gpt-5-mini@act'))"),
+)
 
 # Modules of the standard library that only some systems, or only some builds of Python, have.
 SYSTEM_ONLY = {"_ctypes", "fcntl", "msvcrt", "resource", "winreg"}
@@ -91,7 +127,6 @@ MAY_IMPORT_LATE = {
     "session/controller.py",
     "session/fixtures.py",
     "session/items.py",
-    "variants.py",
 }
 
 # Packages that come with another one as a part of its public face, or under another name.
@@ -178,6 +213,47 @@ def test_a_module_imports_only_from_the_rows_above_its_own() -> None:
     ]
 
     assert upward == []
+
+
+def test_the_lower_packages_all_have_a_call() -> None:
+    lower = {area for row in ROWS[: ROW_OF["llm"] + 1] for area in row}
+
+    assert {module.partition(".")[0] for module, _ in CALLS} == lower
+
+
+@pytest.mark.parametrize(("module", "call"), CALLS)
+def test_a_call_loads_only_what_its_package_may_import(module: str, call: str) -> None:
+    script = (
+        f"import json, sys; from pathlib import Path; import {PACKAGE.name}.{module} as called; "
+        f"eval({call!r}, vars(called) | {{'Path': Path}}); print(json.dumps(sorted(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    own = [name for name in json.loads(run.stdout) if name.startswith(f"{PACKAGE.name}.")]
+    area = module.partition(".")[0]
+
+    assert [
+        name for name in own if area_of(name) != area and ROW_OF[area_of(name)] >= ROW_OF[area]
+    ] == []
+
+
+def test_only_these_modules_import_by_name() -> None:
+    users = {
+        shown(path)
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Name | ast.Attribute)
+        and getattr(node, "id", getattr(node, "attr", "")) in ("import_module", "__import__")
+    }
+
+    # The public face; the user's own code, optional packages, and what generated code may import.
+    assert users == {
+        "__init__.py",
+        "checks/delegated_checks.py",
+        "importing/webarena_verified.py",
+        "runs/saved_runs.py",
+        "sandbox/stand_ins.py",
+    }
 
 
 def test_the_public_face_is_for_the_world_outside() -> None:

@@ -26,6 +26,7 @@ from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.results import OutsideAgent
 from pytest_autoweb.specs import COMMAND, AgentCommand
+from pytest_autoweb.variant_names import STRATEGY_NAMES
 
 HOME = "AUTOWEB_AGENTS_DIR"
 """The variable that overrides the folder for agents in the user's cache."""
@@ -41,7 +42,6 @@ class Adapter:
     """An agent that is installed with `autoweb agents install`."""
 
     name: str
-    summary: str
     script: str
     """A file of `templates/agents/`."""
     python: tuple[str, ...] = ()
@@ -52,6 +52,11 @@ class Adapter:
     """Packages for npm, installed in a dedicated folder."""
     env: Mapping[str, str] | None = None
     """Environment variables, such as those that turn off telemetry."""
+
+    @property
+    def summary(self) -> str:
+        """Return one sentence for help texts."""
+        return STRATEGY_NAMES[self.name].summary
 
     @property
     def folder(self) -> Path:
@@ -162,20 +167,17 @@ ADAPTERS = {
     for adapter in (
         Adapter(
             name="browser-use",
-            summary="browser-use, an agent in Python",
             script="browser_use_agent.py",
             python=("browser-use==0.13.14",),
             env={"ANONYMIZED_TELEMETRY": "false", "BROWSER_USE_CLOUD_SYNC": "false"},
         ),
         Adapter(
             name="browsergym",
-            summary="BrowserGym's view of the page and its actions, one a reply",
             script="browsergym_agent.py",
             python=("browsergym-core==0.14.3",),
         ),
         Adapter(
             name="agentlab",
-            summary="AgentLab's GenericAgent, on BrowserGym's view and actions",
             script="agentlab_agent.py",
             # AgentLab requires Ray, PyTorch, Gradio and more for its studies; the agent uses none
             # of them.
@@ -193,13 +195,11 @@ ADAPTERS = {
         ),
         Adapter(
             name="playwright-mcp",
-            summary="Playwright's MCP server, driven by a loop that calls its tools",
             script="playwright_mcp_agent.py",
             node=("@playwright/mcp@0.0.83",),
         ),
         Adapter(
             name="stagehand",
-            summary="Stagehand, an agent in Node",
             script="stagehand_agent.mjs",
             node=("@browserbasehq/stagehand@3.7.3",),
         ),

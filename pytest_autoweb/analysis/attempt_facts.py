@@ -20,10 +20,7 @@ from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.results import CellResult, CorrectionArmName, Record, Usage, total_usage
 from pytest_autoweb.results.attempt import ChosenMark, Decision
 from pytest_autoweb.results.record import FailureType
-from pytest_autoweb.variants import variants_of
-
-# By name, because that module belongs to a higher layer than this one.
-_ARMS = ("pytest_autoweb.strategies", "ARMS")
+from pytest_autoweb.variant_names import ARM_NAMES
 
 BINS = 10
 """The number of bins of equal width, as in the papers; empty ones are not listed."""
@@ -141,18 +138,18 @@ def corrections_of(cells: Iterable[CellResult]) -> tuple[CorrectionFacts, ...]:
 
 def arm_label(name: str) -> str:
     """Return an arm's label; its name if it is not registered, as in a merge."""
-    arm = variants_of(*_ARMS).get(name)
+    arm = ARM_NAMES.get(name)
     return arm.label or name if arm else name
 
 
 def _difference(name: str) -> str:
-    arm = variants_of(*_ARMS).get(name)
-    return str(arm.differs) if arm else ""
+    arm = ARM_NAMES.get(name)
+    return arm.differs if arm else ""
 
 
 def _is_control_arm(name: str) -> bool:
-    arm = variants_of(*_ARMS).get(name)
-    return arm is not None and bool(arm.control)
+    arm = ARM_NAMES.get(name)
+    return arm is not None and arm.control
 
 
 def _failure_facts(model: str, cells: Sequence[CellResult]) -> CorrectionFacts:

@@ -20,7 +20,7 @@ from pytest_autoweb.errors import CaseError
 from pytest_autoweb.page.setup import Setup
 from pytest_autoweb.specs import COMMAND, AgentCommand, HttpUrl, Pattern, Seconds, Spec, fitting
 from pytest_autoweb.traffic.traffic_rules import TrafficRules
-from pytest_autoweb.variants import StrategyName, known_strategy
+from pytest_autoweb.variant_names import StrategyName, known_strategy
 
 Positive = Annotated[int, Field(ge=1)]
 Pause = Annotated[float, Field(ge=0, allow_inf_nan=False)]

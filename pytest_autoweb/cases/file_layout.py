@@ -27,7 +27,7 @@ from pytest_autoweb.checks.expected_values import AnswerSpec, Typed
 from pytest_autoweb.errors import nearest
 from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
-from pytest_autoweb.variants import known_strategies
+from pytest_autoweb.variant_names import STRATEGY_NAMES
 
 MAX_COMBINATIONS = 1000
 _MAX_LABEL = 40
@@ -483,11 +483,10 @@ def _file_fields() -> dict[str, Any]:
 
 def _strategy_field(field: dict[str, Any]) -> dict[str, Any]:
     """Return the field with the names and summaries of the registered strategies."""
-    known = known_strategies()
     return {
         **field,
-        "description": f"{field['description']}\n{known.summaries()}",
-        "anyOf": [{"enum": list(known), "type": "string"}, {"type": "null"}],
+        "description": f"{field['description']}\n{STRATEGY_NAMES.summaries()}",
+        "anyOf": [{"enum": list(STRATEGY_NAMES), "type": "string"}, {"type": "null"}],
     }
 
 

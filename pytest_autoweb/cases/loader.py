@@ -22,7 +22,7 @@ from pytest_autoweb.checks.delegated_checks import JudgeCheck, PythonCheck
 from pytest_autoweb.errors import CaseError, joined_errors
 from pytest_autoweb.specs import AgentCommand, FieldError, FieldErrors, FieldPath
 from pytest_autoweb.traffic.traffic_rules import TrafficRules
-from pytest_autoweb.variants import StrategyName
+from pytest_autoweb.variant_names import StrategyName
 
 BETWEEN_CASES = ";;"
 BETWEEN_PARTS = "|||"

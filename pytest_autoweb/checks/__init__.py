@@ -17,6 +17,13 @@ nothing. What it raises leaves the check without a verdict.
 A check type of your own derives from `Check`; `docs/extending.md` shows one.
 """
 
+# Each of these adds its types to `CHECKS`, which is thus complete for every other package.
+from pytest_autoweb.checks import (  # noqa: F401
+    answer_checks,
+    page_checks,
+    server_checks,
+    wire_checks,
+)
 from pytest_autoweb.checks.check_type import Check, CheckProbe, Evidence, NotEvaluated, Verdict
 from pytest_autoweb.checks.delegated_checks import CheckContext, CheckVerdict
 from pytest_autoweb.evidence.page_evidence import Download

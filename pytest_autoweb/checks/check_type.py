@@ -197,7 +197,7 @@ class Check(Spec):
             return {}
 
 
-CHECKS: Variants[type[Check]] = Variants("check type", "pytest_autoweb.checks")
+CHECKS: Variants[type[Check]] = Variants("check type")
 
 
 def saved_check(value: Any) -> Any:

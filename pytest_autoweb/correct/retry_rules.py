@@ -24,6 +24,7 @@ from pytest_autoweb.results.record import (
     WebKind,
 )
 from pytest_autoweb.settings import MAX_RETRIES
+from pytest_autoweb.variant_names import Arm
 
 MAX_ALTERNATIVES = 3
 ASK_FIRST: frozenset[FailureType] = frozenset({"PERMISSION_ERROR", "BUSINESS_ERROR"})
@@ -407,30 +408,6 @@ def decide_retry(attempts: Sequence[Attempt], rules: Rules) -> RetryDecision:
     if tried >= MIN_CORRECTIONS and helped / tried < MIN_SUCCESS_SHARE:
         return RetryDecision(False, f"{helped} of the last {tried} corrections of {kind} helped")
     return RetryDecision(True, wait_s=float(2**made) if kind in TRANSIENT else 0.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arm:
-    """A way to retry a failed attempt, without the stages that it changes."""
-
-    name: str
-    summary: str
-    label: str = ""
-    """Its label in reports; empty if the same as its name."""
-    ordinary: bool = False
-    """Whether it is the ordinary repair. Alone it is limited only by the number of retries;
-    alongside other arms it follows their rules."""
-    informed: bool = True
-    """Whether a retry gets the previous attempt, the evidence and possible remedies."""
-    advised: bool = False
-    """Whether prompts also contain the advice for the type of failure."""
-    bans_failed_calls: bool = False
-    """Whether lists that models choose from omit options that failed before."""
-    differs: str = ""
-    """Differences in its budget or in the ends of its retries from other arms, as the end of a
-    sentence that begins with its name; empty if there are none."""
-    control: bool = False
-    """Whether it is the control arm, against which the gain of other arms is measured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,3 +2,6 @@
 
 `analysis` computes the numbers that they compare; the built-in gates are in `gate_rules`.
 """
+
+# It adds the built-in gates to `GATES`, which is thus complete for every other package.
+from pytest_autoweb.gates import gate_rules  # noqa: F401

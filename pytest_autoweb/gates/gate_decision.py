@@ -348,7 +348,7 @@ class Gate:
     """Gates with a lower number come first in the report."""
 
 
-GATES: Variants[Gate] = Variants("gate", "pytest_autoweb.gates.gate_rules")
+GATES: Variants[Gate] = Variants("gate")
 
 
 def evaluate_gates(

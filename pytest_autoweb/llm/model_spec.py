@@ -21,7 +21,7 @@ from pytest_autoweb.llm.model_catalogues import EFFORTS, ModelFacts, facts_of
 from pytest_autoweb.redaction import tidy_key
 from pytest_autoweb.results import ModelDescription, ModelSetting, SettingSource
 from pytest_autoweb.specs import COMMAND, AgentCommand, WholeText, Written
-from pytest_autoweb.variants import known_strategies
+from pytest_autoweb.variant_names import STRATEGY_NAMES
 
 Dialect = Literal["playwright", "refs"]
 """The two forms of the step language a model may be asked for (docs/models.md)."""
@@ -322,8 +322,8 @@ def _named(name: str, configured: Mapping[str, dict[str, Any]]) -> ModelSpec:
             f"it without @{way}"
         )
     agent = found.agent_name
-    if agent and agent not in known_strategies():
-        near = near_miss(agent, known_strategies())
+    if agent and agent not in STRATEGY_NAMES:
+        near = near_miss(agent, STRATEGY_NAMES)
         raise SettingsError(f"model {name!r}: unknown agent {agent!r}{near}")
     return found
 
@@ -333,7 +333,7 @@ def _without_ending(
 ) -> tuple[dict[str, Any], str, str]:
     """Return a name's table, the name without its endings, and the way of writing they give."""
     plain, _, word = name.rpartition("@")
-    if name in configured or not plain or word not in (*WAYS, *EFFORTS, *known_strategies()):
+    if name in configured or not plain or word not in (*WAYS, *EFFORTS, *STRATEGY_NAMES):
         return configured.get(name, {}), name, ""
     table, plain, way = _without_ending(plain, configured)
     setting = "codegen" if word in WAYS else "reasoning_effort" if word in EFFORTS else "agent"

@@ -27,7 +27,8 @@ from pytest_autoweb.page.frames import (
 )
 from pytest_autoweb.page.outline import Folds, Line, estimate_tokens, fit_outline
 from pytest_autoweb.results import CaptureModeName, Snapshot
-from pytest_autoweb.variants import Variants
+from pytest_autoweb.variant_names import CAPTURE_MODE_NAMES
+from pytest_autoweb.variants import BoundVariants
 from pytest_autoweb.whole_characters import whole_text, whole_value
 
 
@@ -64,7 +65,7 @@ class CaptureMode:
     """The page as an outline for models that work by turns; None if they see what `show` shows."""
 
 
-CAPTURE_MODES: Variants[CaptureMode] = Variants("capture mode", "pytest_autoweb.page.capture")
+CAPTURE_MODES: BoundVariants[CaptureMode] = BoundVariants(CAPTURE_MODE_NAMES)
 
 
 def aria_snapshot(root: Page | Frame, *, for_models: bool, boxes: bool = False) -> str:
@@ -272,9 +273,7 @@ _SIGHT_LIMITS = {"limit": 5_000, "milliseconds": 300}
 
 ARIA = CAPTURE_MODES.add(
     CaptureMode(
-        name="ARIA",
-        summary="Playwright's aria snapshot made for models: roles, names, states, links; frames "
-        "inlined",
+        **CAPTURE_MODES.about("ARIA"),
         show=show_aria,
         brief=brief_aria,
     )
@@ -315,8 +314,7 @@ def _classic_outline(
 
 ARIA_SNAPSHOT = CAPTURE_MODES.add(
     CaptureMode(
-        name="ARIA_SNAPSHOT",
-        summary="the classic aria snapshot of `body`, each visible frame's own appended",
+        **CAPTURE_MODES.about("ARIA_SNAPSHOT"),
         show=show_classic_aria,
         brief=brief_classic_aria,
     )
@@ -392,8 +390,7 @@ def _frame_tree(tree: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 A11Y = CAPTURE_MODES.add(
     CaptureMode(
-        name="A11Y",
-        summary="Chromium's full accessibility tree; other browsers show `ARIA` and note it",
+        **CAPTURE_MODES.about("A11Y"),
         show=show_full_tree,
         brief=brief_full_tree,
     )
@@ -413,9 +410,7 @@ def brief_html(root: Page | Frame) -> tuple[Line, ...]:
 
 RAW_HTML = CAPTURE_MODES.add(
     CaptureMode(
-        name="RAW_HTML",
-        summary="the live DOM as cleaned HTML; `<shadow-root>` and `<frame-document>` mark what is "
-        "inlined",
+        **CAPTURE_MODES.about("RAW_HTML"),
         show=show_html,
         brief=brief_html,
     )

@@ -93,7 +93,7 @@ class Panel:
             raise ValueError(f"the report panel {self.name!r} needs `build` or `files`, not both")
 
 
-PANELS: Variants[Panel] = Variants("report panel", "pytest_autoweb.report.html_report")
+PANELS: Variants[Panel] = Variants("report panel")
 
 
 def panels_in_order() -> list[Panel]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pytest_autoweb.attempt.tools import Clock, change
-from pytest_autoweb.correct.retry_rules import Arm, Guidance, Rules, decide_retry, guidance_for
+from pytest_autoweb.correct.retry_rules import Guidance, Rules, decide_retry, guidance_for
 from pytest_autoweb.results import (
     BROKEN,
     ArmRun,
@@ -14,6 +14,7 @@ from pytest_autoweb.results import (
     Usage,
     total_usage,
 )
+from pytest_autoweb.variant_names import Arm
 
 NO_CHECKS = "the case has no checks"
 

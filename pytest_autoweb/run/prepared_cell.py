@@ -50,7 +50,7 @@ from pytest_autoweb.traffic.cell_traffic import (
 )
 from pytest_autoweb.traffic.traffic_file import traffic_checksum
 from pytest_autoweb.traffic.traffic_rules import TrafficMode
-from pytest_autoweb.variants import StrategyName
+from pytest_autoweb.variant_names import StrategyName
 
 _LOOKS = ("expect", "wait_for", "log")
 """The beginnings of calls that only look or wait, so that leaving them out changes nothing."""

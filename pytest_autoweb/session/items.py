@@ -46,7 +46,7 @@ from pytest_autoweb.session.single_runs import BegunBefore, first_result, note_e
 from pytest_autoweb.session.spare_page import spare_page_of
 from pytest_autoweb.settings import Settings
 from pytest_autoweb.strategies import ARMS, CODEGEN, strategy_of
-from pytest_autoweb.variants import StrategyName
+from pytest_autoweb.variant_names import StrategyName
 from pytest_autoweb.whole_characters import whole_text
 
 # Late imports: a store or a cache is an extra, which few sessions have.

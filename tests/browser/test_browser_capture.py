@@ -166,7 +166,7 @@ def test_a_plain_text_is_rid_of_passwords_and_cut_to_the_budget(form: Page) -> N
         typed = root.locator("[type=password]").first.input_value()
         return "\n".join(f"{number}: {typed}" for number in range(1_000))
 
-    mode = CAPTURE_MODES.add(CaptureMode(name="ALL", summary="too much", show=everything))
+    mode = CAPTURE_MODES.register(CaptureMode(name="ALL", summary="too much", show=everything))
     try:
         snapshot = capture(form, mode.name, budget=200)
     finally:

@@ -18,7 +18,7 @@ from pytest_autoweb.page.capture import CAPTURE_MODES, capture_snapshot
 from pytest_autoweb.page.outline import Folds
 from pytest_autoweb.results import CaptureModeName, CellResult
 from pytest_autoweb.testing import ScriptedClient
-from pytest_autoweb.variants import StrategyName
+from pytest_autoweb.variant_names import StrategyName
 from pytest_autoweb.whole_characters import whole_json
 
 PAGE = r"""<title>Tea</title><h1 id=h></h1><p id=p></p><input id=i><a id=a>More</a>

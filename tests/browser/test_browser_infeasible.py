@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 
 from pytest_autoweb.results import CellResult
 from pytest_autoweb.testing import ScriptedClient, scripted_plan
-from pytest_autoweb.variants import StrategyName
+from pytest_autoweb.variant_names import StrategyName
 
 PAGE = "<h1>Shop</h1><button>Buy</button> <button>Sell</button>"
 REFUSED = "infeasible: there are no boats"

@@ -18,7 +18,7 @@ from pytest_autoweb.run.pipeline import run_cell
 from pytest_autoweb.run.prepared_cell import Cell, CellResources
 from pytest_autoweb.settings import Settings
 from pytest_autoweb.testing import ScriptedClient
-from pytest_autoweb.variants import StrategyName
+from pytest_autoweb.variant_names import StrategyName
 
 Reply = str | Callable[[Request], str]
 

@@ -75,7 +75,7 @@ def test_every_gate_may_look_at_the_baseline_earlier_runs_and_the_spending(
         seen.append(context)
         return ()
 
-    GATES.add(Gate("looking", "looks", look))
+    GATES.register(Gate("looking", "looks", look))
     try:
         ours = recorded(tmp_path, "passed")
         decide(ours, GateInputs(STRICT, tmp_path / "runs", before, ""), spending)

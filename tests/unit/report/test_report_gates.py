@@ -292,7 +292,7 @@ def test_a_gate_that_raises_has_failed_and_the_others_still_decide() -> None:
     ]
     try:
         for gate in made:
-            GATES.add(gate)
+            GATES.register(gate)
         results = evaluate_gates(run(cells({"a": "P"}), cells({"a": "P"}, NOOP)), GatePolicy())
     finally:
         for gate in made:

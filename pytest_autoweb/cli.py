@@ -5,60 +5,63 @@ import io
 import os
 import re
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Container, Sequence
+from contextlib import nullcontext
+from importlib import import_module
 from textwrap import fill
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from pytest_autoweb import __version__
-from pytest_autoweb.commands import (
-    ask_model,
-    compare,
-    export,
-    gate,
-    import_cases,
-    init,
-    models,
-    prove,
-    publish,
-    record_case,
-    saved_run,
-    store,
-    verify,
-)
-from pytest_autoweb.commands.arguments import kept_for_json
+from pytest_autoweb.commands.kept_stdout import kept_for_json
 from pytest_autoweb.errors import AutowebError, first_line, near_miss, nearest
 from pytest_autoweb.interruption import like_ctrl_c
 from pytest_autoweb.report.plain_stream import plain_streams
 
-COMMANDS = (
-    init.add_init_parser,
-    init.add_schema_parser,
-    record_case.add_parser,
-    import_cases.add_parser,
-    publish.add_export_benchmark_parser,
-    prove.add_prove_parser,
-    prove.add_explore_parser,
-    saved_run.add_show_report_parser,
-    saved_run.add_rerun_parser,
-    saved_run.add_trace_parser,
-    export.add_export_parser,
-    export.add_heal_parser,
-    ask_model.add_analyze_parser,
-    compare.add_merge_reports_parser,
-    publish.add_publish_parser,
-    models.add_models_parser,
-    models.add_agents_parser,
-    ask_model.add_prompts_parser,
-    compare.add_compare_parser,
-    verify.add_verify_parser,
-    gate.add_gate_parser,
-    compare.add_comment_parser,
-    verify.add_judge_labels_parser,
-    ask_model.add_locate_parser,
-    store.add_store_parser,
-    store.add_dashboard_parser,
-)
+
+class Command(NamedTuple):
+    """What `autoweb --help` needs of a command, without loading it."""
+
+    module: str
+    """The module in `commands/` whose `add_arguments` declares what the command takes."""
+    help: str
+    """One line for the list of commands."""
+
+
+COMMANDS = {
+    "init": Command("init", "write a first case for your page, prove it, and set the project up"),
+    "schema": Command("schema", "print the JSON Schema of a file format"),
+    "record": Command("record_case", "turn what you do in a browser into a proven case"),
+    "import": Command("import_cases", "write case files for the tasks of another benchmark"),
+    "export-benchmark": Command(
+        "export_benchmark", "pack cases with all they rest on, or verify such an archive"
+    ),
+    "prove": Command("prove", "show that the checks of cases notice what is not done"),
+    "explore": Command(
+        "explore_site", "have a model propose cases for a site, and keep those that are proven"
+    ),
+    "show-report": Command("show_report", "write the report of a run folder again, and open it"),
+    "rerun": Command("rerun", "run one cell of a saved run again, in view or with another model"),
+    "trace": Command("trace", "open Playwright's trace of a cell"),
+    "export": Command("export", "write plain pytest-playwright tests from cells that passed"),
+    "heal": Command("heal", "mend an exported test that broke, as a diff"),
+    "analyze": Command("analyze", "ask a model what went wrong in a saved run"),
+    "merge-reports": Command("merge_reports", "merge the packed reports of shards"),
+    "publish": Command("publish", "publish runs as static pages with a leaderboard"),
+    "models": Command("models", "list, check and fetch models"),
+    "agents": Command("agents", "list or install agents of other people, for --autoweb-agents"),
+    "prompts": Command("show_prompts", "print what a model would be sent for a case"),
+    "compare": Command("compare", "compare two runs, or the models of one run, on the same cases"),
+    "verify": Command("verify", "judge a saved run again, offline"),
+    "gate": Command("gate", "apply gates to a finished or merged run"),
+    "comment": Command("comment", "write a comment for a pull request about a run"),
+    "judge-labels": Command("judge_labels", "measure how far a judging model agrees with people"),
+    "locate": Command(
+        "locate", "find an element of a page by its description, with a vision model"
+    ),
+    "store": Command("store", "write runs into a database, or remove old ones from it"),
+    "dashboard": Command("dashboard", "show trends, failures and runs of a store in the browser"),
+}
+"""The commands by name, in the order of the list of commands."""
 
 EPILOG = """\
 A first case for a page, and the help of a command:
@@ -118,17 +121,25 @@ def _guided(message: str) -> str:
     return f"{what or 'argument'}: there is no {given!r}{near_miss(given, choices)}"
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Build the command line, with a help text that teaches its use."""
+def build_parser(whole: Container[str] = COMMANDS) -> argparse.ArgumentParser:
+    """Build the command line, with a help text that teaches its use.
+
+    Args:
+        whole: the names of the commands whose modules are loaded, so that they take their
+            arguments; the others are only listed.
+    """
     parser = CommandParser(
         prog="autoweb",
         description="Which model can drive my web app? Tools around `pytest --autoweb-models`.",
         epilog=EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"pytest-autoweb {__version__}")
-    commands: Any = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add_parser in COMMANDS:
-        add_parser(commands)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, command in COMMANDS.items():
+        added = commands.add_parser(name, help=command.help)
+        if name in whole:
+            module: Any = import_module(f"pytest_autoweb.commands.{command.module}")
+            module.add_arguments(added)
     return parser
 
 
@@ -155,7 +166,7 @@ def _run(words: list[str]) -> int:
     parsed = _parsed(words)
     try:
         keeping = kept_for_json() if getattr(parsed, "json", False) else nullcontext()
-        with like_ctrl_c(), _variants_for(parsed), keeping:
+        with like_ctrl_c(), keeping:
             code = int(parsed.run(parsed))
         sys.stdout.flush()
         return code
@@ -179,7 +190,8 @@ def _parsed(words: list[str]) -> argparse.Namespace:
 
     argparse itself gives a command nothing behind `--` once an option stands before it.
     """
-    parser = build_parser()
+    # No option before the command takes a value, so that the first plain word is its name.
+    parser = build_parser([word for word in words if not word.startswith("-")][:1])
     parsed, rest = parser.parse_known_args(words)
     behind = words[words.index("--") + 1 :] if "--" in words else []
     if rest and behind and rest in (["--", *behind], behind) and hasattr(parsed, "flags"):
@@ -187,16 +199,6 @@ def _parsed(words: list[str]) -> argparse.Namespace:
     elif rest:
         command_parser(parser, parsed.command).refuse(rest)
     return parsed
-
-
-def _variants_for(parsed: argparse.Namespace) -> AbstractContextManager[None]:
-    """Let the commands that say so know the variants that the project adds."""
-    if not getattr(parsed, "with_variants", False):
-        return nullcontext()
-    # Late, because it loads whatever can be registered and starts pytest; few commands need it.
-    from pytest_autoweb.registration import project_variants
-
-    return project_variants(getattr(parsed, "rootdir", None))
 
 
 if __name__ == "__main__":

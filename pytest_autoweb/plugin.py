@@ -253,8 +253,9 @@ def _use_cluster(config: pytest.Config) -> None:
 def _start(config: pytest.Config, settings: "Settings") -> "RunController | None":
     """Open this process's part of the session: the controller, or an xdist worker's."""
     from pytest_autoweb.interruption import Interruption
-    from pytest_autoweb.session.controller import RunController, open_session
+    from pytest_autoweb.session.controller import RunController
     from pytest_autoweb.session.items import SESSION
+    from pytest_autoweb.session.opened_session import open_session
     from pytest_autoweb.session.worker_marks import mark_worker
 
     interruption = Interruption()
@@ -423,7 +424,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         _refuse_gates_alone(session)
     if cells or session.config.pluginmanager.has_plugin(SHARD):
         from pytest_autoweb.errors import AutowebError, first_line
-        from pytest_autoweb.session.controller import write_manifest
+        from pytest_autoweb.session.opened_session import write_manifest
 
         try:
             write_manifest(session)

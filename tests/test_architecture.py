@@ -16,6 +16,7 @@ from typing import NamedTuple
 import pytest
 
 import pytest_autoweb
+from pytest_autoweb.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "pytest_autoweb"
@@ -117,9 +118,11 @@ CALLS = (
 SYSTEM_ONLY = {"_ctypes", "fcntl", "msvcrt", "resource", "winreg"}
 
 # Every other import inside a function hides a dependency. Only these modules may: pytest (or every
-# xdist worker, or every `autoweb` command) imports them, and they lead to all the rest.
+# xdist worker) imports them, and they lead to all the rest; or an extra brings what they import.
 MAY_IMPORT_LATE = {
-    "cli.py",
+    "commands/dashboard.py",
+    "commands/opened_store.py",
+    "commands/store.py",
     "errors.py",
     "llm/litellm_client.py",
     "options.py",
@@ -289,7 +292,7 @@ def test_imports_stand_at_the_top_of_the_module() -> None:
     late = [
         f"{shown(path)}, line {found.line}: {found.module}"
         for path in MODULES
-        if shown(path) not in MAY_IMPORT_LATE and not shown(path).startswith("commands/")
+        if shown(path) not in MAY_IMPORT_LATE
         for found in imports_of(path)
         if found.late and found.module.split(".")[0] not in HEAVY | SYSTEM_ONLY
     ]
@@ -359,6 +362,67 @@ def test_a_session_without_models_pays_for_nothing_but_the_options(tmp_path: Pat
     assert {name.split(".")[0] for name in added - own} - sys.stdlib_module_names == set()
     packages = {PACKAGE.name, *(name.rpartition(".")[0] for name in own)}
     assert {name.removeprefix(f"{PACKAGE.name}.") for name in own - packages} <= IDLE
+
+
+# Packages that only an extra brings.
+OPTIONAL = {
+    "PIL",
+    "alembic",
+    "cryptography",
+    "fastapi",
+    "opentelemetry",
+    "psycopg",
+    "ray",
+    "redis",
+    "sqlalchemy",
+    "uvicorn",
+    "watchfiles",
+    "xllamacpp",
+}
+
+
+def modules_of_the_command_line(whole: str) -> set[str]:
+    """Return what a command line imports that loads the commands of an expression."""
+    script = (
+        "import json, sys; from pytest_autoweb.cli import COMMANDS, build_parser; "
+        f"build_parser({whole}); print(json.dumps(sorted(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(json.loads(run.stdout))
+
+
+def test_the_list_of_commands_loads_none_of_them() -> None:
+    own = {name for name in modules_of_the_command_line("()") if name.startswith(PACKAGE.name)}
+
+    assert {name.removeprefix(f"{PACKAGE.name}.") for name in own - {PACKAGE.name}} == {
+        "cli",
+        "commands",
+        "commands.kept_stdout",
+        "errors",
+        "interruption",
+        "report",
+        "report.plain_stream",
+    }
+
+
+def test_the_arguments_of_all_commands_need_no_extra() -> None:
+    loaded = modules_of_the_command_line("COMMANDS")
+
+    homes = {f"{PACKAGE.name}.commands.{command.module}" for command in COMMANDS.values()}
+    assert homes <= loaded
+    assert {name.split(".")[0] for name in loaded} & OPTIONAL == set()
+
+
+def test_no_command_loads_another() -> None:
+    homes = {f"{PACKAGE.name}.commands.{command.module}" for command in COMMANDS.values()}
+    loading = [
+        f"{shown(path)}, line {found.line}: {found.module}"
+        for path in MODULES
+        for found in imports_of(path)
+        if found.module in homes
+    ]
+
+    assert loading == []
 
 
 def test_every_imported_package_is_a_declared_dependency() -> None:

@@ -1,5 +1,5 @@
-"""The subcommands of `autoweb`, each with a function that adds its parser and one that runs it.
+"""The subcommands of `autoweb`: a module for each, and for what several of them take.
 
-Small ones that belong together share a module; `cli` names the module of each. They read arguments
-and print; the work is done in the packages they call.
+`cli` names the module of each, and loads it when its command is used: `add_arguments` declares what
+it takes, `run` does it. They read arguments and print; the work is done in the packages they call.
 """

@@ -4,20 +4,32 @@ import argparse
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pytest_autoweb.commands.arguments import add_json_argument, print_json
-from pytest_autoweb.commands.saved_run import add_run_argument
+from pytest_autoweb.commands.json_document import add_json_argument, print_json
+from pytest_autoweb.commands.run_arguments import add_run_argument
 from pytest_autoweb.errors import AutowebError, SettingsError
-
-# Late imports: every `autoweb` command loads this module, and only its own run needs the rest.
-
-if TYPE_CHECKING:
-    from pytest_autoweb.gates.gate_decision import GateDecision, GatePolicy
-    from pytest_autoweb.runs.run_folder import RecordedRun
-
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
+from pytest_autoweb.gates.gate_decision import (
+    GateDecision,
+    GatePolicy,
+    decide,
+    gate_lines,
+    groups_file,
+    keep,
+    read_gate_inputs,
+    read_groups,
+    read_limits,
+    why_unfinished,
+)
+from pytest_autoweb.options import OPTIONS
+from pytest_autoweb.registration import project_variants
+from pytest_autoweb.report.ci_formats import annotations, append_summary, on_github, path_prefix
+from pytest_autoweb.report.html_report import read_for_report
+from pytest_autoweb.report.markdown import render_markdown
+from pytest_autoweb.report.plain_stream import write_obeyed
+from pytest_autoweb.report.write import write_report
+from pytest_autoweb.runs.run_folder import RecordedRun, refuse_other_folders
+from pytest_autoweb.session.pytest_outcome import no_verdicts
 
 _GATE_EPILOG = """\
 Also after a run in shards, on the report that `autoweb merge-reports` made of them:
@@ -32,42 +44,45 @@ cases (must_pass) and the groups of pyproject.toml are always checked.
 """
 
 
-def add_gate_parser(subparsers: "Subparsers") -> None:
-    """Declare `autoweb gate`."""
-    gate = subparsers.add_parser(
-        "gate",
-        help="apply gates to a finished or merged run",
-        description="Applies the gates of `pytest --autoweb-min-pass-rate` and similar flags to a "
-        "run folder, and writes its report again.",
-        epilog=_GATE_EPILOG,
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `autoweb gate` takes."""
+    parser.description = (
+        "Applies the gates of `pytest --autoweb-min-pass-rate` and similar flags to a "
+        "run folder, and writes its report again."
     )
-    add_run_argument(gate)
-    gate.add_argument("--min-pass-rate", metavar="PERCENT", default="", help=_help("min_pass_rate"))
-    gate.add_argument(
+    parser.epilog = _GATE_EPILOG
+    add_run_argument(parser)
+    parser.add_argument(
+        "--min-pass-rate", metavar="PERCENT", default="", help=_help("min_pass_rate")
+    )
+    parser.add_argument(
         "--compare", metavar="RUN", nargs="?", const="latest", default="", help=_help("compare")
     )
-    gate.add_argument("--compare-fail", metavar="EXPR", default="", help=_help("compare_fail"))
-    gate.add_argument("--baseline-days", metavar="DAYS", default="90", help=_help("baseline_days"))
-    gate.add_argument(
+    parser.add_argument("--compare-fail", metavar="EXPR", default="", help=_help("compare_fail"))
+    parser.add_argument(
+        "--baseline-days", metavar="DAYS", default="90", help=_help("baseline_days")
+    )
+    parser.add_argument(
         "--max-cost", metavar="USD", default="", help="Gate: the most US dollars that may be spent."
     )
-    gate.add_argument(
+    parser.add_argument(
         "--allow-unpriced", action="store_true", help="Let an unknown cost pass the cost gates."
     )
-    gate.add_argument(
+    parser.add_argument(
         "--groups-from",
         metavar="FILE",
         type=Path,
         help="File with [tool.autoweb.groups.NAME] tables. Default: pyproject.toml, if it exists.",
     )
-    gate.add_argument("--storage", type=Path, default=Path(".autoweb"), help=_help("storage"))
-    gate.add_argument("--save", metavar="NAME", default="", help=_help("save"))
-    gate.add_argument("--autosave", action="store_true", help=_help("autosave"))
-    add_json_argument(gate)
-    gate.set_defaults(run=run_gate, with_variants=True)
+    parser.add_argument("--storage", type=Path, default=Path(".autoweb"), help=_help("storage"))
+    parser.add_argument("--save", metavar="NAME", default="", help=_help("save"))
+    parser.add_argument("--autosave", action="store_true", help=_help("autosave"))
+    add_json_argument(parser)
+    parser.set_defaults(run=run)
 
 
-def run_gate(args: argparse.Namespace) -> int:
+@project_variants()
+def run(args: argparse.Namespace) -> int:
     """Apply the gates and return the exit status, which is 1 when the run is not green.
 
     As in a test run, that is when a gate fails, when a model has no graded cell, or when the run
@@ -76,17 +91,6 @@ def run_gate(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: a flag is invalid, or the folder is not a run folder.
     """
-    from pytest_autoweb.gates.gate_decision import (
-        decide,
-        keep,
-        read_gate_inputs,
-        why_unfinished,
-    )
-    from pytest_autoweb.report.html_report import read_for_report
-    from pytest_autoweb.report.write import write_report
-    from pytest_autoweb.runs.run_folder import refuse_other_folders
-    from pytest_autoweb.session.pytest_outcome import no_verdicts
-
     refuse_other_folders(args.folder)
     policy = _policy(args)
     reading = read_for_report(args.folder)
@@ -115,9 +119,7 @@ def run_gate(args: argparse.Namespace) -> int:
     return int(failed)
 
 
-def _said(decision: "GateDecision", path: Path | None) -> Iterator[str]:
-    from pytest_autoweb.gates.gate_decision import gate_lines
-
+def _said(decision: GateDecision, path: Path | None) -> Iterator[str]:
     for line, _ in gate_lines(decision.gates):
         yield line
     if not decision.gates:
@@ -126,9 +128,7 @@ def _said(decision: "GateDecision", path: Path | None) -> Iterator[str]:
         yield f"saved as {path}"
 
 
-def _policy(args: argparse.Namespace) -> "GatePolicy":
-    from pytest_autoweb.gates.gate_decision import GatePolicy, groups_file, read_groups, read_limits
-
+def _policy(args: argparse.Namespace) -> GatePolicy:
     groups = (
         groups_file(args.groups_from) if args.groups_from else read_groups(Path("pyproject.toml"))
     )
@@ -158,18 +158,12 @@ def _help(name: str) -> str:
 
 
 def _option(name: str) -> Any:
-    from pytest_autoweb.options import OPTIONS
-
     return next(option for option in OPTIONS if option.name == name)
 
 
 def _tell_github(
-    saved: "RecordedRun", decision: "GateDecision", policy: "GatePolicy", report: Any
+    saved: RecordedRun, decision: GateDecision, policy: GatePolicy, report: Any
 ) -> None:
-    from pytest_autoweb.report.ci_formats import annotations, append_summary, on_github, path_prefix
-    from pytest_autoweb.report.markdown import render_markdown
-    from pytest_autoweb.report.plain_stream import write_obeyed
-
     if not on_github(os.environ):
         return
     prefix = path_prefix(Path.cwd(), os.environ)

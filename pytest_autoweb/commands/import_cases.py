@@ -7,22 +7,27 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
+from playwright.sync_api import Browser, Error, sync_playwright
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+from pytest_autoweb.egress.chromium import browser_environ, launch_args
+from pytest_autoweb.errors import BrowserError, SettingsError
+from pytest_autoweb.importing import miniwob, visualwebarena, webarena_verified
+from pytest_autoweb.importing.task_lists import FieldMap, case_files, read_tasks
+from pytest_autoweb.importing.webarena_verified import parity
+from pytest_autoweb.importing.written_cases import usable_id, write_case_files
+from pytest_autoweb.installation import asset_dir
+from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.runs.run_folder import refuse_other_folders
 
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
+_Sources: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 _EPILOG = """\
   autoweb import miniwob --tasks click-button,login-user
   autoweb import jsonl tasks.jsonl --map task=ques,url=web
 
 Exit status: 0 the files are written; 4 invalid input, or something that is needed is missing.
 """
-
 _MINIWOB = """\
 Writes case files for the tasks of MiniWoB++: one case for each task and seed. Every page is opened
 in a browser to read its goal; it also gives the reward, on which the case's check rests. Most
@@ -38,7 +43,6 @@ the folder `html` of a checkout. Seeds are those of the pages (Math.seedrandom).
 Exit status: 0 the files are written, or all verdicts agree; 1 with --parity some differ; 4 invalid
 input, or something that is needed is missing.
 """
-
 _JSONL = """\
 Writes case files for a list of tasks on live sites: JSON lines, one JSON list, or a folder with a
 JSON file for each task. Tasks that say `"possible": false` become infeasible ones. The parts of a
@@ -51,7 +55,6 @@ whose opinion decides only with human labels: see `autoweb judge-labels`.
 
 Exit status: 0 the files are written; 4 invalid input, or something that is needed is missing.
 """
-
 _WEBARENA = """\
 Writes case files for the 812 tasks of WebArena-Verified: a file for each site and pair of sites,
 their addresses as variables. The package's own evaluators judge the answer and the requests, so it
@@ -68,8 +71,6 @@ end as `ungraded`, because cookies are never recorded.
 Exit status: 0 the files are written, or all verdicts agree; 1 with --parity some differ; 4 invalid
 input, or something that is needed is missing.
 """
-
-
 _VISUAL = """\
 Writes case files for tasks of VisualWebArena: those that show the model no picture, and whose
 evaluation needs neither a model nor pages of its own; the others are counted, with the reason. The
@@ -83,14 +84,10 @@ Exit status: 0 the files are written; 4 invalid input, or something that is need
 """
 
 
-def add_parser(subparsers: "Subparsers") -> None:
-    """Declare `autoweb import` and its sources."""
-    parser = subparsers.add_parser(
-        "import",
-        help="write case files for the tasks of another benchmark",
-        description="Writes case files for the tasks of another benchmark.",
-        epilog=_EPILOG,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `autoweb import` takes."""
+    parser.description = "Writes case files for the tasks of another benchmark."
+    parser.epilog = _EPILOG
     sources = parser.add_subparsers(dest="source", required=True, metavar="ACTION")
     _add_miniwob(sources)
     _add_jsonl(sources)
@@ -98,7 +95,7 @@ def add_parser(subparsers: "Subparsers") -> None:
     _add_visualwebarena(sources)
 
 
-def _add_miniwob(sources: "Subparsers") -> None:
+def _add_miniwob(sources: _Sources) -> None:
     parser = sources.add_parser(
         "miniwob",
         help="MiniWoB++: 125 small tasks by seed",
@@ -133,7 +130,7 @@ def _add_miniwob(sources: "Subparsers") -> None:
     parser.set_defaults(run=_import_miniwob)
 
 
-def _add_jsonl(sources: "Subparsers") -> None:
+def _add_jsonl(sources: _Sources) -> None:
     parser = sources.add_parser(
         "jsonl",
         help="a list of tasks on live sites, judged by a model",
@@ -152,7 +149,7 @@ def _add_jsonl(sources: "Subparsers") -> None:
     parser.set_defaults(run=_import_jsonl)
 
 
-def _add_webarena(sources: "Subparsers") -> None:
+def _add_webarena(sources: _Sources) -> None:
     parser = sources.add_parser(
         "webarena-verified",
         help="WebArena-Verified: 812 tasks on six sites of one's own",
@@ -170,7 +167,7 @@ def _add_webarena(sources: "Subparsers") -> None:
     parser.set_defaults(run=_import_webarena)
 
 
-def _add_visualwebarena(sources: "Subparsers") -> None:
+def _add_visualwebarena(sources: _Sources) -> None:
     parser = sources.add_parser(
         "visualwebarena",
         help="VisualWebArena: those of its 910 tasks that are words, and that rules can judge",
@@ -223,10 +220,6 @@ def _import_miniwob(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: the pages are not there, a task is unknown, or a file cannot be written.
     """
-    from pytest_autoweb.importing import miniwob
-    from pytest_autoweb.importing.written_cases import write_case_files
-    from pytest_autoweb.report.wording import one_line
-
     if args.parity is not None:
         return _miniwob_parity(args)
     folder = miniwob.pages_folder(args.pages)
@@ -252,10 +245,6 @@ def _miniwob_parity(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: there is no run, or no BrowserGym.
     """
-    from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.installation import asset_dir
-    from pytest_autoweb.runs.run_folder import refuse_other_folders
-
     refuse_other_folders(args.parity)
     python = str(args.parity_python or sys.executable)
     known = "import browsergym.miniwob, miniwob"
@@ -278,10 +267,6 @@ def _miniwob_parity(args: argparse.Namespace) -> int:
 
 def _browser_path() -> str:
     """Return the browser that cells use where Playwright has none of its own."""
-    from playwright.sync_api import sync_playwright
-
-    from pytest_autoweb.egress.chromium import launch_args
-
     with sync_playwright() as playwright:
         args = launch_args({}, playwright_executable=playwright.chromium.executable_path)
     return str(args.get("executable_path") or "")
@@ -293,9 +278,6 @@ def _webarena_parity(repository: Path) -> int:
     Raises:
         AutowebError: the package is missing, or the folder is not its repository.
     """
-    from pytest_autoweb.importing.webarena_verified import parity
-    from pytest_autoweb.report.wording import one_line
-
     found = parity(repository)
     for line in (*found.differing, *found.lines()):
         print(one_line(line, 400))
@@ -308,9 +290,6 @@ def _import_jsonl(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: the list cannot be used, or a file cannot be written.
     """
-    from pytest_autoweb.importing.task_lists import FieldMap, case_files, read_tasks
-    from pytest_autoweb.importing.written_cases import usable_id, write_case_files
-
     tasks = read_tasks(args.file, FieldMap.read(args.map))
     stem = usable_id(args.file.stem)
     files = case_files(tasks, stem, args.judge_model)
@@ -330,9 +309,6 @@ def _import_webarena(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: the data set is not there, a site is unknown, or a file cannot be written.
     """
-    from pytest_autoweb.importing import webarena_verified
-    from pytest_autoweb.importing.written_cases import write_case_files
-
     if args.parity is not None:
         return _webarena_parity(args.parity)
     known = webarena_verified.SITES
@@ -352,9 +328,6 @@ def _import_visualwebarena(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: the data set is not there, a site is unknown, or a file cannot be written.
     """
-    from pytest_autoweb.importing import visualwebarena
-    from pytest_autoweb.importing.written_cases import write_case_files
-
     known = visualwebarena.SITES
     sites = dict(known) | dict(_site("--site", pair, known) for pair in args.site)
     tasks = visualwebarena.read_data(args.data)
@@ -367,9 +340,7 @@ def _import_visualwebarena(args: argparse.Namespace) -> int:
     return 0
 
 
-def _site(flag: str, pair: str, known: "Mapping[str, str]") -> tuple[str, str]:
-    from pytest_autoweb.errors import SettingsError
-
+def _site(flag: str, pair: str, known: Mapping[str, str]) -> tuple[str, str]:
     name, _, address = pair.partition("=")
     if name not in known or not address.startswith(("http://", "https://")):
         raise SettingsError(f"{flag} {pair!r}: write NAME=URL with one of {', '.join(known)}")
@@ -385,12 +356,7 @@ def _tell(folder: Path, names: list[str], count: int, *further: str) -> None:
 
 
 @contextmanager
-def _browser() -> "Iterator[Browser]":
-    from playwright.sync_api import Error, sync_playwright
-
-    from pytest_autoweb.egress.chromium import browser_environ, launch_args
-    from pytest_autoweb.errors import BrowserError
-
+def _browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         chromium = playwright.chromium
         base = {"env": browser_environ(os.environ)}

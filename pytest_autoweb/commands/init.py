@@ -1,34 +1,30 @@
-"""`autoweb init` and `autoweb schema`: what a project begins with.
-
-`init` writes a first case that is proven, and the settings and CI job around it. `schema` prints
-the JSON Schema of a file format, with which editors complete and check it.
-"""
+"""`autoweb init`: write a first case that is proven, and the settings and CI job around it."""
 
 import argparse
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
-from pytest_autoweb.commands.arguments import (
+import tomlkit
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from playwright.sync_api import Error, Page
+from tomlkit.exceptions import TOMLKitError
+
+from pytest_autoweb.commands.arguments import text_path
+from pytest_autoweb.commands.entry_page import (
     add_entry_arguments,
     opened_page,
     served_entry,
-    text_path,
     webserver_section,
 )
-
-# Late imports: every `autoweb` command loads this module, and only its own run needs the rest.
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
+from pytest_autoweb.errors import BrowserError, SettingsError
+from pytest_autoweb.installation import asset_dir
+from pytest_autoweb.record.oracle import in_case, in_json, in_template, names_secret
+from pytest_autoweb.verify.proposed_cases import links_of
 
 _INIT_ABOUT = """\
 Writes a first case for a page of yours and proves it: the page is opened, a link is found that
@@ -64,19 +60,6 @@ _MAX_TRIED = 8
 """The most links that are followed, so that a page of hundreds does not keep one waiting."""
 
 
-_SCHEMA_ABOUT = """\
-Prints the JSON Schema of a file format, with the meaning of each field. Checks and strategies that
-the project adds are in it.
-
-  autoweb schema case > case.schema.json
-  autoweb schema report | jq '.properties | keys'
-
-Editors complete case files that begin with `# yaml-language-server: $schema=case.schema.json`.
-
-Exit status: 0 printed; 4 invalid input.
-"""
-
-
 @dataclass(frozen=True, slots=True)
 class FirstCase:
     """A case as a page suggests it."""
@@ -87,13 +70,9 @@ class FirstCase:
     """One line of the step language."""
 
 
-def add_init_parser(subparsers: "Subparsers") -> None:
-    """Declare `autoweb init`."""
-    parser = subparsers.add_parser(
-        "init",
-        help="write a first case for your page, prove it, and set the project up",
-        description=_INIT_ABOUT,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `autoweb init` takes."""
+    parser.description = _INIT_ABOUT
     add_entry_arguments(parser)
     parser.add_argument("--ci", choices=tuple(_JOBS), help="also write a job for this CI")
     parser.add_argument(
@@ -107,10 +86,10 @@ def add_init_parser(subparsers: "Subparsers") -> None:
         "--folder", type=text_path, default=Path("cases"), metavar="DIR",
         help="folder of the case files; default: cases",
     )  # fmt: skip
-    parser.set_defaults(run=run_init)
+    parser.set_defaults(run=run)
 
 
-def run_init(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Write what is missing, then run the two controls on the case.
 
     Raises:
@@ -153,8 +132,6 @@ def _case_file(args: argparse.Namespace, file: Path) -> str:
     webserver = webserver_section(args, file)
     with served_entry(args, webserver, file) as (site, entry):
         case = propose(entry)
-    from pytest_autoweb.record.oracle import in_template
-
     path = in_template(entry.removeprefix(site))
     return _rendered(
         "case.yaml.j2",
@@ -170,9 +147,6 @@ def propose(entry: str) -> FirstCase:
     Raises:
         BrowserError: the page cannot be opened, or shows neither.
     """
-    from pytest_autoweb.errors import BrowserError
-    from pytest_autoweb.record.oracle import in_json, names_secret
-
     with opened_page(entry) as page:
         for name in _names_of_links(page, entry)[:_MAX_TRIED]:
             if pattern := _where_it_leads(page, entry, name):
@@ -196,11 +170,8 @@ def propose(entry: str) -> FirstCase:
         )
 
 
-def _names_of_links(page: "Page", entry: str) -> list[str]:
+def _names_of_links(page: Page, entry: str) -> list[str]:
     """Return the names of links that only one link has and that leave the page, not the site."""
-    from pytest_autoweb.record.oracle import names_secret
-    from pytest_autoweb.verify.proposed_cases import links_of
-
     own = urlsplit(entry)
     found = [(link.name, urlsplit(link.address)) for link in links_of(page)]
     names = [name for name, _ in found]
@@ -216,10 +187,8 @@ def _names_of_links(page: "Page", entry: str) -> list[str]:
     ]
 
 
-def _where_it_leads(page: "Page", entry: str, name: str) -> str:
+def _where_it_leads(page: Page, entry: str, name: str) -> str:
     """Follow a link and return a pattern for the address behind it; "" if it is of no use."""
-    from playwright.sync_api import Error
-
     try:
         page.goto(entry)
         page.get_by_role("link", name=name, exact=True).click(timeout=3000)
@@ -233,11 +202,6 @@ def _where_it_leads(page: "Page", entry: str, name: str) -> str:
 
 
 def _rendered(template: str, **values: Any) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    from pytest_autoweb.installation import asset_dir
-    from pytest_autoweb.record.oracle import in_case, in_json, in_template
-
     environment = Environment(
         loader=FileSystemLoader(asset_dir("templates") / "init"),
         undefined=StrictUndefined,
@@ -252,11 +216,6 @@ def _rendered(template: str, **values: Any) -> str:
 
 def add_setting(root: Path, folder: str) -> None:
     """Name the controls as models in pyproject.toml, unless models are named there."""
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
-    from pytest_autoweb.errors import SettingsError
-
     file = root / "pyproject.toml"
     line = f'autoweb_models = "{CONTROLS}"'
     if other := next(_rivals(root), ""):
@@ -311,32 +270,7 @@ def add_job(root: Path, name: str, folder: str) -> None:
 
 def add_skill(folder: Path) -> None:
     """Write the skill for coding agents below their folder of skills, unless it is there."""
-    from pytest_autoweb.installation import asset_dir
-
     file = folder / _SKILL
     if file.exists():
         return _say("kept", file, "it is there already; remove it to get that of this version")
     return _write(file, (asset_dir("skills") / _SKILL).read_text(encoding="utf-8"))
-
-
-def add_schema_parser(subparsers: "Subparsers") -> None:
-    """Declare `autoweb schema`."""
-    schema = subparsers.add_parser(
-        "schema", help="print the JSON Schema of a file format", description=_SCHEMA_ABOUT
-    )
-    schema.add_argument(
-        "format",
-        choices=("case", "report"),
-        help="case: YAML case files, for completion in editors; report: report.json",
-    )
-    schema.set_defaults(run=run_schema, with_variants=True)
-
-
-def run_schema(args: argparse.Namespace) -> int:
-    """Print the schema of the chosen format."""
-    if args.format == "case":
-        from pytest_autoweb.cases.file_layout import case_json_schema as schema
-    else:
-        from pytest_autoweb.report.json_report import report_json_schema as schema
-    print(json.dumps(schema(), indent=2, ensure_ascii=False))
-    return 0

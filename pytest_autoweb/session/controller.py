@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_autoweb.analysis.verdict_validity import agreement_line, save_agreements
 from pytest_autoweb.errors import (
     AutowebError,
     ModelError,
@@ -20,39 +21,56 @@ from pytest_autoweb.errors import (
     first_line,
     named_line,
 )
+from pytest_autoweb.gates.gate_decision import (
+    GateDecision,
+    GateInputs,
+    Spending,
+    decide,
+    gate_lines,
+    keep,
+    read_gate_inputs,
+    rows_of,
+)
 from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.interruption import Interruption
-from pytest_autoweb.llm.client import Client
-from pytest_autoweb.llm.model_spec import ModelSpec
 from pytest_autoweb.passing_lock import PassingLock
-from pytest_autoweb.report.ci_formats import neutral
+from pytest_autoweb.report.ci_formats import (
+    annotations,
+    append_summary,
+    neutral,
+    on_github,
+    path_prefix,
+)
+from pytest_autoweb.report.html_report import RunReading, read_for_report
+from pytest_autoweb.report.json_report import Report
+from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.plain_stream import PlainStream, plain_text, write_obeyed
+from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import RunInfo
+from pytest_autoweb.runs.run_folder import RecordedRun, read_manifest
 from pytest_autoweb.runs.saving import (
-    Manifest,
     check_run_folder,
     hold_run_folder,
-    save_manifest,
+    pack,
     save_run_info,
 )
-from pytest_autoweb.sandbox.host import worker_engine
 from pytest_autoweb.session.environment import Environment
 from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
 from pytest_autoweb.session.items import (
     BAD_CASES,
     INTERRUPTED,
     SESSION,
-    UNSHARDED_ITEMS,
     open_cache,
-    planned,
 )
+from pytest_autoweb.session.local_analysis import analyse, full_name
+from pytest_autoweb.session.opened_session import open_session
 from pytest_autoweb.session.other_plugins import count_notice, reruns_notice
 from pytest_autoweb.session.progress import Display, LastingStream, refuse_with_others
 from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_of
 from pytest_autoweb.session.resuming import (
     EarlierRun,
-    all_planned,
     find_earlier_run,
     read_told,
 )
@@ -61,17 +79,11 @@ from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.session.single_runs import second_runs_notice
 from pytest_autoweb.session.worker_marks import interrupt_workers
 from pytest_autoweb.settings import Settings
-from pytest_autoweb.waiting import loop_hidden
 
-# Late imports: xdist workers and sessions that end early need none of the final steps.
+# Late imports: what a cluster, a store or spans need comes with an extra.
 
 if TYPE_CHECKING:
     from pytest_autoweb.cluster.ray_cluster import RayCluster
-    from pytest_autoweb.gates.gate_decision import GateDecision, GateInputs, Spending
-    from pytest_autoweb.report.html_report import RunReading
-    from pytest_autoweb.report.json_report import Report
-    from pytest_autoweb.runs.run_folder import RecordedRun
-
 
 UNSOLVED = "unsolved"
 """pytest's category of cells that a model lost."""
@@ -143,9 +155,7 @@ class RunController:
         except pytest.UsageError as error:
             raise pytest.UsageError(*(plain_text(str(why)) for why in error.args)) from None
 
-    def _read_gate_inputs(self) -> "GateInputs":
-        from pytest_autoweb.gates.gate_decision import read_gate_inputs
-
+    def _read_gate_inputs(self) -> GateInputs:
         policy = policy_of(self._config, self._settings)
         storage = self._settings.rootdir / self._settings.storage
         return read_gate_inputs(policy, storage)
@@ -283,18 +293,12 @@ class RunController:
 
     def _empty_shard(self) -> pytest.ExitCode:
         """Accept a shard without cells, because there may be more shards than cells."""
-        from pytest_autoweb.runs.run_folder import read_manifest
-
         if not self.shared.opened_file.exists():
             return pytest.ExitCode.NO_TESTS_COLLECTED
         whole = read_manifest(Path(self.shared.run_folder)).whole
         return pytest.ExitCode.OK if whole else pytest.ExitCode.NO_TESTS_COLLECTED
 
     def _finish(self, run: RunSession, session: pytest.Session) -> None:
-        from pytest_autoweb.report.html_report import read_for_report
-        from pytest_autoweb.report.write import write_report
-        from pytest_autoweb.runs.saving import pack
-
         save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
         # Read once for all later uses, because ten thousand cells take seconds.
         self._reading = read_for_report(run.run_folder)
@@ -329,16 +333,12 @@ class RunController:
 
     def _report_agreement(self, run: RunSession) -> None:
         """Print how far the judges of `--autoweb-judge-labels` agree with people."""
-        from pytest_autoweb.analysis.verdict_validity import agreement_line, save_agreements
-
         if run.agreements:
             save_agreements(run.run_folder, run.agreements)
             self._notices += [agreement_line(found) for found in run.agreements]
 
-    def _decide(self, run: RunSession, session: pytest.Session, saved: "RecordedRun") -> None:
+    def _decide(self, run: RunSession, session: pytest.Session, saved: RecordedRun) -> None:
         """Judge the run by its gates; an error here does not stop the report."""
-        from pytest_autoweb.gates.gate_decision import decide
-
         assert self._gate_inputs is not None
         ended = int(session.exitstatus)
         try:
@@ -366,7 +366,7 @@ class RunController:
         self._reading = replace(self._reading, run=replace(self._reading.run, info=info))
 
     def _fail_without_verdict(
-        self, run: RunSession, session: pytest.Session, saved: "RecordedRun"
+        self, run: RunSession, session: pytest.Session, saved: RecordedRun
     ) -> None:
         """Fail a run in which checks were to be judged and a model was never graded."""
         if int(session.exitstatus) != pytest.ExitCode.OK:
@@ -376,9 +376,7 @@ class RunController:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
             self._save_new_end(run, session)
 
-    def _keep(self, saved: "RecordedRun") -> None:
-        from pytest_autoweb.gates.gate_decision import keep, rows_of
-
+    def _keep(self, saved: RecordedRun) -> None:
         rows = self._decision.rows if self._decision else rows_of(saved)
         storage = self._settings.rootdir / self._settings.storage
         try:
@@ -391,9 +389,6 @@ class RunController:
             self._notices.append(f"saved as {path}" if path else why)
 
     def _analyse(self, run: RunSession) -> None:
-        from pytest_autoweb.report.write import write_report
-        from pytest_autoweb.session.local_analysis import analyse, full_name
-
         assert self._report is not None
         model = full_name(self._settings.local_model)
         analysis = analyse(self._report, model, run.model(model))
@@ -454,9 +449,6 @@ class RunController:
             terminalreporter.write_line(neutral(one_line(f"autoweb: {notice}", 1000)), yellow=True)
         if self._report is None or self._report.summary is None or self._reading is None:
             return
-        from pytest_autoweb.gates.gate_decision import gate_lines
-        from pytest_autoweb.report.terminal import terminal_lines
-
         run = self._reading.run
         terminalreporter.section("autoweb")
         lost = terminalreporter.stats.get(UNSOLVED, [])
@@ -469,18 +461,9 @@ class RunController:
         self._tell_github(run, terminalreporter)
         terminalreporter.write_line(f"report: {run.folder / 'index.html'}", bold=True)
 
-    def _tell_github(self, run: "RecordedRun", terminalreporter: pytest.TerminalReporter) -> None:
-        from pytest_autoweb.report.ci_formats import (
-            annotations,
-            append_summary,
-            on_github,
-            path_prefix,
-        )
-
+    def _tell_github(self, run: RecordedRun, terminalreporter: pytest.TerminalReporter) -> None:
         if not on_github(os.environ) or self._report is None or self._gate_inputs is None:
             return
-        from pytest_autoweb.report.markdown import render_markdown
-
         gates = self._decision.gates if self._decision else ()
         prefix = path_prefix(self._settings.rootdir, os.environ)
         for line in annotations(run.cells, gates, self._gate_inputs.policy, prefix=prefix):
@@ -497,55 +480,8 @@ def _joined(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*before, *now)))
 
 
-def _spending(run: RunSession) -> "Spending | None":
-    from pytest_autoweb.gates.gate_decision import Spending
-
+def _spending(run: RunSession) -> Spending | None:
     if run.settings.max_cost is None:
         return None
     stats = run.gateway.stats()
     return Spending(stats.spent_usd, stats.refused_calls)
-
-
-def open_session(
-    config: pytest.Config, settings: Settings, shared: SharedRun, *, worker: str
-) -> RunSession:
-    """Open the session of this process."""
-
-    def custom_client(spec: ModelSpec) -> Client | None:
-        with loop_hidden():
-            found: Client | None = config.hook.pytest_autoweb_client(spec=spec)
-        return found
-
-    return RunSession(
-        settings,
-        shared,
-        environ=os.environ,
-        worker=worker,
-        custom_client=custom_client,
-        engine=lambda border, level: (
-            config.hook.pytest_autoweb_engine(border=border, level=level)
-            or worker_engine(border, level)
-        ),
-    )
-
-
-def write_manifest(session: pytest.Session) -> None:
-    """Save the collected cells, so that ones that never report are still counted."""
-    stash = session.config.stash
-    run = stash.get(SESSION, None)
-    if run is None or session.config.option.collectonly or run.settings.preview:
-        return
-    cells = planned(session.items)
-    everything = stash.get(UNSHARDED_ITEMS, None)
-    whole = planned(everything or ())
-    if not (cells or whole):
-        return
-    if session.testsfailed and not session.config.option.continue_on_collection_errors:
-        return  # pytest is about to stop because of a collection error
-    if run.away is not None:
-        run.away.plan(Manifest(cells=tuple(cells), whole=tuple(whole), ts=run.shared.ts))
-        return
-    folder = run.open_folder()
-    resumed = all_planned(folder, cells) if run.settings.resume else cells
-    save_manifest(folder, resumed, whole=whole, ts=run.shared.ts)
-    run.progress.emit("", "planned", str(len(cells)))

@@ -9,7 +9,7 @@ import pytest
 from made_up_run import CellKey, cell, realistic_cells, save_run
 from playwright.sync_api import Browser, Page, expect
 
-from pytest_autoweb.commands.saved_run import find_cell
+from pytest_autoweb.commands.run_arguments import find_cell
 from pytest_autoweb.report import html_report
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results import (

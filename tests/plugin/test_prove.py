@@ -10,7 +10,7 @@ from order_shop import PROGRAM
 from session_server import autoweb_command
 
 from pytest_autoweb.cli import main
-from pytest_autoweb.commands.prove import proof_lines
+from pytest_autoweb.commands.case_proofs import proof_lines
 from pytest_autoweb.run.prepared_cell import parts_of
 from pytest_autoweb.verify.prove_cases import CaseProof, ChangeResult
 

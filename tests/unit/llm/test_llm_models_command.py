@@ -1,4 +1,3 @@
-import argparse
 import io
 import subprocess
 import sys
@@ -6,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_autoweb.cli import main
 from pytest_autoweb.commands import models
-from pytest_autoweb.commands.models import ProgressLine, add_models_parser, run_models
+from pytest_autoweb.commands.models import ProgressLine
 from pytest_autoweb.llm import model_catalogues
 from pytest_autoweb.llm.model_catalogues import CATALOGUE
 
@@ -20,9 +20,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def autoweb(*arguments: str) -> int:
-    parser = argparse.ArgumentParser(prog="autoweb")
-    add_models_parser(parser.add_subparsers())
-    return run_models(parser.parse_args(["models", *arguments]))
+    return main(["models", *arguments])
 
 
 def test_list_names_every_model_and_how_to_get_it(capsys: pytest.CaptureFixture[str]) -> None:

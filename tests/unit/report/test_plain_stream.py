@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from made_up_run import CellKey, cell, save_run
 
 from pytest_autoweb.cli import main
-from pytest_autoweb.commands.arguments import print_json
+from pytest_autoweb.commands.json_document import print_json
 from pytest_autoweb.report.plain_stream import (
     UNSEEN,
     PlainStream,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from made_up_run import CellKey, cell, run_info
 
-from pytest_autoweb.commands.saved_run import find_cell, pytest_flags
+from pytest_autoweb.commands.rerun import pytest_flags
+from pytest_autoweb.commands.run_arguments import find_cell
 from pytest_autoweb.errors import SettingsError
 
 CELLS = tuple(

@@ -23,7 +23,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 # A module imports only from rows above its own, or from its own package.
 ROWS = (
     {"base"},
-    {"interruption", "lanes", "passing_lock", "process_tree", "whole_characters"},
+    {"interruption", "lanes", "process_tree", "whole_characters"},
     {"errors", "language", "redaction", "specs", "values", "waiting"},
     {"egress", "installation", "results", "variants"},
     {"analysis", "options", "page", "sandbox"},

@@ -17,10 +17,10 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pytest_autoweb.base.passing_lock import PassingLock
 from pytest_autoweb.errors import CassetteMiss, ModelError, SettingsError
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.model_spec import ModelSpec
-from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.results import StageName, Usage
 from pytest_autoweb.whole_characters import whole_json
 

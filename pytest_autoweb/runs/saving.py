@@ -24,8 +24,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
 from pytest_autoweb import waiting
+from pytest_autoweb.base.passing_lock import PassingLock
 from pytest_autoweb.errors import SettingsError, first_line
-from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.results import CellResult, PlannedCell, Record, RunInfo
 from pytest_autoweb.whole_characters import whole_text
 

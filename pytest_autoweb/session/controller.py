@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_autoweb.base.passing_lock import PassingLock
 from pytest_autoweb.errors import (
     AutowebError,
     ModelError,
@@ -24,7 +25,6 @@ from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.interruption import Interruption
 from pytest_autoweb.llm.client import Client
 from pytest_autoweb.llm.model_spec import ModelSpec
-from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.report.ci_formats import neutral
 from pytest_autoweb.report.plain_stream import PlainStream, plain_text, write_obeyed
 from pytest_autoweb.report.wording import one_line

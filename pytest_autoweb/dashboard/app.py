@@ -31,6 +31,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from pytest_autoweb import __version__
 from pytest_autoweb.analysis.attempt_facts import arm_label
+from pytest_autoweb.base.tokens import is_token
 from pytest_autoweb.dashboard import rest_api
 from pytest_autoweb.dashboard.rest_api import (
     CALIBRATION,
@@ -106,7 +107,7 @@ class Guard:
     ) -> None:
         self._app, self._sign_in = app, sign_in
         self._hosts = frozenset(hosts)
-        self._key = token.encode()
+        self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI request."""
@@ -160,9 +161,7 @@ class Guard:
 
     def _bears_token(self, headers: Headers) -> bool:
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and hmac.compare_digest(
-            token.strip().encode("utf-8", "replace"), self._key
-        )
+        return scheme.lower() == "bearer" and is_token(token.strip(), self._token)
 
     def _has_pass(self, request: Request) -> bool:
         try:
@@ -170,11 +169,11 @@ class Guard:
         except CookieError:
             return False
         given = found.value if found else ""
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self._pass().encode())
+        return is_token(given, self._pass())
 
     def _pass(self) -> str:
         """Return the cookie's value, from which the token cannot be computed."""
-        return hmac.new(self._key, b"cookie", hashlib.sha256).hexdigest()
+        return hmac.new(self._token.encode(), b"cookie", hashlib.sha256).hexdigest()
 
 
 def _name(host: str) -> str:

@@ -8,6 +8,8 @@ import json
 import re
 from typing import Any
 
+from pytest_autoweb.base.json_values import map_texts
+
 _HALF = re.compile("[\ud800-\udfff]")
 # Every escape is matched, so that the second backslash of "\\" never begins one.
 _ESCAPE = re.compile(
@@ -26,15 +28,7 @@ def whole_text(text: str) -> str:
 
 def whole_value(value: Any) -> Any:
     """Return JSON data in which every text is whole, keys included."""
-    if isinstance(value, str):
-        return whole_text(value)
-    if isinstance(value, list):
-        return [whole_value(item) for item in value]
-    if isinstance(value, tuple) and type(value) is tuple:
-        return tuple(whole_value(item) for item in value)
-    if isinstance(value, dict):
-        return {whole_value(key): whole_value(item) for key, item in value.items()}
-    return value
+    return map_texts(value, whole_text, keys=True)
 
 
 def whole_json(text: str | bytes) -> str:

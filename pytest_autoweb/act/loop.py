@@ -6,7 +6,6 @@ A decision is performed as a step of the attempt's script.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from playwright.sync_api import Dialog, Error
 
@@ -18,6 +17,7 @@ from pytest_autoweb.act.resolve import refuse, resolve
 from pytest_autoweb.act.translate import Details, code_by_sight, code_of, describe_action
 from pytest_autoweb.attempt.execute import relative, run_block
 from pytest_autoweb.attempt.tools import Tools, change, fail
+from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.choice.feedback import Feedback
 from pytest_autoweb.choice.verify_choice import Resolution
 from pytest_autoweb.errors import first_line
@@ -330,20 +330,12 @@ def _without_secrets(decision: Decision, redact: Callable[[str], str]) -> Decisi
         update={
             "url": redact(decision.url),
             "feedback": tuple(map(redact, decision.feedback)),
-            "action": _redacted(decision.action, redact),
+            "action": map_texts(decision.action, redact),
             "thinking": redact(decision.thinking),
             "chosen": chosen,
             "error": redact(decision.error),
         }
     )
-
-
-def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, dict):
-        return {key: _redacted(item, redact) for key, item in value.items()}
-    return [_redacted(item, redact) for item in value] if isinstance(value, list) else value
 
 
 @contextmanager

@@ -9,18 +9,17 @@ that run at the service itself (its tools, conversations and files) have no coun
 providers and are refused.
 """
 
-import hmac
 import json
 import re
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from pydantic import ValidationError
 
+from pytest_autoweb.base.local_server import LocalHandler, LocalServer, RequestRefused
 from pytest_autoweb.errors import ModelError
 from pytest_autoweb.llm.agent_requests import ChatBody, as_message, as_text, is_picture
 from pytest_autoweb.llm.client import Client, Message, Reply, Request, ask_once
@@ -35,7 +34,8 @@ _AT_THE_SERVICE = ("background", "conversation", "prompt")
 """Request fields that ask the service to store or fetch something."""
 _ENDINGS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
-_BODY_TIMEOUT_S = 60.0
+_CODES = {401: "auth", 404: "not_found", 429: "limit", 503: "ended"}
+"""The code of each status that says why a call was not passed on; others are invalid requests."""
 _JSON, _EVENTS = "application/json", "text/event-stream"
 _THERE_IS = "there is only /v1/chat/completions, /v1/responses and /v1/models"
 _TAKEN = frozenset(ChatBody.model_fields)
@@ -286,14 +286,6 @@ def _parts(item: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[dict[s
     yield {"type": "response.content_part.done", **place, "part": part}
 
 
-class _Refused(Exception):
-    """Raised when a call is not passed on."""
-
-    def __init__(self, status: int, code: str, message: str) -> None:
-        self.status, self.code, self.message = status, code, message
-        super().__init__(message)
-
-
 class ModelEndpoint:
     """A server on this machine for one attempt, with a token that no other attempt has.
 
@@ -362,11 +354,11 @@ class ModelEndpoint:
 
         Raises:
             ModelError: the call failed.
-            _Refused: it was not made.
+            RequestRefused: it was not made.
         """
         asked = _object(body)
         if asked.get("n") not in (None, 1):
-            raise _Refused(400, "invalid_request", "n must be 1")
+            raise RequestRefused(400, "n must be 1")
         completion = _completion(self._reply(asked, "chat"), self.model)
         if not asked.get("stream"):
             return json.dumps(completion).encode(), _JSON
@@ -378,16 +370,16 @@ class ModelEndpoint:
 
         Raises:
             ModelError: the call failed.
-            _Refused: it was not made.
+            RequestRefused: it was not made.
         """
         asked = _object(body)
         before = asked.get("previous_response_id")
         if before and before not in self._responses:
-            raise _Refused(404, "not_found", f"this attempt has had no response {before!r}")
+            raise RequestRefused(404, f"this attempt has had no response {before!r}")
         try:
             chat = chat_of(asked, self._responses[before] if before else ())
         except (ValueError, TypeError, AttributeError) as error:
-            raise _Refused(400, "invalid_request", f"not a response request: {error}") from None
+            raise RequestRefused(400, f"not a response request: {error}") from None
         reply = self._reply(chat, "response")
         message = as_message(reply.text)
         response = response_of(message, reply.finish_reason, reply.usage, self.model, asked)
@@ -412,7 +404,7 @@ class ModelEndpoint:
                 }
             )
         except (ValueError, ValidationError) as error:
-            raise _Refused(400, "invalid_request", f"not a {kind} request: {error}") from None
+            raise RequestRefused(400, f"not a {kind} request: {error}") from None
         most = asked.get("max_completion_tokens") or asked.get("max_tokens")
         stop = asked.get("stop") or ()
         return self._asked(
@@ -425,10 +417,10 @@ class ModelEndpoint:
         # One at a time, so that a recording replays the calls in the same order.
         with self._lock:
             if self._ended:
-                raise _Refused(503, "ended", "this attempt is over")
+                raise RequestRefused(503, "this attempt is over")
             if len(self.exchanges) >= self._most:
                 self._refused += 1
-                raise _Refused(429, "limit", "this attempt has used up its calls of the model")
+                raise RequestRefused(429, "this attempt has used up its calls of the model")
             update = {
                 "chat": chat,
                 "messages": tuple(map(_message, chat.messages)),
@@ -457,7 +449,7 @@ def _object(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         asked = None
     if not isinstance(asked, dict):
-        raise _Refused(400, "invalid_request", "the body is no JSON object")
+        raise RequestRefused(400, "the body is no JSON object")
     return asked
 
 
@@ -546,20 +538,15 @@ def _chunks(completion: dict[str, Any], with_usage: bool) -> bytes:
     return "".join(f"data: {line}\n\n" for line in lines).encode()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
+class _Server(LocalServer):
     def __init__(self, endpoint: ModelEndpoint) -> None:
         self.endpoint = endpoint
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(endpoint.token, _Handler)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(LocalHandler):
     server: _Server
-    server_version = "autoweb"
-    sys_version = ""
-    timeout = _BODY_TIMEOUT_S
-    disable_nagle_algorithm = True
+    wrong_token = "wrong token: it belongs to one attempt of one cell"
 
     def do_GET(self) -> None:
         self._serve(self._models)
@@ -569,24 +556,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self, answer: Callable[[], tuple[bytes, str]]) -> None:
         try:
-            self._authorize()
+            self.check_token()
             data, kind = answer()
-        except _Refused as error:
-            self._fail(error.status, error.code, error.message)
+        except RequestRefused as error:
+            self._fail(error.status, _CODES.get(error.status, "invalid_request"), error.reason)
         except ModelError as error:
             self._fail(_STATUS.get(error.cause, 400), error.cause, error.detail)
         else:
-            self._send(200, data, kind)
-
-    def _authorize(self) -> None:
-        given = self.headers.get("Authorization", "").encode("utf-8", "replace")
-        # Compared in constant time, so that response times reveal nothing about the token.
-        if not hmac.compare_digest(given, f"Bearer {self.server.endpoint.token}".encode()):
-            raise _Refused(401, "auth", "wrong token: it belongs to one attempt of one cell")
+            self._answer(200, data, kind)
 
     def _models(self) -> tuple[bytes, str]:
         if self.path.rstrip("/") != "/v1/models":
-            raise _Refused(404, "not_found", _THERE_IS)
+            raise RequestRefused(404, _THERE_IS)
         listed = [{"id": self.server.endpoint.model, "object": "model", "owned_by": "autoweb"}]
         return json.dumps({"object": "list", "data": listed}).encode(), _JSON
 
@@ -595,29 +576,13 @@ class _Handler(BaseHTTPRequestHandler):
         routes = {"/v1/chat/completions": endpoint.chat, "/v1/responses": endpoint.respond}
         answer = routes.get(self.path.partition("?")[0])
         if answer is None:
-            raise _Refused(404, "not_found", _THERE_IS)
-        length = self.headers.get("Content-Length", "")
-        if not length.isascii() or not length.isdecimal():
-            raise _Refused(411, "invalid_request", "length required")
-        if int(length) > LARGEST_BODY:
-            raise _Refused(413, "invalid_request", "request too large")
-        return answer(self.rfile.read(int(length)))
+            raise RequestRefused(404, _THERE_IS)
+        return answer(self.read_body(LARGEST_BODY))
 
     def _fail(self, status: int, code: str, message: str) -> None:
         error = {"message": message, "type": code, "code": code, "param": None}
-        self._send(status, json.dumps({"error": error}).encode(), _JSON)
+        self._answer(status, json.dumps({"error": error}).encode(), _JSON)
 
-    def _send(self, status: int, data: bytes, kind: str) -> None:
-        try:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(data)))
-            # The gateway has already retried where that may help.
-            self.send_header("x-should-retry", "false")
-            self.end_headers()
-            self.wfile.write(data)
-        except OSError:
-            return  # the agent is gone; the call has been recorded and counted
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Log nothing: the cell records the exchanges."""
+    def _answer(self, status: int, data: bytes, kind: str) -> None:
+        # The gateway has already retried where that may help.
+        self.send(status, data, kind, {"x-should-retry": "false"})

@@ -16,6 +16,7 @@ from pytest_autoweb.analysis.verdict_validity import must_fail
 from pytest_autoweb.attempt.retry_notes import own_log
 from pytest_autoweb.attempt.tools import Tools, change
 from pytest_autoweb.attempt.unwrapped_script import unwrapped_script
+from pytest_autoweb.base.python_source import is_python, read_python
 from pytest_autoweb.correct.failure_types import cause_of
 from pytest_autoweb.correct.page_critic import PageCritic, server_findings, target_of, writes_of
 from pytest_autoweb.correct.retry_rules import failed_call
@@ -74,7 +75,7 @@ def normal_form(code: str) -> str:
     for line in _unwrap(text.split("\n")):
         if slash := _SLASH_COMMENT.match(line):
             line = f"{slash[1]}# {slash[2]}"
-        elif _is_bare_heading(line) or (_STRAY.match(line) and not _parses(line.strip())):
+        elif _is_bare_heading(line) or (_STRAY.match(line) and not is_python(line.strip())):
             line = "# " + line.strip().lstrip("*").strip()
         elif _BOILERPLATE.match(line):
             continue
@@ -85,14 +86,6 @@ def normal_form(code: str) -> str:
 def _is_bare_heading(line: str) -> bool:
     stripped = line.strip()
     return bool(stripped) and not stripped.startswith("#") and heading_number(stripped) is not None
-
-
-def _parses(line: str) -> bool:
-    try:
-        ast.parse(line)
-    except (SyntaxError, ValueError):
-        return False
-    return True
 
 
 def _unwrap(lines: list[str]) -> list[str]:
@@ -147,9 +140,8 @@ def _lines_within(lines: list[str], keep: list[range]) -> str:
 
 def _inner_lines(code: str) -> set[int]:
     """Return the lines inside top-level statements, at which no block may start."""
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = read_python(code)
+    if tree is None:
         return set()
     return {
         line
@@ -392,9 +384,8 @@ def names_frames(code: str) -> bool:
 
     Code that cannot be parsed uses none.
     """
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = read_python(code)
+    if tree is None:
         return False
     return any(isinstance(node, ast.Attribute) and node.attr in _FRAMES for node in ast.walk(tree))
 

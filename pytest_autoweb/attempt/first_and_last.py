@@ -4,11 +4,11 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from pytest_autoweb import waiting
 from pytest_autoweb.attempt.execute import relative, relative_scene, with_findings
 from pytest_autoweb.attempt.tools import Tools, change, fail
+from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.checks.check_type import Check, Evidence
 from pytest_autoweb.checks.delegated_checks import JudgeCheck
 from pytest_autoweb.errors import first_line
@@ -36,7 +36,7 @@ def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
     # With cookies and scripts of the set-up, secrets reach the site, which may repeat them.
     attempt = change(attempt, entry_url_used=tools.redact(tools.page.url))
     if failure:
-        failure = Failure.model_validate(_map_texts(failure.model_dump(), tools.redact))
+        failure = Failure.model_validate(map_texts(failure.model_dump(), tools.redact))
         return fail(attempt, failure, StepProblem.quoted("(openPage)", failure.message))
     tools.log.write(f"opened {tools.page.url}")
     # Requests and downloads of the set-up are not the model's doing, so they are not recorded.
@@ -138,7 +138,7 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     attempt = change(
         attempt,
         # The checks have seen the real answer; what is kept must not hold secrets.
-        answer=_map_texts(attempt.answer, tools.redact),
+        answer=map_texts(attempt.answer, tools.redact),
         checks=tuple(_for_readers(result, tools.redact_evidence) for result in results),
         checks_passed=passed,
         score=points,
@@ -166,15 +166,7 @@ def _with_secrets(check: Check, reveal: Callable[[str], str]) -> Check:
     if isinstance(check, JudgeCheck):
         return check
     plain = check.model_dump(by_alias=True, exclude_unset=True)
-    return type(check).model_validate(_map_texts(plain, reveal))
-
-
-def _map_texts(value: Any, change_text: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return change_text(value)
-    if isinstance(value, dict):
-        return {key: _map_texts(item, change_text) for key, item in value.items()}
-    return [_map_texts(item, change_text) for item in value] if isinstance(value, list) else value
+    return type(check).model_validate(map_texts(plain, reveal))
 
 
 def _keep_page_and_look(attempt: Attempt, tools: Tools) -> tuple[Attempt, PageLook | None]:

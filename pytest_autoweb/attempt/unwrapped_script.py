@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import TypeGuard
 
+from pytest_autoweb.base.python_source import NOT_PYTHON
+
 _GIVEN = frozenset(("playwright", "p", "pw", "browser", "context", "page"))
 """The names under which such a function gets what starts or shows pages."""
 _STARTS = _GIVEN - {"page"}
@@ -34,7 +36,7 @@ def unwrapped_script(code: str) -> str:
             return _without_statements(code, _closings_at_end)
         script = "\n".join(program.lines()).strip("\n") + "\n"
         return _without_statements(script, _around)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except NOT_PYTHON:
         return code
 
 

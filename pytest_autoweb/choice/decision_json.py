@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from pytest_autoweb.base.python_source import NOT_PYTHON
 from pytest_autoweb.choice.verify_choice import Choice
 from pytest_autoweb.llm.replies import strip_reasoning
 
@@ -306,7 +307,7 @@ def _loaded(text: str) -> Any:
     # Models that answer in Python use single quotes, True and None.
     try:
         return ast.literal_eval(tidy)
-    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+    except (TypeError, *NOT_PYTHON):
         return None
 
 

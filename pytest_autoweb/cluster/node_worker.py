@@ -8,7 +8,6 @@ are sent as one zip file.
 """
 
 import contextlib
-import hmac
 import json
 import os
 import queue
@@ -27,11 +26,11 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pytest_autoweb import __version__
+from pytest_autoweb.base.local_server import LocalHandler, LocalServer, RequestRefused
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.llm.gateway import GatewayAddress, write_address
 from pytest_autoweb.redaction import without_secrets
@@ -318,31 +317,23 @@ class NodeWorker:
                         self._out.put(Frame("lines", self._worker, 0, name, whole))
 
 
-class _Relay(ThreadingHTTPServer):
+class _Relay(LocalServer):
     """The loopback address at which the test process reaches home."""
 
-    daemon_threads = True
-
     def __init__(self, node: NodeWorker, token: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Asked)
-        self.node, self.bearer = node, f"Bearer {token}"
+        self.node = node
+        super().__init__(token, _Asked)
 
 
-class _Asked(BaseHTTPRequestHandler):
+class _Asked(LocalHandler):
     server: _Relay
 
     def do_POST(self) -> None:  # the name comes from http.server
         """Pass on a request, and return its answer."""
-        length = int(self.headers.get("Content-Length") or 0)
-        given = self.headers.get("Authorization") or ""
-        if length > MOST_BYTES or not hmac.compare_digest(given, self.server.bearer):
-            self.send_error(403)
-            return
-        status, answer = self.server.node.ask(self.path, self.rfile.read(length))
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, format: str, *args: Any) -> None:  # the name comes from http.server
-        """Log nothing."""
+        try:
+            self.check_token()
+            body = self.read_body(MOST_BYTES)
+        except RequestRefused as error:
+            self.send_error(error.status, error.reason)
+        else:
+            self.send(*self.server.node.ask(self.path, body))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pytest_autoweb.base.tokens import is_token
 from pytest_autoweb.cluster.node_worker import Frame, FrameStream
 from pytest_autoweb.cluster.ray_process import BridgeConfig
 from pytest_autoweb.cluster.session_side import Home
@@ -330,7 +331,7 @@ def _welcome(listener: socket.socket, token: str) -> FrameStream:
     while True:
         stream = FrameStream(listener.accept()[0])
         hello = stream.read()
-        if hello is not None and secrets.compare_digest(hello.text, token):
+        if hello is not None and is_token(hello.text, token):
             return stream
         stream.close()
 

@@ -13,6 +13,7 @@ from pytest_autoweb.attempt.execute import normal_form, split_blocks
 from pytest_autoweb.attempt.finders import with_sight
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.attempt.unwrapped_script import unwrapped_script
+from pytest_autoweb.base.python_source import is_python
 from pytest_autoweb.evidence.page_evidence import shot
 from pytest_autoweb.language import (
     NO_CODE,
@@ -31,7 +32,7 @@ from pytest_autoweb.llm.replies import (
     parse_plan,
     strip_reasoning,
 )
-from pytest_autoweb.llm.reply_blocks import CodeOf, bare_code, blocks_of_code, parses
+from pytest_autoweb.llm.reply_blocks import CodeOf, bare_code, blocks_of_code
 from pytest_autoweb.marks.marking import listing, mark_page
 from pytest_autoweb.page.capture import cache_key, capture_snapshot
 from pytest_autoweb.page.opening import open_page
@@ -302,7 +303,7 @@ def extract_code(reply: str) -> str:
 
 def _bare(words: str) -> str:
     text = _without_plan(words)
-    return text if parses(text) else bare_code(text).code or text
+    return text if is_python(text) else bare_code(text).code or text
 
 
 def _without_plan(text: str) -> str:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pytest_autoweb.base.python_source import NOT_PYTHON, read_expression, read_python
 from pytest_autoweb.choice.decision_json import ReplyProblem
 from pytest_autoweb.correct.retry_rules import last_run, may_pass
 from pytest_autoweb.llm.replies import literal, string_rule, strip_reasoning
@@ -138,10 +139,7 @@ def read_actions(reply: str, elements: Sequence[RefElement]) -> Actions:
 def _translate(line: str, by_ref: dict[str, RefElement]) -> Action | str:
     """Return a line's action, or a sentence that describes the error."""
     shown = line if len(line) <= 80 else line[:79] + "…"
-    try:
-        call = ast.parse(line, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return f"not an action: {shown}"
+    call = read_expression(line)
     if not isinstance(call, ast.Call) or call.keywords or len(call.args) > 1:
         return f"not an action: {shown}"
     arguments = [arg.value for arg in call.args if isinstance(arg, ast.Constant)]
@@ -259,9 +257,8 @@ def _call_at(lines: Sequence[str], start: int) -> tuple[int, ast.Call | None]:
     """Return the number of lines that a call starting in a line spans, and the call."""
     for count in range(1, min(MAX_LINE_GROUP, len(lines) - start) + 1):
         text = "\n".join(lines[start : start + count]).strip().rstrip(";")
-        try:
-            tree = ast.parse(text, mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = read_expression(text)
+        if tree is None:
             if "(" not in lines[start]:
                 break
             continue
@@ -361,7 +358,7 @@ def _value_of(argument: ast.expr, by_ref: dict[str, RefElement]) -> Any:
         return by_ref[argument.id]
     try:
         return ast.literal_eval(_JsonWords().visit(argument))
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+    except (TypeError, *NOT_PYTHON):
         shown = "only plain values are allowed: texts, numbers, lists and objects of such"
         raise ReplyProblem(shown) from None
 
@@ -457,7 +454,7 @@ def normalized(expression: str) -> str:
     """Return an expression in one spelling, so that quotes and spaces make no difference."""
     try:
         return ast.unparse(ast.parse(expression.strip(), mode="eval"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except NOT_PYTHON:
         return expression.strip()
 
 
@@ -520,9 +517,8 @@ def code_of_calls(reply: str) -> str:
 
 def disallowed_calls(code: str, offered: OfferedCalls) -> tuple[str, ...]:
     """Return a sentence for each call that was not offered; empty if there is none."""
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = read_python(code)
+    if tree is None:
         return ()  # the lint reports syntax errors with their line
     allowed = {normalized(locator): actions for locator, actions in offered.elements.items()}
     free = {normalized(call) for call in _ALWAYS_ALLOWED}
@@ -537,9 +533,8 @@ def repeated_calls(code: str, attempts: Sequence[Attempt]) -> tuple[str, ...]:
     may be made again. Other elements may be named, because turns can reach pages that no attempt
     has seen.
     """
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = read_python(code)
+    if tree is None:
         return ()  # the lint reports syntax errors with their line
     banned = set(failed_pairs(attempts))
     for attempt in attempts:

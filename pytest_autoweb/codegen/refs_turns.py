@@ -13,6 +13,7 @@ from playwright.sync_api import Error
 from pytest_autoweb.attempt.execute import finish_turns, run_block
 from pytest_autoweb.attempt.retry_notes import retry_hint
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.base.python_source import read_expression
 from pytest_autoweb.codegen.grammars import (
     Action,
     Actions,
@@ -232,10 +233,7 @@ def _banned(tools: Tools) -> frozenset[tuple[str, str]]:
 
 def _pair(line: str) -> tuple[str, str] | None:
     """Return locator and method of a translated line."""
-    try:
-        tree = ast.parse(line.strip(), mode="eval").body
-    except SyntaxError:
-        return None
+    tree = read_expression(line.strip())
     if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute)):
         return None
     locator = ast.get_source_segment(line.strip(), tree.func.value) or ""

@@ -6,7 +6,6 @@ not executed stay in the script as comments, so it can be read and run again. Ev
 page, such as a dialog or a download, are reported with the turn.
 """
 
-import ast
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ from pytest_autoweb.attempt.retry_notes import (
     step_error,
 )
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.codegen.generate import find_answer, page_budget, read_code, tidied
 from pytest_autoweb.codegen.grammars import repeated_calls
 from pytest_autoweb.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
@@ -506,11 +506,9 @@ def as_it_ran(block: str, failed_line: int) -> str:
         failed_line: the line of the block, from 1, at which it ended; 1 if nothing ran.
     """
     lines = block.splitlines()
-    try:
-        tree = ast.parse(block)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        done = 0
-    else:
+    tree = read_python(block)
+    done = 0
+    if tree is not None:
         # For a script, a statement that failed halfway counts as not executed.
         ends = [node.end_lineno or node.lineno for node in tree.body]
         done = max((end for end in ends if end < failed_line), default=0)

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from pytest_autoweb.act.decide import BRIEF_TOKENS, CHARS_PER_TOKEN, TEXT_SHARE, is_brief
 from pytest_autoweb.attempt.execute import LOG_TAIL_LINES, relative
 from pytest_autoweb.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.cases.case import CollectSpec, Rate
 from pytest_autoweb.choice.feedback import Feedback, section
 from pytest_autoweb.collect.explore import explore, find_next, pick_entries, set_list
@@ -355,7 +356,7 @@ class QuestionAsker:
         number = len(self.attempt.decisions) + 1
         picture = tools.folder / f"decision-{self._pictures + number}.png"
         picture.write_bytes(question.marked.picture)
-        clean = _redacted(decision.model_dump(), tools.redact)
+        clean = map_texts(decision.model_dump(), tools.redact, keys=True)
         kept = Decision.model_validate(
             {**clean, "index": number, "picture": relative(picture, tools)}
         )
@@ -368,16 +369,6 @@ def _options(question: GuideQuestion) -> list[str]:
         return []
     marked, banned = question.marked, question.banned
     return option_lines(marked, [mark for mark in marked.marks if mark.number not in banned])
-
-
-def _redacted(value: Any, redact: Any) -> Any:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, dict):
-        return {redact(str(key)): _redacted(item, redact) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_redacted(item, redact) for item in value]
-    return value
 
 
 STEP_SHARE = 0.8

@@ -9,6 +9,7 @@ from urllib.parse import urljoin, urlsplit
 
 from playwright.sync_api import Page
 
+from pytest_autoweb.base.xpath import xpath_literal
 from pytest_autoweb.checks.answer_checks import url_fits
 from pytest_autoweb.checks.check_type import NotEvaluated
 from pytest_autoweb.collect.saved_state import Collection
@@ -277,7 +278,9 @@ def xpath_of(place: Place) -> str:
     if not named:
         return "/" + "/".join(parts)
     anchor = place[start]
-    return "//" + "/".join([f"{_node(anchor.tag)}[@id={quoted(_id_of(anchor))}]", *parts[1:]])
+    return "//" + "/".join(
+        [f"{_node(anchor.tag)}[@id={xpath_literal(_id_of(anchor))}]", *parts[1:]]
+    )
 
 
 def _id_of(segment: Segment) -> str:
@@ -293,23 +296,13 @@ def _step(segment: Segment) -> str:
 
 def _node(tag: str) -> str:
     """Return the XPath test for a tag; names that are not HTML, such as SVG's, need `name()`."""
-    return tag if re.fullmatch(r"[a-z][a-z0-9-]*", tag) else f"*[name()={quoted(tag)}]"
+    return tag if re.fullmatch(r"[a-z][a-z0-9-]*", tag) else f"*[name()={xpath_literal(tag)}]"
 
 
 def _condition(name: str, value: str) -> str:
     if name == "class":
-        return f"[contains(concat(' ',normalize-space(@class),' '),{quoted(f' {value} ')})]"
-    return f"[@{name}={quoted(value)}]"
-
-
-def quoted(text: str) -> str:
-    """Return a text as an XPath literal, whatever quotation marks it contains."""
-    if "'" not in text:
-        return f"'{text}'"
-    if '"' not in text:
-        return f'"{text}"'
-    parts = ',"\'",'.join(f"'{part}'" for part in text.split("'"))
-    return f"concat({parts})"
+        return f"[contains(concat(' ',normalize-space(@class),' '),{xpath_literal(f' {value} ')})]"
+    return f"[@{name}={xpath_literal(value)}]"
 
 
 @dataclass(frozen=True, slots=True)

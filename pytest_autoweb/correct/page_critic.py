@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Error, Frame, Locator, Page
 
+from pytest_autoweb.base.python_source import read_expression
 from pytest_autoweb.evidence.wire import WireEntry
 from pytest_autoweb.page.frames import MAX_FRAMES, RefElement, run_on_elements, run_script
 from pytest_autoweb.page.refs import observe
@@ -107,11 +108,8 @@ def read_target(text: str) -> CallTarget | None:
     Returns:
         None if it is not a locator, or contains more than plain values.
     """
-    try:
-        # Deep nesting makes the parser raise RecursionError or MemoryError, and a null byte
-        # ValueError or SyntaxError, depending on the Python version.
-        node = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    node = read_expression(text.strip())
+    if node is None:
         return None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "expect":
         node = node.args[0] if node.args else node
@@ -144,11 +142,9 @@ def value_of(call: ToolCall) -> Any:
     place = 1 if target is not None and not target.parts else 0
     if arguments is not None and len(arguments) > place:
         return arguments[place]
-    try:
-        tree = ast.parse(f"f({call.arguments})", mode="eval").body
-    except (SyntaxError, ValueError):
+    tree = read_expression(f"f({call.arguments})")
+    if not isinstance(tree, ast.Call):
         return None
-    assert isinstance(tree, ast.Call)
     options = {word.arg: word.value for word in tree.keywords}
     for name in ("label", "value"):
         if isinstance(node := options.get(name), ast.Constant):
@@ -157,10 +153,7 @@ def value_of(call: ToolCall) -> Any:
 
 
 def _arguments(text: str) -> list[Any] | None:
-    try:
-        tree = ast.parse(f"f({text})", mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
+    tree = read_expression(f"f({text})")
     if not isinstance(tree, ast.Call) or not all(isinstance(a, ast.Constant) for a in tree.args):
         return None
     return [arg.value for arg in tree.args if isinstance(arg, ast.Constant)]

@@ -31,6 +31,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from pytest_autoweb import __version__
 from pytest_autoweb.analysis.attempt_facts import arm_label
+from pytest_autoweb.base.tokens import is_token
 from pytest_autoweb.dashboard import rest_api
 from pytest_autoweb.dashboard.rest_api import (
     CALIBRATION,
@@ -38,7 +39,6 @@ from pytest_autoweb.dashboard.rest_api import (
     Days,
     ErrorShape,
     Id,
-    TrendPointShape,
     calibration_routes,
     cell_detail,
     only_known,
@@ -47,14 +47,13 @@ from pytest_autoweb.dashboard.rest_api import (
     run_routes,
     run_shape,
     since,
-    tool_shape,
-    trend_shape,
 )
 from pytest_autoweb.errors import AutowebError, SettingsError, StoreError
 from pytest_autoweb.installation import asset_dir
 from pytest_autoweb.report.wording import failure_name
 from pytest_autoweb.store import queries
 from pytest_autoweb.store.database import Store
+from pytest_autoweb.store.queries import ModelInRun
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -106,7 +105,7 @@ class Guard:
     ) -> None:
         self._app, self._sign_in = app, sign_in
         self._hosts = frozenset(hosts)
-        self._key = token.encode()
+        self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI request."""
@@ -160,9 +159,7 @@ class Guard:
 
     def _bears_token(self, headers: Headers) -> bool:
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and hmac.compare_digest(
-            token.strip().encode("utf-8", "replace"), self._key
-        )
+        return scheme.lower() == "bearer" and is_token(token.strip(), self._token)
 
     def _has_pass(self, request: Request) -> bool:
         try:
@@ -170,11 +167,11 @@ class Guard:
         except CookieError:
             return False
         given = found.value if found else ""
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self._pass().encode())
+        return is_token(given, self._pass())
 
     def _pass(self) -> str:
         """Return the cookie's value, from which the token cannot be computed."""
-        return hmac.new(self._key, b"cookie", hashlib.sha256).hexdigest()
+        return hmac.new(self._token.encode(), b"cookie", hashlib.sha256).hexdigest()
 
 
 def _name(host: str) -> str:
@@ -218,7 +215,7 @@ class ChartPoint(NamedTuple):
     high: float
     cost: float
     """The height of the bar for the run's cost; 0 when the cost is unknown."""
-    point: TrendPointShape
+    point: ModelInRun
 
 
 class Trend(NamedTuple):
@@ -228,13 +225,13 @@ class Trend(NamedTuple):
     marks: tuple[ChartPoint, ...]
     line: str
     """The points of the polyline, in SVG syntax."""
-    points: tuple[TrendPointShape, ...]
+    points: tuple[ModelInRun, ...]
     """All points, newest first, for the table below the chart."""
     dearest: float
     """The cost of the most expensive run drawn, in US dollars; 0 when no cost is known."""
 
 
-def trends_of(points: Sequence[TrendPointShape]) -> list[Trend]:
+def trends_of(points: Sequence[ModelInRun]) -> list[Trend]:
     """Return one chart for each model, in the order of their names.
 
     Args:
@@ -244,7 +241,7 @@ def trends_of(points: Sequence[TrendPointShape]) -> list[Trend]:
     return [_trend(model, [point for point in points if point.model == model]) for model in models]
 
 
-def _trend(model: str, points: list[TrendPointShape]) -> Trend:
+def _trend(model: str, points: list[ModelInRun]) -> Trend:
     drawn = points[-MOST:]
     step = (WIDTH - 2 * MARGIN) / max(len(drawn) - 1, 1)
     start = MARGIN if len(drawn) > 1 else WIDTH / 2
@@ -254,7 +251,7 @@ def _trend(model: str, points: list[TrendPointShape]) -> Trend:
     return Trend(model, marks, line, tuple(reversed(points)), dearest)
 
 
-def _mark(point: TrendPointShape, x: float, dearest: float) -> ChartPoint:
+def _mark(point: ModelInRun, x: float, dearest: float) -> ChartPoint:
     rate, interval = point.pass_rate, point.pass_interval
     low, high = (interval.low, interval.high) if interval else (rate or 0.0, rate or 0.0)
     cost = (point.cost_usd or 0.0) / dearest * COST_HEIGHT if dearest else 0.0
@@ -282,7 +279,7 @@ def _add_overviews(routes: APIRouter, store: Store) -> None:
     def home(days: Days = 90) -> HTMLResponse:
         begin = since(days)
         with store.read() as connection:
-            points = [trend_shape(point) for point in queries.trends(connection, begin)]
+            points = queries.trends(connection, begin)
             arms = queries.arms(connection, begin)
             runs = queries.runs(connection, limit=10)
         return page(
@@ -334,7 +331,7 @@ def _add_details(routes: APIRouter, store: Store) -> None:
             found = queries.tool(connection, name)
         if found is None:
             raise HTTPException(404, "no record of such a tool")
-        return page("tool.html.j2", name, tool=tool_shape(found))
+        return page("tool.html.j2", name, tool=found)
 
 
 def page(template: str, title: str, status: int = 200, **values: Any) -> HTMLResponse:

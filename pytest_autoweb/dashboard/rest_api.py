@@ -11,16 +11,22 @@ from typing import Annotated, Any
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi import Path as InPath
 from pydantic import ConfigDict, Field, StringConstraints
-from pydantic.alias_generators import to_camel
 from sqlalchemy import Connection
 
-from pytest_autoweb.analysis.statistics import Interval as Known
 from pytest_autoweb.correct.failure_types import classify
 from pytest_autoweb.correct.retry_rules import UNRECOVERABLE, recover
-from pytest_autoweb.specs import Documented
+from pytest_autoweb.specs import Count
 from pytest_autoweb.store import queries
 from pytest_autoweb.store.database import Store
-from pytest_autoweb.store.queries import RunSummary
+from pytest_autoweb.store.queries import (
+    CauseCount,
+    FailureCount,
+    Fraction,
+    ModelInRun,
+    RunSummary,
+    Served,
+    ToolStats,
+)
 from pytest_autoweb.store.sync import identify
 from pytest_autoweb.store.table_rows import clean
 
@@ -46,37 +52,20 @@ def only_known(request: Request) -> None:
             raise HTTPException(422, f"query.{name}: there is no such parameter")
 
 
-Fraction = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=0)]
 Name = Annotated[str, StringConstraints(max_length=200)]
 Text = Annotated[str, StringConstraints(max_length=20_000)]
 
 
-class Shape(Documented):
-    """The base of all requests and responses: camelCase in JSON, and unknown fields refused."""
+class Shape(Served):
+    """The base of requests, and of the responses that no single record holds."""
 
-    model_config = ConfigDict(
-        alias_generator=to_camel,
-        validate_by_name=True,
-        validate_by_alias=True,
-        extra="forbid",
-        strict=True,
-        # FastAPI requires fully built models.
-        defer_build=False,
-    )
+    model_config = ConfigDict(strict=True)
 
 
 class ErrorShape(Shape):
     """The reason why a request failed."""
 
     detail: str
-
-
-class IntervalShape(Shape):
-    """A 95% confidence interval."""
-
-    low: Fraction
-    high: Fraction
 
 
 class AnalyzeRequest(Shape):
@@ -105,41 +94,6 @@ class AnalyzeAnswer(Shape):
     requires_user_confirmation: bool
 
 
-class FailureTypeCount(Shape):
-    """How often calls failed in one way."""
-
-    failure_type: str
-    web_kind: str
-    count: Count
-    share: Fraction
-    """The share of these calls among all failed calls."""
-
-
-class FailureCauseCount(Shape):
-    """How many cells failed for one cause."""
-
-    failure_type: str
-    web_kind: str
-    count: Count
-    share: Fraction
-    """The share of these cells among all failed cells."""
-
-
-class ToolStats(Shape):
-    """The reliability of one tool."""
-
-    tool_name: str
-    total_calls: Count
-    success_rate: Fraction | None
-    success_interval: IntervalShape | None
-    avg_execution_time: Annotated[float, Field(ge=0)] | None
-    """The mean duration of a call in milliseconds."""
-    correction_success_rate: Fraction | None
-    corrections: Count
-    """The number of corrections tried, which `correctionSuccessRate` refers to."""
-    last_failure_type: str | None
-
-
 class DashboardAnswer(Shape):
     """The numbers of tool calls and corrections at a glance."""
 
@@ -155,11 +109,11 @@ class DashboardAnswer(Shape):
     """The share of failed calls among `totalToolCalls`."""
     correction_success_rate: Fraction | None
     """The share of corrections that helped among `correctedCalls`."""
-    top_failure_types: list[FailureTypeCount]
+    top_failure_types: list[FailureCount]
     """Symptoms: how tool calls failed, whatever became of their cell."""
     failed_cells: Count
     """The number of cells with a cause of failure, broken ones included, without controls."""
-    top_failure_causes: list[FailureCauseCount]
+    top_failure_causes: list[CauseCount]
     """Causes: why cells failed, with corrections according to what page and server said. They are
     those of `failureTypes` of runs and trends."""
     tool_reliability_ranking: list[ToolStats]
@@ -212,22 +166,9 @@ class VerifyAnswer(Shape):
     context_info: ContextInfo
 
 
-class RunShape(Shape):
+class RunShape(RunSummary):
     """One run with the counts of its cells."""
 
-    id: str
-    ts: str
-    started_at: dt.datetime
-    duration_s: float
-    commit: str
-    interrupted: bool
-    models: list[str]
-    cells: Count
-    passed: Count
-    failed: Count
-    broken: Count
-    failure_types: dict[str, int]
-    """The causes of its failed cells with their numbers, without controls."""
     report: str | None
     """The address of the run's report; null when the report is not on this machine."""
 
@@ -270,25 +211,6 @@ class CellDetail(Shape):
     """The attempts as rows of the store, each with `checks`, `tool_calls` and `correction`."""
 
 
-class TrendPointShape(Shape):
-    """The results of one model in one run, a point of its trend."""
-
-    run_id: str
-    started_at: dt.datetime
-    commit: str
-    model: str
-    cells: Count
-    cases: Count
-    """The number of cases, which are the units of the interval."""
-    pass_rate: Fraction | None
-    """The share of cells that passed at the first attempt, among all cells that were run."""
-    pass_interval: IntervalShape | None
-    after_repair_rate: Fraction | None
-    cost_usd: float | None
-    cost_complete: bool
-    failure_types: dict[str, int]
-
-
 CALIBRATION = "/api/calibration"
 CALIBRATION_BEFORE = "/api/mobile/ai/calibration"
 """The address that other programs know the calibration by; it answers the same."""
@@ -315,7 +237,7 @@ def calibration_routes(store: Store) -> APIRouter:
             found = queries.tool(connection, name)
         if found is None:
             raise HTTPException(404, f"no record of a tool {name!r}")
-        return tool_shape(found)
+        return found
 
     @routes.post("/verify")
     def verify(asked: VerifyRequest) -> VerifyAnswer:
@@ -349,7 +271,6 @@ def overview(store: Store, begin: dt.date) -> DashboardAnswer:
         failures = queries.failure_counts(connection, begin)
         tools = queries.ranking(connection)
         causes = queries.causes(connection, begin)
-    failed_cells = sum(one.cells for one in causes)
     return DashboardAnswer(
         since=begin,
         total_tool_calls=total.calls,
@@ -360,46 +281,11 @@ def overview(store: Store, begin: dt.date) -> DashboardAnswer:
         duplicate_rate=total.duplicates.value,
         failure_rate=total.failures.value,
         correction_success_rate=total.corrections.value,
-        top_failure_types=[
-            FailureTypeCount(
-                failure_type=one.failure_type,
-                web_kind=one.web_kind,
-                count=one.calls.part,
-                share=one.calls.value or 0.0,
-            )
-            for one in failures[:TOP]
-        ],
-        failed_cells=failed_cells,
-        top_failure_causes=[
-            FailureCauseCount(
-                failure_type=one.failure_type,
-                web_kind=one.web_kind,
-                count=one.cells,
-                share=one.cells / failed_cells,
-            )
-            for one in causes[:TOP]
-        ],
-        tool_reliability_ranking=[tool_shape(tool) for tool in tools[:TOP]],
+        top_failure_types=list(failures[:TOP]),
+        failed_cells=sum(one.count for one in causes),
+        top_failure_causes=list(causes[:TOP]),
+        tool_reliability_ranking=list(tools[:TOP]),
     )
-
-
-def tool_shape(tool: queries.Tool) -> ToolStats:
-    """Return a tool in the form of the REST API."""
-    return ToolStats(
-        tool_name=tool.name,
-        total_calls=tool.successes.n,
-        success_rate=tool.successes.value,
-        success_interval=interval_shape(tool.successes.interval),
-        avg_execution_time=tool.avg_ms,
-        correction_success_rate=tool.corrections.value,
-        corrections=tool.corrections.n,
-        last_failure_type=tool.last_failure_type,
-    )
-
-
-def interval_shape(known: Known | None) -> IntervalShape | None:
-    """Return an interval in the form of the REST API."""
-    return IntervalShape(low=known.low, high=known.high) if known else None
 
 
 def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
@@ -412,7 +298,7 @@ def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
     with store.read() as connection:
         unknown = _unknown(connection, asked)
         seen = queries.precedent(connection, asked.tool_name, parameters, asked.factory_id)
-        names = [tool.name for tool in queries.ranking(connection)]
+        names = [tool.tool_name for tool in queries.ranking(connection)]
     known = asked.tool_name in names
     near = [] if known else difflib.get_close_matches(asked.tool_name, names, n=3)
     analysis = (
@@ -540,10 +426,10 @@ def run_routes(store: Store) -> APIRouter:
         return cell_detail(store, cell_id)
 
     @routes.get("/trends")
-    def trends(days: Days = 90) -> list[TrendPointShape]:
+    def trends(days: Days = 90) -> list[ModelInRun]:
         """Return the pass rate and cost of every model in every run, oldest first."""
         with store.read() as connection:
-            return [trend_shape(point) for point in queries.trends(connection, since(days))]
+            return list(queries.trends(connection, since(days)))
 
     return routes
 
@@ -583,31 +469,11 @@ def cell_detail(store: Store, cell_id: str) -> CellDetail:
 
 
 def run_shape(run: queries.RunSummary) -> RunShape:
-    """Return a run in the form of the REST API, which leaves out its folder."""
-    facts = run.model_dump(exclude={"folder", "models"})
+    """Return a run with the address of its report."""
     report = f"/runs/{run.id}/report" if report_page(run) else None
-    return RunShape(**facts, models=list(run.models), report=report)
+    return RunShape(**dict(run), report=report)
 
 
 def cell_shape(row: queries.Row) -> CellShape:
     """Return a cell in the form of the REST API."""
     return CellShape(**{name: row[name] for name in CellShape.model_fields})
-
-
-def trend_shape(point: queries.ModelInRun) -> TrendPointShape:
-    """Return a point of a trend in the form of the REST API."""
-    rate = point.first_attempt.all_trials
-    return TrendPointShape(
-        run_id=point.run_id,
-        started_at=point.started_at,
-        commit=point.commit,
-        model=point.model,
-        cells=point.cells,
-        cases=rate.cases,
-        pass_rate=rate.value,
-        pass_interval=interval_shape(rate.interval),
-        after_repair_rate=point.after_repair.all_trials.value,
-        cost_usd=point.cost_usd,
-        cost_complete=point.cost_complete,
-        failure_types=point.failure_types,
-    )

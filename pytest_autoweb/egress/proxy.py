@@ -19,6 +19,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from pytest_autoweb import waiting
+from pytest_autoweb.base.tokens import is_token
 from pytest_autoweb.egress.http_messages import (
     HEAD_BYTES,
     AnswerHead,
@@ -115,7 +116,7 @@ class EgressProxy:
         self._replies_left = REPLIES_BYTES
         self._blocked: Counter[str] = Counter()
         self._user, self._password = "cell", secrets.token_urlsafe(24)
-        self._token = base64.b64encode(f"{self._user}:{self._password}".encode())
+        self._token = base64.b64encode(f"{self._user}:{self._password}".encode()).decode()
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._run, name="autoweb-egress", daemon=True)
@@ -218,7 +219,7 @@ class EgressProxy:
     async def _answer(self, head: RequestHead, reader: Reader, writer: Writer) -> None:
         # Other programs on this machine can reach the port, so they must not guess the password.
         given = header(head.headers, "proxy-authorization").removeprefix("Basic ")
-        if not secrets.compare_digest(given.encode("latin-1"), self._token):
+        if not is_token(given, self._token):
             raise ProxyRefusal(407, "this proxy serves one browser only")
         if head.method == "CONNECT":
             # Browsers name themselves to a proxy, and a page cannot keep them from it. Playwright's

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from pytest_autoweb.base.python_source import NOT_PYTHON, read_python
 from pytest_autoweb.egress.request_policy import Origin, parse_origin
 from pytest_autoweb.export.plain_code import HANDY, lines_in_texts
 from pytest_autoweb.sandbox.allowed_members import CLASSES, words
@@ -95,10 +96,10 @@ class PlainTest:
 
     @cached_property
     def _tree(self) -> ast.Module:
-        try:
-            return ast.parse(self.text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise NoActions("the file is not Python that can be read") from None
+        tree = read_python(self.text)
+        if tree is None:
+            raise NoActions("the file is not Python that can be read")
+        return tree
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -280,7 +281,7 @@ class PlainTest:
             raise RefusedLines("they hold characters that nobody can see")
         try:
             body = ast.parse(code).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        except NOT_PYTHON as error:
             raise RefusedLines(f"they are not Python: {str(error)[:100]}") from None
         if not body:
             raise RefusedLines("they hold no statement")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pytest_autoweb.attempt.execute import split_blocks
+from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.export.recorded_locator import NoLocator, written_again
 from pytest_autoweb.results import Attempt
 from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, PAGE_FUNCTIONS
@@ -132,9 +133,8 @@ def lines_in_texts(tree: ast.AST) -> frozenset[int]:
 
 def names_in(code: str) -> frozenset[str]:
     """Return all identifiers of a script; empty if it cannot be parsed."""
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = read_python(code)
+    if tree is None:
         return frozenset()
     found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     found |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
@@ -215,10 +215,9 @@ class _Block:
 
     def translated(self) -> tuple[list[str], frozenset[int]]:
         """Return the lines, and the indexes of those that must keep their indentation."""
-        try:
-            tree = ast.parse(self._code)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise NotExportable(f"step {self._index} is not valid Python") from None
+        tree = read_python(self._code)
+        if tree is None:
+            raise NotExportable(f"step {self._index} is not valid Python")
         finders = sum(_is_finder(node) for node in ast.walk(tree))
         if finders != len(self._located):
             raise NotExportable(
@@ -232,10 +231,9 @@ class _Block:
         return self._lines(code)
 
     def _lines(self, code: str) -> tuple[list[str], frozenset[int]]:
-        try:
-            tree = ast.parse(code)
-        except SyntaxError:
-            raise NotExportable(f"step {self._index} cannot be written as plain Python") from None
+        tree = read_python(code)
+        if tree is None:
+            raise NotExportable(f"step {self._index} cannot be written as plain Python")
         inside = lines_in_texts(tree)
         lines: list[str] = []
         fixed: set[int] = set()

@@ -6,6 +6,8 @@ A saved run may come from anyone, so nothing of it becomes code as it stands.
 import ast
 from collections.abc import Callable
 
+from pytest_autoweb.base.python_source import read_expression
+
 CALLS = frozenset(
     {"locator", "frame_locator", "filter", "nth", "and_", "or_", "get_by_alt_text", "get_by_label"}
     | {"get_by_placeholder", "get_by_role", "get_by_test_id", "get_by_text", "get_by_title"}
@@ -33,10 +35,7 @@ def written_again(recorded: str, say: Callable[[object], str]) -> str:
     """
     if len(recorded) > _LONGEST:
         raise NoLocator
-    try:
-        tree = ast.parse(recorded, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise NoLocator from None
+    tree = read_expression(recorded)
     if not isinstance(tree, ast.Call | ast.Attribute):
         raise NoLocator
     return _chain(tree, say, 0)

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import yaml
 from pydantic import ConfigDict, Field
 
+from pytest_autoweb.base.files import replace_text
 from pytest_autoweb.cases.validation import read_document, validated
 from pytest_autoweb.checks.check_type import Evidence, JudgeQuery, NotEvaluated, RubricFinding
 from pytest_autoweb.checks.expected_values import as_text
@@ -549,8 +550,5 @@ def write_labels(path: Path, labels: Iterable[Label]) -> None:
     text = yaml.safe_dump(
         {"version": 1, "labels": rows}, sort_keys=False, allow_unicode=True, width=100
     )
-    draft = path.with_name(f".{path.name}.new")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Written to a temporary file and moved, so that an interruption never loses people's verdicts.
-    draft.write_text(_HEAD + text, encoding="utf-8")
-    draft.replace(path)
+    # As a whole, because an interruption must never lose people's verdicts.
+    replace_text(path, _HEAD + text)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from pytest_autoweb.base.files import replace_text
 from pytest_autoweb.errors import ModelCause, ModelError
 from pytest_autoweb.llm.client import Request
 from pytest_autoweb.llm.model_spec import ModelSpec
@@ -214,11 +215,8 @@ class CostBudget:
             "reserved": self._reserved,
             "refused": self._refused,
         }
-        # Replaced in one step: a gateway killed while writing must leave a readable file.
-        draft = self._file.with_suffix(".new")
-        draft.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(json.dumps(sums), encoding="utf-8")
-        draft.replace(self._file)
+        # As a whole, because a gateway killed while writing must leave a readable file.
+        replace_text(self._file, json.dumps(sums))
 
 
 def price_advice(name: str) -> str:

@@ -5,9 +5,7 @@ This happens inside the gateway, so that all workers share one store.
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,10 +15,11 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pytest_autoweb.base.files import replace_text
+from pytest_autoweb.base.passing_lock import PassingLock
 from pytest_autoweb.errors import CassetteMiss, ModelError, SettingsError
 from pytest_autoweb.llm.client import Message, Reply, Request
 from pytest_autoweb.llm.model_spec import ModelSpec
-from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.results import StageName, Usage
 from pytest_autoweb.whole_characters import whole_json
 
@@ -255,18 +254,7 @@ def write_cassette(path: Path, cassette: Cassette) -> None:
     text = cassette.model_copy(update={"entries": entries}).model_dump_json(
         indent=1, exclude_defaults=False
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # In the same folder, because only a rename within one file system is atomic.
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text + "\n")
-        # `mkstemp` creates files that only their owner can read; cassettes are shared.
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    replace_text(path, text + "\n")
 
 
 def explain_miss(

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pytest_autoweb.base.files import PRIVATE, replace_text
 from pytest_autoweb.errors import CassetteMiss, ModelCause, ModelError
 from pytest_autoweb.llm.call_limits import Ledger, Price
 from pytest_autoweb.llm.cassettes import RecordMode
@@ -503,7 +504,8 @@ def temporary_gateway(max_cost: float | None = None) -> Iterator[SharedGateway]:
 
 def write_address(folder: Path, address: GatewayAddress) -> None:
     """Write the session's gateway address where all its processes on this machine look for it."""
-    _write_private(folder / ADDRESS_FILE, json.dumps({"address": str(address)}))
+    # It holds the gateway's token.
+    replace_text(folder / ADDRESS_FILE, json.dumps({"address": str(address)}), mode=PRIVATE)
 
 
 def read_address(folder: Path) -> GatewayAddress | None:
@@ -520,14 +522,3 @@ def _answers(address: GatewayAddress) -> bool:
         GatewayClient(address).stats()
         return True
     return False
-
-
-def _write_private(path: Path, text: str) -> None:
-    """Write a file that only the user can read, because it holds the gateway's token."""
-    draft = path.with_suffix(".new")
-    draft.unlink(missing_ok=True)
-    # Created with its final permissions, so that nobody else can ever read the token.
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    draft.replace(path)

@@ -1,6 +1,5 @@
 """The gateway as a process: `python -m pytest_autoweb.llm.gateway_process`."""
 
-import hmac
 import importlib.metadata
 import os
 import socket
@@ -9,11 +8,11 @@ import threading
 import traceback
 from collections.abc import Iterable, Mapping
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
+from pytest_autoweb.base.local_server import LocalHandler, LocalServer, RequestRefused
 from pytest_autoweb.errors import AccountEmpty, CassetteMiss, ModelError, SettingsError
 from pytest_autoweb.llm.call_limits import (
     CircuitBreaker,
@@ -288,18 +287,13 @@ def _connection_problem(url: str) -> str | None:
         )
 
 
-_BODY_TIMEOUT_S = 60.0
 _EXIT_DELAY_S = 0.1
 
 
-class _Gateway(ThreadingHTTPServer):
-    daemon_threads = True
-    # This many may connect at the same moment; a connection beyond that is retried after 1 s.
-    request_queue_size = 1024
-
+class _Gateway(LocalServer):
     def __init__(self, service: GatewayService, token: str) -> None:
-        self.service, self.token = service, token
-        super().__init__(("127.0.0.1", 0), _Handler)
+        self.service = service
+        super().__init__(token, _Handler)
 
     def end(self) -> None:
         """Stop the engines now and this process once the answer has been sent."""
@@ -307,43 +301,21 @@ class _Gateway(ThreadingHTTPServer):
         threading.Timer(_EXIT_DELAY_S, os._exit, args=(0,)).start()
 
 
-class _Refused(Exception):
-    """Raised when the HTTP request itself is invalid."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        self.status, self.reason = status, reason
-
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(LocalHandler):
     server: _Gateway
-    server_version = "autoweb"
-    sys_version = ""
-    timeout = _BODY_TIMEOUT_S
-    # Head and body are sent separately; the body must not wait for the head's acknowledgement.
-    disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
         try:
-            status, answer = self._route(self._body())
-        except _Refused as error:
+            self.check_token()
+            status, answer = self._route(self.read_body(LARGEST_BODY))
+        except RequestRefused as error:
             self.send_error(error.status, error.reason)
         except Exception:  # one broken request must not end the session's gateway
             traceback.print_exc(file=sys.stderr)
             self.send_error(500, "internal error, see gateway.log")
         else:
-            self._send(status, answer)
-
-    def _body(self) -> bytes:
-        given = self.headers.get("Authorization", "").encode("utf-8", "replace")
-        # Compared in constant time, so that the answer's delay reveals nothing about the token.
-        if not hmac.compare_digest(given, f"Bearer {self.server.token}".encode()):
-            raise _Refused(401, "wrong token")
-        length = self.headers.get("Content-Length", "")
-        if not length.isascii() or not length.isdecimal():
-            raise _Refused(411, "length required")
-        if int(length) > LARGEST_BODY:
-            raise _Refused(413, "request too large")
-        return self.rfile.read(int(length))
+            # If the test process is gone, the reply has still been recorded and counted.
+            self.send(status, answer.model_dump_json().encode())
 
     def _route(self, body: bytes) -> tuple[int, BaseModel]:
         service = self.server.service
@@ -363,13 +335,13 @@ class _Handler(BaseHTTPRequestHandler):
         except ModelError as error:
             return 422, CallFailed(cause=error.cause, detail=error.detail)
         except ValidationError:
-            raise _Refused(400, "the body does not fit this path") from None
+            raise RequestRefused(400, "the body does not fit this path") from None
         if self.path == "/stats":
             return 200, service.stats()
         if self.path == "/stop":
             self.server.end()
             return 200, Acknowledgement()
-        raise _Refused(404, "no such path")
+        raise RequestRefused(404, "no such path")
 
     def _complete(self, request: Request) -> tuple[int, BaseModel]:
         try:
@@ -379,20 +351,6 @@ class _Handler(BaseHTTPRequestHandler):
             return 422, CallFailed(
                 cause=error.cause, detail=error.detail, miss=miss, usage=error.usage
             )
-
-    def _send(self, status: int, answer: BaseModel) -> None:
-        data = answer.model_dump_json().encode()
-        try:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-        except OSError:
-            return  # the test process is gone; the reply has been recorded and counted
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Log nothing: each cell records its own exchanges with models."""
 
 
 def main() -> None:

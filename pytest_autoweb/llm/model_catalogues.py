@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 from filelock import FileLock
 from platformdirs import user_cache_dir
 
+from pytest_autoweb.base.files import whole_file
 from pytest_autoweb.errors import AutowebError, SettingsError, near_miss
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -450,28 +451,22 @@ def _refuse_full_disk(model: LocalModel, folder: Path) -> None:
 
 
 def _store(model: LocalModel, place: _Source, path: Path, progress: Progress) -> None:
-    """Download to a temporary file, and rename it only if size and hash are right."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".pull-", suffix=".part")
+    """Download the file, which gets its name only if size and hash are right."""
     digest, done = hashlib.sha256(), 0
-    try:
-        with os.fdopen(handle, "wb") as file:
-            for block in place.blocks():
-                done += len(block)
-                if done > model.size:
-                    raise PullError(f"the file is larger than the {model.size} bytes it should be")
-                digest.update(block)
-                file.write(block)
-                progress(place.label, done, model.size)
+    with whole_file(path) as file:
+        for block in place.blocks():
+            done += len(block)
+            if done > model.size:
+                raise PullError(f"the file is larger than the {model.size} bytes it should be")
+            digest.update(block)
+            file.write(block)
+            progress(place.label, done, model.size)
         if done != model.size:
             raise PullError(f"got {done} of {model.size} bytes")
         if digest.hexdigest() != model.sha256:
             raise PullError(
                 f"the SHA-256 is {digest.hexdigest()}, it should be {model.sha256}; nothing is kept"
             )
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
     with suppress(OSError):
         _marker(path).write_text(json.dumps(_stamp(model, path)), encoding="utf-8")
 

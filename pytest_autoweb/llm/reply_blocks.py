@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Iterator
 from keyword import iskeyword
 from typing import NamedTuple
 
+from pytest_autoweb.base.python_source import is_python, read_python
+
 PYTHON = re.compile(
     r"(?:i?python[\d.]*|py\d?|pycon|jupyter|pytest|tool[_-]code|code)"
     r"(?:[-_]?(?:playwright|repl|console|script|code|interpreter|test))*"
@@ -160,10 +162,8 @@ def _is_shown(body: str) -> bool:
 
 
 def _nodes(code: str) -> Iterator[ast.AST]:
-    try:
-        yield from ast.walk(ast.parse(code))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+    tree = read_python(code)
+    return iter(()) if tree is None else ast.walk(tree)
 
 
 def _root(node: ast.AST) -> str:
@@ -274,10 +274,10 @@ def _unmarked(line: str) -> str:
     What leads to it on the same line, up to a colon, goes as well.
     """
     bare = without_marker(line)
-    if _CALL_LINE.match(bare) and parses(bare):
+    if _CALL_LINE.match(bare) and is_python(bare):
         return bare if bare != line.strip() else line
     led = _LED.match(line)
-    if led is None or iskeyword(led["first"]) or not parses(led["call"]):
+    if led is None or iskeyword(led["first"]) or not is_python(led["call"]):
         return line
     return led["call"]
 
@@ -298,7 +298,7 @@ def _statement_at(lines: list[str], at: int, known: Collection[str]) -> int:
         return 0
     taken = 0
     for count in range(1, min(_LONGEST_STATEMENT, len(lines) - at) + 1):
-        if parses(textwrap.dedent("\n".join(lines[at : at + count]))):
+        if is_python(textwrap.dedent("\n".join(lines[at : at + count]))):
             taken = count
             # A compound statement goes on as long as the lines are indented or name its parts.
             if not first.endswith(":") or not _goes_on(lines, at, at + count):
@@ -327,15 +327,6 @@ def _names_set(code: str) -> set[str]:
         elif isinstance(node, ast.FunctionDef):
             names.add(node.name)
     return names
-
-
-def parses(text: str) -> bool:
-    """Tell whether a text is valid Python."""
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 _MARKER = re.compile(

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Error, FrameLocator, JSHandle, Locator, Page
 
+from pytest_autoweb.base.xpath import xpath_literal
 from pytest_autoweb.page.frames import element_script, run_on_elements
 from pytest_autoweb.whole_characters import read_json
 
@@ -17,28 +18,6 @@ _RANDOM = re.compile(
     r"|[A-Za-z]\d[A-Za-z]\d|^.{41,}$",
     re.DOTALL,
 )
-_PIECES = re.compile(r"'|>+|[^'>]+")
-
-
-def literal(text: str) -> str:
-    """Return the text as an XPath 1.0 string, a syntax without escapes.
-
-    `>>` is always split, because Playwright would take it for the separator of two selectors.
-    """
-    if ">>" not in text:
-        if "'" not in text:
-            return f"'{text}'"
-        if '"' not in text:
-            return f'"{text}"'
-    pieces: list[str] = []
-    for piece in _PIECES.findall(text):
-        if piece == "'":
-            pieces.append('"\'"')
-        elif piece.startswith(">"):
-            pieces += ["'>'"] * len(piece)
-        else:
-            pieces.append(f"'{piece}'")
-    return f"concat({', '.join(pieces)})" if len(pieces) > 1 else pieces[0]
 
 
 def xpaths(facts: Mapping[str, Any]) -> tuple[str, ...]:
@@ -65,19 +44,19 @@ def looks_random(identifier: str) -> bool:
 def _ranked(facts: Mapping[str, Any]) -> Iterator[str]:
     tag = facts["tag"]
     if facts["id"] and not looks_random(facts["id"]):
-        yield f"//*[@id={literal(facts['id'])}]"
+        yield f"//*[@id={xpath_literal(facts['id'])}]"
     for name, value in facts["tests"]:
-        yield f"//*[@{name}={literal(value)}]"
+        yield f"//*[@{name}={xpath_literal(value)}]"
     if facts["label"]:
-        yield f"//{tag}[@aria-label={literal(facts['label'])}]"
+        yield f"//{tag}[@aria-label={xpath_literal(facts['label'])}]"
     if len(facts["href"]) > _HREF_CHARS:
         end = len(facts["href"]) - 1
-        yield f"//a[substring(@href, string-length(@href) - {end})={literal(facts['href'])}]"
+        yield f"//a[substring(@href, string-length(@href) - {end})={xpath_literal(facts['href'])}]"
     if 0 < len(facts["text"]) <= _TEXT_CHARS:
-        yield f"//{tag}[normalize-space(.)={literal(facts['text'])}]"
+        yield f"//{tag}[normalize-space(.)={xpath_literal(facts['text'])}]"
     anchor = facts["anchor"]
     if anchor and not looks_random(anchor["id"]):
-        yield f"//*[@id={literal(anchor['id'])}]/{_path(anchor['steps'])}"
+        yield f"//*[@id={xpath_literal(anchor['id'])}]/{_path(anchor['steps'])}"
     yield f"/{_path(facts['steps'])}"
 
 

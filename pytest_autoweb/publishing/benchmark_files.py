@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from pytest_autoweb.analysis.verdict_validity import ControlState
+from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.errors import SettingsError, WebServerError
 from pytest_autoweb.redaction import KeyMask
@@ -207,8 +208,10 @@ def own_sources(file: Path, root: Path) -> tuple[Path, ...]:
 
 def _imported(file: Path, root: Path) -> Iterator[Path]:
     try:
-        tree = ast.parse(file.read_text("utf-8"))
-    except (OSError, ValueError, SyntaxError):
+        tree = read_python(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return
+    if tree is None:
         return
     folders = [folder for folder in file.parents if folder.is_relative_to(root)]
     for node in ast.walk(tree):

@@ -4,11 +4,11 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
+from pytest_autoweb.base.python_source import NOT_PYTHON, read_python
 from pytest_autoweb.errors import SettingsError
 from pytest_autoweb.redaction import SECRET, SECRET_PLACE, Redactor
 from pytest_autoweb.sandbox.lint import lint_code
@@ -68,7 +68,7 @@ def read_acts(code: str) -> list[Act]:
     """
     try:
         tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except NOT_PYTHON as error:
         raise SettingsError(f"the recorded script is not valid Python: {error}") from None
     return [_act(node, code) for node in _statements(tree.body) if not _starts_browser(node)]
 
@@ -161,8 +161,8 @@ def _words(acts: Iterable[Act]) -> frozenset[str]:
     """Return the identifiers of the code of some acts."""
     found: set[object] = set()
     for act in acts:
-        with suppress(SyntaxError, ValueError):
-            for node in ast.walk(ast.parse(act.code)):
+        if tree := read_python(act.code):
+            for node in ast.walk(tree):
                 found |= {getattr(node, field, None) for field in ("id", "attr", "arg")}
     return frozenset(word for word in found if isinstance(word, str))
 

@@ -24,6 +24,7 @@ from pydantic import Field, ValidationError
 from pytest_autoweb.agents.adapters import identity_of
 from pytest_autoweb.attempt.execute import split_blocks
 from pytest_autoweb.attempt.tools import Clock
+from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.cases.case import Case, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.correct.call_cache import Cache
@@ -166,10 +167,8 @@ def _statements(script: str) -> Iterator[OraclePart]:
 
 
 def _parsed(code: str) -> list[ast.stmt]:
-    try:
-        return ast.parse(code).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
+    tree = read_python(code)
+    return [] if tree is None else tree.body
 
 
 def _acts(statement: ast.stmt) -> bool:

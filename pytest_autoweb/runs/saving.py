@@ -14,18 +14,19 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
 from pytest_autoweb import waiting
+from pytest_autoweb.base.files import whole_file
+from pytest_autoweb.base.passing_lock import PassingLock
 from pytest_autoweb.errors import SettingsError, first_line
-from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.results import CellResult, PlannedCell, Record, RunInfo
 from pytest_autoweb.whole_characters import whole_text
 
@@ -92,46 +93,25 @@ def cell_folder(case_id: str, model: str, capture: str, repeat: int) -> str:
     return f"cells/{safe_name(case_id)}/{safe_name(model)}/{safe_name(capture)}-{repeat}"
 
 
-@contextmanager
-def whole_file(path: Path, *, lasting: bool = True) -> Iterator[BinaryIO]:
-    """Yield a file to write that gets its name only once it is complete.
-
-    Args:
-        path: the file's.
-        lasting: wait until it is on the disk, so that it outlives even a crash of the machine.
-
-    Raises:
-        OSError: the folder cannot be written or the disk is full; `path` is unchanged.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            yield file
-            if lasting:
-                file.flush()
-                # A disk takes milliseconds, which other cells in flight can use.
-                waiting.blocking(partial(os.fsync, file.fileno()))
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
-
-
 def write_text_atomic(path: Path, text: str, *, lasting: bool = True) -> None:
     """Write a whole file or leave what was there: a reader never sees half of it.
 
     Args:
         path: the file's.
         text: what it is to hold.
-        lasting: see `whole_file`; what nothing is judged by need not be.
+        lasting: wait until it is on the disk, so that it outlives even a crash of the machine; what
+            nothing is judged by need not be.
 
     Raises:
         OSError: the folder cannot be written or the disk is full; `path` is unchanged.
     """
-    with whole_file(path, lasting=lasting) as file:
+    with whole_file(path, sync=_to_disk if lasting else None) as file:
         file.write(whole_text(text).encode())
+
+
+def _to_disk(descriptor: int) -> None:
+    # A disk takes milliseconds, which other cells in flight can use.
+    waiting.blocking(partial(os.fsync, descriptor))
 
 
 def json_text(value: Any) -> str:
@@ -367,7 +347,7 @@ def pack(folder: Path, blobs: Path, *, ts: str, shard: tuple[int, int]) -> Path:
     number, of = shard
     path = blobs / f"report-{ts}-{number}-of-{of}.zip"
     with (
-        whole_file(path) as file,
+        whole_file(path, sync=_to_disk) as file,
         # ZIP knows no dates before 1980, which some file systems give; such a file gets the first
         # one.
         zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as packed,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import ParseResult
 
+from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.errors import first_line
 from pytest_autoweb.redaction import redact_shapes
 from pytest_autoweb.results import ReadBack, ToolCall
@@ -135,15 +136,11 @@ def outgoing(value: Any, handles: Handles, redact: Callable[[str], str]) -> Any:
 
 def redacted(value: Any, redact: Callable[[str], str]) -> Any:
     """Return the value with every text in it whole and redacted."""
-    if isinstance(value, str):
-        return redact(whole_text(value))
-    if isinstance(value, list):
-        return [redacted(item, redact) for item in value]
-    if isinstance(value, dict):
-        return {redacted(k, redact): redacted(v, redact) for k, v in value.items()}
-    if isinstance(value, bytes):
-        return _redacted_bytes(value, redact)
-    return value
+
+    def other(value: Any) -> Any:
+        return _redacted_bytes(value, redact) if isinstance(value, bytes) else value
+
+    return map_texts(value, lambda text: redact(whole_text(text)), keys=True, other=other)
 
 
 def _redacted_bytes(value: bytes, redact: Callable[[str], str]) -> bytes:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_autoweb.analysis.verdict_validity import agreement_line, save_agreements
+from pytest_autoweb.base.passing_lock import PassingLock
 from pytest_autoweb.errors import (
     AutowebError,
     ModelError,
@@ -33,7 +34,6 @@ from pytest_autoweb.gates.gate_decision import (
 )
 from pytest_autoweb.installation import extra_of_store, require_extras
 from pytest_autoweb.interruption import Interruption
-from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.report.ci_formats import (
     annotations,
     append_summary,

@@ -32,6 +32,7 @@ if __name__ == "__main__":
     # A bare interpreter finds no installed package by itself.
     sys.path.extend(sys.argv[2].split(os.pathsep))
 
+from pytest_autoweb.base.files import replace_text
 from pytest_autoweb.process_tree import POLL_S, EndConditions, ProcessTree
 
 HOST = "127.0.0.1"
@@ -119,21 +120,14 @@ def _serve_static(folder: Path, config: Config) -> ThreadingHTTPServer:
     handler = partial(StaticFiles, directory=config["static"])
     server = _StaticServer((HOST, config["port"]), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    _write(folder / "port", str(server.server_port))
+    replace_text(folder / "port", str(server.server_port))
     return server
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a small file as a whole, for readers in other processes."""
-    draft = path.with_name(f"{path.name}.new")
-    draft.write_text(text)
-    draft.replace(path)
 
 
 def _keep_command(folder: Path, config: Config, over: EndConditions) -> str:
     """Run the command until it ends or must be stopped, and return its exit code."""
     tree = ProcessTree(config["command"], cwd=config["cwd"], stdin=subprocess.DEVNULL)
-    _write(folder / "processes", f"{os.getpid()} {tree.pid}")
+    replace_text(folder / "processes", f"{os.getpid()} {tree.pid}")
     try:
         while not (tree.status or over.is_over()) and (tree.status is None or tree.living()):
             tree.watch()
@@ -165,7 +159,7 @@ def supervise(folder: Path) -> None:
     except OSError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
     finally:
-        _write(folder / "exit", code)
+        replace_text(folder / "exit", code)
 
 
 def main() -> None:

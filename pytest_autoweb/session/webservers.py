@@ -25,6 +25,7 @@ import psutil
 from filelock import FileLock
 
 from pytest_autoweb import waiting
+from pytest_autoweb.base.files import replace_text
 from pytest_autoweb.cases.case import Reset, ServerHandle, Webserver
 from pytest_autoweb.errors import WebServerError
 from pytest_autoweb.process_tree import import_folders, start_mark
@@ -489,7 +490,4 @@ def _read(current: Path) -> RunningServer:
 
 def _write(current: Path, run: RunningServer) -> None:
     saved = {"folder": str(run.folder), "url": run.handle.url, "data": str(run.handle.data)}
-    # Written and then renamed, because other processes may read it at any time.
-    draft = current.with_suffix(".new")
-    draft.write_text(json.dumps(saved))
-    draft.replace(current)
+    replace_text(current, json.dumps(saved))

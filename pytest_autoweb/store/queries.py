@@ -6,16 +6,19 @@ Rates come with their counts.
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
 from sqlalchemy import Connection, Label, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from pytest_autoweb.analysis.cell_numbers import CellSummary as Reduced
-from pytest_autoweb.analysis.cell_numbers import Rates, rates_of
+from pytest_autoweb.analysis.cell_numbers import rates_of
 from pytest_autoweb.analysis.pairing import GOOD, cost_of
 from pytest_autoweb.analysis.statistics import Interval, wilson
 from pytest_autoweb.results import Record
+from pytest_autoweb.specs import Count
 from pytest_autoweb.store.same_calls import recorded_as
 from pytest_autoweb.store.sync import count_if, ok, share
 from pytest_autoweb.store.table_rows import clean
@@ -32,19 +35,35 @@ from pytest_autoweb.store.tables import (
 )
 
 Row = dict[str, Any]
+Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
-class ModelInRun(Record):
-    """One model in one run: a point of its trend."""
+class Served(Record):
+    """Base of what REST sends as it is, where the names of fields are in camelCase."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        # FastAPI requires fully built models.
+        defer_build=False,
+    )
+
+
+class ModelInRun(Served):
+    """The results of one model in one run, a point of its trend."""
 
     run_id: str
     started_at: dt.datetime
     commit: str
     model: str
-    cells: int
-    first_attempt: Rates
-    """The pass rate of first attempts, as in the run's report."""
-    after_repair: Rates
+    cells: Count
+    cases: Count
+    """The number of cases, which are the units of the interval."""
+    pass_rate: Fraction | None
+    """The share of cells that passed at the first attempt, among all cells that were run."""
+    pass_interval: Interval | None
+    after_repair_rate: Fraction | None
     cost_usd: float | None
     """The cost in US dollars; None when no call had a price."""
     cost_complete: bool
@@ -52,7 +71,7 @@ class ModelInRun(Record):
     """How many cells failed in each way."""
 
 
-class RunSummary(Record):
+class RunSummary(Served):
     """One run with the counts of its cells."""
 
     id: str
@@ -62,23 +81,26 @@ class RunSummary(Record):
     commit: str
     interrupted: bool
     models: tuple[str, ...]
-    cells: int
+    cells: Count
     """The number of cells, including controls."""
-    passed: int
+    passed: Count
     """The number of cells that passed, healed ones included, without controls."""
-    failed: int
-    broken: int
+    failed: Count
+    broken: Count
     failure_types: dict[str, int]
     """The causes of its failed cells with their numbers, without controls."""
-    folder: str
+    folder: str = Field(exclude=True)
+    """Where the run was, a path of the machine that stored it."""
 
 
-class CauseCount(Record):
+class CauseCount(Served):
     """How many cells failed for one cause."""
 
     failure_type: str
     web_kind: str
-    cells: int
+    count: Count
+    share: Fraction
+    """The share of these cells among all failed cells."""
 
 
 _CAUSED = ~CellRow.control & (CellRow.outcome != "skipped") & CellRow.failure_type.is_not(None)
@@ -98,8 +120,11 @@ def causes(connection: Connection, since: dt.date) -> tuple[CauseCount, ...]:
         .where(RunRow.started_at >= begin, _CAUSED)
         .group_by(CellRow.failure_type, CellRow.web_kind)
     ).all()
+    total = sum(count for _, _, count in rows)
     return tuple(
-        CauseCount(failure_type=str(name), web_kind=web_kind or "", cells=count)
+        CauseCount(
+            failure_type=str(name), web_kind=web_kind or "", count=count, share=count / total
+        )
         for name, web_kind, count in sorted(rows, key=lambda row: (-row[2], row[0], row[1] or ""))
     )
 
@@ -122,6 +147,7 @@ def _point(cells: Sequence[Any]) -> ModelInRun:
     first = cells[0]
     reduced = [_reduced(cell) for cell in cells]
     cost = cost_of(reduced)
+    rate = rates_of(reduced, GOOD["first_attempt"]).all_trials
     kinds = sorted(cell["failure_type"] for cell in cells if cell["failure_type"])
     return ModelInRun(
         run_id=first["run_id"],
@@ -129,8 +155,10 @@ def _point(cells: Sequence[Any]) -> ModelInRun:
         commit=first["commit"],
         model=first["model"],
         cells=len(cells),
-        first_attempt=rates_of(reduced, GOOD["first_attempt"]),
-        after_repair=rates_of(reduced, GOOD["after_repair"]),
+        cases=rate.cases,
+        pass_rate=rate.value,
+        pass_interval=rate.interval,
+        after_repair_rate=rates_of(reduced, GOOD["after_repair"]).all_trials.value,
         cost_usd=cost.usd,
         cost_complete=cost.complete,
         failure_types={kind: len(list(own)) for kind, own in groupby(kinds)},
@@ -276,24 +304,29 @@ class Day(Record):
     """How many of the corrections that were tried helped."""
 
 
-class FailureCount(Record):
+class FailureCount(Served):
     """How often calls failed in one way."""
 
     failure_type: str
     web_kind: str
-    calls: ShareOfCalls
+    count: Count
+    share: Fraction
     """The share of these calls among all failed calls."""
 
 
-class Tool(Record):
-    """The reliability of one tool over all records."""
+class ToolStats(Served):
+    """The reliability of one tool."""
 
-    name: str
-    successes: ShareOfCalls
-    avg_ms: float | None
-    corrections: ShareOfCalls
+    tool_name: str
+    total_calls: Count
+    success_rate: Fraction | None
+    success_interval: Interval | None
+    avg_execution_time: Annotated[float, Field(ge=0)] | None
+    """The mean duration of a call in milliseconds."""
+    correction_success_rate: Fraction | None
+    corrections: Count
+    """The number of corrections tried, which `correctionSuccessRate` refers to."""
     last_failure_type: str | None
-    updated_at: dt.datetime
 
 
 class ArmNumbers(Record):
@@ -364,32 +397,32 @@ def failure_counts(connection: Connection, since: dt.date) -> tuple[FailureCount
     ).all()
     total = sum(count for _, _, count in rows)
     return tuple(
-        FailureCount(failure_type=name, web_kind=web_kind, calls=share_of(count, total))
+        FailureCount(failure_type=name, web_kind=web_kind, count=count, share=count / total)
         for name, web_kind, count in sorted(rows, key=lambda row: (-row[2], row[0], row[1]))
     )
 
 
-def ranking(connection: Connection) -> tuple[Tool, ...]:
+def ranking(connection: Connection) -> tuple[ToolStats, ...]:
     """Return all tools, the most reliable first.
 
     They are ranked by the lower end of the interval, so that a tool with a single success does not
     outrank one with a thousand.
     """
     tools = _tools(connection, select(ToolReliability.__table__))
-    return tuple(sorted(tools, key=lambda tool: (-_certain(tool), tool.name)))
+    return tuple(sorted(tools, key=lambda tool: (-_certain(tool), tool.tool_name)))
 
 
-def tool(connection: Connection, name: str) -> Tool | None:
+def tool(connection: Connection, name: str) -> ToolStats | None:
     """Return one tool, or None if it was never called."""
     wanted = select(ToolReliability.__table__).where(ToolReliability.tool_name == clean(name))
     return next(iter(_tools(connection, wanted)), None)
 
 
-def _certain(tool: Tool) -> float:
-    return tool.successes.interval.low if tool.successes.interval else 0.0
+def _certain(tool: ToolStats) -> float:
+    return tool.success_interval.low if tool.success_interval else 0.0
 
 
-def _tools(connection: Connection, wanted: Select[Any]) -> list[Tool]:
+def _tools(connection: Connection, wanted: Select[Any]) -> list[ToolStats]:
     counted = connection.execute(
         select(ToolCallRecord.tool_name, func.count(), count_if(CorrectionRecord.is_successful))
         .join(CorrectionRecord, CorrectionRecord.tool_call_id == ToolCallRecord.id)
@@ -397,16 +430,21 @@ def _tools(connection: Connection, wanted: Select[Any]) -> list[Tool]:
     )
     corrections = {name: (solved, tried) for name, tried, solved in counted}
     return [
-        Tool(
-            name=row.tool_name,
-            successes=share_of(row.success_count, row.total_calls),
-            avg_ms=row.avg_execution_time,
-            corrections=share_of(*corrections.get(row.tool_name, (0, 0))),
-            last_failure_type=row.last_failure_type,
-            updated_at=row.updated_at,
-        )
-        for row in connection.execute(wanted)
+        _tool(row, *corrections.get(row.tool_name, (0, 0))) for row in connection.execute(wanted)
     ]
+
+
+def _tool(row: Any, solved: int, tried: int) -> ToolStats:
+    return ToolStats(
+        tool_name=row.tool_name,
+        total_calls=row.total_calls,
+        success_rate=share(row.success_count, row.total_calls),
+        success_interval=wilson(row.success_count, row.total_calls),
+        avg_execution_time=row.avg_execution_time,
+        correction_success_rate=share(solved, tried),
+        corrections=tried,
+        last_failure_type=row.last_failure_type,
+    )
 
 
 def arms(connection: Connection, since: dt.date) -> tuple[ArmNumbers, ...]:

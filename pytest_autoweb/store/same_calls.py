@@ -11,13 +11,13 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
+from pytest_autoweb.base.python_source import NOT_PYTHON
 from pytest_autoweb.store.table_rows import parameter
 
 # Late imports: playwright is heavy, and needed only for the names of parameters.
 
 _WORDS = {"true": True, "false": False, "null": None}
 _KEPT = 10_000
-_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def recorded_as(tool: str, params: Mapping[str, Any]) -> Callable[[str, str], bool]:
@@ -52,7 +52,7 @@ def _expression(text: str) -> str:
     """Return an expression in one spelling."""
     try:
         return ast.unparse(_Spelling().visit(ast.parse(text.strip(), mode="eval")))
-    except _ERRORS:
+    except NOT_PYTHON:
         return text.strip()
 
 
@@ -64,7 +64,7 @@ def _readings(tool: str, given: Any) -> Iterator[str]:
         if call := _call(tool, given):
             yield call
         # A list or a mapping may stand for all arguments, and a bare word for a text.
-        with suppress(*_ERRORS):
+        with suppress(*NOT_PYTHON):
             given = ast.literal_eval(_expression(given))
         written.append(repr(given))
     if isinstance(given, list):
@@ -85,7 +85,7 @@ def _call(tool: str, arguments: str) -> str:
             return ""
         spelt = _Spelling().visit(call)
         return ast.unparse(_by_name(spelt, _parameters(method, place)))
-    except _ERRORS:
+    except NOT_PYTHON:
         return ""
 
 

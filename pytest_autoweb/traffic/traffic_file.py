@@ -21,8 +21,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic.alias_generators import to_camel
 
 from pytest_autoweb import __version__
+from pytest_autoweb.base.passing_lock import PassingLock
 from pytest_autoweb.errors import TrafficError
-from pytest_autoweb.passing_lock import PassingLock
 from pytest_autoweb.runs.saving import write_text_atomic
 
 FORMAT = "pytest-autoweb/traffic"

@@ -16,6 +16,7 @@ from urllib.parse import urljoin
 import yaml
 from playwright.sync_api import Error, Page
 
+from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.cases.case import ID_PATTERN
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cases.validation import Unreadable, read_yaml
@@ -237,7 +238,7 @@ class CaseFileForm:
         if not self.site:
             return dict(fields)
         known = self.site.rstrip("/")
-        changed: dict[str, Any] = _mapped(
+        changed: dict[str, Any] = map_texts(
             fields, lambda text: text.replace(f"{known}/", "{{ webserver.url }}")
         )
         return changed
@@ -357,14 +358,6 @@ def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
 
 
 _Dumper.add_representer(str, _write_text)
-
-
-def _mapped(value: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, Mapping):
-        return {key: _mapped(inner, change) for key, inner in value.items()}
-    return [_mapped(inner, change) for inner in value] if isinstance(value, list) else value
 
 
 def _texts(value: Any) -> list[str]:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from local_site import Site
 from playwright.sync_api import Page
 
-from pytest_autoweb.marks.find_again import literal
+from pytest_autoweb.base.xpath import xpath_literal
 from pytest_autoweb.marks.marking import MarkedPage, mark_page
 
 Show = Callable[[str], Page]
@@ -169,7 +169,7 @@ def test_every_xpath_finds_its_element_and_no_other(show: Show) -> None:
 def test_a_browser_reads_a_literal_as_its_text(blank: Page, text: str) -> None:
     read = "path => document.evaluate(path, document, null, XPathResult.STRING_TYPE).stringValue"
 
-    assert blank.evaluate(read, literal(text)) == text
+    assert blank.evaluate(read, xpath_literal(text)) == text
 
 
 def test_an_element_is_found_again_as_itself_or_by_its_looks_but_never_as_another(

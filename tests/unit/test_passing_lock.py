@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.passing_lock import PassingLock
+from pytest_autoweb.base.passing_lock import PassingLock
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from pytest_autoweb.passing_lock import PassingLock
+from pytest_autoweb.base.passing_lock import PassingLock
 PassingLock("run", Path(sys.argv[1])).acquire()
 print("held", flush=True)
 time.sleep(600)
@@ -21,7 +21,7 @@ time.sleep(600)
 COUNT = """
 import sys
 from pathlib import Path
-from pytest_autoweb.passing_lock import PassingLock
+from pytest_autoweb.base.passing_lock import PassingLock
 file = Path(sys.argv[1])
 for _ in range(200):
     with PassingLock("count", file, wait_s=60):

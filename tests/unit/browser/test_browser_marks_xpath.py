@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.marks.find_again import literal, looks_random, selectors, xpaths
+from pytest_autoweb.base.xpath import xpath_literal
+from pytest_autoweb.marks.find_again import looks_random, selectors, xpaths
 
 FACTS = {
     "css": "",
@@ -37,7 +38,7 @@ def read(expression: str) -> str:
 
 @given(st.text(alphabet=st.sampled_from("'\"> a,()\\`下"), max_size=12) | st.text(max_size=40))
 def test_a_literal_stands_for_its_text_and_never_splits_a_selector(text: str) -> None:
-    made = literal(text)
+    made = xpath_literal(text)
 
     assert read(made) == text
     assert ">>" not in made

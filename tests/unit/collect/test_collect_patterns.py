@@ -13,7 +13,6 @@ from pytest_autoweb.collect.list_page import (
     common_path,
     joined,
     new_ones,
-    quoted,
     read_place,
 )
 
@@ -78,14 +77,6 @@ def test_the_more_positions_vary_the_less_sure_the_pattern_is() -> None:
 
     assert found is not None
     assert found.confidence < 0.6
-
-
-@given(st.text(min_size=0, max_size=20))
-def test_any_text_is_an_xpath_literal(text: str) -> None:
-    literal = quoted(text)
-    parts = re.findall(r"'[^']*'|\"[^\"]*\"", literal)
-
-    assert "".join(part[1:-1] for part in parts) == text
 
 
 ADDRESSES = {

@@ -34,10 +34,10 @@ def test_questions_about_calls_are_answered(store: Store, tmp_path: Path) -> Non
         nothing = queries.failure_counts(connection, DAY + timedelta(days=1))
 
     assert (failure.failure_type, failure.web_kind) == ("PARAMETER_ERROR", "strict_mode")
-    assert (failure.calls.part, failure.calls.value) == (1, 1.0)
+    assert (failure.count, failure.share) == (1, 1.0)
     assert (arm.arm, arm.solved.value, arm.avg_ms, arm.calls) == ("off", 1.0, 1000.0, 1)
     assert (total.calls, total.failures.part, total.corrections.n) == (3, 1, 1)
-    assert [(tool.name, tool.avg_ms) for tool in tools] == [
+    assert [(tool.tool_name, tool.avg_execution_time) for tool in tools] == [
         ("locator.click", 10.0),
         ("locator.fill", 20.0),
     ]
@@ -58,8 +58,8 @@ def test_the_cause_of_a_cell_is_not_the_symptom_of_its_call(store: Store, tmp_pa
         (point,) = queries.trends(connection, DAY)
         later = queries.causes(connection, DAY + timedelta(days=1))
 
-    assert (symptom.failure_type, symptom.calls.part) == ("PARAMETER_ERROR", 1)
-    assert (cause.failure_type, cause.cells) == ("SERVICE_UNAVAILABLE", 1)
+    assert (symptom.failure_type, symptom.count) == ("PARAMETER_ERROR", 1)
+    assert (cause.failure_type, cause.count) == ("SERVICE_UNAVAILABLE", 1)
     assert run.failure_types == point.failure_types == {"SERVICE_UNAVAILABLE": 1}
     assert later == ()
 
@@ -73,8 +73,9 @@ def test_a_trend_has_the_rates_of_the_runs_own_report(store: Store, tmp_path: Pa
 
     rows = {point.model: [cell_row(c) for c in cells if c.model == point.model] for point in points}
     assert len(points) == 3
-    assert {point.model: point.first_attempt for point in points} == {
-        model: rates_of(own, GOOD["first_attempt"]) for model, own in rows.items()
+    rates = {model: rates_of(own, GOOD["first_attempt"]) for model, own in rows.items()}
+    assert {point.model: (point.pass_rate, point.pass_interval) for point in points} == {
+        model: (rate.all_trials.value, rate.all_trials.interval) for model, rate in rates.items()
     }
     assert run.passed == sum(
         row.outcome in ("passed", "healed") for own in rows.values() for row in own

@@ -126,8 +126,8 @@ def simplified(rows: list[Row]) -> tuple[str, str]:
     """Return the traditional characters of all messages, and their simplified ones."""
     convert = OpenCC("t2s").convert
     signs = sorted({sign for row in rows for sign in row.text if "\u4e00" <= sign <= "\u9fff"})
-    pairs = [(sign, convert(sign)) for sign in signs]
-    return tuple("".join(it) for it in zip(*(p for p in pairs if p[0] != p[1]), strict=True))
+    pairs = [(sign, convert(sign)) for sign in signs if convert(sign) != sign]
+    return "".join(sign for sign, _ in pairs), "".join(simple for _, simple in pairs)
 
 
 def learn(rows: list[Row]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ ANSWERS = """{
 
 WORDS = {
     "known": "nothing was found",
-    "leaning": "blub: the upload quota service had trouble writing its ledger",
+    "leaning": "blub: trouble while writing the ledger of the warehouse",
 }
 NAMED = '{"type": "BUSINESS_ERROR"}'
 

@@ -1,6 +1,5 @@
-"""The classifier on messages that were really said (`benchmarks/messages`)."""
+"""The classifier on facts, and on messages from which nothing has learnt."""
 
-import hashlib
 import json
 import re
 from pathlib import Path
@@ -14,57 +13,57 @@ from pytest_autoweb.results import Failure, FailureKind, Finding
 
 ROOT = Path(__file__).parents[3]
 DOCS = (ROOT / "docs/calibration.md").read_text(encoding="utf-8")
-PARTS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
-LANGUAGES = ("en", "zh", "de", "fr", "es")
-SIX = ("playwright", "chromium", "http", "form", "provider", "python")
 
 
-def rows_of(corpus: str, part: str) -> list[dict[str, Any]]:
-    file = ROOT / f"benchmarks/messages/{corpus}.jsonl"
-    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    return [row for row in rows if row["part"] == part]
+def read_rows(name: str) -> list[dict[str, Any]]:
+    lines = (ROOT / "benchmarks" / name).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
 
 
-def right_of(rows: list[dict[str, Any]]) -> int:
+def verdicts(rows: list[dict[str, Any]]) -> list[tuple[bool, bool]]:
+    """Return of each row whether its type is right, and whether it is clear."""
     found = (
-        classify(row["message"], error_type=row["error_type"], status=row["status"]).type
+        classify(row["message"], error_type=row.get("error_type", ""), status=row.get("status"))
         for row in rows
     )
-    return sum(one == row["label"] for one, row in zip(found, rows, strict=True))
-
-
-def test_the_published_accuracy_is_that_of_the_rules_on_unseen_messages() -> None:
-    unseen = rows_of("six_sources", "again")
-    right = right_of(unseen)
-    told = r"^\| [^|]+ \| (\d+ of \d+) \| \d+ of \d+ \| \d+ of \d+ \|$"
-    sources = [[row for row in unseen if row["of"] == name] for name in SIX]
-
-    assert right / len(unseen) >= 0.95
-    assert f"{right / len(unseen):.1%}".replace("%", " %") + f" ({right} of {len(unseen)};" in DOCS
-    assert re.findall(told, DOCS, re.MULTILINE) == [
-        f"{right_of(rows)} of {len(rows)}" for rows in (*sources, unseen)
+    return [
+        (one.type == row["label"], one.clear and one.by != "none")
+        for one, row in zip(found, rows, strict=True)
     ]
 
 
-def test_a_hash_draws_the_first_held_out_third_and_no_message_is_in_two_parts() -> None:
-    parts = {part: rows_of("six_sources", part) for part in ("tune", "held_out", "again")}
-    texts = [row["message"] for rows in parts.values() for row in rows]
-
-    assert len(texts) == len(set(texts)) >= 800
-    for part in ("tune", "held_out"):
-        for row in parts[part]:
-            steady = re.sub(r"\d+", "0", row["message"]).encode()
-            assert (int(hashlib.sha256(steady).hexdigest(), 16) % 3 == 0) == (part == "held_out")
-
-
 @pytest.mark.parametrize(
-    ("corpus", "part"),
-    [("corpus", "seen"), ("corpus", "held_out"), ("six_sources", "tune"),
-     ("six_sources", "held_out")],
-)  # fmt: skip
-def test_what_the_rules_have_learnt_they_keep(corpus: str, part: str) -> None:
-    rows = rows_of(corpus, part)
-    assert right_of(rows) / len(rows) >= 0.97
+    ("part", "least", "least_clear"),
+    [("again", 0.96, 0.98), ("fifth", 0.91, 0.955), ("ninth", 0.63, 0.88)],
+)
+def test_types_and_above_all_clear_ones_are_right_as_often_as_published_on_messages_never_learnt(
+    part: str, least: float, least_clear: float
+) -> None:
+    rows = [row for row in read_rows("held_out.jsonl") if row["part"] == part]
+    found = verdicts(rows)
+    right = sum(true for true, _ in found)
+    clear = [true for true, sure in found if sure]
+
+    assert right / len(rows) >= least
+    assert sum(clear) / len(clear) >= least_clear
+    # A type may not be clear so seldom that clear ones are right for free.
+    assert len(clear) / len(rows) >= 0.3
+    told = re.search(rf"^\| `{part}`.*$", DOCS, re.MULTILINE)
+    assert told is not None
+    assert f"| {right} of {len(rows)} |" in told[0]
+    assert told[0].endswith(f"| {sum(clear)} of {len(clear)} |")
+
+
+def test_no_held_out_message_is_twice_or_among_those_that_are_learnt_from_here() -> None:
+    held_out = [row["message"] for row in read_rows("held_out.jsonl")]
+
+    assert len(held_out) == len(set(held_out)) >= 700
+    assert not {row["message"] for row in read_rows("common_messages.jsonl")} & set(held_out)
+
+
+def test_common_messages_in_six_languages_are_known() -> None:
+    found = verdicts(read_rows("common_messages.jsonl"))
+    assert sum(true for true, _ in found) / len(found) >= 0.95
 
 
 SEED = {
@@ -90,75 +89,6 @@ SEED = {
 )
 def test_the_seeds_own_words_have_the_types_of_its_table(word: str, kind: str) -> None:
     assert classify(word).type == kind
-
-
-SAID = {
-    "VALIDATION_ERROR": (
-        "Please choose a delivery day|请选择送货日期|請選擇送貨日期"
-        "|Bitte wählen Sie einen Liefertag|Veuillez choisir un jour|Elija un día",
-        "The discount cannot be negative|折扣不能为负数|折扣不能為負數"
-        "|Der Rabatt darf nicht negativ sein|La remise ne peut pas être négative"
-        "|El descuento no puede ser negativo",
-        "No file was selected|没有选择文件|沒有選擇檔案|Keine Datei ausgewählt"
-        "|Aucun fichier n'a été sélectionné|No se ha seleccionado ningún archivo",
-        "The nickname is too long|昵称太长|暱稱太長|Der Spitzname ist zu lang"
-        "|Le surnom est trop long|El apodo es demasiado largo",
-    ),
-    "PERMISSION_ERROR": (
-        "Your invitation link has expired|您的邀请链接已过期|您的邀請連結已過期"
-        "|Ihr Einladungslink ist abgelaufen|Votre lien d'invitation a expiré"
-        "|Su enlace de invitación ha expirado",
-        "Your e-mail has not been confirmed yet|您的邮箱尚未确认|您的信箱尚未確認"
-        "|Ihre E-Mail-Adresse ist noch nicht bestätigt"
-        "|Votre adresse n'a pas encore été confirmée|Su correo no ha sido confirmado",
-        "You must be logged in to vote|必须登录后才能投票|必須登入後才能投票"
-        "|Sie müssen angemeldet sein|Vous devez vous connecter|Debe iniciar sesión",
-    ),
-    "SERVICE_UNAVAILABLE": (
-        "There was a problem saving the draft|保存草稿时出现了问题|儲存草稿時出現了問題"
-        "|Beim Speichern des Entwurfs ist ein Problem aufgetreten"
-        "|Un problème est survenu lors de l'enregistrement du brouillon"
-        "|Hubo un problema al guardar el borrador",
-        "Too many attempts, please wait a minute|尝试次数过多，请稍候|嘗試次數過多，請稍候"
-        "|Zu viele Versuche, bitte warten Sie eine Minute"
-        "|Trop de tentatives, patientez une minute|Demasiados intentos, espere un minuto",
-    ),
-    "RESOURCE_CONFLICT": (
-        "You are already a member|您已经是会员成员|您已經是會員成員|Sie sind bereits angemeldet"
-        "|Vous êtes déjà membre|Ya eres miembro",
-        "A list with this name already exists|同名列表已存在|同名列表已存在"
-        "|Eine Liste mit diesem Namen existiert bereits"
-        "|Une liste portant ce nom existe déjà|Ya existe una lista con este nombre",
-    ),
-    "DATA_NOT_FOUND": (
-        "No invoice found|未找到发票|未找到發票|Keine Rechnung gefunden"
-        "|Aucune facture trouvée|No se encontró ninguna factura",
-        "There are no members with this name|没有符合的会员|沒有符合的會員"
-        "|Es gibt keine Mitglieder mit diesem Namen|Aucun membre ne correspond"
-        "|No hay miembros con este nombre",
-    ),
-    "BUSINESS_ERROR": (
-        "Comments are disabled|评论功能已禁用|評論功能已停用|Kommentare sind deaktiviert"
-        "|Les commentaires sont désactivés|Los comentarios están deshabilitados",
-        "You can only vote once|您只能投票一次|您只能投票一次|Sie können nur einmal abstimmen"
-        "|Vous ne pouvez voter qu'une fois|Solo puede votar una vez",
-    ),
-}
-"""The same in English, Simplified and Traditional Chinese, German, French and Spanish, as browsers,
-frameworks and applications word it."""
-
-
-@pytest.mark.parametrize(
-    ("message", "kind"),
-    [
-        (message, kind)
-        for kind, rows in SAID.items()
-        for row in rows
-        for message in dict.fromkeys(row.split("|"))
-    ],
-)
-def test_the_same_message_has_the_same_type_in_each_language(message: str, kind: str) -> None:
-    assert classify(message).type == kind
 
 
 def test_a_message_without_any_known_word_has_no_type() -> None:
@@ -279,69 +209,6 @@ def test_a_409_with_a_rule_of_the_shop_on_the_page_is_no_conflict(said: str, exp
     assert found.type == expected
 
 
-def by_language(part: str) -> list[list[dict[str, Any]]]:
-    rows = rows_of("languages", part)
-    return [[row for row in rows if row["of"] == language] for language in LANGUAGES]
-
-
-@pytest.mark.parametrize("part", [*PARTS[:4], *PARTS[5:8]])
-def test_messages_in_five_languages_that_the_rules_learnt_from_they_keep(part: str) -> None:
-    for rows in by_language(part):
-        assert len(rows) >= 25
-        assert right_of(rows) / len(rows) >= 0.9
-
-
-def test_the_published_figures_for_five_languages_are_those_of_the_rules() -> None:
-    lines = re.findall(r"^\| \**(\w+)\** \| (.*) \|$", DOCS, re.MULTILINE)
-    told = {
-        part: rest.split(" | ")[1:]
-        for part, rest in lines
-        if part == "fifth" or rest.startswith("after learning")
-    }
-    last = rows_of("languages", "fifth")
-
-    assert list(told) == ["fifth", "first", "second", "third", "fourth"]
-    for part, cells in told.items():
-        counted = [f"{right_of(rows)} of {len(rows)}" for rows in by_language(part)]
-        assert cells == counted
-    assert f"({right_of(last)} of {len(last)}; 95 % interval" in DOCS
-    rare = [f"{right_of(rows)} of {len(rows)}" for rows in by_language("ninth")]
-    assert " | ".join(("again**", *rare)) + " |" in DOCS
-
-
-@pytest.mark.parametrize(
-    ("part", "told"),
-    [
-        ("ninth", "clearly of {0} of {1}, and are right in {2};"),
-        ("fifth", "of {0} of {1}, and right in {2};"),
-    ],
-)
-def test_what_the_rules_call_clear_is_right_more_often(part: str, told: str) -> None:
-    rows = rows_of("languages", part)
-    found = [(row, classify(row["message"], status=row["status"])) for row in rows]
-    clear = [row["label"] == one.type for row, one in found if one.clear and one.by != "none"]
-
-    assert sum(clear) / len(clear) > max(0.87, right_of(rows) / len(rows))
-    assert told.format(len(clear), len(rows), sum(clear)) in DOCS
-
-
-def test_what_was_measured_unseen_is_in_no_other_part_and_no_other_corpus() -> None:
-    texts = [row["message"] for part in PARTS for row in rows_of("languages", part)]
-    unseen = {row["message"] for part in PARTS[1:] for row in rows_of("languages", part)}
-    older = {
-        row["message"]
-        for corpus, parts in (
-            ("six_sources", ("tune", "held_out", "again")),
-            ("corpus", ("seen", "held_out", "other_language")),
-        )
-        for part in parts
-        for row in rows_of(corpus, part)
-    }
-
-    assert len(texts) == len(set(texts)) >= 1_600
-    assert not older & unseen
-
-
 def test_a_timeout_for_an_element_is_no_service_that_is_down() -> None:
     said = (
         'Locator.click: Timeout 5000ms exceeded.\nCall log:\n  - waiting for get_by_role("button")'
@@ -350,51 +217,31 @@ def test_a_timeout_for_an_element_is_no_service_that_is_down() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "label"),
+    ("message", "kind"),
     [
-        ("The upload quota service had trouble writing its ledger", "SERVICE_UNAVAILABLE"),
-        ("Wiedergabe ist leider gescheitert", "SERVICE_UNAVAILABLE"),
         ("Welcome back", "UNKNOWN"),
-        ("Your order is on its way", "UNKNOWN"),
-    ],
-)
-def test_words_are_weighed_where_no_list_has_the_phrase(message: str, label: str) -> None:
-    assert classify(message).type == label
-
-
-@pytest.mark.parametrize(
-    ("message", "label"),
-    [
-        ("Ticket is already closed", "BUSINESS_ERROR"),
-        ("Only available on enterprise plans", "BUSINESS_ERROR"),
-        ("You are the last administrator.", "BUSINESS_ERROR"),
+        ("验证失败", "VALIDATION_ERROR"),
+        ("启用两步验证失败,系统出现未知错误,请稍后再试", "SERVICE_UNAVAILABLE"),
+        ("Invalid", "VALIDATION_ERROR"),
         ("Invalid cursor parameter.", "PARAMETER_ERROR"),
-        ("Invalid email parameters", "VALIDATION_ERROR"),
-        ("The upstream response is invalid", "SERVICE_UNAVAILABLE"),
-        ("New password is the same as the old one", "VALIDATION_ERROR"),
-        ("We are unable to locate that parcel", "DATA_NOT_FOUND"),
-        ("请先选择部门再保存", "BUSINESS_ERROR"),
-        ("请先登录后再操作", "PERMISSION_ERROR"),
-        ("账号因多次输错密码而被锁定", "PERMISSION_ERROR"),
-        ("无效的重置链接", "PERMISSION_ERROR"),
-        ("当前服务器不支持视频通话", "BUSINESS_ERROR"),
-        ("已达到每个项目的最大成员数量", "BUSINESS_ERROR"),
-        ("未知的命令", "PARAMETER_ERROR"),
-        ("附件大小超出限制", "VALIDATION_ERROR"),
+        ("Your session token is invalid, please log in again", "PERMISSION_ERROR"),
     ],
 )
-def test_families_of_phrases_are_known_in_any_application(message: str, label: str) -> None:
-    assert classify(message).type == label
+def test_a_key_word_decides_only_where_it_is_most_of_the_message(message: str, kind: str) -> None:
+    assert classify(message).type == kind
 
 
-def test_weights_overrule_a_list_only_where_its_phrase_is_a_small_part_of_the_message() -> None:
-    assert classify("Anmeldung erforderlich").type == "PERMISSION_ERROR"
-    assert classify("验证失败").type == "VALIDATION_ERROR"
-    assert classify("启用两步验证失败,系统出现未知错误,请稍后再试").type == "SERVICE_UNAVAILABLE"
+def test_the_words_that_weighed_most_are_told_as_the_message_writes_them() -> None:
+    found = classify("The invoice 17 could not be found anywhere")
+
+    assert (found.type, found.by) == ("DATA_NOT_FOUND", "keyword")
+    assert found.matched
+    assert found.matched in "The invoice 17 could not be found anywhere"
 
 
-def test_a_long_log_is_left_to_the_lists() -> None:
+def test_a_long_log_is_not_weighed_and_its_key_words_are_not_clear() -> None:
     log = "coffee " * 100
+    found = classify(log + "record not found")
 
     assert classify(log).type == "UNKNOWN"
-    assert classify(log + "record not found").type == "DATA_NOT_FOUND"
+    assert (found.type, found.clear) == ("DATA_NOT_FOUND", False)

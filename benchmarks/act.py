@@ -37,14 +37,14 @@ from benchmarks.verifier_facts import (
     share,
     verifier_facts,
 )
-from pytest_autoweb.act.actions import validate_action
-from pytest_autoweb.choice.decision_json import ReplyProblem, read_choices, read_object
-from pytest_autoweb.choice.disambiguate import ambiguous, distinguishing_texts, resolve_apart
-from pytest_autoweb.choice.feedback import Problem, section
-from pytest_autoweb.choice.verify_choice import Choice, Resolution
-from pytest_autoweb.egress.chromium import launch_args
-from pytest_autoweb.llm.client import Message, Request
-from pytest_autoweb.marks.marking import Mark, line_of
+from pytest_autoweb.agents.act.actions import validate_action
+from pytest_autoweb.agents.choice.decision_json import ReplyProblem, read_choices, read_object
+from pytest_autoweb.agents.choice.disambiguate import ambiguous, distinguishing_texts, resolve_apart
+from pytest_autoweb.agents.choice.feedback import Problem, section
+from pytest_autoweb.agents.choice.verify_choice import Choice, Resolution
+from pytest_autoweb.browser.egress.chromium import launch_args
+from pytest_autoweb.browser.marks.marking import Mark, line_of
+from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.testing import Faults, FaultyClient, Right
 
 sys.path.append(str(Path(__file__).parents[1]))

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Page
 
-from pytest_autoweb.choice.disambiguate import distinguishing_texts, place
-from pytest_autoweb.marks.marking import LISTED_FOR_MODELS, Mark, MarkedPage, mark_page
+from pytest_autoweb.agents.choice.disambiguate import distinguishing_texts, place
+from pytest_autoweb.browser.marks.marking import LISTED_FOR_MODELS, Mark, MarkedPage, mark_page
 
 sys.path.append(str(Path(__file__).parents[1]))
 

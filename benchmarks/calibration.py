@@ -27,8 +27,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_autoweb.analysis.attempt_facts import corrections_of
-from pytest_autoweb.results import CellResult
+from pytest_autoweb.results.analysis.attempt_facts import corrections_of
+from pytest_autoweb.results.records import CellResult
 
 HERE = Path(__file__).parent / "faults"
 ARMS = ("constrained", "reflexion", "off", "plain")

@@ -36,9 +36,9 @@ from urllib.request import urlopen
 
 from playwright.sync_api import Page, sync_playwright
 
-from pytest_autoweb.egress.chromium import system_chromium
-from pytest_autoweb.page.capture import capture_snapshot
-from pytest_autoweb.page.outline import Folds
+from pytest_autoweb.browser.egress.chromium import system_chromium
+from pytest_autoweb.browser.page.capture import capture_snapshot
+from pytest_autoweb.browser.page.outline import Folds
 
 HERE = Path(__file__).parent
 CASES = HERE.parent / "cases"

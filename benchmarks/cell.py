@@ -51,7 +51,9 @@ class Peer:
 
         html = Path(miniwob.__file__).parent / "html"
         # In a process of its own, since pytest wants to be the first to import its plugins.
-        asked = "from pytest_autoweb.egress.chromium import system_chromium as s; print(s())"
+        asked = (
+            "from pytest_autoweb.browser.egress.chromium import system_chromium as s; print(s())"
+        )
         chromium = subprocess.check_output([sys.executable, "-c", asked], text=True).strip()
         script = HERE / "cell_browsergym.py"
         self._process = subprocess.Popen(

@@ -8,8 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pytest_autoweb.runs.run_folder import read_manifest
-from pytest_autoweb.runs.saving import pack
+from pytest_autoweb.results.runs.run_folder import read_manifest
+from pytest_autoweb.results.runs.saving import pack
 
 PICTURES = frozenset((".png", ".webp", ".jpg", ".jpeg"))
 

@@ -31,9 +31,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_autoweb.analysis.statistics import wilson
-from pytest_autoweb.correct.failure_types import classify
-from pytest_autoweb.results.record import Classification
+from pytest_autoweb.agents.correction.failure_types import classify
+from pytest_autoweb.results.analysis.statistics import wilson
+from pytest_autoweb.results.records.record import Classification
 
 HELD_OUT = Path(__file__).with_name("held_out.jsonl")
 CATALOGUES = {

@@ -78,7 +78,7 @@ def table(folder: Path) -> Iterator[str]:
 
 def row(model: str, cells: list[dict[str, Any]]) -> str:
     """Return one model's line of the table."""
-    from pytest_autoweb.analysis.statistics import wilson
+    from pytest_autoweb.results.analysis.statistics import wilson
 
     n = len(cells)
     first = sum(cell["outcome"] == "passed" for cell in cells)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import sync_playwright
 
-from pytest_autoweb.egress.chromium import cell_launch_args, launch_args
-from pytest_autoweb.egress.guarded_page import route_requests
-from pytest_autoweb.egress.proxy import EgressProxy
-from pytest_autoweb.egress.request_policy import OriginPolicy
+from pytest_autoweb.browser.egress.chromium import cell_launch_args, launch_args
+from pytest_autoweb.browser.egress.guarded_page import route_requests
+from pytest_autoweb.browser.egress.proxy import EgressProxy
+from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from pytest_autoweb.egress.chromium import launch_args
-from pytest_autoweb.evidence.dom_copy import copy_page
-from pytest_autoweb.evidence.page_evidence import DownloadRecord
-from pytest_autoweb.evidence.wire import WireRecord, har_text
+from pytest_autoweb.browser.egress.chromium import launch_args
+from pytest_autoweb.judging.evidence.dom_copy import copy_page
+from pytest_autoweb.judging.evidence.page_evidence import DownloadRecord
+from pytest_autoweb.judging.evidence.wire import WireRecord, har_text
 
 REQUESTS = 300
 ROUNDS = 7

@@ -33,7 +33,7 @@ from playwright.sync_api import sync_playwright
 sys.path.append(str(Path(__file__).parents[1]))
 
 from benchmarks.in_flight import Model, Server
-from pytest_autoweb.egress.chromium import launch_args
+from pytest_autoweb.browser.egress.chromium import launch_args
 from pytest_autoweb.testing import scripted_plan
 
 PAGE = """<!doctype html><title>Shop</title><h1>Shop</h1>

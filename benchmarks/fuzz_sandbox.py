@@ -27,7 +27,7 @@ from hostile_frames import FAKES, SECRET, Call, Puppets, border_of, script_of  #
 from spied_worker import Watch  # noqa: E402
 from wild_code import mutant, sly_program, wild_program  # noqa: E402
 
-from pytest_autoweb.runs.saving import json_text  # noqa: E402
+from pytest_autoweb.results.runs.saving import json_text  # noqa: E402
 from pytest_autoweb.sandbox.engine import Limits  # noqa: E402
 from pytest_autoweb.sandbox.host import WorkerEngine  # noqa: E402
 from pytest_autoweb.sandbox.lint import lint_code  # noqa: E402

@@ -27,16 +27,16 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from pytest_autoweb.llm import openai_api
-from pytest_autoweb.llm.client import Message, Request
-from pytest_autoweb.llm.gateway import (
+from pytest_autoweb.models import openai_api
+from pytest_autoweb.models.client import Message, Request
+from pytest_autoweb.models.gateway import (
     GatewayAddress,
     GatewayClient,
     SharedGateway,
     start_gateway,
     stop_gateway,
 )
-from pytest_autoweb.llm.model_spec import ModelSpec
+from pytest_autoweb.models.model_spec import ModelSpec
 
 NAME = "openai/slow"
 THINKS_S = 2.0

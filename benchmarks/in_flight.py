@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 from playwright.async_api import Browser, async_playwright
 
-from pytest_autoweb.egress.chromium import launch_args
+from pytest_autoweb.browser.egress.chromium import launch_args
 from pytest_autoweb.testing import scripted_plan
 
 PAGE = """<!doctype html><title>Shop</title><h1>Shop</h1>

@@ -43,7 +43,7 @@ MODELS = ("fake/a:100", "fake/b:100", "fake/c:100")
 KINDS = (*WORDS, "main", "interrupt")
 BLAMELESS = {"passed", "broken", "skipped", "ungraded"}
 PATIENCE_S = 300
-GATE = "import sys; from pytest_autoweb.cli import main; sys.exit(main(sys.argv[1:]))"
+GATE = "import sys; from pytest_autoweb.cli.command_line import main; sys.exit(main(sys.argv[1:]))"
 
 
 def main() -> int:

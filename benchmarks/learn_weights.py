@@ -38,7 +38,7 @@ from opencc import OpenCC
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from pytest_autoweb.correct import failure_weights
+from pytest_autoweb.agents.correction import failure_weights
 
 LABELLED = ("monica", "calibreweb", "indico", "superset", "home-assistant", "plone",
             "fluentvalidation")  # fmt: skip

@@ -31,8 +31,8 @@ from benchmarks.locator_live import capture, live
 from benchmarks.locator_rows import HEAD, RULE, Row, goals, print_goal, print_row, row_of
 from benchmarks.search_trials import Contender, PageGeometry, SearchTrial, geometry_of, trials
 from benchmarks.simulated_vision import ModelNoise, Oracle
-from pytest_autoweb.locate.questions import Candidate, Rect, SearchLimits
-from pytest_autoweb.locate.region import search_region
+from pytest_autoweb.agents.locate.questions import Candidate, Rect, SearchLimits
+from pytest_autoweb.agents.locate.region import search_region
 
 PAGES = Path(__file__).parent / "locator_pages.json"
 LESS_SURE = SearchLimits(confidence=0.95)

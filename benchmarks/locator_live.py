@@ -11,13 +11,13 @@ from playwright.sync_api import Page, Playwright, sync_playwright
 
 from benchmarks.locator_rows import Row, columns
 from benchmarks.marks_pages import all_pages
-from pytest_autoweb.egress.chromium import launch_args
-from pytest_autoweb.llm.client import Request
-from pytest_autoweb.locate.interview import VisionModel
-from pytest_autoweb.locate.locator import Sight
-from pytest_autoweb.locate.questions import SAME_PLACE, Rect, overlap
-from pytest_autoweb.marks.crosshair import ViewportView, take_view
-from pytest_autoweb.results.attempt import LocatorAlgorithm
+from pytest_autoweb.agents.locate.interview import VisionModel
+from pytest_autoweb.agents.locate.locator import Sight
+from pytest_autoweb.agents.locate.questions import SAME_PLACE, Rect, overlap
+from pytest_autoweb.browser.egress.chromium import launch_args
+from pytest_autoweb.browser.marks.crosshair import ViewportView, take_view
+from pytest_autoweb.models.client import Request
+from pytest_autoweb.results.records.attempt import LocatorAlgorithm
 
 VIEWPORTS = ((1280, 720), (1920, 1080))
 BUNDLED = ("miniwob", "town", "admin")

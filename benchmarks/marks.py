@@ -45,9 +45,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 sys.path.append(str(Path(__file__).parents[1]))
 
 from benchmarks.marks_pages import DOCS, all_pages
-from pytest_autoweb.egress.chromium import launch_args
-from pytest_autoweb.marks.drawing import decoded_picture, draw
-from pytest_autoweb.marks.marking import MarkedPage, find_marks, mark_page
+from pytest_autoweb.browser.egress.chromium import launch_args
+from pytest_autoweb.browser.marks.drawing import decoded_picture, draw
+from pytest_autoweb.browser.marks.marking import MarkedPage, find_marks, mark_page
 
 LIMIT = 60
 DARK = 64

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from pytest_autoweb.importing.visualwebarena import SITES, read_data, solved, why_left_out
+from pytest_autoweb.tools.importing.visualwebarena import SITES, read_data, solved, why_left_out
 
 EMPTY = ("evaluate", "requests", "PIL", "PIL.Image")
 ROUND = (

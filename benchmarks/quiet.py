@@ -34,8 +34,8 @@ from playwright.sync_api import Browser, Error, Page, sync_playwright
 sys.path.append(str(Path(__file__).parents[1]))
 
 from benchmarks.quiet_pages import PAGES, LatePage, serving
-from pytest_autoweb.egress.chromium import launch_args
-from pytest_autoweb.page.quiet import wait_until_quiet, watch
+from pytest_autoweb.browser.egress.chromium import launch_args
+from pytest_autoweb.browser.page.quiet import wait_until_quiet, watch
 
 IDLE_MS = 3_000
 AFTER_CLICK_MS = 400

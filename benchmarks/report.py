@@ -25,10 +25,10 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from pytest_autoweb.egress.chromium import launch_args
-from pytest_autoweb.results import Attempt, CellResult, Exchange, Snapshot
-from pytest_autoweb.runs.run_folder import read_run
-from pytest_autoweb.runs.saving import CELL_FILE, json_text, save_manifest, save_run_info
+from pytest_autoweb.browser.egress.chromium import launch_args
+from pytest_autoweb.results.records import Attempt, CellResult, Exchange, Snapshot
+from pytest_autoweb.results.runs.run_folder import read_run
+from pytest_autoweb.results.runs.saving import CELL_FILE, json_text, save_manifest, save_run_info
 
 # ruff: noqa: E402 (the folder of the imports below is known only here)
 ROOT = Path(__file__).parents[1]

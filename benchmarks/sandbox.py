@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-from pytest_autoweb.egress.chromium import launch_args
-from pytest_autoweb.redaction import Redactor
+from pytest_autoweb.base.redaction import Redactor
+from pytest_autoweb.browser.egress.chromium import launch_args
 from pytest_autoweb.sandbox.engine import Level, Limits, SandboxBorder
 from pytest_autoweb.sandbox.host import WorkerEngine
 from pytest_autoweb.sandbox.lint import lint_code

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.simulated_vision import ModelNoise, Oracle
-from pytest_autoweb.locate.questions import (
+from pytest_autoweb.agents.locate.questions import (
     Candidate,
     Element,
     Outcome,
@@ -15,8 +15,8 @@ from pytest_autoweb.locate.questions import (
     Viewport,
     gather,
 )
-from pytest_autoweb.locate.search import search
-from pytest_autoweb.results.attempt import LocatorAlgorithm
+from pytest_autoweb.agents.locate.search import search
+from pytest_autoweb.results.records.attempt import LocatorAlgorithm
 
 
 @dataclass(frozen=True, slots=True)

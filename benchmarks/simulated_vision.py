@@ -8,7 +8,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_autoweb.locate.questions import (
+from pytest_autoweb.agents.locate.questions import (
     Badge,
     Candidate,
     PictureAnswer,

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special, stats
 
-from pytest_autoweb.analysis.statistics import (
+from pytest_autoweb.results.analysis.statistics import (
     ALPHA,
     Interval,
     detectable_by_mcnemar,

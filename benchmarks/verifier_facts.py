@@ -7,8 +7,13 @@ which `benchmarks/act.py` runs.
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from pytest_autoweb.analysis.statistics import Interval, difference_interval, mcnemar, wilson
-from pytest_autoweb.results import Record
+from pytest_autoweb.results.analysis.statistics import (
+    Interval,
+    difference_interval,
+    mcnemar,
+    wilson,
+)
+from pytest_autoweb.results.records import Record
 
 Performed = Literal["right", "wrong", "asked", "nothing"]
 """The element that an action was performed on: the right one, a wrong one, nothing yet because

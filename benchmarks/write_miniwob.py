@@ -9,8 +9,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from pytest_autoweb.egress.chromium import launch_args
-from pytest_autoweb.importing.miniwob import Wording, case_file, pages_folder, read_goals
+from pytest_autoweb.browser.egress.chromium import launch_args
+from pytest_autoweb.tools.importing.miniwob import Wording, case_file, pages_folder, read_goals
 
 HERE = Path(__file__).parent
 CASES = HERE.parent / "cases"

@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 
 from pytest_autoweb import __version__
 from pytest_autoweb.cases.file_layout import case_json_schema
-from pytest_autoweb.cli import build_parser
+from pytest_autoweb.cli.command_line import build_parser
 
 ROOT = Path(__file__).parent.parent
 

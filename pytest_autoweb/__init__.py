@@ -12,24 +12,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_autoweb.agents.locate.interview import VisionModel
+    from pytest_autoweb.agents.locate.locator import Sight
+    from pytest_autoweb.base.errors import AutowebError, ModelError
+    from pytest_autoweb.browser.marks.marking import mark_page
+    from pytest_autoweb.browser.page.capture import CaptureMode, NotPossible, ShownPage
     from pytest_autoweb.cases.case import Case
-    from pytest_autoweb.errors import AutowebError, ModelError
-    from pytest_autoweb.gates.gate_decision import Gate, GateContext
-    from pytest_autoweb.llm.client import Client, Message, Reply, Request
-    from pytest_autoweb.llm.model_spec import ModelSpec
-    from pytest_autoweb.locate.interview import VisionModel
-    from pytest_autoweb.locate.locator import Sight
-    from pytest_autoweb.marks.marking import mark_page
-    from pytest_autoweb.page.capture import CaptureMode, NotPossible, ShownPage
-    from pytest_autoweb.registration import Registry
+    from pytest_autoweb.cell.strategies import CorrectionArm, Strategy
+    from pytest_autoweb.models.client import Client, Message, Reply, Request
+    from pytest_autoweb.models.model_spec import ModelSpec
+    from pytest_autoweb.report.gates.gate_decision import Gate, GateContext
     from pytest_autoweb.report.html_report import Panel
     from pytest_autoweb.report.json_report import PanelContent, Report
-    from pytest_autoweb.results import CellResult, Failure, Usage
-    from pytest_autoweb.runs.run_folder import GateResult
-    from pytest_autoweb.runs.saved_runs import Run, load_run
+    from pytest_autoweb.results.records import CellResult, Failure, Usage
+    from pytest_autoweb.results.runs.run_folder import GateResult
+    from pytest_autoweb.results.runs.saved_runs import Run, load_run
     from pytest_autoweb.sandbox.engine import Limits, SandboxBorder, StepEngine, StepOutcome
     from pytest_autoweb.session.fixtures import Autoweb
-    from pytest_autoweb.strategies import CorrectionArm, Strategy
+    from pytest_autoweb.session.registration import Registry
 
 __version__ = "0.2.0"
 
@@ -71,38 +71,38 @@ __all__ = [
 
 _HOMES = {
     "Autoweb": "pytest_autoweb.session.fixtures",
-    "AutowebError": "pytest_autoweb.errors",
+    "AutowebError": "pytest_autoweb.base.errors",
     "SandboxBorder": "pytest_autoweb.sandbox.engine",
-    "CaptureMode": "pytest_autoweb.page.capture",
+    "CaptureMode": "pytest_autoweb.browser.page.capture",
     "Case": "pytest_autoweb.cases.case",
-    "CellResult": "pytest_autoweb.results",
-    "Client": "pytest_autoweb.llm.client",
-    "CorrectionArm": "pytest_autoweb.strategies",
-    "Failure": "pytest_autoweb.results",
-    "Gate": "pytest_autoweb.gates.gate_decision",
-    "GateContext": "pytest_autoweb.gates.gate_decision",
-    "GateResult": "pytest_autoweb.runs.run_folder",
+    "CellResult": "pytest_autoweb.results.records",
+    "Client": "pytest_autoweb.models.client",
+    "CorrectionArm": "pytest_autoweb.cell.strategies",
+    "Failure": "pytest_autoweb.results.records",
+    "Gate": "pytest_autoweb.report.gates.gate_decision",
+    "GateContext": "pytest_autoweb.report.gates.gate_decision",
+    "GateResult": "pytest_autoweb.results.runs.run_folder",
     "Limits": "pytest_autoweb.sandbox.engine",
-    "Message": "pytest_autoweb.llm.client",
-    "ModelError": "pytest_autoweb.errors",
-    "ModelSpec": "pytest_autoweb.llm.model_spec",
-    "NotPossible": "pytest_autoweb.page.capture",
+    "Message": "pytest_autoweb.models.client",
+    "ModelError": "pytest_autoweb.base.errors",
+    "ModelSpec": "pytest_autoweb.models.model_spec",
+    "NotPossible": "pytest_autoweb.browser.page.capture",
     "Panel": "pytest_autoweb.report.html_report",
     "PanelContent": "pytest_autoweb.report.json_report",
-    "Registry": "pytest_autoweb.registration",
-    "Reply": "pytest_autoweb.llm.client",
+    "Registry": "pytest_autoweb.session.registration",
+    "Reply": "pytest_autoweb.models.client",
     "Report": "pytest_autoweb.report.json_report",
-    "Request": "pytest_autoweb.llm.client",
-    "Run": "pytest_autoweb.runs.saved_runs",
-    "ShownPage": "pytest_autoweb.page.capture",
-    "Sight": "pytest_autoweb.locate.locator",
+    "Request": "pytest_autoweb.models.client",
+    "Run": "pytest_autoweb.results.runs.saved_runs",
+    "ShownPage": "pytest_autoweb.browser.page.capture",
+    "Sight": "pytest_autoweb.agents.locate.locator",
     "StepEngine": "pytest_autoweb.sandbox.engine",
     "StepOutcome": "pytest_autoweb.sandbox.engine",
-    "Strategy": "pytest_autoweb.strategies",
-    "Usage": "pytest_autoweb.results",
-    "VisionModel": "pytest_autoweb.locate.interview",
-    "load_run": "pytest_autoweb.runs.saved_runs",
-    "mark_page": "pytest_autoweb.marks.marking",
+    "Strategy": "pytest_autoweb.cell.strategies",
+    "Usage": "pytest_autoweb.results.records",
+    "VisionModel": "pytest_autoweb.agents.locate.interview",
+    "load_run": "pytest_autoweb.results.runs.saved_runs",
+    "mark_page": "pytest_autoweb.browser.marks.marking",
 }
 """The module that each public name is imported from."""
 

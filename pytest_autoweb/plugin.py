@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_autoweb.runs.run_signs import SIGNS, holds_run
+from pytest_autoweb.results.runs.run_signs import SIGNS, holds_run
 from pytest_autoweb.session import fixtures
 from pytest_autoweb.session.shared_run import STEALS_KEY, SharedRun, on_node, share_run
 
@@ -22,10 +22,10 @@ from pytest_autoweb.session.shared_run import STEALS_KEY, SharedRun, on_node, sh
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from pytest_autoweb.registration import Registry
     from pytest_autoweb.session.controller import RunController
     from pytest_autoweb.session.items import CaseFile
-    from pytest_autoweb.settings import Settings
+    from pytest_autoweb.session.registration import Registry
+    from pytest_autoweb.settings.run_settings import Settings
 
 # Python's own number is 700, and a cell allocates several thousand.
 _BEFORE_A_COLLECTION = 10_000
@@ -51,7 +51,7 @@ printed."""
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare flags and ini keys."""
-    from pytest_autoweb.options import add_options
+    from pytest_autoweb.settings.options import add_options
 
     fixtures.refuse_both_playwrights(pluginmanager)
     add_options(parser)
@@ -74,7 +74,7 @@ def pytest_load_initial_conftests(
     """
     yield
     if any(argument.startswith("--auto") for argument in args):
-        from pytest_autoweb.options import refuse_unknown_flags
+        from pytest_autoweb.settings.options import refuse_unknown_flags
 
         refuse_unknown_flags(parser, args)
 
@@ -82,8 +82,8 @@ def pytest_load_initial_conftests(
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> "int | None":
     """Watch files instead of running, with `--autoweb-watch`."""
-    from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.options import is_on, is_watching
+    from pytest_autoweb.base.errors import SettingsError
+    from pytest_autoweb.settings.options import is_on, is_watching
 
     if hasattr(config, "workerinput") or config.getoption("help") or config.getoption("version"):
         return None
@@ -92,12 +92,12 @@ def pytest_cmdline_main(config: pytest.Config) -> "int | None":
             return None
         if not is_on(config, os.environ):
             raise SettingsError("--autoweb-watch needs --autoweb-models, which is not set or empty")
-        from pytest_autoweb.installation import require_extras
+        from pytest_autoweb.base.installation import require_extras
 
         require_extras("watch")
     except SettingsError as error:
         raise _usage_error(str(error)) from None
-    from pytest_autoweb.interruption import like_ctrl_c
+    from pytest_autoweb.base.interruption import like_ctrl_c
     from pytest_autoweb.session.watch import watch_and_run
 
     with like_ctrl_c():
@@ -106,7 +106,7 @@ def pytest_cmdline_main(config: pytest.Config) -> "int | None":
 
 def pytest_configure(config: pytest.Config) -> None:
     """Turn the plugin on when models are named."""
-    from pytest_autoweb.options import is_on
+    from pytest_autoweb.settings.options import is_on
 
     config.addinivalue_line("markers", "autoweb: a cell (case x model) of pytest-autoweb")
     config.pluginmanager.register(fixtures, "autoweb-fixtures")
@@ -145,7 +145,7 @@ def _collect_garbage_less(config: pytest.Config) -> None:
 
 def _refuse_without_models(config: pytest.Config) -> None:
     """Refuse to pass in silence over what can only be meant for cells."""
-    from pytest_autoweb.options import missing_models
+    from pytest_autoweb.settings.options import missing_models
 
     asking = missing_models(config, os.environ)
     names = [argument.partition("::")[0] for argument in config.args]
@@ -173,15 +173,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def _explain(config: pytest.Config) -> None:
     """Name every registered variant in the help that pytest is about to print."""
-    from pytest_autoweb.registration import fill_help
+    from pytest_autoweb.session.registration import fill_help
 
     _load_variants(config)
     fill_help(config)
 
 
 def _load_variants(config: pytest.Config) -> None:
-    from pytest_autoweb.errors import RegistrationError
-    from pytest_autoweb.registration import load_variants
+    from pytest_autoweb.base.errors import RegistrationError
+    from pytest_autoweb.session.registration import load_variants
 
     if REGISTRY not in config.stash:
         try:
@@ -191,8 +191,8 @@ def _load_variants(config: pytest.Config) -> None:
 
 
 def _settings(config: pytest.Config) -> "Settings":
-    from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.settings import read_settings
+    from pytest_autoweb.base.errors import SettingsError
+    from pytest_autoweb.settings.run_settings import read_settings
 
     if SETTINGS not in config.stash:
         _load_variants(config)
@@ -226,7 +226,7 @@ def _register_modes(config: pytest.Config, settings: "Settings") -> None:
 
 def _refuse_names_for_workers(config: pytest.Config) -> None:
     """Refuse names that xdist tells its workers and cannot write down, which it would die of."""
-    from pytest_autoweb.whole_characters import whole_text
+    from pytest_autoweb.base.whole_characters import whole_text
 
     names = (*sys.argv, *config.args, str(config.rootpath), str(Path.cwd()))
     if bad := next((name for name in names if whole_text(name) != name), ""):
@@ -237,13 +237,13 @@ def _refuse_names_for_workers(config: pytest.Config) -> None:
 
 
 def _use_cluster(config: pytest.Config) -> None:
-    from pytest_autoweb.errors import SettingsError
-    from pytest_autoweb.installation import require_extras
+    from pytest_autoweb.base.errors import SettingsError
+    from pytest_autoweb.base.installation import require_extras
 
     try:
         require_extras("cluster")
         # Only now, because it imports xdist's controller.
-        from pytest_autoweb.session.cluster_session import use_cluster
+        from pytest_autoweb.session.cluster.cluster_session import use_cluster
 
         use_cluster(config)
     except SettingsError as error:
@@ -252,7 +252,7 @@ def _use_cluster(config: pytest.Config) -> None:
 
 def _start(config: pytest.Config, settings: "Settings") -> "RunController | None":
     """Open this process's part of the session: the controller, or an xdist worker's."""
-    from pytest_autoweb.interruption import Interruption
+    from pytest_autoweb.base.interruption import Interruption
     from pytest_autoweb.session.controller import RunController
     from pytest_autoweb.session.items import SESSION
     from pytest_autoweb.session.opened_session import open_session
@@ -276,7 +276,7 @@ def _start(config: pytest.Config, settings: "Settings") -> "RunController | None
 
 def _shared(config: pytest.Config) -> SharedRun:
     """Return what the session's processes share, deciding it once."""
-    from pytest_autoweb.options import is_resuming, report_folder
+    from pytest_autoweb.settings.options import is_resuming, report_folder
 
     if SHARED not in config.stash:
         # Reading all settings would load the variants, which an xdist session without models must
@@ -314,13 +314,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Send workers of xdist as many items as they can have in flight."""
     if not _is_on(config) or config.getvalue("dist") != "load":
         return None
-    from pytest_autoweb.session.flight_scheduling import FlightScheduling
+    from pytest_autoweb.session.flights.flight_scheduling import FlightScheduling
     from pytest_autoweb.session.items import SESSION
 
     workers = len(config.getvalue("tx"))
     most = config.stash[SESSION].concurrency(workers)
     if _settings(config).cluster:
-        from pytest_autoweb.session.cluster_session import ClusterScheduling
+        from pytest_autoweb.session.cluster.cluster_session import ClusterScheduling
 
         return ClusterScheduling(config, log, most)
     return FlightScheduling(config, log, most) if most > 1 else None
@@ -390,7 +390,7 @@ def _refuse_unread_cases(session: pytest.Session) -> None:
 
     Without a name it is refused only if the models are expressly empty.
     """
-    from pytest_autoweb.options import names_models
+    from pytest_autoweb.settings.options import names_models
 
     config = session.config
     named = config.args_source is pytest.Config.ArgsSource.ARGS
@@ -423,7 +423,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     elif not cells:
         _refuse_gates_alone(session)
     if cells or session.config.pluginmanager.has_plugin(SHARD):
-        from pytest_autoweb.errors import AutowebError, first_line
+        from pytest_autoweb.base.errors import AutowebError, first_line
         from pytest_autoweb.session.opened_session import write_manifest
 
         try:
@@ -457,7 +457,7 @@ def _refuse_without_browser(session: pytest.Session) -> None:
     settings = _settings(config)
     if settings.connect or settings.cluster:
         return
-    from pytest_autoweb.egress.chromium import missing_browser
+    from pytest_autoweb.browser.egress.chromium import missing_browser
 
     if why := missing_browser(asked, channel):
         # A worker's session cannot be ended from here, so it is left nothing to run.
@@ -472,7 +472,7 @@ def _refuse_gates_alone(session: pytest.Session) -> None:
     uses = any(fixtures.FIXTURE in getattr(item, "fixturenames", ()) for item in session.items)
     if not typed or uses or session.testsfailed or _is_on(config):
         return
-    from pytest_autoweb.options import typed_gate
+    from pytest_autoweb.settings.options import typed_gate
 
     if gate := typed_gate(config):
         _refuse(

@@ -17,10 +17,9 @@ a `Strategy`. This module is a part of the public interface (docs/api.md) and ho
 own: the stages live in `attempt` and `codegen`, and nothing in the package imports it.
 """
 
-from pytest_autoweb.attempt.tools import NamedStage, Stage, Tools, ask, change, fail
-from pytest_autoweb.codegen.generate import take_code
-from pytest_autoweb.results import Attempt
-from pytest_autoweb.strategies import (
+from pytest_autoweb.agents.attempt.tools import NamedStage, Stage, Tools, ask, change, fail
+from pytest_autoweb.agents.codegen.generate import take_code
+from pytest_autoweb.cell.strategies import (
     CAPTURE,
     EXECUTE,
     GENERATE,
@@ -31,6 +30,7 @@ from pytest_autoweb.strategies import (
     PLAN_AS_TASK,
     REPAIR,
 )
+from pytest_autoweb.results.records import Attempt
 
 __all__ = [
     "CAPTURE",

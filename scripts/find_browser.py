@@ -2,8 +2,8 @@
 
 from playwright.sync_api import sync_playwright
 
-from pytest_autoweb.egress.chromium import launch_args
-from pytest_autoweb.errors import BrowserError
+from pytest_autoweb.base.errors import BrowserError
+from pytest_autoweb.browser.egress.chromium import launch_args
 
 
 def main() -> str | None:

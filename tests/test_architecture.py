@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 import pytest_autoweb
-from pytest_autoweb.cli import COMMANDS
+from pytest_autoweb.cli.command_line import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "pytest_autoweb"
@@ -68,52 +68,52 @@ HEAVY = {
 
 # All of the package that a session without models imports.
 IDLE = {
-    "errors",
+    "base.errors",
     "hookspecs",
-    "language",
-    "options",
+    "base.language",
+    "settings.options",
     "plugin",
-    "runs.run_signs",
+    "results.runs.run_signs",
     "session.fixtures",
     "session.shared_run",
-    "values.normal_forms",
-    "variant_names",
-    "variants",
+    "base.values.normal_forms",
+    "base.variant_names",
+    "base.variants",
 }
 
 # For each package up to `llm`: a module, and a call in it that needs what others add to a registry,
 # if the package names any of that.
 CALLS = (
     ("base.passing_lock", "PassingLock('run', Path('run'))"),
-    ("errors", "near_miss('cases', ['case'])"),
-    ("interruption", "Interruption().restore()"),
-    ("lanes", "Lanes(2)"),
-    ("process_tree", "import_folders()"),
-    ("whole_characters", "whole_text('tea')"),
-    ("language", "step_failed(1, 'no').line('zh')"),
-    ("redaction.secret_forms", "Redactor({'key': 'very-secret'})('tea')"),
-    ("specs", "AgentCommand.model_validate({'command': ['agent']})"),
-    ("values.dates", "date_readings('1 May 2024', 'en')"),
-    ("variants", "Variants('check type').summaries()"),
-    ("waiting", "in_company()"),
-    ("egress.remote_browsers", "parse_endpoints('ws://127.0.0.1:9/')"),
-    ("installation", "missing_extras(['store'])"),
-    ("results", "Usage() + Usage()"),
-    ("variant_names", "known_strategy('codegen')"),
-    ("analysis.attempt_facts", "arm_label('off')"),
-    ("options", "captures('aria'), arms('off'), agents('act'), locator('bayes')"),
-    ("page.capture", "CAPTURE_MODES.summaries()"),
+    ("base.errors", "near_miss('cases', ['case'])"),
+    ("base.interruption", "Interruption().restore()"),
+    ("base.waiting.lanes", "Lanes(2)"),
+    ("base.process_tree", "import_folders()"),
+    ("base.whole_characters", "whole_text('tea')"),
+    ("base.language", "step_failed(1, 'no').line('zh')"),
+    ("base.redaction.secret_forms", "Redactor({'key': 'very-secret'})('tea')"),
+    ("base.specs", "AgentCommand.model_validate({'command': ['agent']})"),
+    ("base.values.dates", "date_readings('1 May 2024', 'en')"),
+    ("base.variants", "Variants('check type').summaries()"),
+    ("base.waiting.waiting", "in_company()"),
+    ("browser.egress.remote_browsers", "parse_endpoints('ws://127.0.0.1:9/')"),
+    ("base.installation", "missing_extras(['store'])"),
+    ("results.records", "Usage() + Usage()"),
+    ("base.variant_names", "known_strategy('codegen')"),
+    ("results.analysis.attempt_facts", "arm_label('off')"),
+    ("settings.options", "captures('aria'), arms('off'), agents('act'), locator('bayes')"),
+    ("browser.page.capture", "CAPTURE_MODES.summaries()"),
     ("sandbox.lint", "lint_code('page.reload()')"),
-    ("marks.marking", "groups_by_text([['tea']], [''])"),
-    ("runs.run_folder", "is_run_folder(Path('run'))"),
-    ("settings", "_contestants(('openai/gpt-5-mini',), ('act', 'codegen'), ())"),
-    ("evidence.page_evidence", "downloads_text((), Path('run'), str)"),
+    ("browser.marks.marking", "groups_by_text([['tea']], [''])"),
+    ("results.runs.run_folder", "is_run_folder(Path('run'))"),
+    ("settings.run_settings", "_contestants(('openai/gpt-5-mini',), ('act', 'codegen'), ())"),
+    ("judging.evidence.page_evidence", "downloads_text((), Path('run'), str)"),
     ("report.html_report", "panels_in_order()"),
-    ("checks.check_type", "CHECKS.summaries()"),
-    ("gates.gate_decision", "GATES.summaries()"),
-    ("traffic.traffic_rules", "TrafficRules()"),
+    ("judging.checks.check_type", "CHECKS.summaries()"),
+    ("report.gates.gate_decision", "GATES.summaries()"),
+    ("browser.traffic.traffic_rules", "TrafficRules()"),
     ("cases.file_layout", "case_json_schema()"),
-    ("llm.model_spec", "load_specs(('openai/gpt-5-mini@low', 'openai/gpt-5-mini@act'))"),
+    ("models.model_spec", "load_specs(('openai/gpt-5-mini@low', 'openai/gpt-5-mini@act'))"),
 )
 
 # Modules of the standard library that only some systems, or only some builds of Python, have.
@@ -122,11 +122,11 @@ SYSTEM_ONLY = {"_ctypes", "fcntl", "msvcrt", "resource", "winreg"}
 # Every other import inside a function hides a dependency. Only these modules may: pytest (or every
 # xdist worker) imports them, and they lead to all the rest; or an extra brings what they import.
 MAY_IMPORT_LATE = {
-    "commands/dashboard.py",
-    "commands/opened_store.py",
-    "commands/store.py",
+    "cli/commands/dashboard.py",
+    "cli/opened_store.py",
+    "cli/commands/store.py",
     "errors.py",
-    "llm/litellm_client.py",
+    "models/litellm_client.py",
     "options.py",
     "plugin.py",
     "session/controller.py",
@@ -183,7 +183,7 @@ def shown(path: Path) -> str:
 
 
 def area_of(module: str) -> str:
-    """`pytest_autoweb.llm.client` belongs to the area `llm`."""
+    """`pytest_autoweb.models.client` belongs to the area `llm`."""
     return module.split(".")[1] if "." in module else ""
 
 
@@ -264,10 +264,10 @@ def test_only_these_modules_import_by_name() -> None:
     # generated code may import.
     assert users == {
         "__init__.py",
-        "checks/delegated_checks.py",
+        "judging/checks/delegated_checks.py",
         "cli.py",
-        "importing/webarena_verified.py",
-        "runs/saved_runs.py",
+        "tools/importing/webarena_verified.py",
+        "results/runs/saved_runs.py",
         "sandbox/stand_ins.py",
     }
 
@@ -333,7 +333,7 @@ def test_only_one_module_imports_litellm() -> None:
         if found.module.split(".")[0] == "litellm"
     }
 
-    assert users == {"llm/litellm_client.py"}
+    assert users == {"models/litellm_client.py"}
 
 
 def test_the_plugin_module_imports_nothing_heavy() -> None:
@@ -371,7 +371,7 @@ def test_a_session_without_models_pays_for_nothing_but_the_options(tmp_path: Pat
     added = modules_of_a_session(folder) - without
     own = {name for name in added if name.split(".")[0] == PACKAGE.name}
 
-    assert "pytest_autoweb.options" in own
+    assert "pytest_autoweb.settings.options" in own
     assert {name.split(".")[0] for name in added - own} - sys.stdlib_module_names == set()
     packages = {PACKAGE.name, *(name.rpartition(".")[0] for name in own)}
     assert {name.removeprefix(f"{PACKAGE.name}.") for name in own - packages} <= IDLE
@@ -397,7 +397,7 @@ OPTIONAL = {
 def modules_of_the_command_line(whole: str) -> set[str]:
     """Return what a command line imports that loads the commands of an expression."""
     script = (
-        "import json, sys; from pytest_autoweb.cli import COMMANDS, build_parser; "
+        "import json, sys; from pytest_autoweb.cli.command_line import COMMANDS, build_parser; "
         f"build_parser({whole}); print(json.dumps(sorted(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

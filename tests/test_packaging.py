@@ -106,7 +106,7 @@ def test_prompts_skills_and_templates_are_found_inside_the_installed_package(
     stranger: Path, tmp_path: Path
 ) -> None:
     ask = (
-        "from pytest_autoweb.installation import asset_dir\n"
+        "from pytest_autoweb.base.installation import asset_dir\n"
         "for folder in ('prompts', 'skills', 'templates'):\n"
         "    print(asset_dir(folder), any(asset_dir(folder).rglob('*.*')))"
     )

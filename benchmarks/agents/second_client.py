@@ -20,7 +20,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from pytest_autoweb.egress.chromium import system_chromium
+from pytest_autoweb.browser.egress.chromium import system_chromium
 
 FLAGS = ["--remote-debugging-port=0", "--no-sandbox"]
 SECOND = """

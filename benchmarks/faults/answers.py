@@ -7,8 +7,8 @@ Without evidence in the prompt it says the same again.
 import json
 import re
 
-from pytest_autoweb.llm.client import Reply, Request
-from pytest_autoweb.results import Usage
+from pytest_autoweb.models.client import Reply, Request
+from pytest_autoweb.results.records import Usage
 from pytest_autoweb.testing import scripted_plan
 
 _FIRST = {

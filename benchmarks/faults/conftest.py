@@ -2,8 +2,8 @@
 
 from answers import Obedient
 
-from pytest_autoweb.llm.client import Client
-from pytest_autoweb.llm.model_spec import ModelSpec
+from pytest_autoweb.models.client import Client
+from pytest_autoweb.models.model_spec import ModelSpec
 
 
 def pytest_autoweb_client(spec: ModelSpec) -> Client | None:

@@ -1,5 +1,1 @@
-"""Outside agents: third-party programs that drive a cell's browser with a model.
-
-Their processes, each one's browser, and the endpoint through which they call the model. The list of
-agents is in `strategies`; judging and evidence work as for every other attempt.
-"""
+"""Room agents."""

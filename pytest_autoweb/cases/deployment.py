@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urljoin, urlsplit
 
-from pytest_autoweb.redaction import without_secrets
+from pytest_autoweb.base.redaction import without_secrets
 
 BASE_URL_VARIABLE = "PYTEST_BASE_URL"
 """The variable from which `--base-url` takes its default."""

@@ -23,9 +23,9 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
+from pytest_autoweb.base.errors import near_miss
+from pytest_autoweb.base.specs import FieldErrors, FieldPath
 from pytest_autoweb.cases.deployment import Deployment, missing_variable
-from pytest_autoweb.errors import near_miss
-from pytest_autoweb.specs import FieldErrors, FieldPath
 
 _MARKS = ("{{", "{%", "{#")
 _MAX_REPEATED = 100_000

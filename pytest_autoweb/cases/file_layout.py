@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
+from pytest_autoweb.base.errors import nearest
+from pytest_autoweb.base.installation import asset_dir
+from pytest_autoweb.base.specs import FieldError, FieldErrors, FieldPath
+from pytest_autoweb.base.variant_names import STRATEGY_NAMES
 from pytest_autoweb.cases.case import NAME_PATTERN, Case, Webserver
 from pytest_autoweb.cases.expressions import Expressions, syntax_error
 from pytest_autoweb.cases.source import CaseSource, sifted, texts
 from pytest_autoweb.cases.validation import Document, keys, unknown_key
-from pytest_autoweb.checks.check_type import CHECKS
-from pytest_autoweb.checks.expected_values import AnswerSpec, Typed
-from pytest_autoweb.errors import nearest
-from pytest_autoweb.installation import asset_dir
-from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
-from pytest_autoweb.variant_names import STRATEGY_NAMES
+from pytest_autoweb.judging.checks.check_type import CHECKS
+from pytest_autoweb.judging.checks.expected_values import AnswerSpec, Typed
 
 MAX_COMBINATIONS = 1000
 _MAX_LABEL = 40

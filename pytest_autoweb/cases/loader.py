@@ -5,6 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytest_autoweb.base.errors import CaseError, joined_errors
+from pytest_autoweb.base.specs import AgentCommand, FieldError, FieldErrors, FieldPath
+from pytest_autoweb.base.variant_names import StrategyName
+from pytest_autoweb.browser.traffic.traffic_rules import TrafficRules
 from pytest_autoweb.cases.case import (
     Case,
     CollectSpec,
@@ -18,11 +22,7 @@ from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.file_layout import sources
 from pytest_autoweb.cases.source import MAIN, STAND_IN, CaseSource, names_of, stand_in
 from pytest_autoweb.cases.validation import Document, read_document
-from pytest_autoweb.checks.delegated_checks import JudgeCheck, PythonCheck
-from pytest_autoweb.errors import CaseError, joined_errors
-from pytest_autoweb.specs import AgentCommand, FieldError, FieldErrors, FieldPath
-from pytest_autoweb.traffic.traffic_rules import TrafficRules
-from pytest_autoweb.variant_names import StrategyName
+from pytest_autoweb.judging.checks.delegated_checks import JudgeCheck, PythonCheck
 
 BETWEEN_CASES = ";;"
 BETWEEN_PARTS = "|||"

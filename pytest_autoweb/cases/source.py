@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_autoweb.base.errors import CaseError, listed, near_miss
+from pytest_autoweb.base.redaction import SECRET
+from pytest_autoweb.base.specs import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.cases.case import Case, Reset, ServerHandle, Webserver
 from pytest_autoweb.cases.expressions import Expressions
 from pytest_autoweb.cases.validation import MISSING, Document, Model, keys, validated
-from pytest_autoweb.checks.check_type import CHECKS, Check
-from pytest_autoweb.errors import CaseError, listed, near_miss
-from pytest_autoweb.redaction import SECRET
-from pytest_autoweb.specs import FieldError, FieldErrors, FieldPath
+from pytest_autoweb.judging.checks.check_type import CHECKS, Check
 
 
 def holds_data(at: FieldPath) -> bool:

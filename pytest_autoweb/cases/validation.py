@@ -16,10 +16,10 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from pytest_autoweb.base.errors import CaseError, joined_errors, near_miss
+from pytest_autoweb.base.specs import FieldError, FieldPath, pattern_sentence
 from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.yaml_mistakes import mistake
-from pytest_autoweb.errors import CaseError, joined_errors, near_miss
-from pytest_autoweb.specs import FieldError, FieldPath, pattern_sentence
 
 Lines = dict[FieldPath, int]
 """The 1-based line of every key and list item."""

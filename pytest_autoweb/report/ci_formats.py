@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from pytest_autoweb.analysis.pairing import GOOD
-from pytest_autoweb.analysis.verdict_validity import is_control
 from pytest_autoweb.report.plain_stream import without_commands
 from pytest_autoweb.report.wording import one_line, what_failed
-from pytest_autoweb.results import CellResult
-from pytest_autoweb.runs.run_folder import GateResult
+from pytest_autoweb.results.analysis.pairing import GOOD
+from pytest_autoweb.results.analysis.verdict_validity import is_control
+from pytest_autoweb.results.records import CellResult
+from pytest_autoweb.results.runs.run_folder import GateResult
 
 PREFIX = "autoweb."
 

@@ -26,14 +26,19 @@ from typing import Any, Self
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from pydantic import ValidationError
 
-from pytest_autoweb.analysis.comparison import Comparison
-from pytest_autoweb.errors import AutowebError
-from pytest_autoweb.installation import asset_dir
+from pytest_autoweb.base.errors import AutowebError
+from pytest_autoweb.base.installation import asset_dir
+from pytest_autoweb.base.variants import Variants
 from pytest_autoweb.report.json_report import MAX_ROWS, PanelContent, Report, ReportedPanel
-from pytest_autoweb.results import Attempt, CellResult, Location
-from pytest_autoweb.runs.run_folder import RecordedRun, collector_paused, read_run, size_of_cells
-from pytest_autoweb.runs.saving import compact_json, plain
-from pytest_autoweb.variants import Variants
+from pytest_autoweb.results.analysis.comparison import Comparison
+from pytest_autoweb.results.records import Attempt, CellResult, Location
+from pytest_autoweb.results.runs.run_folder import (
+    RecordedRun,
+    collector_paused,
+    read_run,
+    size_of_cells,
+)
+from pytest_autoweb.results.runs.saving import compact_json, plain
 
 AFTER_THE_BUILT_IN_ONES = 10_000
 """The default order of a panel."""

@@ -11,34 +11,40 @@ from typing import Any, Literal
 
 from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
-from pytest_autoweb.analysis.attempt_facts import (
+from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.base.installation import asset_dir
+from pytest_autoweb.report.summary import ReportedAgent, Summary, agents_of, summarise
+from pytest_autoweb.results.analysis.attempt_facts import (
     CorrectionFacts,
     DecisionFacts,
     corrections_of,
     decision_facts,
 )
-from pytest_autoweb.analysis.cell_numbers import CaseKey, RunRows, case_key, run_rows
-from pytest_autoweb.analysis.comparison import (
+from pytest_autoweb.results.analysis.cell_numbers import CaseKey, RunRows, case_key, run_rows
+from pytest_autoweb.results.analysis.comparison import (
     Comparison,
     compare_models,
     compare_modes,
     compare_runs,
 )
-from pytest_autoweb.analysis.execution_only import ExecutionOnly, execution_only
-from pytest_autoweb.analysis.past_runs import History
-from pytest_autoweb.analysis.verdict_validity import Agreement
-from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.installation import asset_dir
-from pytest_autoweb.report.summary import ReportedAgent, Summary, agents_of, summarise
-from pytest_autoweb.results import CaptureModeName, CellResult, ModelDescription, Record, RunInfo
-from pytest_autoweb.runs.run_folder import (
+from pytest_autoweb.results.analysis.execution_only import ExecutionOnly, execution_only
+from pytest_autoweb.results.analysis.past_runs import History
+from pytest_autoweb.results.analysis.verdict_validity import Agreement
+from pytest_autoweb.results.records import (
+    CaptureModeName,
+    CellResult,
+    ModelDescription,
+    Record,
+    RunInfo,
+)
+from pytest_autoweb.results.runs.run_folder import (
     NO_SIDE_FILES,
     GateResult,
     RecordedRun,
     Rejudging,
     SideFiles,
 )
-from pytest_autoweb.runs.saved_runs import load_saved_rows
+from pytest_autoweb.results.runs.saved_runs import load_saved_rows
 
 SCHEMA_VERSION = 2
 

@@ -8,10 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from pytest_autoweb.analysis.cell_numbers import CellSummary, Numbers, RunRows, by_model, case_key
-from pytest_autoweb.analysis.comparison import CasePair, Comparison, compare_runs, points
-from pytest_autoweb.analysis.pairing import first_attempt_rate
-from pytest_autoweb.analysis.verdict_validity import ControlRow, is_control
 from pytest_autoweb.report.json_report import CaseReport, Report, ReportedPanel, Scalar
 from pytest_autoweb.report.summary import MatrixCell, Summary, named_agents
 from pytest_autoweb.report.wording import (
@@ -36,8 +32,18 @@ from pytest_autoweb.report.wording import (
     what_failed,
     with_baseline,
 )
-from pytest_autoweb.results import CellResult
-from pytest_autoweb.runs.run_folder import GateResult
+from pytest_autoweb.results.analysis.cell_numbers import (
+    CellSummary,
+    Numbers,
+    RunRows,
+    by_model,
+    case_key,
+)
+from pytest_autoweb.results.analysis.comparison import CasePair, Comparison, compare_runs, points
+from pytest_autoweb.results.analysis.pairing import first_attempt_rate
+from pytest_autoweb.results.analysis.verdict_validity import ControlRow, is_control
+from pytest_autoweb.results.records import CellResult
+from pytest_autoweb.results.runs.run_folder import GateResult
 
 _SPECIAL = re.compile(r"[\\`*_\[\]|~]")
 _MATRIX_ROWS = 60

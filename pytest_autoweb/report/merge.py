@@ -9,13 +9,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_autoweb.analysis.verdict_validity import is_control
-from pytest_autoweb.errors import SettingsError
+from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.base.specs import COMMAND
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.results import CellResult, PlannedCell, RunInfo
-from pytest_autoweb.runs.inert_copies import copy_inert
-from pytest_autoweb.runs.run_folder import (
+from pytest_autoweb.results.analysis.verdict_validity import is_control
+from pytest_autoweb.results.records import CellResult, PlannedCell, RunInfo
+from pytest_autoweb.results.runs.inert_copies import copy_inert
+from pytest_autoweb.results.runs.run_folder import (
     CONTROLS_FOLDER,
     MERGE_FILE,
     NOT_RUN,
@@ -26,7 +27,7 @@ from pytest_autoweb.runs.run_folder import (
     read_manifest,
     read_run,
 )
-from pytest_autoweb.runs.saving import (
+from pytest_autoweb.results.runs.saving import (
     RUN_FILE,
     cell_folder,
     fresh_run_folder,
@@ -36,7 +37,6 @@ from pytest_autoweb.runs.saving import (
     unpack,
     write_text_atomic,
 )
-from pytest_autoweb.specs import COMMAND
 
 
 @dataclass(frozen=True, slots=True)

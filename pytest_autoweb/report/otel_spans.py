@@ -21,9 +21,9 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from pytest_autoweb import __version__
-from pytest_autoweb.redaction import redact_keys, redact_shapes
-from pytest_autoweb.results import Attempt, CellResult, Exchange, RunInfo
-from pytest_autoweb.runs.run_folder import read_run
+from pytest_autoweb.base.redaction import redact_keys, redact_shapes
+from pytest_autoweb.results.records import Attempt, CellResult, Exchange, RunInfo
+from pytest_autoweb.results.runs.run_folder import read_run
 
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable that makes OpenTelemetry instrumentations send prompts and replies."""

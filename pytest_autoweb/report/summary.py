@@ -6,7 +6,7 @@ Outside agents appear with their versions and a note that they are not confined.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from pytest_autoweb.analysis.cell_numbers import (
+from pytest_autoweb.results.analysis.cell_numbers import (
     CaseKey,
     Counts,
     FlakyRepeats,
@@ -19,16 +19,22 @@ from pytest_autoweb.analysis.cell_numbers import (
     number,
     rates_of,
 )
-from pytest_autoweb.analysis.comparison import Comparison
-from pytest_autoweb.analysis.statistics import percentile
-from pytest_autoweb.analysis.verdict_validity import (
+from pytest_autoweb.results.analysis.comparison import Comparison
+from pytest_autoweb.results.analysis.statistics import percentile
+from pytest_autoweb.results.analysis.verdict_validity import (
     ControlRow,
     broken_controls,
     control_rows,
     is_control,
 )
-from pytest_autoweb.results import CaptureModeName, CellResult, Outcome, OutsideAgent, Record
-from pytest_autoweb.runs.run_folder import RecordedRun
+from pytest_autoweb.results.records import (
+    CaptureModeName,
+    CellResult,
+    Outcome,
+    OutsideAgent,
+    Record,
+)
+from pytest_autoweb.results.runs.run_folder import RecordedRun
 
 NOT_HELD = (
     "outside the sandbox, as processes of their own that reach files and the network as you do; "

@@ -4,10 +4,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from textwrap import wrap
 
-from pytest_autoweb.analysis.cell_numbers import Cost, Numbers, PassRate
-from pytest_autoweb.analysis.comparison import CasePair, Comparison, p_text, signed
-from pytest_autoweb.analysis.pairing import Change, LeftOut, Side
-from pytest_autoweb.analysis.verdict_validity import NOOP, ControlRow, is_control
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.summary import Summary, named_agents
 from pytest_autoweb.report.wording import (
@@ -30,7 +26,11 @@ from pytest_autoweb.report.wording import (
     width,
     with_baseline,
 )
-from pytest_autoweb.results import CellResult, Outcome
+from pytest_autoweb.results.analysis.cell_numbers import Cost, Numbers, PassRate
+from pytest_autoweb.results.analysis.comparison import CasePair, Comparison, p_text, signed
+from pytest_autoweb.results.analysis.pairing import Change, LeftOut, Side
+from pytest_autoweb.results.analysis.verdict_validity import NOOP, ControlRow, is_control
+from pytest_autoweb.results.records import CellResult, Outcome
 
 COLUMNS = 100
 LISTED_CASES = 25

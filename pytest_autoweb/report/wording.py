@@ -4,13 +4,13 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from pytest_autoweb.analysis.cell_numbers import Cost, PassRate
-from pytest_autoweb.analysis.comparison import Comparison
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.plain_stream import UNSEEN
 from pytest_autoweb.report.summary import Summary
-from pytest_autoweb.results import BROKEN, Attempt, CellResult, Outcome
-from pytest_autoweb.runs.run_folder import GateResult
+from pytest_autoweb.results.analysis.cell_numbers import Cost, PassRate
+from pytest_autoweb.results.analysis.comparison import Comparison
+from pytest_autoweb.results.records import BROKEN, Attempt, CellResult, Outcome
+from pytest_autoweb.results.runs.run_folder import GateResult
 
 _LETTERS: dict[Outcome, str] = {
     "passed": "P",

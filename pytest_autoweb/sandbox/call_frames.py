@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Frame, Page, expect
 
+from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.sandbox.allowed_members import (
     CLAIMS_OF,
     CLASSES,
@@ -37,7 +38,6 @@ from pytest_autoweb.sandbox.frame_codec import (
 )
 from pytest_autoweb.sandbox.size_limits import check_sizes
 from pytest_autoweb.sandbox.text_on_page import as_on_page
-from pytest_autoweb.whole_characters import whole_text
 
 # The host walks a chain step by step, so a hostile worker must not send an endless one.
 MAX_CHAIN = 64

@@ -14,15 +14,15 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from playwright.sync_api import APIResponse, Error
 
-from pytest_autoweb.egress.proxy import OWN_ANSWER
-from pytest_autoweb.egress.traffic_reader import REPLIES_BYTES, REPLY_BYTES
+from pytest_autoweb.base.values.patterns import search
+from pytest_autoweb.base.values.url_globs import UrlGlob
+from pytest_autoweb.browser.egress.proxy import OWN_ANSWER
+from pytest_autoweb.browser.egress.traffic_reader import REPLIES_BYTES, REPLY_BYTES
 from pytest_autoweb.sandbox import size_limits
 from pytest_autoweb.sandbox.call_frames import Bound
 from pytest_autoweb.sandbox.crossing_values import Refusal, redacted
 from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.size_limits import MAX_READ, check_picture
-from pytest_autoweb.values.patterns import search
-from pytest_autoweb.values.url_globs import UrlGlob
 
 # Methods whose script is called with an element, or several, before its argument.
 _OF_ELEMENTS = frozenset({"evaluate_all", "eval_on_selector", "eval_on_selector_all"})

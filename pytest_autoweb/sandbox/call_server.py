@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Error, TimeoutError
 
-from pytest_autoweb.results import ReadBack
+from pytest_autoweb.base.whole_characters import whole_text
+from pytest_autoweb.results.records import ReadBack
 from pytest_autoweb.sandbox.allowed_members import MANAGER_EXIT
 from pytest_autoweb.sandbox.call_frames import Bound
 from pytest_autoweb.sandbox.crossing_values import (
@@ -30,7 +31,6 @@ from pytest_autoweb.sandbox.engine import Limits, RecalledCall, SandboxBorder, S
 from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.frame_codec import WireError, to_line
 from pytest_autoweb.sandbox.worker_process import DeadlineError, WorkerGoneError, WorkerProcess
-from pytest_autoweb.whole_characters import whole_text
 
 # A page can raise events in an endless loop.
 MAX_WAITING = 500

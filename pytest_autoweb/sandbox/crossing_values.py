@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import ParseResult
 
+from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.json_values import map_texts
-from pytest_autoweb.errors import first_line
-from pytest_autoweb.redaction import redact_shapes
-from pytest_autoweb.results import ReadBack, ToolCall
+from pytest_autoweb.base.redaction import redact_shapes
+from pytest_autoweb.base.whole_characters import whole_text
+from pytest_autoweb.results.records import ReadBack, ToolCall
 from pytest_autoweb.sandbox.allowed_members import CLASSES
 from pytest_autoweb.sandbox.frame_codec import WireError, encode
-from pytest_autoweb.whole_characters import whole_text
 
 # A handle keeps its object alive in the test process, so without a limit generated code could fill
 # that process's memory.

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
 
-from pytest_autoweb import waiting
-from pytest_autoweb.egress.browser_watch import (
+from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.browser.egress.browser_watch import (
     WATCH,
     CallEnded,
     call_within,

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, Literal, NamedTuple, Protocol, TypeAlias
 
 from playwright.sync_api import Frame, Locator, Page
 
-from pytest_autoweb.results import Failure, ReadBack, ToolCall
+from pytest_autoweb.results.records import Failure, ReadBack, ToolCall
 
 Level = Literal["auto", "strict", "off"]
 """`auto` uses what the kernel offers; `strict` does not run without it and refuses scripts in the

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Error, TimeoutError
 
-from pytest_autoweb.egress.browser_watch import WATCH
-from pytest_autoweb.errors import first_line
-from pytest_autoweb.redaction import SECRET_PLACE, unlike_words
-from pytest_autoweb.results import ReadBack
+from pytest_autoweb.base.errors import first_line
+from pytest_autoweb.base.redaction import SECRET_PLACE, unlike_words
+from pytest_autoweb.browser.egress.browser_watch import WATCH
+from pytest_autoweb.results.records import ReadBack
 from pytest_autoweb.sandbox import call_rules
 from pytest_autoweb.sandbox.allowed_members import (
     EVENTS,

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from playwright.sync_api import Frame, Page
 
-from pytest_autoweb.results import Failure, ToolCall
+from pytest_autoweb.results.records import Failure, ToolCall
 from pytest_autoweb.sandbox.allowed_members import FUNCTIONS
 from pytest_autoweb.sandbox.call_server import CallServer, Listeners
 from pytest_autoweb.sandbox.crossing_values import (

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import NamedTuple, Optional
 from urllib.parse import urlsplit
 
-from pytest_autoweb.errors import first_line
-from pytest_autoweb.results import LintFinding
+from pytest_autoweb.base.errors import first_line
+from pytest_autoweb.results.records import LintFinding
 from pytest_autoweb.sandbox import allowed_python
 from pytest_autoweb.sandbox.allowed_members import (
     CLAIMS_OF,

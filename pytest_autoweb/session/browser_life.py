@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page
 
-from pytest_autoweb.agents.outside_agent import open_agent_page
-from pytest_autoweb.egress.browser_watch import (
+from pytest_autoweb.agents.outside.outside_agent import open_agent_page
+from pytest_autoweb.base.errors import BrowserError
+from pytest_autoweb.browser.egress.browser_watch import (
     KEEP_MB,
     LOST_S,
     WATCH,
@@ -27,7 +28,6 @@ from pytest_autoweb.egress.browser_watch import (
     is_lost,
     megabytes_of,
 )
-from pytest_autoweb.errors import BrowserError
 
 # What to put aside, the least first: if Playwright's driver lives, only its browser is replaced.
 _BROWSER, _DRIVER = "browser", "playwright"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_autoweb.settings import Settings
+    from pytest_autoweb.settings.run_settings import Settings
 
 CASE_SUFFIXES = (".yaml", ".yml", ".json")
 _HEAD_CHARS = 20_000

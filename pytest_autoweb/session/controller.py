@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_autoweb.analysis.verdict_validity import agreement_line, save_agreements
-from pytest_autoweb.base.passing_lock import PassingLock
-from pytest_autoweb.errors import (
+from pytest_autoweb.base.errors import (
     AutowebError,
     ModelError,
     SandboxError,
@@ -22,7 +20,17 @@ from pytest_autoweb.errors import (
     first_line,
     named_line,
 )
-from pytest_autoweb.gates.gate_decision import (
+from pytest_autoweb.base.installation import extra_of_store, require_extras
+from pytest_autoweb.base.interruption import Interruption
+from pytest_autoweb.base.passing_lock import PassingLock
+from pytest_autoweb.report.ci_formats import (
+    annotations,
+    append_summary,
+    neutral,
+    on_github,
+    path_prefix,
+)
+from pytest_autoweb.report.gates.gate_decision import (
     GateDecision,
     GateInputs,
     Spending,
@@ -32,15 +40,6 @@ from pytest_autoweb.gates.gate_decision import (
     read_gate_inputs,
     rows_of,
 )
-from pytest_autoweb.installation import extra_of_store, require_extras
-from pytest_autoweb.interruption import Interruption
-from pytest_autoweb.report.ci_formats import (
-    annotations,
-    append_summary,
-    neutral,
-    on_github,
-    path_prefix,
-)
 from pytest_autoweb.report.html_report import RunReading, read_for_report
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.markdown import render_markdown
@@ -48,16 +47,17 @@ from pytest_autoweb.report.plain_stream import PlainStream, plain_text, write_ob
 from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.results import RunInfo
-from pytest_autoweb.runs.run_folder import RecordedRun, read_manifest
-from pytest_autoweb.runs.saving import (
+from pytest_autoweb.results.analysis.verdict_validity import agreement_line, save_agreements
+from pytest_autoweb.results.records import RunInfo
+from pytest_autoweb.results.runs.run_folder import RecordedRun, read_manifest
+from pytest_autoweb.results.runs.saving import (
     check_run_folder,
     hold_run_folder,
     pack,
     save_run_info,
 )
 from pytest_autoweb.session.environment import Environment
-from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
+from pytest_autoweb.session.flights.flights import ALONE_KEY, FLIGHTS
 from pytest_autoweb.session.items import (
     BAD_CASES,
     INTERRUPTED,
@@ -78,12 +78,12 @@ from pytest_autoweb.session.run_session import RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.session.single_runs import second_runs_notice
 from pytest_autoweb.session.worker_marks import interrupt_workers
-from pytest_autoweb.settings import Settings
+from pytest_autoweb.settings.run_settings import Settings
 
 # Late imports: what a cluster, a store or spans need comes with an extra.
 
 if TYPE_CHECKING:
-    from pytest_autoweb.cluster.ray_cluster import RayCluster
+    from pytest_autoweb.session.cluster.ray_cluster import RayCluster
 
 UNSOLVED = "unsolved"
 """pytest's category of cells that a model lost."""
@@ -184,7 +184,7 @@ class RunController:
         if self._settings.pause:
             refuse_with_others(self._config, session.concurrency(1))
         if self._settings.cluster:
-            from pytest_autoweb.session.cluster_session import open_cluster
+            from pytest_autoweb.session.cluster.cluster_session import open_cluster
 
             self._cluster = open_cluster(self._config, self._settings, session)
         return session

@@ -13,21 +13,21 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.egress.chromium import (
+from pytest_autoweb.base.errors import SandboxError
+from pytest_autoweb.browser.egress.chromium import (
     ASKED_FOR,
     ELSEWHERE,
     found_sandbox,
     planned_sandbox,
 )
-from pytest_autoweb.egress.guarded_page import describe_egress
-from pytest_autoweb.egress.remote_browsers import HOLDS, LOST, described
-from pytest_autoweb.errors import SandboxError
-from pytest_autoweb.options import SandboxLevel
+from pytest_autoweb.browser.egress.guarded_page import describe_egress
+from pytest_autoweb.browser.egress.remote_browsers import HOLDS, LOST, described
+from pytest_autoweb.cell.prepared_cell import describe_traffic
 from pytest_autoweb.report.summary import NOT_HELD, named_agents
-from pytest_autoweb.run.prepared_cell import describe_traffic
 from pytest_autoweb.sandbox.worker_process import workers_of
 from pytest_autoweb.session.run_session import RunSession
-from pytest_autoweb.settings import Settings
+from pytest_autoweb.settings.options import SandboxLevel
+from pytest_autoweb.settings.run_settings import Settings
 
 
 class Environment:

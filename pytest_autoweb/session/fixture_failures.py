@@ -4,14 +4,14 @@ from typing import Any, NoReturn
 
 import pytest
 
+from pytest_autoweb.base.errors import first_line, named_line
+from pytest_autoweb.base.redaction import Redactor, redact_keys
 from pytest_autoweb.cases.case import secret_value
-from pytest_autoweb.errors import first_line, named_line
-from pytest_autoweb.redaction import Redactor, redact_keys
+from pytest_autoweb.cell.pipeline import broken_cell, skipped_cell
 from pytest_autoweb.report.ci_formats import junit_properties
-from pytest_autoweb.results import CellResult, Failure
-from pytest_autoweb.run.pipeline import broken_cell, skipped_cell
-from pytest_autoweb.runs.run_folder import saved_cell
-from pytest_autoweb.runs.saving import save_cell
+from pytest_autoweb.results.records import CellResult, Failure
+from pytest_autoweb.results.runs.run_folder import saved_cell
+from pytest_autoweb.results.runs.saving import save_cell
 from pytest_autoweb.session.items import SESSION, CellItem, kept_result, tell_end
 from pytest_autoweb.session.pytest_outcome import CellEnded
 from pytest_autoweb.session.single_runs import BegunBefore, has_ended, note_end

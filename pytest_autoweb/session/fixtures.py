@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
-    from pytest_autoweb.egress.remote_browsers import BrowserPool
-    from pytest_autoweb.results import CellResult
-    from pytest_autoweb.run.prepared_cell import Cell
+    from pytest_autoweb.browser.egress.remote_browsers import BrowserPool
+    from pytest_autoweb.cell.prepared_cell import Cell
+    from pytest_autoweb.results.records import CellResult
 
 FIXTURE = "autoweb"
 _PAGE_FIXTURES = frozenset(("page", "context", "new_context", "browser", "launch_browser"))
@@ -38,7 +38,7 @@ def browser_type_launch_args(
     items = request.session.items
     if not any(needs_browser(item) for item in items) or _elsewhere(request.config):
         return browser_type_launch_args
-    from pytest_autoweb.egress.chromium import cell_launch_args, launch_args
+    from pytest_autoweb.browser.egress.chromium import cell_launch_args, launch_args
     from pytest_autoweb.session.items import SESSION
 
     browser_type = request.getfixturevalue("browser_type")
@@ -64,7 +64,7 @@ def launch_browser(
     items = request.session.items
     if not any(map(needs_browser, items)) or not (pool := _elsewhere(request.config)):
         return launch_browser
-    from pytest_autoweb.errors import BrowserError
+    from pytest_autoweb.base.errors import BrowserError
 
     if request.getfixturevalue("connect_options"):
         raise BrowserError("connect_options and --autoweb-connect both say where the browser is")
@@ -202,10 +202,10 @@ class Autoweb:
             pytest.UsageError: the target names no case, or the model or the capture mode is
                 unknown.
         """
+        from pytest_autoweb.base.waiting.waiting import loop_hidden
         from pytest_autoweb.session.items import HIDDEN, SESSION, run_with_fixtures
         from pytest_autoweb.session.pytest_outcome import describe
         from pytest_autoweb.session.single_runs import first_result, note_end
-        from pytest_autoweb.waiting import loop_hidden
 
         session = self._request.config.stash[SESSION]
         config, cell = self._request.config, self._cell(target, model, capture)
@@ -227,12 +227,12 @@ class Autoweb:
         return result
 
     def _cell(self, target: str, model: str, capture: str | None) -> "Cell":
+        from pytest_autoweb.base.errors import CaseError, SettingsError
         from pytest_autoweb.cases.loader import load_case_file
-        from pytest_autoweb.errors import CaseError, SettingsError
-        from pytest_autoweb.options import captures
-        from pytest_autoweb.run.prepared_cell import Cell
-        from pytest_autoweb.runs.saving import cell_folder
+        from pytest_autoweb.cell.prepared_cell import Cell
+        from pytest_autoweb.results.runs.saving import cell_folder
         from pytest_autoweb.session.items import SESSION, deployment_of, strategy_name
+        from pytest_autoweb.settings.options import captures
 
         session = self._request.config.stash[SESSION]
         path, _, case_id = target.partition("::")

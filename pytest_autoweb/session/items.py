@@ -9,55 +9,61 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_autoweb import waiting
-from pytest_autoweb.agents.adapters import settings_of
-from pytest_autoweb.analysis.verdict_validity import NOOP, ORACLE, is_control
+from pytest_autoweb.agents.choice.feedback import CHOICES_COUNTED
+from pytest_autoweb.agents.correction.retry_rules import CORRECTIONS_COUNTED
+from pytest_autoweb.agents.outside.adapters import settings_of
+from pytest_autoweb.base.errors import (
+    CaseError,
+    SettingsError,
+    first_line,
+    joined_errors,
+    named_line,
+)
+from pytest_autoweb.base.installation import extra_of_store, require_extras
+from pytest_autoweb.base.variant_names import StrategyName
+from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.base.whole_characters import whole_text
+from pytest_autoweb.browser.egress.browser_watch import WATCH
 from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
-from pytest_autoweb.choice.feedback import CHOICES_COUNTED
-from pytest_autoweb.correct.retry_rules import CORRECTIONS_COUNTED
-from pytest_autoweb.egress.browser_watch import WATCH
-from pytest_autoweb.errors import CaseError, SettingsError, first_line, joined_errors, named_line
-from pytest_autoweb.installation import extra_of_store, require_extras
-from pytest_autoweb.llm.model_spec import ModelSpec
-from pytest_autoweb.report.ci_formats import junit_properties
-from pytest_autoweb.results import CaptureModeName, CellResult, Failure, PlannedCell
-from pytest_autoweb.run.pipeline import (
+from pytest_autoweb.cell.pipeline import (
     broken_cell,
     planned_cell,
     run_cell,
     skipped_cell,
     unsaved_cell,
 )
-from pytest_autoweb.run.prepared_cell import Cell, CellResources, Mutant
-from pytest_autoweb.runs.saving import cell_folder, mark_started, unmark_started
+from pytest_autoweb.cell.prepared_cell import Cell, CellResources, Mutant
+from pytest_autoweb.cell.strategies import ARMS, CODEGEN, strategy_of
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.report.ci_formats import junit_properties
+from pytest_autoweb.results.analysis.verdict_validity import NOOP, ORACLE, is_control
+from pytest_autoweb.results.records import CaptureModeName, CellResult, Failure, PlannedCell
+from pytest_autoweb.results.runs.saving import cell_folder, mark_started, unmark_started
 from pytest_autoweb.session.browser_life import (
     close_contexts,
     leave_living,
     open_apart,
     open_living,
 )
-from pytest_autoweb.session.flights import FLIGHTS, Flights, OpenPage, processes_of
+from pytest_autoweb.session.flights.flights import FLIGHTS, Flights, OpenPage, processes_of
+from pytest_autoweb.session.flights.spare_page import spare_page_of
 from pytest_autoweb.session.progress import pause_of
 from pytest_autoweb.session.pytest_outcome import CellEnded, conclude, describe, policy_of
 from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.session.single_runs import BegunBefore, first_result, note_end
-from pytest_autoweb.session.spare_page import spare_page_of
-from pytest_autoweb.settings import Settings
-from pytest_autoweb.strategies import ARMS, CODEGEN, strategy_of
-from pytest_autoweb.variant_names import StrategyName
-from pytest_autoweb.whole_characters import whole_text
+from pytest_autoweb.settings.run_settings import Settings
 
 # Late imports: a store or a cache is an extra, which few sessions have.
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
 
+    from pytest_autoweb.agents.correction.call_cache import Cache
+    from pytest_autoweb.agents.correction.retry_rules import PastCorrections
+    from pytest_autoweb.browser.egress.guarded_page import ReadyPage
     from pytest_autoweb.cases.case import Case
-    from pytest_autoweb.correct.call_cache import Cache
-    from pytest_autoweb.correct.retry_rules import PastCorrections
-    from pytest_autoweb.egress.guarded_page import ReadyPage
 
 SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
 HIDDEN: pytest.StashKey[waiting.HiddenLoop] = pytest.StashKey()

@@ -4,12 +4,12 @@ The input is compact, because local models have small contexts: facts per case a
 text.
 """
 
-from pytest_autoweb.errors import ModelError, first_line
-from pytest_autoweb.llm.client import Client, Request, ask_once
-from pytest_autoweb.llm.prompts import fence, render
-from pytest_autoweb.llm.replies import strip_reasoning
+from pytest_autoweb.base.errors import ModelError, first_line
+from pytest_autoweb.models.client import Client, Request, ask_once
+from pytest_autoweb.models.prompts import fence, render
+from pytest_autoweb.models.replies import strip_reasoning
 from pytest_autoweb.report.json_report import Analysis, Report
-from pytest_autoweb.results import Attempt, CellResult
+from pytest_autoweb.results.records import Attempt, CellResult
 
 MAX_INPUT_CHARS = 24_000
 MAX_ERROR_LINES = 4

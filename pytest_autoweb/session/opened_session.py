@@ -4,16 +4,16 @@ import os
 
 import pytest
 
-from pytest_autoweb.llm.client import Client
-from pytest_autoweb.llm.model_spec import ModelSpec
-from pytest_autoweb.runs.saving import Manifest, save_manifest
+from pytest_autoweb.base.waiting.waiting import loop_hidden
+from pytest_autoweb.models.client import Client
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.results.runs.saving import Manifest, save_manifest
 from pytest_autoweb.sandbox.host import worker_engine
 from pytest_autoweb.session.items import SESSION, UNSHARDED_ITEMS, planned
 from pytest_autoweb.session.resuming import all_planned
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.session.shared_run import SharedRun
-from pytest_autoweb.settings import Settings
-from pytest_autoweb.waiting import loop_hidden
+from pytest_autoweb.settings.run_settings import Settings
 
 
 def open_session(

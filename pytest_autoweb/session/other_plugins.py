@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.errors import first_line
-from pytest_autoweb.results import CellResult, Recording
-from pytest_autoweb.runs.inert_copies import RECORDINGS_FOLDER
-from pytest_autoweb.runs.saving import CELL_FILE, mark_started, save_cell
+from pytest_autoweb.base.errors import first_line
+from pytest_autoweb.base.waiting.waiting import HiddenLoop
+from pytest_autoweb.results.records import CellResult, Recording
+from pytest_autoweb.results.runs.inert_copies import RECORDINGS_FOLDER
+from pytest_autoweb.results.runs.saving import CELL_FILE, mark_started, save_cell
 from pytest_autoweb.session.fixture_failures import note_failure
-from pytest_autoweb.session.flights import ALONE_KEY, FLIGHTS
+from pytest_autoweb.session.flights.flights import ALONE_KEY, FLIGHTS
+from pytest_autoweb.session.flights.spare_page import close_spare_page
 from pytest_autoweb.session.items import (
     HIDDEN,
     INTERRUPTED,
@@ -27,8 +29,6 @@ from pytest_autoweb.session.items import (
     CellItem,
 )
 from pytest_autoweb.session.single_runs import note_mark
-from pytest_autoweb.session.spare_page import close_spare_page
-from pytest_autoweb.waiting import HiddenLoop
 
 RERUNS = (
     "--reruns is not applied to cells, because a failed first attempt would be lost: each is run "

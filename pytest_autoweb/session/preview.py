@@ -12,20 +12,11 @@ from typing import Literal, NamedTuple
 
 import pytest
 
-from pytest_autoweb.analysis.cell_numbers import CellSummary, Cost, RunRows
+from pytest_autoweb.base.errors import AutowebError
+from pytest_autoweb.browser.page.outline import estimate_tokens
 from pytest_autoweb.cases.case import CollectSpec
-from pytest_autoweb.errors import AutowebError
-from pytest_autoweb.llm.call_limits import Price, price_in_spec
-from pytest_autoweb.llm.model_spec import DEFAULT_PARALLEL, ModelSpec
-from pytest_autoweb.llm.prompts import load_prompt
-from pytest_autoweb.page.outline import estimate_tokens
-from pytest_autoweb.report.wording import columns, count_of, money, one_line
-from pytest_autoweb.run.prepared_cell import Cell
-from pytest_autoweb.runs.saved_runs import saved_rows
-from pytest_autoweb.session.items import SESSION, CellItem
-from pytest_autoweb.session.resuming import ResumedCells
-from pytest_autoweb.session.run_session import RunSession
-from pytest_autoweb.strategies import (
+from pytest_autoweb.cell.prepared_cell import Cell
+from pytest_autoweb.cell.strategies import (
     ACT,
     BY_REFS,
     BY_REFS_IN_TURNS,
@@ -34,6 +25,15 @@ from pytest_autoweb.strategies import (
     COLLECT,
     strategy_of,
 )
+from pytest_autoweb.models.call_limits import Price, price_in_spec
+from pytest_autoweb.models.model_spec import DEFAULT_PARALLEL, ModelSpec
+from pytest_autoweb.models.prompts import load_prompt
+from pytest_autoweb.report.wording import columns, count_of, money, one_line
+from pytest_autoweb.results.analysis.cell_numbers import CellSummary, Cost, RunRows
+from pytest_autoweb.results.runs.saved_runs import saved_rows
+from pytest_autoweb.session.items import SESSION, CellItem
+from pytest_autoweb.session.resuming import ResumedCells
+from pytest_autoweb.session.run_session import RunSession
 
 CELL_S = 0.5
 """Processor seconds that a cell takes besides its model calls."""

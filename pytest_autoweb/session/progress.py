@@ -19,7 +19,7 @@ import pytest
 
 from pytest_autoweb.report.plain_stream import plain_text
 from pytest_autoweb.report.wording import one_line
-from pytest_autoweb.results import Attempt
+from pytest_autoweb.results.records import Attempt
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -8,20 +8,20 @@ from typing import NamedTuple
 
 import pytest
 
-from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.llm.call_limits import read_ledger
+from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.cell.prepared_cell import Cell, checksums_of
+from pytest_autoweb.models.call_limits import read_ledger
 from pytest_autoweb.report.wording import count_of
-from pytest_autoweb.results import CellResult, PlannedCell, Resumption, RunInfo
-from pytest_autoweb.run.prepared_cell import Cell, checksums_of
-from pytest_autoweb.runs.run_folder import (
+from pytest_autoweb.results.records import CellResult, PlannedCell, Resumption, RunInfo
+from pytest_autoweb.results.runs.run_folder import (
     MERGE_FILE,
     read_manifest,
     read_run,
     refuse_other_folders,
     saved_cell,
 )
-from pytest_autoweb.runs.saving import check_run_folder, set_aside
-from pytest_autoweb.settings import Settings
+from pytest_autoweb.results.runs.saving import check_run_folder, set_aside
+from pytest_autoweb.settings.run_settings import Settings
 
 NEW = "had not run"
 DIED = "cut off: no result was saved"

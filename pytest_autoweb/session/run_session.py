@@ -14,42 +14,42 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
-from pytest_autoweb import waiting
-from pytest_autoweb.agents.adapters import Settings as AgentSettings
-from pytest_autoweb.agents.adapters import declared_in_case, identity_of, settings_of
-from pytest_autoweb.agents.outside_agent import check_command
-from pytest_autoweb.analysis.verdict_validity import Agreement, agreements, is_control
+from pytest_autoweb.agents.correction.naming_model import NamingModel
+from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
+from pytest_autoweb.agents.outside.adapters import declared_in_case, identity_of, settings_of
+from pytest_autoweb.agents.outside.outside_agent import check_command
+from pytest_autoweb.base.errors import BrowserError, CaseError, ModelError, SettingsError
+from pytest_autoweb.base.specs import AgentCommand
+from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.browser.egress.chromium import ON, own_sandbox
+from pytest_autoweb.browser.egress.remote_browsers import BrowserPool
 from pytest_autoweb.cases.case import Case, Reset, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
-from pytest_autoweb.cluster.session_side import Away
-from pytest_autoweb.correct.naming_model import NamingModel
-from pytest_autoweb.egress.chromium import ON, own_sandbox
-from pytest_autoweb.egress.remote_browsers import BrowserPool
-from pytest_autoweb.errors import BrowserError, CaseError, ModelError, SettingsError
-from pytest_autoweb.judge.model_judge import JudgeSelection, ModelJudge, judge_id, read_labels
-from pytest_autoweb.llm.builtin_models import builtin_client
-from pytest_autoweb.llm.call_limits import Ledger, price_advice
-from pytest_autoweb.llm.client import Client
-from pytest_autoweb.llm.gateway import (
+from pytest_autoweb.cell.prepared_cell import CellResources, read_mutants
+from pytest_autoweb.cell.strategies import STRATEGIES
+from pytest_autoweb.judging.model_judge import JudgeSelection, ModelJudge, judge_id, read_labels
+from pytest_autoweb.models.builtin_models import builtin_client
+from pytest_autoweb.models.call_limits import Ledger, price_advice
+from pytest_autoweb.models.client import Client
+from pytest_autoweb.models.gateway import (
     GatewayAddress,
     SharedGateway,
     start_gateway,
     stop_shared_gateway,
 )
-from pytest_autoweb.llm.model_spec import ModelSpec, describe_model, load_project_specs
+from pytest_autoweb.models.model_spec import ModelSpec, describe_model, load_project_specs
 from pytest_autoweb.report.summary import named_agents
-from pytest_autoweb.results import ModelDescription, OutsideAgent
-from pytest_autoweb.run.prepared_cell import CellResources, read_mutants
-from pytest_autoweb.runs.saving import fresh_run_folder, reopen_run
+from pytest_autoweb.results.analysis.verdict_validity import Agreement, agreements, is_control
+from pytest_autoweb.results.records import ModelDescription, OutsideAgent
+from pytest_autoweb.results.runs.saving import fresh_run_folder, reopen_run
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
-from pytest_autoweb.session.flights import how_many
+from pytest_autoweb.session.cluster.session_side import Away
+from pytest_autoweb.session.flights.flights import how_many
 from pytest_autoweb.session.local_analysis import full_name
 from pytest_autoweb.session.progress import Progress
+from pytest_autoweb.session.servers.webservers import ServerPool, stop_all
 from pytest_autoweb.session.shared_run import SharedRun
-from pytest_autoweb.session.webservers import ServerPool, stop_all
-from pytest_autoweb.settings import Settings
-from pytest_autoweb.specs import AgentCommand
-from pytest_autoweb.strategies import STRATEGIES
+from pytest_autoweb.settings.run_settings import Settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_autoweb.cell.prepared_cell import Cell
 from pytest_autoweb.report.wording import count_of
-from pytest_autoweb.results import CellResult
-from pytest_autoweb.run.prepared_cell import Cell
-from pytest_autoweb.runs.run_folder import saved_cell
+from pytest_autoweb.results.records import CellResult
+from pytest_autoweb.results.runs.run_folder import saved_cell
 from pytest_autoweb.session.run_session import RunSession
 
 _ENDED: pytest.StashKey[dict[str, CellResult]] = pytest.StashKey()

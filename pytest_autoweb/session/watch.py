@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from watchfiles import Change, DefaultFilter, watch
 
-from pytest_autoweb.interruption import run_pytest
-from pytest_autoweb.options import named_folder
+from pytest_autoweb.base.interruption import run_pytest
 from pytest_autoweb.report.plain_stream import plain_text
 from pytest_autoweb.session.case_files import CASE_SUFFIXES, holds_cases
+from pytest_autoweb.settings.options import named_folder
 
 TOUCHED = "_AUTOWEB_TOUCHED"
 """Repeated in the plugin, which must not import this module unless watching is on."""

@@ -6,8 +6,8 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from pytest_autoweb.interruption import Interruption
-from pytest_autoweb.process_tree import is_process_alive, start_mark
+from pytest_autoweb.base.interruption import Interruption
+from pytest_autoweb.base.process_tree import is_process_alive, start_mark
 from pytest_autoweb.session.shared_run import SharedRun
 
 

@@ -14,9 +14,9 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from pytest_autoweb.errors import SettingsError, StoreError
-from pytest_autoweb.installation import require_extras
-from pytest_autoweb.values.normal_forms import without_password
+from pytest_autoweb.base.errors import SettingsError, StoreError
+from pytest_autoweb.base.installation import require_extras
+from pytest_autoweb.base.values.normal_forms import without_password
 
 _DRIVERS = {
     "sqlite": "sqlite+pysqlite",

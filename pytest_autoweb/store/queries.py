@@ -13,12 +13,12 @@ from pydantic.alias_generators import to_camel
 from sqlalchemy import Connection, Label, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute
 
-from pytest_autoweb.analysis.cell_numbers import CellSummary as Reduced
-from pytest_autoweb.analysis.cell_numbers import rates_of
-from pytest_autoweb.analysis.pairing import GOOD, cost_of
-from pytest_autoweb.analysis.statistics import Interval, wilson
-from pytest_autoweb.results import Record
-from pytest_autoweb.specs import Count
+from pytest_autoweb.base.specs import Count
+from pytest_autoweb.results.analysis.cell_numbers import CellSummary as Reduced
+from pytest_autoweb.results.analysis.cell_numbers import rates_of
+from pytest_autoweb.results.analysis.pairing import GOOD, cost_of
+from pytest_autoweb.results.analysis.statistics import Interval, wilson
+from pytest_autoweb.results.records import Record
 from pytest_autoweb.store.same_calls import recorded_as
 from pytest_autoweb.store.sync import count_if, ok, share
 from pytest_autoweb.store.table_rows import clean

@@ -2,9 +2,9 @@
 
 import logging
 
-from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.installation import require_extras
-from pytest_autoweb.values.normal_forms import without_password
+from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.base.installation import require_extras
+from pytest_autoweb.base.values.normal_forms import without_password
 
 SCHEMES = ("redis://", "rediss://", "unix://")
 PREFIX = "autoweb:call:"

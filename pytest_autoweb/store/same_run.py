@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.runs.run_folder import RecordedRun, read_side_files
+from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.results.runs.run_folder import RecordedRun, read_side_files
 from pytest_autoweb.store.table_rows import Rows
 from pytest_autoweb.store.tables import AttemptRow, CellRow, RunRow, ToolCallRecord
 

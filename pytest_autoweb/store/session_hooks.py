@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from pytest_autoweb.errors import AutowebError, StoreError
+from pytest_autoweb.base.errors import AutowebError, StoreError
 from pytest_autoweb.store import queries
 from pytest_autoweb.store.database import Store, display_url, read_address
 from pytest_autoweb.store.sync import sync_run

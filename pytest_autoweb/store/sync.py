@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, case, delete, func, insert, select
 
-from pytest_autoweb.errors import SettingsError
-from pytest_autoweb.runs.run_folder import (
+from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.results.runs.run_folder import (
     RecordedRun,
     is_run_folder,
     read_manifest,
     read_run,
     refuse_other_folders,
 )
-from pytest_autoweb.runs.saving import Manifest
+from pytest_autoweb.results.runs.saving import Manifest
 from pytest_autoweb.store.database import Store
 from pytest_autoweb.store.same_run import refuse_other_run
 from pytest_autoweb.store.table_rows import row_id, rows_of, run_id

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from pytest_autoweb.analysis.attempt_facts import is_wrong
-from pytest_autoweb.analysis.cell_numbers import cell_row
-from pytest_autoweb.analysis.verdict_validity import is_control
-from pytest_autoweb.checks.check_type import CHECKS
-from pytest_autoweb.correct.failure_types import classify_call, classify_failure
-from pytest_autoweb.redaction import redact_shapes
-from pytest_autoweb.results import (
+from pytest_autoweb.agents.correction.failure_types import classify_call, classify_failure
+from pytest_autoweb.base.redaction import redact_shapes
+from pytest_autoweb.judging.checks.check_type import CHECKS
+from pytest_autoweb.results.analysis.attempt_facts import is_wrong
+from pytest_autoweb.results.analysis.cell_numbers import cell_row
+from pytest_autoweb.results.analysis.verdict_validity import is_control
+from pytest_autoweb.results.records import (
     Attempt,
     CellResult,
     CheckResult,
@@ -23,7 +23,7 @@ from pytest_autoweb.results import (
     Usage,
     total_usage,
 )
-from pytest_autoweb.runs.run_folder import RecordedRun
+from pytest_autoweb.results.runs.run_folder import RecordedRun
 from pytest_autoweb.store import tables
 
 LONGEST = 20_000

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from pytest_autoweb.errors import ModelError
-from pytest_autoweb.installation import missing_extras
-from pytest_autoweb.llm.client import Reply, Request
-from pytest_autoweb.marks.crosshair import MARGIN
-from pytest_autoweb.results import Usage
+from pytest_autoweb.base.errors import ModelError
+from pytest_autoweb.base.installation import missing_extras
+from pytest_autoweb.browser.marks.crosshair import MARGIN
+from pytest_autoweb.models.client import Reply, Request
+from pytest_autoweb.results.records import Usage
 
 if problem := missing_extras(["testing"]):
     raise ImportError(problem)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
-from pytest_autoweb.errors import ModelError
-from pytest_autoweb.llm.client import Reply, Request
-from pytest_autoweb.results import StageName, Usage
+from pytest_autoweb.base.errors import ModelError
+from pytest_autoweb.models.client import Reply, Request
+from pytest_autoweb.results.records import StageName, Usage
 
 Answer = str | ModelError | Callable[[Request], str]
 """A canned text, an error to raise, or a function of the request."""

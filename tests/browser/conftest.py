@@ -7,7 +7,7 @@ from cell_launch import cell_args
 from local_site import Site
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright
 
-from pytest_autoweb.egress.chromium import launch_args
+from pytest_autoweb.browser.egress.chromium import launch_args
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from made_up_run import CellKey, cell, realistic_cells, save_run
 
-from pytest_autoweb.cli import main
+from pytest_autoweb.cli.command_line import main
 
 HOSTILE = "::add-mask::x\n  ::error file=a.py::forged\n##[error]forged"
 SCRIPT = (

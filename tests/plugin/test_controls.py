@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from made_up_run import CellKey, cell, save_run
 
-from pytest_autoweb.cli import main
+from pytest_autoweb.cli.command_line import main
 
 CASES = """
 version: 1

@@ -14,8 +14,8 @@ from session_server import autoweb_command
 
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cases.validation import Unreadable
-from pytest_autoweb.cli import main
-from pytest_autoweb.verify.proposed_cases import CaseFileForm, cases_in, check_with_loader
+from pytest_autoweb.cli.command_line import main
+from pytest_autoweb.tools.verify.proposed_cases import CaseFileForm, cases_in, check_with_loader
 
 LEAN = "-p no:anyio -p no:hypothesispytest -p no:schemathesis"
 """Plugins of the developers' environment, whose imports would double what a session costs."""

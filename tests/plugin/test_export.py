@@ -10,7 +10,7 @@ from own_thread import in_own_thread
 from playwright.sync_api import sync_playwright
 from session_server import autoweb_command
 
-from pytest_autoweb.egress.chromium import launch_args
+from pytest_autoweb.browser.egress.chromium import launch_args
 
 SITE = {
     "office.html": """<!doctype html><title>Office</title><h1>Sign in</h1>

@@ -69,9 +69,9 @@ def test_a_run_needs_only_the_extra_that_it_uses(
 @pytest.mark.parametrize(
     ("extra", "code"),
     [
-        ("dashboard", "import pytest_autoweb.dashboard.app"),
+        ("dashboard", "import pytest_autoweb.store.dashboard.app"),
         ("testing", "import pytest_autoweb.testing.pixels"),
-        ("local", "import pytest_autoweb.llm.engine_pool, xllamacpp"),
+        ("local", "import pytest_autoweb.models.engine_pool, xllamacpp"),
         (
             "redis",
             "from pytest_autoweb.store.redis_cache import open_redis_cache as o; o('redis:')",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.correct.naming_model import read_type
+from pytest_autoweb.agents.correction.naming_model import read_type
 
 CASES = """
 version: 1

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from made_up_run import CellKey, cell, planned, save_run
 
-from pytest_autoweb.cli import main
-from pytest_autoweb.run.corrections import NO_CHECKS
-from pytest_autoweb.runs.saving import save_manifest
+from pytest_autoweb.cell.corrections import NO_CHECKS
+from pytest_autoweb.cli.command_line import main
+from pytest_autoweb.results.runs.saving import save_manifest
 
 FILL = 'page.get_by_label("Name").fill("ana")'
 PRESS = 'page.get_by_role("button").click()'

@@ -168,7 +168,7 @@ def test_what_cannot_be_mended_is_named(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from pytest_autoweb.cli import main
+    from pytest_autoweb.cli.command_line import main
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.py").write_text("def test(:\n")

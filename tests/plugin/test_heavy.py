@@ -22,7 +22,7 @@ from attacks.heavy import (
     Probe,
 )
 
-from pytest_autoweb.egress.browser_watch import CALL_S
+from pytest_autoweb.browser.egress.browser_watch import CALL_S
 
 PAGE = """<!doctype html><title>Shop</title><h1>Shop</h1><input><select><option>a</select>
 <script>addEventListener('load', () => {{ {} }})</script>"""

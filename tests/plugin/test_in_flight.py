@@ -70,7 +70,7 @@ def act(case):
 
 def kill(word):
     """End the browser, or Playwright's driver, whose command holds the word."""
-    from pytest_autoweb.egress.browser_watch import browser_processes
+    from pytest_autoweb.browser.egress.browser_watch import browser_processes
     for process in browser_processes():
         if word in process.command:
             os.kill(process.pid, signal.SIGKILL)

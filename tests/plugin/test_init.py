@@ -14,8 +14,8 @@ from session_server import autoweb_command
 
 from pytest_autoweb.cases.case import ServerHandle
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.cli import main
-from pytest_autoweb.commands.init import CONTROLS, add_job, add_setting, ignore_runs
+from pytest_autoweb.cli.command_line import main
+from pytest_autoweb.cli.commands.init import CONTROLS, add_job, add_setting, ignore_runs
 
 LINKED = (
     '<h1>Shop</h1><a href="https://elsewhere.example/">Partners</a>'
@@ -153,7 +153,7 @@ def test_what_a_page_says_is_no_expression_of_the_case(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     ended = SimpleNamespace(run=lambda *_, **__: SimpleNamespace(returncode=0))
-    monkeypatch.setattr("pytest_autoweb.commands.init.subprocess", ended)
+    monkeypatch.setattr("pytest_autoweb.cli.commands.init.subprocess", ended)
     (tmp_path / "site").mkdir()
     link = "<a href=b.html>Plain</a>" if "secret" in name else ""
     page = f"<meta charset=utf-8><{tag} href=b.html>{html.escape(name)}</{tag}>{link}"

@@ -15,8 +15,8 @@ from openai_server import Answer, OpenAIServer
 from session_server import autoweb_command
 from shop_project import SharedProject
 
-from pytest_autoweb.cli import build_parser
-from pytest_autoweb.results import Attempt, CheckResult
+from pytest_autoweb.cli.command_line import build_parser
+from pytest_autoweb.results.records import Attempt, CheckResult
 
 ROOT = Path(__file__).parents[2]
 FOUND = '{"found": true, "v": "crossed", "h": "crossed", "mark": 1, "text": "Save"}'

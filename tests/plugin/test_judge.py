@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.judge.model_judge import JudgeVerdict, Label, judge_id, write_labels
-from pytest_autoweb.llm.model_spec import ModelSpec
+from pytest_autoweb.judging.model_judge import JudgeVerdict, Label, judge_id, write_labels
+from pytest_autoweb.models.model_spec import ModelSpec
 
 CASES = """
 version: 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.cli import main
+from pytest_autoweb.cli.command_line import main
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 CONFTEST = Path(__file__).parents[1] / "support" / "killing.py"

@@ -8,7 +8,7 @@ import pytest
 from ollama_server import OllamaServer
 from openai_server import Answer, OpenAIServer
 
-from pytest_autoweb.cli import main
+from pytest_autoweb.cli.command_line import main
 from pytest_autoweb.testing import scripted_plan
 
 SCRIPT = """```python

@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from pytest_autoweb import load_run
 from pytest_autoweb.report.otel_spans import CONTENT, SpanWriter, send_spans
-from pytest_autoweb.results import Attempt, CellResult, Exchange, Failure, RunInfo, Usage
+from pytest_autoweb.results.records import Attempt, CellResult, Exchange, Failure, RunInfo, Usage
 
 SECRET = "hunter2-of-the-shop"
 KEY = "sk-" + "a1B2" * 10

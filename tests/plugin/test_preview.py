@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 from session_server import autoweb_command
 
-from pytest_autoweb.analysis.cell_numbers import CellSummary, RunRows
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.runs.saved_runs import save_run
+from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows
+from pytest_autoweb.results.runs.saved_runs import save_run
 
 PRICED = """
 [tool.autoweb.models."openai/priced"]

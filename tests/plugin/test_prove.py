@@ -9,10 +9,10 @@ import pytest
 from order_shop import PROGRAM
 from session_server import autoweb_command
 
-from pytest_autoweb.cli import main
-from pytest_autoweb.commands.case_proofs import proof_lines
-from pytest_autoweb.run.prepared_cell import parts_of
-from pytest_autoweb.verify.prove_cases import CaseProof, ChangeResult
+from pytest_autoweb.cell.prepared_cell import parts_of
+from pytest_autoweb.cli.case_proofs import proof_lines
+from pytest_autoweb.cli.command_line import main
+from pytest_autoweb.tools.verify.prove_cases import CaseProof, ChangeResult
 
 CASES = """
 version: 1

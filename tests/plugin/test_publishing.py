@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from session_server import autoweb_command, session_command
 
-from pytest_autoweb.cli import main
+from pytest_autoweb.cli.command_line import main
 
 CASES = """
 version: 1

@@ -10,7 +10,7 @@ import pytest
 from openai_server import Answer, OpenAIServer
 from session_server import session_command
 
-from pytest_autoweb.runs.saving import hold_run_folder
+from pytest_autoweb.results.runs.saving import hold_run_folder
 
 SCRIPT = """Step 1: look
 ```python

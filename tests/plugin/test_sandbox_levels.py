@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.egress.chromium import planned_sandbox
+from pytest_autoweb.browser.egress.chromium import planned_sandbox
 
 WITHOUT_WALLS = Path(__file__).parents[1] / "support" / "without_walls.py"
 ORACLE, OFF = "--autoweb-models=builtin/oracle", "--autoweb-sandbox=off"
@@ -162,7 +162,7 @@ def test_a_browser_that_turns_out_to_be_without_its_sandbox_breaks_the_cell(
     # Somebody else's fixture takes away what the plugin asked for.
     project.makeconftest(
         "import pytest\n"
-        "import pytest_autoweb.egress.chromium as own\n"
+        "import pytest_autoweb.browser.egress.chromium as own\n"
         "own.obstacle = lambda executable='': ''\n"
         "@pytest.fixture(scope='session')\n"
         "def browser_type_launch_args(browser_type_launch_args):\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.cli import main
+from pytest_autoweb.cli.command_line import main
 
 MODELS = "--autoweb-models=builtin/oracle,builtin/noop"
 

@@ -226,7 +226,7 @@ def test_a_closed_terminal_ends_the_session_with_a_report(project: pytest.Pytest
 def test_what_is_ignored_from_the_start_stays_ignored() -> None:
     script = (
         "import os, signal\n"
-        "from pytest_autoweb.interruption import like_ctrl_c\n"
+        "from pytest_autoweb.base.interruption import like_ctrl_c\n"
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
         "with like_ctrl_c():\n"
         "    os.kill(os.getpid(), signal.SIGHUP)\n"
@@ -248,7 +248,7 @@ def test_a_worker_that_was_told_by_its_terminal_is_not_told_again(tmp_path: Path
     script = (
         "import os, signal, time\n"
         "from types import SimpleNamespace\n"
-        "from pytest_autoweb.interruption import AGAIN_S, Interruption\n"
+        "from pytest_autoweb.base.interruption import AGAIN_S, Interruption\n"
         "from pytest_autoweb.session.worker_marks import interrupt_workers, mark_worker\n"
         f"shared = SimpleNamespace(session_folder={str(tmp_path)!r})\n"
         "interruption = Interruption()\n"
@@ -271,7 +271,9 @@ def test_a_worker_that_was_told_by_its_terminal_is_not_told_again(tmp_path: Path
 def test_a_command_that_runs_a_session_waits_for_its_report(project: pytest.Pytester) -> None:
     done = project.runpytest_subprocess("cases", "-k", "login", "--autoweb-models=builtin/oracle")
     assert done.ret == 0
-    script = "import sys; from pytest_autoweb.cli import main; sys.exit(main(sys.argv[1:]))"
+    script = (
+        "import sys; from pytest_autoweb.cli.command_line import main; sys.exit(main(sys.argv[1:]))"
+    )
     # The case is slow by now.
     session = Session(project, command=(sys.executable, "-c", script, "rerun", "login"))
     session.report = project.path / "autoweb-rerun"

@@ -10,7 +10,7 @@ import yaml
 from session_server import autoweb_command
 from walkthrough import blocks, environment, follow
 
-from pytest_autoweb.cli import build_parser
+from pytest_autoweb.cli.command_line import build_parser
 
 ROOT = Path(__file__).parents[2]
 SKILL = ROOT / "skills" / "pytest-autoweb" / "SKILL.md"

@@ -8,7 +8,7 @@ from shop_project import SharedProject
 CONFTEST = """
 from pathlib import Path
 
-from pytest_autoweb.session.spare_page import SparePage
+from pytest_autoweb.session.flights.spare_page import SparePage
 
 take = SparePage.take
 
@@ -133,7 +133,7 @@ DYING = """
 import os, signal, time
 
 import pytest_autoweb.session.items as items
-from pytest_autoweb.egress.browser_watch import browser_processes
+from pytest_autoweb.browser.egress.browser_watch import browser_processes
 
 leave = items.leave_living
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from made_up_run import CellKey, cell, save_run
 
-from pytest_autoweb.cli import main
-from pytest_autoweb.results import CellResult
-from pytest_autoweb.runs.saved_runs import list_runs, load_saved_rows
+from pytest_autoweb.cli.command_line import main
+from pytest_autoweb.results.records import CellResult
+from pytest_autoweb.results.runs.saved_runs import list_runs, load_saved_rows
 
 LOGS_IN = (
     '```python\n# Step 1\npage.get_by_label("Name").fill("ana")\n'

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.cli import main
+from pytest_autoweb.cli.command_line import main
 
 LOST = "postgresql://ana:geheim-123@127.0.0.1:1/runs"
 

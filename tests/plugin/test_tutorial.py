@@ -39,7 +39,7 @@ STAND_INS = {
 OWN_CHROMIUM = """
 import pytest
 
-from pytest_autoweb.egress.chromium import launch_args
+from pytest_autoweb.browser.egress.chromium import launch_args
 
 
 @pytest.fixture(scope="session")

@@ -9,16 +9,16 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from pytest_autoweb.base.variant_names import StrategyName
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.llm.client import Request
-from pytest_autoweb.llm.model_spec import ModelSpec
-from pytest_autoweb.options import OPTIONS, Source
-from pytest_autoweb.results import CellResult
-from pytest_autoweb.run.pipeline import run_cell
-from pytest_autoweb.run.prepared_cell import Cell, CellResources
-from pytest_autoweb.settings import Settings
+from pytest_autoweb.cell.pipeline import run_cell
+from pytest_autoweb.cell.prepared_cell import Cell, CellResources
+from pytest_autoweb.models.client import Request
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.results.records import CellResult
+from pytest_autoweb.settings.options import OPTIONS, Source
+from pytest_autoweb.settings.run_settings import Settings
 from pytest_autoweb.testing import ScriptedClient
-from pytest_autoweb.variant_names import StrategyName
 
 Reply = str | Callable[[Request], str]
 

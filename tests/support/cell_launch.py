@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Playwright
 
-from pytest_autoweb.egress.chromium import cell_launch_args, launch_args
+from pytest_autoweb.browser.egress.chromium import cell_launch_args, launch_args
 
 KEYS = {"OPENAI_API_KEY": "sk-never-in-a-browser", "SHOP_PASSWORD": "never-in-a-browser"}
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import httpx
 import uvicorn
 
-from pytest_autoweb.dashboard.app import create_app
+from pytest_autoweb.store.dashboard.app import create_app
 from pytest_autoweb.store.database import Store
 
 TOKEN = "a-token-of-the-tests-0123456789"

@@ -21,7 +21,7 @@ from pathlib import Path
 from own_thread import in_own_thread
 from playwright.sync_api import sync_playwright
 
-from pytest_autoweb.egress.chromium import launch_args
+from pytest_autoweb.browser.egress.chromium import launch_args
 
 START_S = 60
 _SET_FLAGS, _UP_AND_RUNNING = 0x8914, 0x41

@@ -2,8 +2,8 @@
 
 from made_up_run import CellKey, cell
 
-from pytest_autoweb.results import Attempt, CellResult, Usage
-from pytest_autoweb.results.attempt import ChosenMark, Decision
+from pytest_autoweb.results.records import Attempt, CellResult, Usage
+from pytest_autoweb.results.records.attempt import ChosenMark, Decision
 
 SCREEN = (640, 400)
 """Of the made-up picture."""

@@ -9,9 +9,9 @@ from typing import Any, cast
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from pytest_autoweb.checks.check_type import Evidence
-from pytest_autoweb.judge.judging import judge_checks
-from pytest_autoweb.results import CheckResult
+from pytest_autoweb.judging.checks.check_type import Evidence
+from pytest_autoweb.judging.verdicts import judge_checks
+from pytest_autoweb.results.records import CheckResult
 
 URL = "http://shop.test/cart"
 

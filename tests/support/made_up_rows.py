@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pytest_autoweb.analysis.cell_numbers import CellSummary, RunRows
-from pytest_autoweb.results import Outcome
+from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows
+from pytest_autoweb.results.records import Outcome
 
 BEGAN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 SUMS = {"case": "c1", "checks": "k1", "prompts": "p1", "capture": "ARIA_SNAPSHOT/8000"}

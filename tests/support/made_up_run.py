@@ -10,7 +10,7 @@ from typing import Any
 
 from made_up_picture import PICTURE
 
-from pytest_autoweb.results import (
+from pytest_autoweb.results.records import (
     Attempt,
     CaptureModeName,
     CellResult,
@@ -32,7 +32,7 @@ from pytest_autoweb.results import (
     Usage,
     total_usage,
 )
-from pytest_autoweb.runs.saving import cell_folder, save_cell, save_manifest, save_run_info
+from pytest_autoweb.results.runs.saving import cell_folder, save_cell, save_manifest, save_run_info
 
 BEGAN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 

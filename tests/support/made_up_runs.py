@@ -7,7 +7,14 @@ from typing import Any
 from made_up_run import BEGAN, CellKey, cell, save_run
 from sqlalchemy import select
 
-from pytest_autoweb.results import Attempt, CellResult, CheckResult, Failure, ToolCall, Usage
+from pytest_autoweb.results.records import (
+    Attempt,
+    CellResult,
+    CheckResult,
+    Failure,
+    ToolCall,
+    Usage,
+)
 from pytest_autoweb.store.database import Store
 from pytest_autoweb.store.tables import Base
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from pytest_autoweb.redaction import Redactor
+from pytest_autoweb.base.redaction import Redactor
 from pytest_autoweb.sandbox.engine import Level, Limits, SandboxBorder, StepOutcome, scripts_allowed
 from pytest_autoweb.sandbox.host import WorkerEngine
 from pytest_autoweb.sandbox.lint import lint_code

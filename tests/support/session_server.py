@@ -44,7 +44,7 @@ exec {python} "$@"
 _ROOT = str(Path(__file__).parents[2])
 _NEEDED = (
     "execnet.gateway_base",
-    "pytest_autoweb.cli",
+    "pytest_autoweb.cli.command_line",
     "pytest_autoweb.report.write",
     "pytest_autoweb.session.controller",
     "pytest_autoweb.session.items",

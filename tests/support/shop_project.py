@@ -52,7 +52,7 @@ INI = (
     # Their imports would double what a small session costs.
     "addopts = -p no:anyio -p no:hypothesispytest -p no:schemathesis\n"
 )
-SCRIPTED = """from pytest_autoweb.errors import ModelError
+SCRIPTED = """from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.testing import ScriptedClient, scripted_plan
 ANSWERS = {answers}
 def pytest_autoweb_client(spec):

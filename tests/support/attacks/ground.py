@@ -15,11 +15,11 @@ from local_site import Site
 from playwright.sync_api import Browser, Error, Page
 from trap import Trap
 
-from pytest_autoweb.egress.proxy import EgressProxy
-from pytest_autoweb.egress.request_policy import OriginPolicy
-from pytest_autoweb.egress.traffic_reader import REPLY_BYTES
-from pytest_autoweb.marks.drawing import covers
-from pytest_autoweb.redaction import Redactor
+from pytest_autoweb.base.redaction import Redactor
+from pytest_autoweb.browser.egress.proxy import EgressProxy
+from pytest_autoweb.browser.egress.request_policy import OriginPolicy
+from pytest_autoweb.browser.egress.traffic_reader import REPLY_BYTES
+from pytest_autoweb.browser.marks.drawing import covers
 from pytest_autoweb.sandbox.engine import Level, Limits, SandboxBorder, StepOutcome, scripts_allowed
 from pytest_autoweb.sandbox.host import WorkerEngine
 from pytest_autoweb.sandbox.worker_process import workers_of

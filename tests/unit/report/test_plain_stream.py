@@ -13,15 +13,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from made_up_run import CellKey, cell, save_run
 
-from pytest_autoweb.cli import main
-from pytest_autoweb.commands.json_document import print_json
+from pytest_autoweb.cli.command_line import main
+from pytest_autoweb.cli.json_document import print_json
 from pytest_autoweb.report.plain_stream import (
     UNSEEN,
     PlainStream,
     plain_text,
     write_obeyed,
 )
-from pytest_autoweb.results import Outcome
+from pytest_autoweb.results.records import Outcome
 
 COMMAND = re.compile(r"(?m)^\s*::|##(?:vso|teamcity)?\[", re.IGNORECASE)
 PIECES = (

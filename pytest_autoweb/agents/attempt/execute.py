@@ -1,0 +1,533 @@
+"""Scripts in the step language: cutting them into blocks, running these, and why one failed."""
+
+import ast
+import difflib
+import re
+import textwrap
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import NamedTuple
+
+from playwright.sync_api import Error
+
+from pytest_autoweb.agents.attempt.retry_notes import own_log
+from pytest_autoweb.agents.attempt.tools import Tools, change
+from pytest_autoweb.agents.attempt.unwrapped_script import unwrapped_script
+from pytest_autoweb.agents.correction.failure_types import cause_of
+from pytest_autoweb.agents.correction.page_critic import (
+    PageCritic,
+    server_findings,
+    target_of,
+    writes_of,
+)
+from pytest_autoweb.agents.correction.retry_rules import failed_call
+from pytest_autoweb.base.language import (
+    NEVER_TOUCHED,
+    NO_CODE_FOR_STEP,
+    Reason,
+    StepProblem,
+    step_failed,
+)
+from pytest_autoweb.base.python_source import is_python, read_python
+from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.browser.egress.browser_watch import LOST_S, WATCH
+from pytest_autoweb.browser.page.frames import ContextWrapper, best_context
+from pytest_autoweb.browser.page.opening import page_look
+from pytest_autoweb.browser.page.quiet import wait_until_arrived
+from pytest_autoweb.judging.evidence.page_evidence import begin_frame, shot, take_scene
+from pytest_autoweb.models.replies import fold_line, heading_number
+from pytest_autoweb.results.analysis.verdict_validity import must_fail
+from pytest_autoweb.results.records import Attempt, Failure, Finding, Scene, StepResult, ToolCall
+from pytest_autoweb.sandbox.engine import Limits, StepOutcome
+
+_SLASH_COMMENT = re.compile(r"^(\s*)//+\s?(.*)$")
+_STRAY = re.compile(r"^\s*(?:PLAN|THINK|QUESTION|MODE|NOTE)(?:_\w+)?\s*[:：]?", re.IGNORECASE)
+_BOILERPLATE = re.compile(
+    r"""^\s*(?:
+        from\s+playwright\.sync_api\s+import\s+.*\bsync_playwright\b.*
+      | import\s+playwright\b.*
+      | (?:browser|context|page)\s*=\s*\w+(?:\.\w+)*\.(?:launch|new_context|new_page)\(.*
+      | (?:browser|context|playwright|p)\.(?:close|stop)\(\)
+    )\s*$""",
+    re.VERBOSE,
+)
+_WRAPPER = re.compile(r"^(\s*)with\s+sync_playwright\(\)\s+as\s+\w+\s*:\s*$")
+_AWAIT = re.compile(r"\bawait\s+(?=page\b|expect\b|frame\b|locator\b|\w+\.)")
+
+
+class Block(NamedTuple):
+    """The code of one step, with the line numbers that it has in the whole script."""
+
+    code: str
+
+
+class Blocks(NamedTuple):
+    """A script cut at its headings."""
+
+    by_step: dict[int, Block]
+    notes: tuple[str, ...]
+
+
+def normal_form(code: str) -> str:
+    """Return the script with common slips of models mended, for use only if it lints clean.
+
+    Slash comments and bare headings become comments; `await` and the code that launches a browser
+    around the given `page` are removed.
+    """
+    lines: list[str] = []
+    text = unwrapped_script(code.replace("\r\n", "\n").expandtabs(4))
+    for line in _unwrap(text.split("\n")):
+        if slash := _SLASH_COMMENT.match(line):
+            line = f"{slash[1]}# {slash[2]}"
+        elif _is_bare_heading(line) or (_STRAY.match(line) and not is_python(line.strip())):
+            line = "# " + line.strip().lstrip("*").strip()
+        elif _BOILERPLATE.match(line):
+            continue
+        lines.append(_AWAIT.sub("", line))
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def _is_bare_heading(line: str) -> bool:
+    stripped = line.strip()
+    return bool(stripped) and not stripped.startswith("#") and heading_number(stripped) is not None
+
+
+def _unwrap(lines: list[str]) -> list[str]:
+    """Dedent the body of `with sync_playwright() as p:`."""
+    for number, line in enumerate(lines):
+        if wrapper := _WRAPPER.match(line):
+            depth = len(wrapper[1])
+            end = number + 1
+            while end < len(lines) and (
+                not lines[end].strip() or len(lines[end]) - len(lines[end].lstrip()) > depth
+            ):
+                end += 1
+            body = textwrap.dedent("\n".join(lines[number + 1 : end])).split("\n")
+            return [*lines[:number], *body, *lines[end:]]
+    return lines
+
+
+def split_blocks(code: str) -> Blocks:
+    """Cut a script at its step headings.
+
+    A heading is a comment between top-level statements; one inside a string or a compound
+    statement does not count. Blocks keep their line numbers: lines of other blocks are blank.
+    Text before the first heading belongs to the first block; blocks with the same number are
+    joined; without headings the whole script is step 1.
+    """
+    lines = code.split("\n")
+    inside = _inner_lines(code)
+    heads: list[tuple[int, int]] = []
+    for number, line in enumerate(lines, start=1):
+        if number in inside or not line.lstrip().startswith("#"):
+            continue
+        if (step := heading_number(fold_line(line))) is not None:
+            heads.append((number, step))
+    if not heads:
+        return Blocks({1: Block(code)}, ())
+    spans: dict[int, list[range]] = {}
+    notes: list[str] = []
+    ends = [line for line, _ in heads[1:]] + [len(lines) + 1]
+    for position, ((start, step), end) in enumerate(zip(heads, ends, strict=True)):
+        if step in spans:
+            notes.append(f"Step {step} has two blocks (line {start}); they were joined.")
+        first = 1 if position == 0 else start
+        spans.setdefault(step, []).append(range(first, end))
+    blocks = {step: Block(_lines_within(lines, ranges)) for step, ranges in sorted(spans.items())}
+    return Blocks(blocks, tuple(notes))
+
+
+def _lines_within(lines: list[str], keep: list[range]) -> str:
+    kept = [line if any(n in r for r in keep) else "" for n, line in enumerate(lines, start=1)]
+    return "\n".join(kept).rstrip("\n") + "\n"
+
+
+def _inner_lines(code: str) -> set[int]:
+    """Return the lines inside top-level statements, at which no block may start."""
+    tree = read_python(code)
+    if tree is None:
+        return set()
+    return {
+        line
+        for statement in tree.body
+        for line in range(statement.lineno + 1, (statement.end_lineno or statement.lineno) + 1)
+    }
+
+
+def unified_diff(before: str, after: str, attempt: int) -> str:
+    """Return what a repair changed, as a unified diff."""
+    return "".join(
+        difflib.unified_diff(
+            before.splitlines(keepends=True),
+            after.splitlines(keepends=True),
+            fromfile=f"attempt {attempt - 1}",
+            tofile=f"attempt {attempt}",
+        )
+    )
+
+
+# A step that ran out of time gets this much for its second try, whichever is more. The call at
+# which it ended may take as many times its own timeout.
+BOOST_FLOOR_S = 60.0
+BOOST_FACTOR = 3.0
+RETRY_PAUSE_S = 1.0
+# A wrong guess must not cost a whole turn of a model that is told and can guess again.
+TOLD_CALL_S = 8.0
+LOG_TAIL_LINES = 20
+
+
+class _StepRun(NamedTuple):
+    """The result of one step with all calls that it made, over both tries."""
+
+    result: StepResult
+    calls: tuple[ToolCall, ...]
+
+
+def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
+    """Run every step of the plan, if there is one, and any other block; one without code fails.
+
+    After a failed step the later ones are `blocked`, unless `--autoweb-on-step-failure=continue`.
+    """
+    blocks = split_blocks(attempt.code).by_step
+    plan = {step.index: step.description for step in attempt.plan_steps}
+    blocked_by: int | None = None
+    for index in sorted(plan.keys() | blocks.keys()):
+        if blocked_by is not None:
+            error = f"blocked by the failed step {blocked_by}"
+            result = StepResult(step_index=index, ok=False, status="blocked", error=error)
+            attempt = change(attempt, step_results=(*attempt.step_results, result))
+            continue
+        code = blocks[index].code if index in blocks else ""
+        hint = plan.get(index, "") if plan else tools.case.user_task
+        attempt = run_block(attempt, tools, index, code, hint)
+        if not attempt.step_results[-1].ok and tools.settings.on_step_failure == "block":
+            blocked_by = index
+    return finish_execution(attempt, tools)
+
+
+def run_block(
+    attempt: Attempt,
+    tools: Tools,
+    index: int,
+    code: str,
+    hint: str,
+    *,
+    told: bool = False,
+    description: str = "",
+) -> Attempt:
+    """Run one block and record its result; only the first failure of an attempt gets a scene.
+
+    Args:
+        attempt: the attempt so far.
+        tools: its tools.
+        index: the number of the step.
+        code: its code, with the line numbers that it has in the whole script.
+        hint: what the step is about, to find the frame that it is meant for.
+        told: the model is told when it runs out of time, and decides; otherwise it is continued.
+        description: what the step is to do, if no plan says it.
+    """
+    tools.progress(f"step {index}")
+    tools.wire.counting = True
+    ran = _run_step(index, code, hint, tools, told=told)
+    result = ran.result.model_copy(update={"description": tools.redact(description)})
+    attempt = change(
+        attempt,
+        step_results=(*attempt.step_results, result),
+        tool_calls=(*attempt.tool_calls, *ran.calls),
+    )
+    # What finders and functions found during the step could not be added while it ran.
+    while tools.after_step:
+        attempt = tools.after_step.pop(0)(attempt)
+    if result.ok:
+        return attempt
+    problem = step_failed(index, result.error or "")
+    attempt = change(
+        attempt,
+        problems=(*attempt.problems, problem),
+        failure=attempt.failure or result.failure,
+    )
+    # Later failures often follow from the first one, so a scene of them would explain little.
+    if attempt.scene is None and code.strip():
+        attempt = with_findings(attempt, tools)
+        scene = take_scene(
+            tools.page,
+            tools.watch,
+            step_index=index,
+            mode=tools.mode,
+            folder=tools.folder,
+            redact=tools.redact,
+        )
+        attempt = change(attempt, scene=relative_scene(scene, tools))
+    return attempt
+
+
+def finish_execution(attempt: Attempt, tools: Tools) -> Attempt:
+    """Settle `executed` and the answer once the last step has run."""
+    answered, answer = tools.engine.answer
+    results = attempt.step_results
+    if results and all(r.ok for r in results) and not attempt.tool_calls and not answered:
+        # Code that defines a function without calling it runs without an error and does nothing.
+        failure = Failure(kind="step", message=NEVER_TOUCHED, step_index=results[-1].step_index)
+        last = results[-1].model_copy(
+            update={"ok": False, "status": "failed", "error": NEVER_TOUCHED, "failure": failure}
+        )
+        problem = StepProblem.of(str(last.step_index), Reason(NEVER_TOUCHED, "脚本没有操作页面"))
+        attempt = change(
+            attempt,
+            step_results=(*results[:-1], last),
+            problems=(*attempt.problems, problem),
+            failure=attempt.failure or failure,
+        )
+    return change(
+        attempt,
+        executed=bool(results) and _all_ok(attempt),
+        answered=answered,
+        answer=answer,
+    )
+
+
+def finish_turns(attempt: Attempt, tools: Tools) -> Attempt:
+    """Settle an attempt by turns, with what differs from the script that it repairs."""
+    failed = tools.previous
+    if failed is not None:
+        diff = unified_diff(failed.code, attempt.code, attempt.attempt_index)
+        attempt = change(attempt, code_diff=diff)
+    return finish_execution(attempt, tools)
+
+
+def _all_ok(attempt: Attempt) -> bool:
+    return all(result.ok or result.status == "corrected" for result in attempt.step_results)
+
+
+def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> _StepRun:
+    if not code.strip():
+        failure = Failure(kind="step", message=NO_CODE_FOR_STEP, step_index=index)
+        return _StepRun(
+            StepResult(
+                step_index=index, ok=False, status="failed", error=failure.message, failure=failure
+            ),
+            (),
+        )
+    base, began = tools.settings.step_timeout, tools.clock.now()
+    first = Limits(step_s=base, call_s=TOLD_CALL_S) if told else Limits(step_s=base)
+    context, outcome = _run_once(index, code, hint, tools, first)
+    calls, retried = outcome.calls, False
+    # A step whose worker was killed has lost its state, so it cannot go on.
+    # One of a changed oracle waits for what it did not do, and never gets it.
+    hopeless = told or must_fail(tools.spec.name)
+    if _ran_out_of_time(outcome, tools) and not outcome.killed and not hopeless:
+        boosted = max(BOOST_FLOOR_S, BOOST_FACTOR * base)
+        if tools.budget.left > RETRY_PAUSE_S:
+            tools.log.write(f"step {index} ran out of time; continued with {boosted:.0f} s")
+            tools.clock.sleep(RETRY_PAUSE_S)
+            # A step that changed the page goes on after its last completed call, because doing
+            # the same twice could change the outcome. One that only looked starts again.
+            before = _calls_before_the_end(outcome)
+            resume = before if any(call.acting and call.ok for call in before) else ()
+            limits = Limits(step_s=boosted, patience=BOOST_FACTOR)
+            _end_frozen_browser(tools)
+            # What the last call led to is where the step goes on.
+            wait_until_arrived(tools.page)
+            context, outcome = _run_once(index, code, hint, tools, limits, resume)
+            calls, retried = (*calls, *_made_again(outcome.calls, len(calls))), True
+    took_ms = (tools.clock.now() - began) * 1000
+    if outcome.failure and outcome.failure.evidence.get("page_lost"):
+        # Nothing is to wait for it any more.
+        tools.log.write(f"step {index}: the page stopped answering")
+        WATCH.end_page()
+    result = _result(index, outcome, context, tools, retried=retried)
+    if retried:
+        # Both tries and the pause between them; the engine times only the second one.
+        result = result.model_copy(update={"duration_ms": took_ms})
+    return _StepRun(result, calls)
+
+
+def _made_again(calls: tuple[ToolCall, ...], tried: int) -> Iterator[ToolCall]:
+    """Yield the calls of a second try that were performed.
+
+    The first ones, as many as the first try made, are repeated by the retry and not by the code.
+    """
+    for place, call in enumerate(calls):
+        if not call.replayed:
+            yield call.model_copy(update={"duplicate": call.duplicate and place >= tried})
+
+
+def _end_frozen_browser(tools: Tools) -> None:
+    """Let the watch end a browser that does not answer, before much time is granted to it."""
+    # The answer comes from the browser's own process, whatever the page is busy with.
+    with WATCH.limit(LOST_S), suppress(Error):
+        tools.page.context.cookies()
+
+
+def _ran_out_of_time(outcome: StepOutcome, tools: Tools) -> bool:
+    """Decide by the class of the error whether more time may help."""
+    if outcome.failure is None:
+        return False
+    # An action on a marked picture has a short timeout on purpose: its model is told and decides.
+    by_class = outcome.timed_out and not tools.marks.held
+    return by_class or outcome.failure.kind == "timeout"
+
+
+def _calls_before_the_end(outcome: StepOutcome) -> tuple[ToolCall, ...]:
+    """Return the calls before the late one; what the code did on its error is not kept."""
+    late = outcome.overdue
+    if late is None:
+        # A call that time did not allow is not recorded, and the last one that is was done.
+        last = outcome.calls[-1:]
+        return outcome.calls if last and last[0].ok else outcome.calls[:-1]
+    return tuple(call for call in outcome.calls if call.seq < late.seq)
+
+
+_FRAMES = frozenset(
+    {"frame", "frames", "frame_locator", "main_frame", "content_frame", "child_frames"}
+)
+
+
+def names_frames(code: str) -> bool:
+    """Tell whether code uses a member that leads to frames; letters in a text do not count.
+
+    Code that cannot be parsed uses none.
+    """
+    tree = read_python(code)
+    if tree is None:
+        return False
+    return any(isinstance(node, ast.Attribute) and node.attr in _FRAMES for node in ast.walk(tree))
+
+
+def _run_once(
+    index: int,
+    code: str,
+    hint: str,
+    tools: Tools,
+    limits: Limits,
+    resume: tuple[ToolCall, ...] = (),
+) -> tuple[ContextWrapper, StepOutcome]:
+    # Code that names frames itself, the refs dialect and actions on a marked picture always start
+    # at the page; any other code is given the frame that its step is about.
+    from_page = names_frames(code) or tools.spec.dialect == "refs" or tools.marks.held
+    context = ContextWrapper(tools.page, "page") if from_page else best_context(tools.page, hint)
+    left = tools.budget.left
+    if left <= 0:
+        failure = Failure(
+            kind="timeout", message=f"the attempt's {tools.case.timeout:g} s are over"
+        )
+        return context, StepOutcome(ok=False, failure=failure, killed=True)
+    began, waited = tools.clock.now(), tools.budget.waited()
+    outcome = tools.engine.run_step(
+        index,
+        code,
+        root=context.context,
+        limits=replace(limits, step_s=left, nominal_s=limits.step_s)
+        if left < limits.step_s
+        else limits,
+        resume=resume,
+    )
+    # Time in which the step waited for a model, e.g. in `get_by_sight`, is not charged.
+    tools.budget.left -= tools.clock.now() - began - (tools.budget.waited() - waited)
+    tools.log.write(f"step {index} [{context.name}]: {'ok' if outcome.ok else 'failed'}")
+    if outcome.log:
+        tools.log.write(outcome.log)
+    return context, outcome
+
+
+def _result(
+    index: int, outcome: StepOutcome, context: ContextWrapper, tools: Tools, *, retried: bool
+) -> StepResult:
+    error = None
+    if outcome.failure:
+        error = outcome.failure.message
+        if error.startswith("NameError"):
+            error += f"; variables that exist: {', '.join(outcome.names) or 'none'}"
+        # Logged before the tail is taken, so that the tail includes it.
+        tools.log.write(f"step {index} error: {error}")
+    return StepResult(
+        step_index=index,
+        ok=outcome.ok,
+        status="ok" if outcome.ok else "failed",
+        duration_ms=outcome.duration_ms,
+        error=error,
+        log_tail="\n".join(tools.log.lines[-LOG_TAIL_LINES:]),
+        logged=own_log((tools.log.redact(outcome.log),)),
+        retried=retried,
+        context=context.name,
+        failure=outcome.failure,
+        screenshot=_pictured(index, tools),
+    )
+
+
+def _pictured(index: int, tools: Tools) -> str | None:
+    """Take the picture of a step, and note what the page holds, for whoever would take another."""
+    newest, page, path = tools.newest, tools.page, tools.folder / f"step-{index}.jpg"
+    # The look comes first, so that what it finds was there before the frame. Where the page had to
+    # be prepared before, it most likely has to be again.
+    looked = waiting.aside(page, lambda: page_look(page))
+    drawn = begin_frame(page) if tools.hidden is None and newest.may_be_bare else None
+    try:
+        look = looked()
+    except Error:
+        # A step that brought the browser down has no picture, but its result is not lost.
+        return None
+    newest.path, newest.look = None, look
+    newest.may_be_bare = look is not None and look.bare
+    if not shot(page, path, tools.hidden, look=look, drawn=drawn):
+        return None
+    newest.path = path
+    return relative(path, tools)
+
+
+def relative(path: object, tools: Tools) -> str:
+    """Return a path relative to the cell's folder, with `/`."""
+    return str(path).removeprefix(str(tools.cell_folder)).lstrip("/\\").replace("\\", "/")
+
+
+def relative_scene(scene: Scene, tools: Tools) -> Scene:
+    """Return the scene with the path of its screenshot relative to the cell's folder."""
+    if scene.screenshot is None:
+        return scene
+    path = scene.screenshot
+    absolute = path if path.startswith(str(tools.cell_folder)) else str(tools.folder / path)
+    return scene.model_copy(update={"screenshot": relative(absolute, tools)})
+
+
+_LAST_CALLS = 30
+
+
+def with_findings(attempt: Attempt, tools: Tools) -> Attempt:
+    """Return the attempt with evidence from the page, taken before anything changes.
+
+    Servers' answers are recorded anyway; the page is examined only if a correction may need it.
+    """
+    if attempt.findings:
+        return attempt
+    found = server_findings(tools.wire, tools.page.url, tools.redact)
+    if tools.settings.corrects and not tools.page.is_closed():
+        critic = PageCritic(tools.page, tools.redact)
+        failed = failed_call(attempt)
+        found = (*critic.context(failed), *found)
+        if failed is None:
+            found = (*_undone(attempt.tool_calls, critic), *found)
+    return change(attempt, findings=found)
+
+
+def with_cause(attempt: Attempt, tools: Tools) -> Attempt:
+    """Return the attempt with the type of its failure and the number of its writes to servers."""
+    found = attempt.findings or server_findings(tools.wire, tools.page.url, tools.redact)
+    kind = attempt.failure.kind if attempt.failure else ""
+    if kind == "repair" and tools.guidance:
+        # A retry that gave up leaves the cause of the earlier failure unchanged.
+        cause = tools.guidance.correction.of
+    else:
+        cause = cause_of(attempt.failure, found)
+    return change(attempt, findings=found, classification=cause, writes=writes_of(tools.wire))
+
+
+def _undone(calls: tuple[ToolCall, ...], critic: PageCritic) -> tuple[Finding, ...]:
+    """Return findings on calls that ran without an error but not with the effect they claim.
+
+    A later call may have put it right.
+    """
+    written = (call for call in calls if call.ok and call.read_back)
+    last = {str(target_of(call) or call.target): call for call in written}
+    acting = [call for call in last.values() if call.acting][-_LAST_CALLS:]
+    return tuple(finding for call in acting for finding in critic.check(call).findings)

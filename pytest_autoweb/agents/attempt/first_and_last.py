@@ -1,0 +1,218 @@
+"""The stages that begin and end every strategy: entry page, judging, evidence."""
+
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from pytest_autoweb.agents.attempt.execute import relative, relative_scene, with_findings
+from pytest_autoweb.agents.attempt.tools import Tools, change, fail
+from pytest_autoweb.base.errors import first_line
+from pytest_autoweb.base.json_values import map_texts
+from pytest_autoweb.base.language import StepProblem
+from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.browser.page.opening import PageLook, open_page, page_look
+from pytest_autoweb.browser.page.quiet import wait_until_arrived
+from pytest_autoweb.browser.page.setup import run_setup_js
+from pytest_autoweb.judging.checks.check_type import Check, Evidence
+from pytest_autoweb.judging.checks.delegated_checks import JudgeCheck
+from pytest_autoweb.judging.evidence.dom_copy import copy_page
+from pytest_autoweb.judging.evidence.page_evidence import downloads_text, shot, take_scene
+from pytest_autoweb.judging.evidence.wire import har_text
+from pytest_autoweb.judging.verdicts import judge_checks, score
+from pytest_autoweb.results.records import Attempt, CheckResult, Failure
+from pytest_autoweb.results.runs.inert_copies import DOM_FILE
+from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
+
+ENTRY_TIMEOUT_MS = 30_000
+
+
+def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
+    """Open the entry page, even if it seems to be open already, and run `setup.js`."""
+    url = tools.case.entry_url
+    failure = open_page(tools.page, url, timeout_ms=ENTRY_TIMEOUT_MS, note=tools.log.write)
+    if failure is None and tools.case.setup.js:
+        failure = run_setup_js(tools.page, tools.case.setup.js, reveal=tools.reveal)
+    # With cookies and scripts of the set-up, secrets reach the site, which may repeat them.
+    attempt = change(attempt, entry_url_used=tools.redact(tools.page.url))
+    if failure:
+        failure = Failure.model_validate(map_texts(failure.model_dump(), tools.redact))
+        return fail(attempt, failure, StepProblem.quoted("(openPage)", failure.message))
+    tools.log.write(f"opened {tools.page.url}")
+    # Requests and downloads of the set-up are not the model's doing, so they are not recorded.
+    tools.wire.start(tools.page.context)
+    tools.downloads.start(tools.page.context)
+    return attempt
+
+
+WIRE_FILE = "wire.har"
+DOWNLOADS_FILE = "downloads.json"
+SERVER_FILE = "server.json"
+
+
+def keep_page(attempt: Attempt, tools: Tools) -> Attempt:
+    """Save the page as the judge saw it (`dom`)."""
+    path = tools.folder / DOM_FILE
+    return _with_file(attempt, tools, "dom", path, lambda: copy_page(tools.page, tools.redact))
+
+
+def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
+    """End the records of requests and downloads and save them as `wire` and `downloads`.
+
+    The address of the case's web server is saved as `server`, because checks may name it.
+    """
+    # Called at judging and again at the end of the attempt, for attempts that are never judged.
+    wire, files = tools.wire, tools.downloads
+    if not wire.started or "wire" in attempt.evidence:
+        return attempt
+    wire.stop()
+    files.stop()
+    path = tools.folder / WIRE_FILE
+    attempt = _with_file(
+        attempt,
+        tools,
+        "wire",
+        path,
+        lambda: har_text(wire, tools.redact_evidence, dropped=wire.dropped),
+    )
+    if tools.server_url:
+        place = json_text({"url": tools.server_url})
+        attempt = _with_file(attempt, tools, "server", tools.folder / SERVER_FILE, lambda: place)
+    if not files:
+        return attempt
+    path = tools.folder / DOWNLOADS_FILE
+    return _with_file(
+        attempt,
+        tools,
+        "downloads",
+        path,
+        lambda: downloads_text(files, tools.folder, tools.redact_evidence),
+    )
+
+
+def _with_file(
+    attempt: Attempt, tools: Tools, name: str, path: Path, make: Callable[[], str]
+) -> Attempt:
+    """Return the attempt with one more file; if the page or the disk fails, without it."""
+    try:
+        write_text_atomic(path, make())
+    except Exception as error:
+        # A page can fail in unforeseen ways, and the verdict must not depend on that.
+        tools.log.write(f"the {name} of this attempt could not be kept: {first_line(error)}")
+        return attempt
+    return change(attempt, evidence={**attempt.evidence, name: relative(path, tools)})
+
+
+def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
+    """Evaluate every check; only the outcome counts, not whether a step failed."""
+    # What leads to the last page need not have waited for it.
+    wait_until_arrived(tools.page)
+    evidence = Evidence(
+        page=tools.page,
+        answered=attempt.answered,
+        answer=attempt.answer,
+        redact=tools.redact,
+        wire=tools.wire,
+        downloads=tools.downloads,
+        actions=attempt.tool_calls,
+        rubric_judge=tools.judge,
+        replayed=tools.traffic is not None and tools.traffic.mode == "replay",
+        case_path=tools.case_path,
+        case_id=tools.case.id,
+        entry_url=tools.case.entry_url,
+        user_task=tools.case.user_task,
+    )
+    checks = [_with_secrets(check, tools.reveal) for check in tools.case.expect]
+    results = judge_checks(
+        checks,
+        evidence,
+        timeout_s=tools.settings.check_timeout,
+        checksums=tools.check_checksums,
+    )
+    for exchange in tools.judge.exchanges if tools.judge else ():
+        attempt = attempt.charged(exchange)
+    # Kept at once, because the page may go on changing after the verdict.
+    attempt, look = _keep_page_and_look(attempt, tools)
+    attempt = keep_records(attempt, tools)
+    passed, points = score(results)
+    attempt = change(
+        attempt,
+        # The checks have seen the real answer; what is kept must not hold secrets.
+        answer=map_texts(attempt.answer, tools.redact),
+        checks=tuple(_for_readers(result, tools.redact_evidence) for result in results),
+        checks_passed=passed,
+        score=points,
+        false_success=attempt.executed and passed is False,
+        final_url=tools.redact(tools.page.url),
+    )
+    for result in results:
+        verdict = {True: "holds", False: "does not hold", None: "could not be evaluated"}
+        tools.log.write(f"check {result.index} {result.type}: {verdict[result.passed]}")
+    return _keep_end(attempt, tools, look)
+
+
+def _for_readers(result: CheckResult, redact: Callable[[str], str]) -> CheckResult:
+    """Return a result as it is kept: what was seen may hold a key of the environment."""
+    return result.model_copy(
+        update={"actual": redact(result.actual), "where": redact(result.where)}
+    )
+
+
+def _with_secrets(check: Check, reveal: Callable[[str], str]) -> Check:
+    """Return the check with each `<secret:name>` replaced, e.g. in a request's headers.
+
+    A check that a model judges keeps the placeholders.
+    """
+    if isinstance(check, JudgeCheck):
+        return check
+    plain = check.model_dump(by_alias=True, exclude_unset=True)
+    return type(check).model_validate(map_texts(plain, reveal))
+
+
+def _keep_page_and_look(attempt: Attempt, tools: Tools) -> tuple[Attempt, PageLook | None]:
+    """Save the page, and look meanwhile whether it is still as the last step's picture shows it."""
+    if tools.newest.path is None or tools.newest.look is None:
+        return keep_page(attempt, tools), None
+    looked = waiting.aside(tools.page, lambda: page_look(tools.page))
+    try:
+        attempt = keep_page(attempt, tools)
+    finally:
+        look = looked()
+    return attempt, look
+
+
+def _keep_picture(picture: Path, tools: Tools, look: PageLook | None) -> bool:
+    """Keep the picture of the page, or that of the last step if the page still looks the same."""
+    taken, before = tools.newest.path, tools.newest.look
+    same = look and before and look.digest == before.digest and not look.painted
+    if taken and same:
+        with suppress(OSError):
+            return bool(shutil.copyfile(taken, picture))
+    return shot(tools.page, picture, tools.hidden, look=look)
+
+
+def _keep_end(attempt: Attempt, tools: Tools, look: PageLook | None) -> Attempt:
+    """Keep the last picture, and the scene if no step failed but a check does."""
+    picture = tools.folder / "final.jpg"
+    if _keep_picture(picture, tools, look):
+        attempt = change(attempt, final_screenshot=relative(picture, tools))
+    if attempt.checks_passed is not False or attempt.failure:
+        return attempt
+    # Findings of an earlier moment say nothing about the final page.
+    attempt = with_findings(change(attempt, findings=()), tools)
+    broken = next(c for c in attempt.checks if c.passed is False and not c.advisory)
+    last = attempt.step_results[-1].step_index if attempt.step_results else 0
+    scene = take_scene(
+        tools.page,
+        tools.watch,
+        step_index=last,
+        mode=tools.mode,
+        folder=tools.folder,
+        redact=tools.redact,
+    )
+    failure = Failure(
+        kind="check",
+        message=f"check {broken.index} ({broken.type}) does not hold: expected "
+        f"{broken.expected}, saw {broken.actual}",
+    )
+    return change(attempt, scene=relative_scene(scene, tools), failure=failure)

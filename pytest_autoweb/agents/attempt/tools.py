@@ -1,0 +1,270 @@
+"""Code that all stages share: their signature and tools, model calls, changes to an attempt."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
+
+from playwright.sync_api import Frame, Locator, Page
+
+from pytest_autoweb.agents.correction.retry_rules import Guidance
+from pytest_autoweb.base.errors import ModelError
+from pytest_autoweb.base.language import StepProblem
+from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.browser.page.opening import PageLook, page_look
+from pytest_autoweb.browser.page.outline import Folds
+from pytest_autoweb.cases.case import Case
+from pytest_autoweb.judging.model_judge import ModelJudge
+from pytest_autoweb.models.agent_requests import ComputerTool
+from pytest_autoweb.models.client import Client, Message, Request, ask_once, redacted_messages
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.models.replies import closed_block
+from pytest_autoweb.results.records import (
+    Attempt,
+    AttemptFields,
+    CaptureModeName,
+    Failure,
+    FailureKind,
+    StageName,
+)
+from pytest_autoweb.sandbox.engine import StepEngine
+from pytest_autoweb.settings.run_settings import Settings
+
+if TYPE_CHECKING:
+    from pytest_autoweb.browser.egress.request_policy import OriginPolicy
+    from pytest_autoweb.browser.marks.marking import MarkedPage
+    from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
+    from pytest_autoweb.judging.evidence.page_evidence import DownloadRecord, Watch
+    from pytest_autoweb.judging.evidence.wire import WireRecord
+
+
+LOG_LINES = 200
+"""Number of lines that the result keeps from each end of the run log."""
+
+STOPPING: frozenset[FailureKind] = frozenset(
+    {
+        "model",
+        "plan",
+        "question",
+        "lint",
+        "repair",
+        "navigation",
+        "browser",
+        "webserver",
+        "internal",
+        "agent",
+        "recording",
+        "off_record",
+    }
+)
+"""Failures after which the later stages of an attempt have nothing to work on."""
+
+
+@dataclass(slots=True)
+class RunLog:
+    """The log of one attempt, in full on disk, with its head and tail in the result."""
+
+    redact: Callable[[str], str]
+    stream: Callable[[str], None] = lambda line: None
+    lines: list[str] = field(default_factory=list)
+    blocked: dict[str, None] = field(default_factory=dict)
+    """The origins that the browser was refused."""
+
+    def write(self, text: str) -> None:
+        """Add lines, without secrets."""
+        for line in self.redact(text).splitlines():
+            self.lines.append(line)
+            self.stream(line)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The clock, which tests can replace."""
+
+    now: Callable[[], float] = waiting.now
+    sleep: Callable[[float], None] = waiting.sleep
+
+
+@dataclass(slots=True)
+class StepBudget:
+    """Seconds that the steps of an attempt may still take, apart from waiting for models."""
+
+    left: float
+    waited: Callable[[], float] = lambda: 0.0
+    """Seconds spent waiting for models so far."""
+
+
+@dataclass(slots=True)
+class StepPicture:
+    """The picture of the newest step."""
+
+    path: Path | None = None
+    """Where it is; None before the first step, and if it could not be taken."""
+    look: PageLook | None = None
+    """What the page held at its moment, if that is known."""
+    may_be_bare: bool = True
+    """Whether the next one most likely needs no preparation; see `PageLook.bare`."""
+
+    def look_before(self, page: Page) -> tuple[str, str] | None:
+        """Return the digest of the page before a call, and note what it means for the picture."""
+        look = page_look(page)
+        self.may_be_bare = look is not None and look.bare
+        return look.digest if look else None
+
+
+class PictureMarks(Protocol):
+    """A holder of the marked picture that numbers refer to; finds elements by number."""
+
+    @property
+    def held(self) -> bool:
+        """Return whether numbers refer to a picture that the model was shown."""
+        ...
+
+    def hold(self, marked: "MarkedPage | None") -> None:
+        """Use this picture's numbers from now on; None means a new picture for each call."""
+        ...
+
+    def find(
+        self, found_on: Page | Frame | Locator, number: int, expected_text: str = ""
+    ) -> Locator:
+        """Return the marked element; see `SandboxBorder.finders`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The tools of a stage, created afresh for every attempt."""
+
+    case: Case
+    spec: ModelSpec
+    mode: CaptureModeName
+    repeat: int
+    settings: Settings
+    client: Client
+    page: Page
+    watch: "Watch"
+    wire: "WireRecord"
+    """The requests since the set-up."""
+    downloads: "DownloadRecord"
+    """The files offered for download since the set-up."""
+    policy: "OriginPolicy"
+    engine: StepEngine
+    folder: Path
+    """The attempt's own folder, for screenshots and logs."""
+    cell_folder: Path
+    """The folder to which paths in results are relative."""
+    redact: Callable[[str], str]
+    reveal: Callable[[str], str]
+    """Replaces each `<secret:name>` in the case's checks by the secret; for the judge only."""
+    log: RunLog
+    clock: Clock
+    redact_evidence: Callable[[str], str]
+    """Like `redact`, but also removes what looks like a key, a cookie or a token; for files."""
+    budget: StepBudget
+    """The time left for all steps of the attempt together."""
+    marks: PictureMarks
+    """The marked picture to which the numbers of marks refer."""
+    case_path: Path | None = None
+    """The case file; None for inline cases."""
+    check_checksums: tuple[str, ...] = ()
+    """Checksums of the case's checks as written, in their order."""
+    server_url: str = ""
+    """URL of the case's web server; empty if it has none."""
+    previous: Attempt | None = None
+    """The failed attempt that this one repairs."""
+    ran: Attempt | None = None
+    """The last attempt that ran, if the one being repaired was refused before running."""
+    guidance: Guidance | None = None
+    """Information available to a correction; None for a first attempt or an ordinary repair."""
+    progress: Callable[[str], None] = lambda text: None
+    offered: frozenset[str] = frozenset()
+    """Names of the step language that only some cells offer, among them this one."""
+    after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
+    """Changes to the attempt from the step's finders and functions, applied after the step."""
+    newest: StepPicture = field(default_factory=StepPicture)
+    folds: Folds = field(default_factory=Folds)
+    """The lists that the turn's newest listing shortens, and those that the next one is to show."""
+    traffic: "CellTraffic | None" = None
+    """The object that records, replays or holds back requests; None if they are only passed on."""
+    judge: ModelJudge | None = None
+    """The model that evaluates the case's `judge` checks; None if there is none."""
+
+    mistaken: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """For each kind of element, the wrong choices and all choices of the model in earlier runs."""
+
+    @property
+    def hidden(self) -> Callable[[str], str] | None:
+        """`redact` if the case has secrets, else None, so that pictures need no search for them."""
+        return self.redact if self.case.secrets else None
+
+
+Stage = Callable[[Attempt, Tools], Attempt]
+"""One step of the pipeline: takes the attempt so far and returns it extended. Faults of a page or
+model are returned as `Attempt.failure`."""
+
+
+def change(attempt: Attempt, **update: Unpack[AttemptFields]) -> Attempt:
+    """Return a copy of the attempt with the given fields changed.
+
+    Raises:
+        TypeError: an attempt has no such field. Only the type checker checks values.
+    """
+    if unknown := update.keys() - Attempt.model_fields.keys():
+        raise TypeError(f"an attempt has no field {', '.join(sorted(unknown))}")
+    return attempt.model_copy(update=update)
+
+
+def fail(attempt: Attempt, failure: Failure, *problems: StepProblem) -> Attempt:
+    """Return the attempt with its failure set and the message added to its problems."""
+    return change(attempt, failure=failure, problems=(*attempt.problems, *problems))
+
+
+class NamedStage(NamedTuple):
+    """A stage and the name that progress and timings use for it."""
+
+    name: str
+    run: Stage
+
+
+def ask(
+    attempt: Attempt,
+    tools: Tools,
+    stage: StageName,
+    messages: tuple[Message, ...],
+    *,
+    turn: int = 0,
+    grammar: str | None = None,
+    json_schema: dict[str, Any] | None = None,
+    max_tokens: int | None = None,
+    computer: ComputerTool | None = None,
+    usable: Callable[[str], str] = closed_block,
+) -> tuple[Attempt, str]:
+    """Ask the model and add the exchange and its usage to the attempt, even if the call fails.
+
+    A reply cut off at its limit is a failed call, unless `usable` finds a complete part of it.
+
+    Returns:
+        The attempt and the reply's text. After a failed call, the text is empty and the attempt's
+        failure is of the kind `model`.
+    """
+    request = Request(
+        model=tools.spec.name,
+        messages=redacted_messages(messages, tools.redact),
+        stage=stage,
+        case_id=tools.case.id,
+        capture_mode=tools.mode,
+        repeat=tools.repeat,
+        attempt=attempt.attempt_index,
+        turn=turn,
+        grammar=grammar,
+        json_schema=json_schema,
+        max_tokens=max_tokens,
+        computer=computer,
+    )
+    asked = ask_once(tools.client, request, tools.redact, now=tools.clock.now, usable=usable)
+    attempt = attempt.charged(asked.exchange)
+    if isinstance(asked.outcome, ModelError):
+        cause = asked.outcome.cause
+        message = f"{stage}: {cause}: {asked.exchange.error}"
+        return fail(attempt, Failure(kind="model", cause=cause, message=message)), ""
+    return attempt, tools.redact(asked.outcome.text)

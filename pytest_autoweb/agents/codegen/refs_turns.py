@@ -1,0 +1,354 @@
+"""Turns in the `refs` dialect: observe, ask for a few lines, run them, look again.
+
+Small models get short prompts and the limits that measured best for them (`take_turns`); capable
+ones take turns as in the Playwright dialect (`write_lines_by_turns`).
+"""
+
+import ast
+from dataclasses import replace
+from typing import NamedTuple
+
+from playwright.sync_api import Error
+
+from pytest_autoweb.agents.attempt.execute import finish_turns, run_block
+from pytest_autoweb.agents.attempt.retry_notes import retry_hint
+from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.agents.codegen.grammars import (
+    Action,
+    Actions,
+    failed_pairs,
+    normalized,
+    read_actions,
+    read_lines,
+    refs_grammar,
+)
+from pytest_autoweb.agents.codegen.script_turns import (
+    Became,
+    Shown,
+    TurnForm,
+    asked,
+    carry_out,
+    converse,
+    front_tab,
+    nothing_left,
+    read_turn,
+    unread_code,
+)
+from pytest_autoweb.agents.correction.retry_rules import may_pass
+from pytest_autoweb.base.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
+from pytest_autoweb.base.python_source import read_expression
+from pytest_autoweb.browser.page.capture import unlisted
+from pytest_autoweb.browser.page.frames import RefElement, RefView
+from pytest_autoweb.browser.page.quiet import wait_until_quiet
+from pytest_autoweb.browser.page.refs import LONG, observe
+from pytest_autoweb.models.prompts import fence, render
+from pytest_autoweb.models.replies import whole_lines
+from pytest_autoweb.results.records import Attempt, Failure, Snapshot, StageName
+from pytest_autoweb.sandbox.lint import lint_code
+
+MAX_TURNS = 8
+VIEW_SHARE = 16
+"""Divisor of the model's context: the share that the list may take, because small models read
+slowly and get lost in long lists."""
+REPLY_TOKENS = 200
+
+
+class _Turn(NamedTuple):
+    number: int
+    view: RefView
+    done: tuple[str, ...]
+    """The lines performed so far, in the model's own words."""
+    banned: frozenset[tuple[str, str]]
+    unread: tuple[str, ...] = ()
+    """What could not be read of the last reply, a sentence for each call."""
+
+
+def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
+    """Take turns, each a step of the script, until the page shows nothing new.
+
+    After calls that could not be read the model is told so, until it only writes the same again.
+    The model sees no history except the lines already done, because small models copy their own
+    earlier replies (measured in docs/benchmarks.md).
+    """
+    seen: set[tuple[str, str]] = set()
+    done: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    failed, banned = _failed_pairs(tools), _banned(tools)
+    for number in range(1, MAX_TURNS + 1):
+        view = observe(tools.page, budget_tokens=tools.spec.shown_tokens // VIEW_SHARE)
+        view = without_failed_calls(view, failed)
+        names = {(element.role, element.name) for element in view.elements}
+        if number > 1 and not names - seen and not unread:
+            break
+        seen |= names
+        told = unread
+        attempt, actions = _ask_turn(attempt, tools, _Turn(number, view, done, banned, told))
+        unread = actions.unread
+        if not attempt.failure and not actions.actions and unread and unread != told:
+            continue
+        if attempt.failure or not actions.actions:
+            break
+        attempt = _run_turn(attempt, tools, number, actions.actions)
+        done = (*done, *(action.line for action in actions.actions))
+        # Calls barred from the first turn of a repair are allowed later; the last turn is not
+        # repeated.
+        banned = frozenset(action.pair for action in actions.actions if action.pair) | (
+            banned if number > 1 else frozenset()
+        )
+        if attempt.failure or actions.done:
+            break
+    return finish_turns(attempt, tools)
+
+
+def without_failed_calls(view: RefView, failed: frozenset[tuple[str, str]]) -> RefView:
+    """Return the list without failed calls, which deters even models without a grammar.
+
+    Args:
+        view: the page.
+        failed: pairs of a locator in normal form and a method.
+    """
+    if not failed:
+        return view
+    left: list[RefElement] = []
+    gone: set[str] = set()
+    for element in view.elements:
+        form = normalized(element.locator)
+        actions = tuple(name for name in element.actions if (form, name) not in failed)
+        if actions or not element.actions:
+            left.append(replace(element, actions=actions))
+        else:
+            gone.add(element.ref)
+    lines = (line for line in view.text.split("\n") if line.partition(" ")[0] not in gone)
+    return replace(view, text="\n".join(lines), elements=tuple(left))
+
+
+def _failed_pairs(tools: Tools) -> frozenset[tuple[str, str]]:
+    """Return the failed calls of all attempts so far, if the arm bans them."""
+    guidance = tools.guidance
+    if guidance is None or not guidance.arm.bans_failed_calls:
+        return frozenset()
+    return failed_pairs(guidance.attempts)
+
+
+def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Actions]:
+    nothing = Actions((), (), False)
+    rule = None
+    may_answer = tools.case.may_answer
+    if tools.spec.constrained == "gbnf":
+        rule = refs_grammar(
+            turn.view.elements,
+            banned=turn.banned,
+            may_end=turn.number > 1,
+            may_answer=may_answer,
+        )
+        if rule is None:
+            failure = Failure(kind="plan", message="the page shows nothing to act on")
+            return fail(attempt, failure, StepProblem.of("(plan)", NOTHING_TO_ACT_ON)), nothing
+    text = tools.redact(turn.view.text)
+    messages = render(
+        "refs",
+        task=tools.case.user_task,
+        page=fence(text, "page"),
+        done=turn.done,
+        may_answer=may_answer,
+        hint=_hint(attempt, tools, turn),
+        secrets=sorted(tools.case.secrets),
+    )
+    attempt = _keep_view(attempt, tools, turn.number, turn.view, text)
+    stage: StageName = "repair" if tools.previous and turn.number == 1 else "generate"
+    attempt, reply = ask(
+        attempt,
+        tools,
+        stage,
+        messages,
+        turn=turn.number,
+        grammar=rule,
+        max_tokens=REPLY_TOKENS,
+        usable=whole_lines,
+    )
+    if attempt.failure:
+        return attempt, nothing
+    actions = read_actions(reply, turn.view.elements)
+    attempt = change(attempt, code_notes=(*attempt.code_notes, *actions.problems))
+    if not actions.actions and not actions.done and turn.number == 1:
+        failure = Failure(kind="plan", message="; ".join(actions.problems) or "an empty reply")
+        return fail(attempt, failure, StepProblem.of("(plan)", NO_STEPS, failure.message)), nothing
+    return attempt, actions
+
+
+def _hint(attempt: Attempt, tools: Tools, turn: _Turn) -> str:
+    if turn.unread:
+        return "\n".join(["Not done, because it could not be read:", *turn.unread])
+    if tools.previous is None or turn.number > 1:
+        return ""
+    return retry_hint(tools.previous, attempt, tools)
+
+
+def _keep_view(attempt: Attempt, tools: Tools, step: int, view: RefView, text: str) -> Attempt:
+    snapshot = Snapshot(
+        step_indexes=(step,),
+        url=tools.redact(tools.page.url),
+        entry_action="",
+        mode=tools.mode,
+        cache_key="",
+        text=text,
+        tokens=len(text) // 4,
+        truncated=view.truncated,
+        notes=("numbered list of the refs dialect",),
+    )
+    return change(attempt, snapshots=(*attempt.snapshots, snapshot))
+
+
+def _run_turn(attempt: Attempt, tools: Tools, number: int, actions: tuple[Action, ...]) -> Attempt:
+    first_line = len(attempt.code.splitlines()) + 1
+    block = "\n".join([f"# Step {number}", *(action.code for action in actions)]) + "\n"
+    attempt = change(attempt, code=attempt.code + tools.redact(block))
+    if findings := lint_code(block, offered=tools.offered):
+        failure = Failure(kind="lint", message=str(findings[0]), rule=findings[0].code)
+        attempt = change(attempt, lint_errors=(*attempt.lint_errors, *findings))
+        return fail(attempt, failure, StepProblem.of("(lint)", REFUSED_BY_LINT, str(findings[0])))
+    # The block keeps the line numbers it has in the whole script.
+    placed = "\n" * (first_line - 1) + block
+    lines = "; ".join(action.line for action in actions)
+    return run_block(attempt, tools, number, placed, "", description=lines)
+
+
+def _banned(tools: Tools) -> frozenset[tuple[str, str]]:
+    """Return calls that a repair must not begin with: failed ones, or a lone one that did not help.
+
+    A correction recognises transient failures, and may repeat their calls.
+    """
+    failed = tools.previous
+    corrects = tools.guidance is not None and not tools.guidance.arm.ordinary
+    if failed is None or (corrects and may_pass(failed)):
+        return frozenset()
+    lines = failed.code.splitlines()
+    number = failed.failure.line if failed.failure else None
+    if number is not None and 0 < number <= len(lines):
+        pair = _pair(lines[number - 1])
+        return frozenset({pair} if pair else ())
+    pairs = [pair for pair in map(_pair, lines) if pair]
+    return frozenset(pairs if len(pairs) == 1 else ())
+
+
+def _pair(line: str) -> tuple[str, str] | None:
+    """Return locator and method of a translated line."""
+    tree = read_expression(line.strip())
+    if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute)):
+        return None
+    locator = ast.get_source_segment(line.strip(), tree.func.value) or ""
+    return locator, tree.func.attr
+
+
+WHOLE_PAGE = 1_000_000
+"""More tokens than any page's list has."""
+
+
+def write_lines_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
+    """Take turns as in the Playwright dialect, with lines about a numbered list of elements."""
+    return converse(attempt, tools, TurnForm("refs_turns", _see, _take, _until_cut))
+
+
+def _until_cut(text: str) -> str:
+    """Return the complete lines of a truncated reply, and a line that informs the model."""
+    lines = whole_lines(text)
+    return f"{lines}\n(here the reply was cut off at its limit)" if lines else ""
+
+
+def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Attempt, Shown]:
+    page = front_tab(tools)
+    view = observe(page, budget_tokens=budget, lengths=LONG)
+    view = without_failed_calls(view, _failed_pairs(tools))
+    text = tools.redact(view.text) or f"({unlisted(page) or 'the page is blank'})"
+    attempt = _keep_view(attempt, tools, len(attempt.step_results) + 1, view, text)
+    return attempt, Shown(number, tools.redact(page.url), text, view)
+
+
+def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Attempt, Became]:
+    """Execute the lines of a reply, each as a step of the script."""
+    assert shown.view is not None, "this dialect shows numbered lists"
+    said, lines = read_turn(reply), read_lines(reply, shown.view.elements)
+    if not lines.actions and not lines.problem:
+        if unread := unread_code(said):
+            return attempt, unread
+        if said.done or lines.done:
+            return attempt, nothing_left(shown)
+        if said.question:
+            return asked(attempt, tools, said.question)
+        return attempt, Became("held no action. Reply with one fenced block, or with DONE.")
+    done, logged = list[str](), list[str]()
+    error, left = "", lines.left_out
+    for place, action in enumerate(lines.actions):
+        error = _gone(action, shown, tools, first=place == 0)
+        if not error:
+            attempt, ran = _carry_out(attempt, tools, action)
+            logged += filter(None, [ran.logged])
+            error = ran.error
+        if error:
+            later = (other.line for other in lines.actions[place + 1 :])
+            error, left = f"{action.told}\n{error}", (*later, *lines.left_out)
+            break
+        done.append(action.told)
+    if not error and lines.problem:
+        error, left = f"{left[0]}\n{lines.problem}", left[1:]
+    if error and left:
+        error = "\n".join([error, "Not carried out either:", *left])
+    became = Became(
+        _became_of(done, error),
+        error=tools.redact(error),
+        logged="\n".join(logged),
+        lines=tools.redact("\n".join(done)),
+        well=not error,
+        ends=not error and (said.done or lines.done),
+        code="\n".join([*(action.code for action in lines.actions), *lines.left_out]),
+    )
+    return attempt, became
+
+
+def _became_of(done: list[str], error: str) -> str:
+    if not error:
+        return "was carried out:"
+    return "was carried out so far, and then stopped:" if done else "stopped at its first line:"
+
+
+def _carry_out(attempt: Attempt, tools: Tools, action: Action) -> tuple[Attempt, Became]:
+    code = action.code
+    if front_tab(tools) is not tools.page:
+        tree = ast.parse(code)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id == "page":
+                node.id = "tab"
+        code = f"tab = page.context.pages[-1]\n{ast.unparse(tree)}"
+    return carry_out(attempt, tools, len(attempt.step_results) + 1, f"{code}\n", action.told)
+
+
+def _gone(action: Action, shown: Shown, tools: Tools, *, first: bool) -> str:
+    """Return why a line's elements are no longer the listed ones; empty if they are.
+
+    A locator that counts elements proves nothing if others have appeared or gone, so for these the
+    texts between the elements must be unchanged.
+    """
+    page = front_tab(tools)
+    if not first:
+        wait_until_quiet(page)
+    if not action.elements:
+        return ""
+    if action.pair and (normalized(action.pair[0]), action.pair[1]) in _failed_pairs(tools):
+        return "this failed in an earlier attempt: find another way"
+    assert shown.view is not None, "the line names elements of a list"
+    try:
+        now = observe(page, budget_tokens=WHOLE_PAGE, lengths=LONG)
+    except Error as error:
+        return f"the page does not answer: {tools.redact(error.message)[:200]}"
+    there = {element.locator: (element.role, element.name) for element in now.elements}
+    for element in action.elements:
+        same = there.get(element.locator) == (element.role, element.name)
+        counted = ".nth(" in element.locator
+        if not same or (counted and _texts(tools.redact(now.text)) != _texts(shown.text)):
+            return f"the page has changed, and {element.ref} may be another element now: look again"
+    return ""
+
+
+def _texts(listed: str) -> list[str]:
+    """Return the lines of a list that are not elements."""
+    return [line for line in listed.splitlines() if line.startswith('t "')]

@@ -1,0 +1,231 @@
+"""A command and every process that comes from it, all of which end when their owner does.
+
+A process may leave its parent, its group and its session (`setsid`, a double fork, the usual ways
+to become a daemon), and would then outlive whoever started it. So the command runs below a keeper,
+a small process that adopts whatever lost its parent, and ends everything together. On Linux the
+kernel does the adopting; elsewhere the keeper looks at short intervals who descends from it.
+
+The keeper is run by its path with a bare interpreter, which starts in hundredths of a second. So
+this module imports only the standard library and psutil.
+"""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+
+if __name__ == "__main__":
+    # A bare interpreter finds no installed package by itself.
+    sys.path.extend(sys.argv[1].split(os.pathsep))
+
+import psutil
+
+POLL_S = 0.1
+GRACE_S = 3.0
+"""Time between asking processes to end and killing them."""
+_KILL_S = 5.0
+_KEEPER_S = GRACE_S + _KILL_S + 2.0
+_LOOK_S = 1.0
+_ADOPTS = sys.platform == "linux"
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+class ProcessTree:
+    """A command and whatever comes from it; only for a process that starts nothing else."""
+
+    def __init__(
+        self, command: Sequence[str], *, cwd: str | None = None, stdin: int | None = None
+    ) -> None:
+        if _ADOPTS:
+            _adopt_orphans()
+        self._process = subprocess.Popen(command, cwd=cwd, stdin=stdin, start_new_session=True)
+        self.pid = self._process.pid
+        self._seen: set[psutil.Process] = set()
+        self._looked = 0.0
+
+    @property
+    def status(self) -> int | None:
+        """Return the command's exit status, or None while it runs."""
+        return self._process.poll()
+
+    def watch(self) -> None:
+        """Reap adopted processes, or note who descends from this one; call it often."""
+        if _ADOPTS:
+            self._reap()
+        elif time.monotonic() - self._looked > _LOOK_S:
+            self.living()
+
+    def living(self) -> set[psutil.Process]:
+        """Return the processes that still run, the command's own among them."""
+        self._looked = time.monotonic()
+        self._reap()
+        found = set(psutil.Process().children(recursive=True))
+        if not _ADOPTS:
+            found |= self._seen.union(*map(_children, self._seen))
+        self._seen = {process for process in found if _runs(process)}
+        return self._seen
+
+    def end(self, grace_s: float = GRACE_S) -> int:
+        """End everything, first by asking, and return the command's exit status."""
+        for how, patience in ((signal.SIGTERM, grace_s), (signal.SIGKILL, _KILL_S)):
+            deadline, asked = time.monotonic() + patience, set[psutil.Process]()
+            while (living := self.living()) and time.monotonic() < deadline:
+                for process in living - asked:
+                    _send(process, how)
+                asked |= living
+                time.sleep(POLL_S / 5)
+        return self._process.wait()
+
+    def _reap(self) -> None:
+        """Take the exit status of adopted processes, which would stay as zombies."""
+        self._process.poll()
+        how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        try:
+            # The command's own status is Popen's to take.
+            while _ADOPTS and (ended := os.waitid(os.P_ALL, 0, how)) and ended.si_pid != self.pid:
+                os.waitpid(ended.si_pid, 0)
+        except ChildProcessError:
+            return
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of every descendant that loses its own."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.Error:
+        return []
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def _send(process: psutil.Process, how: signal.Signals) -> None:
+    try:
+        process.send_signal(how)
+    except psutil.Error:
+        # It has just ended, or belongs to another user.
+        return
+
+
+def start_mark(pid: int) -> str:
+    """Return a mark that distinguishes a process from a later one with its id; empty if unknown.
+
+    This is the start time that Linux keeps; other systems have no `/proc`.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+    # The second field, the program's name, may hold spaces and brackets.
+    fields = stat.rpartition(")")[2].split()
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def is_process_alive(pid: int, mark: str) -> bool:
+    """Return whether the process that had this start mark still runs."""
+    if mark:
+        return start_mark(pid) == mark
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+class EndConditions:
+    """The conditions under which a keeper ends: its owners are gone, or it is told to.
+
+    Args:
+        owners: process ids with their start marks.
+        stop: tells of any other reason.
+    """
+
+    def __init__(
+        self, owners: Sequence[tuple[int, str]], stop: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._owners, self._stop = owners, stop
+        self._end_asked = False
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._end_asked = True
+
+    def is_over(self) -> bool:
+        """Tell whether it is time to end."""
+        gone = not all(is_process_alive(pid, mark) for pid, mark in self._owners)
+        return self._end_asked or gone or self._stop()
+
+
+def import_folders() -> list[str]:
+    """Return the folders that a bare interpreter needs on its path to import this module."""
+    return list(
+        dict.fromkeys(
+            str(folder) for folder in (Path(__file__).parents[2], Path(psutil.__file__).parents[1])
+        )
+    )
+
+
+def kept(command: Sequence[str], owner: int) -> list[str]:
+    """Return the command line that runs a command below a keeper.
+
+    The keeper hands its standard streams, folder and environment on, and exits with the command's
+    status after everything that comes from the command was ended. It does so when the command ends,
+    when the owner is gone, and on SIGTERM; after SIGKILL it can end nothing.
+    """
+    bare = [sys.executable, "-I", "-S", __file__]
+    return [*bare, os.pathsep.join(import_folders()), f"{owner}:{start_mark(owner)}", *command]
+
+
+def end_kept(keeper: "subprocess.Popen[bytes]") -> None:
+    """End a command that runs below a keeper with all that came from it, and wait for that."""
+    keeper.terminate()
+    try:
+        keeper.wait(_KEEPER_S)
+    except subprocess.TimeoutExpired:
+        # A process that stops its own keeper is killed all the same.
+        _kill_all(keeper.pid)
+        with suppress(subprocess.TimeoutExpired):
+            keeper.wait(_KEEPER_S)
+
+
+def _kill_all(pid: int) -> None:
+    with suppress(psutil.Error):
+        keeper = psutil.Process(pid)
+        for process in (*keeper.children(recursive=True), keeper):
+            _send(process, signal.SIGKILL)
+
+
+def main() -> None:
+    """Keep one command, as `kept` asks for it."""
+    pid, _, mark = sys.argv[2].partition(":")
+    over = EndConditions([(int(pid), mark)])
+    try:
+        tree = ProcessTree(sys.argv[3:])
+    except OSError as error:
+        sys.exit(str(error))
+    while tree.status is None and not over.is_over():
+        tree.watch()
+        time.sleep(POLL_S)
+    code = tree.end()
+    sys.exit(128 - code if code < 0 else code)
+
+
+if __name__ == "__main__":
+    main()

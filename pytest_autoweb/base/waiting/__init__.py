@@ -1,0 +1,1 @@
+"""Room base/waiting."""

@@ -1,0 +1,205 @@
+"""Restriction of a cell's traffic to the origins of its case.
+
+The egress proxy does this wherever the browser can be made to send everything through it. Where it
+cannot, requests are also routed inside the browser, and the run reports that egress is partial.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Request, Route, WebSocketRoute
+
+from pytest_autoweb.base.errors import BrowserError
+from pytest_autoweb.browser.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
+from pytest_autoweb.browser.egress.proxy import EgressProxy
+from pytest_autoweb.browser.egress.request_policy import (
+    OriginPolicy,
+    Suppression,
+    parse_origin,
+    suppress_in_browser,
+)
+from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
+
+REMOTE = "the browser runs elsewhere and cannot reach the proxy"
+NOT_CHROMIUM = "only Chromium can be told to send everything through the proxy"
+NOT_LAUNCHED = (
+    "the browser was not started with this plugin's flags (an own `browser` fixture, or a browser "
+    "elsewhere)"
+)
+NOT_HELD = "which routes in the browser cannot hold"
+SHARED = "other tests share the browser, so it looks up the names of WebRTC servers itself"
+
+
+class ReadyPage(NamedTuple):
+    """A page in a fresh context that was opened in advance, and the proxy behind which it is."""
+
+    page: Page
+    proxy: EgressProxy
+
+
+@contextmanager
+def guarded_page(
+    open_page: Callable[[dict[str, Any]], Page],
+    context_args: dict[str, Any],
+    policy: OriginPolicy,
+    note: Callable[[str], None],
+    *,
+    remote: bool = False,
+    suppression: Suppression | None = None,
+    traffic: TrafficReader | None = None,
+    ready: ReadyPage | None = None,
+    on_blocked: Callable[[str], None] = lambda origin: None,
+) -> Iterator[Page]:
+    """Yield a page in a fresh context that can reach only the origins of the policy.
+
+    Args:
+        open_page: opens the page, given the arguments for its context.
+        context_args: all other arguments for the context.
+        policy: decides which origins may be reached.
+        note: gets messages about what was blocked and what cannot be blocked.
+        on_blocked: gets each origin that was blocked, from any thread.
+        remote: the browser runs elsewhere and cannot reach a proxy on this machine.
+        suppression: a request that is answered as if it had been sent; None if there is none.
+        traffic: reads and answers all requests; None: they are only passed on.
+        ready: a page to use instead of a new one, if nothing is to be suppressed or read.
+
+    Raises:
+        BrowserError: the browser does not send its traffic to where it could be read.
+    """
+    if traffic is not None and remote:
+        raise BrowserError(f"traffic can be neither recorded, replayed nor held back: {REMOTE}")
+    in_browser = suppression is not None and (remote or suppression.encrypted)
+    blocked = _teller(note, on_blocked)
+
+    @cache
+    def passed(origin: str) -> None:
+        # With a proxy in front, the redirect has been refused there.
+        if remote:
+            note(f"not blocked: a redirect led to {origin}, {NOT_HELD}")
+
+    taken = None if in_browser else suppression
+    proxy = ready.proxy if ready else EgressProxy(policy, blocked, note, taken, traffic)
+    proxy.admit(policy, blocked, note)
+    with proxy:
+        settings: dict[str, Any] = {} if remote else {"proxy": proxy.settings}
+        if traffic is not None:
+            # The proxy ends TLS by a certificate of its own, and verifies those of servers.
+            settings["ignore_https_errors"] = True
+        page = ready.page if ready else open_page({**context_args, **settings})
+        # Routing in the browser is slower and shows fewer requests, so it is the last resort.
+        if gap := missing_cover(page.context.browser, remote=remote):
+            note(f"egress: partial: {gap}")
+            route_requests(page.context, policy, blocked, passed)
+        if suppression is not None and in_browser:
+            suppress_in_browser(page.context, suppression)
+        try:
+            yield page
+        finally:
+            for origin, count in proxy.blocked.items():
+                if count > 1:
+                    note(f"blocked: {origin}: {count} requests in all")
+
+
+def _teller(
+    note: Callable[[str], None], on_blocked: Callable[[str], None]
+) -> Callable[[str], None]:
+    def blocked(origin: str) -> None:
+        on_blocked(origin)
+        note(f"blocked: {origin} (allowed_origins)")
+
+    return blocked
+
+
+def missing_cover(browser: Browser | None, *, remote: bool = False) -> str:
+    """Say why the proxy does not see all traffic of a browser, or return "" if it does.
+
+    Args:
+        browser: the browser of the page's context.
+        remote: the browser runs elsewhere and cannot reach the proxy.
+    """
+    if remote:
+        return REMOTE
+    if browser is None:
+        return NOT_LAUNCHED
+    if browser.browser_type.name != "chromium":
+        return NOT_CHROMIUM
+    given = _command_line(browser)
+    if not all(flag in given for flag in EGRESS_FLAGS):
+        return NOT_LAUNCHED
+    return "" if NO_NAMES_FLAG in given else SHARED
+
+
+def describe_egress(browser_names: tuple[str, ...], *, remote: bool = False) -> str:
+    """Return the value for a report header, which is known before any browser is started."""
+    if remote:
+        return f"partial ({REMOTE})"
+    if any(name != "chromium" for name in browser_names):
+        return f"partial ({NOT_CHROMIUM})"
+    return "proxy"
+
+
+_COMMAND_LINES: WeakKeyDictionary[Browser, str] = WeakKeyDictionary()
+
+
+def _command_line(browser: Browser) -> str:
+    if browser not in _COMMAND_LINES:
+        _COMMAND_LINES[browser] = _asked_command_line(browser)
+    return _COMMAND_LINES[browser]
+
+
+def _asked_command_line(browser: Browser) -> str:
+    try:
+        # The real command line, because a fixture of the user may have dropped the plugin's flags.
+        session = browser.new_browser_cdp_session()
+        try:
+            return str(session.send("SystemInfo.getInfo")["commandLine"])
+        finally:
+            session.detach()
+    except Error:
+        return ""
+
+
+def route_requests(
+    context: BrowserContext,
+    policy: OriginPolicy,
+    on_blocked: Callable[[str], None],
+    on_passed: Callable[[str], None] = lambda origin: None,
+) -> None:
+    """Abort requests and WebSockets to other origins, as far as the browser exposes them.
+
+    For example, it tells of a redirect inside an allowed request only once it was followed.
+
+    Args:
+        context: the context of the page.
+        policy: decides which origins may be reached.
+        on_blocked: called with the origin of each blocked request.
+        on_passed: called with the origin of each such redirect.
+    """
+
+    def forbidden(url: str) -> bool:
+        return not policy.allows(url)
+
+    def abort(route: Route) -> None:
+        on_blocked(_label(route.request.url))
+        route.abort("blockedbyclient")
+
+    def close(socket: WebSocketRoute) -> None:
+        on_blocked(_label(socket.url))
+        socket.close(code=1008, reason="blocked by allowed_origins")
+
+    def tell(request: Request) -> None:
+        if request.redirected_from is not None and forbidden(request.url):
+            on_passed(_label(request.url))
+
+    context.route(forbidden, abort)
+    context.route_web_socket(forbidden, close)
+    context.on("request", tell)
+
+
+def _label(url: str) -> str:
+    origin = parse_origin(url)
+    return str(origin) if origin else f"{urlsplit(url).scheme or 'unknown'} URL"

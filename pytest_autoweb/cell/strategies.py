@@ -1,0 +1,241 @@
+"""Ways for a model to drive the browser, and ways to try a failed attempt again.
+
+For both: the class, the registry, the built-in ones. A strategy is a list of stages; those live in
+`attempt`, `codegen`, `act` and `collect`. A correction arm changes the stages of a retry: those
+that write the second try live in `codegen`, the rules for retries in `correct`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from pytest_autoweb.agents.act.loop import act_on_page
+from pytest_autoweb.agents.attempt.execute import run_steps
+from pytest_autoweb.agents.attempt.first_and_last import judge_outcome, open_entry
+from pytest_autoweb.agents.attempt.tools import NamedStage
+from pytest_autoweb.agents.codegen.generate import (
+    capture_pages,
+    lint_script,
+    plan_as_task,
+    plan_case,
+    write_script,
+)
+from pytest_autoweb.agents.codegen.refs_turns import take_turns, write_lines_by_turns
+from pytest_autoweb.agents.codegen.repair import (
+    reflect,
+    repair_script,
+    write_again,
+    write_constrained,
+)
+from pytest_autoweb.agents.codegen.script_turns import write_by_turns
+from pytest_autoweb.agents.collect.collect_list import collect_list
+from pytest_autoweb.agents.correction.retry_rules import PROMPTS
+from pytest_autoweb.agents.outside.adapters import ADAPTERS, declared_in_case
+from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
+from pytest_autoweb.agents.outside.outside_agent import judge_what_is_left, run_outside_agent
+from pytest_autoweb.base.specs import COMMAND
+from pytest_autoweb.base.variant_names import ARM_NAMES, STRATEGY_NAMES, Arm, StrategyName
+from pytest_autoweb.base.variants import BoundVariants
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.results.records import Attempt, CorrectionArmName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectionArm(Arm):
+    """A way to retry a failed attempt, with its changes to the stages of a retry."""
+
+    prompts: tuple[str, ...] = ()
+    """Files in `prompts/` that it uses besides those of the strategy. Runs are not comparable if
+    one of these differs."""
+    first_asks: tuple[NamedStage, ...] = ()
+    """Stages of a retry that run after the page was opened and before those of the strategy."""
+    writer: NamedStage | None = None
+    """The stage that replaces the strategy's stage `repair`, if it has one."""
+
+    def changed(self, stages: tuple[NamedStage, ...]) -> tuple[NamedStage, ...]:
+        """Return the stages of a retry, given those of the strategy."""
+        if self.writer is not None:
+            stages = tuple(self.writer if each.name == "repair" else each for each in stages)
+        return (*stages[:1], *self.first_asks, *stages[1:])
+
+
+ARMS: BoundVariants[CorrectionArm] = BoundVariants(ARM_NAMES)
+
+OFF = ARMS.add(CorrectionArm(**ARMS.about("off")))
+
+PLAIN = ARMS.add(CorrectionArm(**ARMS.about("plain"), writer=NamedStage("repair", write_again)))
+
+REFLEXION = ARMS.add(
+    CorrectionArm(
+        **ARMS.about("reflexion"),
+        prompts=("reflect", *PROMPTS),
+        first_asks=(NamedStage("reflect", reflect),),
+    )
+)
+
+CONSTRAINED = ARMS.add(
+    CorrectionArm(
+        **ARMS.about("constrained"),
+        prompts=("repair_constrained",),
+        writer=NamedStage("repair", write_constrained),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """One way for a model to drive the browser, as a list of stages.
+
+    The first stage opens the page, usually with `OPEN`; the last one judges, with `JUDGE`.
+    """
+
+    name: str
+    summary: str
+    first: tuple[NamedStage, ...]
+    """The stages of a first attempt."""
+    repair: tuple[NamedStage, ...] = ()
+    """The stages of a retry, whose tools hold the failed attempt; empty if they are the same."""
+    prompts: tuple[str, ...] = ()
+    """Files in `prompts/` that it uses. Runs are not comparable if one of these differs."""
+    uses_capture: bool = True
+    """Whether it shows pages in the cell's capture mode. A strategy with its own form runs once,
+    however many modes a run has."""
+    in_dialect: Mapping[str, "Strategy"] = field(default_factory=dict)
+    """The strategies that replace it for models of other dialects of the step language."""
+    by_turns: "Strategy | None" = None
+    """The strategy that replaces it for models that write turn by turn (`--autoweb-codegen`)."""
+    outside: AgentSettings | None = None
+    """Returns the settings of an outside agent; None for strategies that run in this process."""
+
+    def stages(self, *, anew: bool) -> tuple[NamedStage, ...]:
+        """Return the stages of a fresh attempt, or of the repair of a failed one."""
+        return self.first if anew or not self.repair else self.repair
+
+
+STRATEGIES: BoundVariants[Strategy] = BoundVariants(STRATEGY_NAMES)
+
+OPEN = NamedStage("open", open_entry)
+PLAN = NamedStage("plan", plan_case)
+PLAN_AS_TASK = NamedStage("task", plan_as_task)
+CAPTURE = NamedStage("capture", capture_pages)
+GENERATE = NamedStage("generate", write_script)
+REPAIR = NamedStage("repair", repair_script)
+LINT = NamedStage("lint", lint_script)
+EXECUTE = NamedStage("execute", run_steps)
+JUDGE = NamedStage("judge", judge_outcome)
+
+_OF_SIGHT = ("sight", "locate", "locate_again")
+"""Prompts that any strategy may use if the model has vision."""
+
+
+def strategy_of(name: StrategyName, spec: ModelSpec) -> Strategy:
+    """Return the strategy of a cell, in the variant for the model's way of writing."""
+    strategy = STRATEGIES.pick(name)
+    strategy = strategy.in_dialect.get(spec.dialect, strategy)
+    return strategy.by_turns if strategy.by_turns and spec.takes_turns else strategy
+
+
+def prompts_of(
+    name: StrategyName, spec: ModelSpec, arms: Iterable[CorrectionArmName]
+) -> tuple[str, ...]:
+    """Return every prompt file that a cell may use."""
+    by_sight = _OF_SIGHT if spec.vision else ()
+    more = (prompt for arm in arms for prompt in ARMS.pick(arm).prompts)
+    return (*strategy_of(name, spec).prompts, *by_sight, *more)
+
+
+def stages_for(
+    name: StrategyName,
+    spec: ModelSpec,
+    failed: Attempt | None,
+    arm: CorrectionArm | None = None,
+) -> tuple[NamedStage, ...]:
+    """Return the stages of a first attempt, or of a retry of the failed one in an arm.
+
+    If the plan was at fault, there is no script to repair, so the retry starts over.
+    """
+    at_fault = failed is not None and failed.failure is not None and failed.failure.kind == "plan"
+    stages = strategy_of(name, spec).stages(anew=failed is None or at_fault)
+    return arm.changed(stages) if arm is not None and failed is not None else stages
+
+
+_CODEGEN = STRATEGIES.about("codegen")
+
+BY_REFS_IN_TURNS = Strategy(
+    **_CODEGEN,
+    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", write_lines_by_turns), JUDGE),
+    prompts=("refs_turns", "turn_page", "turn_became"),
+    uses_capture=False,
+)
+"""`codegen` for capable models that act on a numbered list of elements."""
+
+BY_REFS = Strategy(
+    **_CODEGEN,
+    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", take_turns), JUDGE),
+    prompts=("refs",),
+    uses_capture=False,
+    by_turns=BY_REFS_IN_TURNS,
+)
+"""`codegen` for small models, which write a few lines at a time on a numbered list of elements."""
+
+BY_TURNS = Strategy(
+    **_CODEGEN,
+    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", write_by_turns), JUDGE),
+    prompts=("turns", "turn_page", "turn_became"),
+)
+"""`codegen` for capable models, which see each page before they write code for it."""
+
+CODEGEN = STRATEGIES.add(
+    Strategy(
+        **_CODEGEN,
+        first=(OPEN, PLAN, CAPTURE, GENERATE, LINT, EXECUTE, JUDGE),
+        repair=(OPEN, REPAIR, LINT, EXECUTE, JUDGE),
+        prompts=("plan", "generate", "repair", "visual"),
+        in_dialect={"refs": BY_REFS},
+        by_turns=BY_TURNS,
+    )
+)
+
+
+ACT = STRATEGIES.add(
+    Strategy(
+        **STRATEGIES.about("act"),
+        first=(OPEN, PLAN_AS_TASK, NamedStage("act", act_on_page), JUDGE),
+        prompts=("act", "act_brief", "act_computer"),
+        uses_capture=False,
+    )
+)
+
+
+COLLECT = STRATEGIES.add(
+    Strategy(
+        **STRATEGIES.about("collect"),
+        first=(OPEN, PLAN_AS_TASK, NamedStage("collect", collect_list), JUDGE),
+        prompts=("collect", "collect_brief"),
+        uses_capture=False,
+    )
+)
+
+
+def outside_agent(name: str, summary: str, settings: AgentSettings) -> Strategy:
+    """Return the strategy that hands the page to an outside agent.
+
+    Args:
+        name: its name in flags and reports.
+        summary: one sentence for help texts.
+        settings: returns its settings, or raises an error about what is missing.
+    """
+    drive = NamedStage("agent", partial(run_outside_agent, settings))
+    judge = NamedStage("judge", judge_what_is_left)
+    return Strategy(
+        name=name,
+        summary=summary,
+        first=(OPEN, PLAN_AS_TASK, drive, judge),
+        uses_capture=False,
+        outside=settings,
+    )
+
+
+for adapter in ADAPTERS.values():
+    STRATEGIES.add(outside_agent(**STRATEGIES.about(adapter.name), settings=adapter.settings))
+STRATEGIES.add(outside_agent(**STRATEGIES.about(COMMAND), settings=declared_in_case))

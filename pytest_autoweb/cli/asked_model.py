@@ -1,0 +1,44 @@
+"""The model that a command asks: how it is named, limited and called, and what it cost."""
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.cli.arguments import add_max_cost, add_models_file
+from pytest_autoweb.models.client import Client
+from pytest_autoweb.models.gateway import temporary_gateway
+from pytest_autoweb.models.model_spec import ModelSpec, load_project_specs
+from pytest_autoweb.report.wording import count_of, money
+from pytest_autoweb.results.analysis.cell_numbers import Cost
+from pytest_autoweb.results.records import Usage
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare `--model`, which must be given, and what belongs to it."""
+    parser.add_argument("--model", required=True, metavar="NAME", help="the model that is asked")
+    add_models_file(parser)
+    add_max_cost(parser, "all calls together")
+
+
+@contextmanager
+def asked_model(args: argparse.Namespace) -> Iterator[tuple[Client, ModelSpec]]:
+    """Yield a client and the model that the arguments name.
+
+    Raises:
+        SettingsError: there is no such model, or it is a control.
+    """
+    if args.model.startswith("builtin/"):
+        raise SettingsError(f"{args.model} is a control and writes nothing; name a model")
+    spec = load_project_specs((args.model,), Path(), args.models_file)[args.model]
+    with temporary_gateway(args.max_cost) as client:
+        client.add(spec)
+        yield client, spec
+
+
+def spent(usage: Usage) -> str:
+    """Return what calls cost, as far as it is known."""
+    cost = Cost(usd=usage.cost_usd, complete=not usage.unpriced_calls)
+    tokens = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens"
+    return f"{count_of(usage.calls, 'call')}, {tokens}, cost: {money(cost, usage.calls)}"

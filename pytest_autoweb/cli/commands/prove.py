@@ -1,0 +1,59 @@
+"""`autoweb prove`: show that the checks of cases notice what is not done."""
+
+import argparse
+from pathlib import Path
+
+from pytest_autoweb.cli.case_proofs import add_ignore_argument, ignored, proof_lines
+from pytest_autoweb.cli.json_document import add_json_argument, print_json
+from pytest_autoweb.cli.watched_session import watched
+from pytest_autoweb.tools.verify.prove_cases import ProofOrder, prove_cases
+
+_PROVE_ABOUT = """\
+Shows that the checks of cases are worth something, by mutation testing. For each case its oracle is
+played three times and must pass; nothing is done, which must fail; then the oracle is played again
+without each of its steps, and with each request that may change something (POST, PUT, PATCH,
+DELETE …) answered as before but kept from its server. Every time a check must fail.
+
+  autoweb prove cases
+  autoweb prove cases/shop.yaml::login cases/mail.yaml --ignore "**/statistics/**"
+
+CASES are case files, folders of them, or FILE::CASE. No model is asked. The runs are kept in
+autoweb-proof/ (or --output DIR), one folder for each.
+
+Exit status: 0 every case is proven; 1 one is not, or has no oracle; 4 invalid input.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `autoweb prove` takes."""
+    parser.description = _PROVE_ABOUT
+    parser.add_argument("cases", nargs="+", metavar="CASES", help="files, folders or FILE::CASE")
+    add_ignore_argument(parser)
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("autoweb-proof"),
+        metavar="DIR",
+        help="folder of the runs; default: autoweb-proof",
+    )
+    parser.add_argument("--rootdir", type=Path, default=Path(), metavar="DIR", help="as in pytest")
+    add_json_argument(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prove the cases and print what notices what; return 1 if one is not proven, else 0.
+
+    Raises:
+        AutowebError: a path or a pattern cannot be used, or pytest could not run the cases.
+    """
+    globs = ignored(args.ignore)
+    order = ProofOrder(tuple(args.cases), args.output, args.rootdir.resolve(), globs)
+    proofs = prove_cases(order, watched(args.output))
+    if args.json:
+        cases = [proof.model_dump(mode="json") for proof in proofs]
+        print_json("proof", {"folder": args.output, "cases": cases})
+    else:
+        print("\n".join(line for proof in proofs for line in proof_lines(proof)))
+        print(f"runs: {args.output}")
+    return int(any(proof.verdict != "proven" for proof in proofs))

@@ -1,0 +1,138 @@
+"""`autoweb rerun`: run one cell of a saved run again."""
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_autoweb.agents.outside.adapters import ADAPTERS
+from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.base.interruption import run_pytest
+from pytest_autoweb.base.specs import COMMAND
+from pytest_autoweb.cli.run_arguments import add_cell_arguments, find_cell
+from pytest_autoweb.results.records import CellResult, RunInfo
+from pytest_autoweb.results.runs.foreign_run import case_file, taken_settings
+from pytest_autoweb.results.runs.saved_runs import load_run
+
+_RERUN_ABOUT = """\
+Runs one cell of a saved run again, with the flags of that run that decide how a cell ends, and
+prints the command that does it. Flags that could weaken a wall, cost more or lead to other files
+are not taken over; it says which those are.
+CELL is the name of its test, a part of it that fits only one, or the cell's folder.
+
+  autoweb rerun "login[openai/gpt-5-mini]" --headed --pause
+  autoweb rerun login --model ollama_chat/qwen3:8b -- --tracing=on
+
+An outside agent is started only if --strategy or --model names it.
+The case file is read as it is now; it must be one of the project, not one in a run folder. The
+results go to autoweb-rerun/; the saved run is only read. Flags of pytest stand behind `--`. Start
+it in the folder in which pytest was started.
+
+Exit status: that of pytest; 4 if the cell cannot be found.
+"""
+_OWN = frozenset(
+    ("models", "capture", "strategy", "agents", "codegen", "repeat", "controls", "report", "stdout",
+     "shard",
+     "blobs", "save", "autosave", "compare", "compare_fail", "store", "preview", "min_pass_rate",
+     "local_analyze", "concurrency", "files", "cases_file", "mutants", "pause", "resume", "watch",
+     "otel", "language", "report_max_chars", "baseline_days", "local_model")
+)  # fmt: skip
+"""Settings that the command sets itself, or that are about a run and not about a cell."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `autoweb rerun` takes."""
+    parser.description = _RERUN_ABOUT
+    add_cell_arguments(parser)
+    parser.add_argument("--model", metavar="NAME", help="run another model instead")
+    parser.add_argument(
+        "--strategy",
+        metavar="NAME",
+        help="drive the browser in another way, if the case itself names none",
+    )
+    parser.add_argument("--headed", action="store_true", help="show the browser, slowly")
+    parser.add_argument(
+        "--slow", type=int, default=400, metavar="MS", help="with --headed: pause between actions"
+    )
+    parser.add_argument(
+        "--pause",
+        action="store_true",
+        help="when it fails, leave the browser as it is until Enter is pressed",
+    )
+    parser.add_argument(
+        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Find the cell, build the command and run it.
+
+    Raises:
+        SettingsError: the run, or a single cell in it, cannot be found.
+    """
+    saved = load_run(args.folder)
+    cell = find_cell(saved.cells, args.cell, args.folder)
+    command = ["-m", "pytest", *pytest_flags(cell, saved.info, args)]
+    _tell_of_left(taken_settings(saved.info.settings, _OWN).left)
+    print("$ python " + shlex.join(command), flush=True)
+    return run_pytest([sys.executable, *command])
+
+
+def _tell_of_left(flags: Sequence[str]) -> None:
+    """Say which flags of the run do not hold again."""
+    if not flags:
+        return
+    print(
+        "autoweb: these flags of the run are not taken over, because it may come from anyone; "
+        "give those that you want behind `--`:",
+        *flags,
+        sep="\n  ",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def pytest_flags(cell: CellResult, info: RunInfo, args: argparse.Namespace) -> list[str]:
+    """Return the arguments of pytest that run the cell again as it was run.
+
+    Raises:
+        SettingsError: the case was given inline, its file is not one of the project, or the run
+            names several models for one cell.
+    """
+    file = case_file(cell.case_path, Path(), args.folder).as_posix()
+    # What begins with one of these, pytest reads as a flag or as a file of arguments.
+    file = f"./{file}" if file.startswith(("-", "@")) else file
+    model = args.model or cell.model
+    if "," in model:
+        raise SettingsError(f"{model!r} is several models; name one with --model")
+    if args.strategy:
+        # An agent in the name would win.
+        model = model.removesuffix(f"@{cell.strategy}")
+    _refuse_agents(cell, model, args)
+    flags = [f"{file}::{cell.case_id}[{model}]", f"--autoweb-models={model}"]
+    if not cell.any_capture:
+        flags.append(f"--autoweb-capture={cell.capture_mode}")
+    flags.append(f"--autoweb-strategy={args.strategy or cell.strategy}")
+    flags += taken_settings(info.settings, _OWN).flags
+    if args.headed:
+        flags += ["--headed", f"--slowmo={args.slow}"]
+    if args.pause:
+        flags.append("--autoweb-pause")
+    return [*flags, "--autoweb-report=autoweb-rerun", "--autoweb-stdout", *args.flags]
+
+
+def _refuse_agents(cell: CellResult, model: str, args: argparse.Namespace) -> None:
+    """Refuse to start an outside agent only because the run names it: none of our walls holds it.
+
+    Raises:
+        SettingsError: it must be named by whoever runs the cell again.
+    """
+    in_model = "" if args.model else model.rpartition("@")[2]
+    for name in (in_model, args.strategy or cell.strategy):
+        if name != args.strategy and name in (*ADAPTERS, COMMAND):
+            raise SettingsError(
+                f"the run names the outside agent {name!r}, whose browser nothing here holds back; "
+                f"if it is to be started, name it: --strategy {name}"
+            )

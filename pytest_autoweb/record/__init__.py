@@ -1,5 +1,0 @@
-"""Turns a person's work in a browser into a case (`autoweb record`): oracle, secrets, checks, file.
-
-As for any other case, pytest plays the oracle and proves the case; `commands/record_case.py` starts
-it.
-"""

@@ -1,0 +1,243 @@
+"""A cell, as planned and as it ended (`cell.json`), and the facts of its run."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from pytest_autoweb.results.records.attempt import Attempt, Failure
+from pytest_autoweb.results.records.record import (
+    CaptureModeName,
+    CorrectionArmName,
+    Outcome,
+    Record,
+    Usage,
+)
+
+SettingSource = Literal["settings", "registry", "default"]
+"""The source of a model's setting: a person, litellm's registry, or this package."""
+
+
+class ModelSetting(Record):
+    """One thing that is known of a model."""
+
+    name: str
+    """What it is, in words."""
+    value: str
+    """What was found, or `unknown`."""
+    source: SettingSource
+    """Who says so."""
+
+
+class ModelDescription(Record):
+    """What a model is, as this run takes it."""
+
+    model: str
+    """The name on the command line."""
+    settings: tuple[ModelSetting, ...]
+    """Its limits, abilities and prices."""
+
+
+class Resumption(Record):
+    """What a session did that went on with a run (`--autoweb-resume`)."""
+
+    started: datetime
+    """The time at which it began."""
+    kept: int
+    """The number of cells whose earlier results were kept."""
+    ran: dict[str, int] = Field(default_factory=dict)
+    """How many cells it ran, by why: they had not run, were broken, or rest on something that
+    changed."""
+    some: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """The names of the first few of those cells."""
+
+
+class RunInfo(Record):
+    """Facts of the run as a whole."""
+
+    ts: str
+    """The run's id: the local time at which it started, as `yyyyMMdd_HHmmss_SSS`."""
+    started: datetime
+    """The time at which the run started, with its time zone."""
+    duration_s: float = 0.0
+    """The duration of the run, in seconds."""
+    exit_status: int | None = None
+    """pytest's exit code; None while the run goes on, or if it was killed."""
+    models: tuple[str, ...]
+    """The models compared, as named on the command line."""
+    capture_modes: tuple[CaptureModeName, ...]
+    """The ways in which pages were shown to the models."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Each setting with its value and where it came from."""
+    model_settings: tuple[ModelDescription, ...] = ()
+    """What each model is, and who says so."""
+    environment: dict[str, str] = Field(default_factory=dict)
+    """The versions of Python, Playwright, the browser and this package, the operating system and
+    the git commit."""
+    workers: int = 0
+    """The number of xdist workers, 0 without xdist. Durations of parallel runs are not
+    comparable."""
+    shard: tuple[int, int] | None = None
+    """The number of the shard and how many there are, if only a part of the cells was run."""
+    interrupted: bool = False
+    """Whether somebody interrupted the run before its end."""
+    resumed: tuple[Resumption, ...] = ()
+    """The sessions that went on with the run, in order. `duration_s` is that of all sessions whose
+    end is known."""
+
+
+CELL_FORMAT: Literal["pytest-autoweb/cell"] = "pytest-autoweb/cell"
+
+CELL_VERSION = 1
+
+
+class PlannedCell(Record):
+    """A cell as collected, before it ran: one row of the run's `manifest.json`."""
+
+    case_id: str
+    """The id of the case."""
+    case_path: str
+    """The path of the case file, relative to the rootdir, with `/` as separator."""
+    line: int | None = None
+    """The line of the file on which the case begins, from 1."""
+    entry_url: str
+    """The page on which the task starts."""
+    user_task: str
+    """The task in plain words."""
+    tags: tuple[str, ...] = ()
+    """The tags of the case."""
+    must_pass: bool = False
+    """Whether the case is pinned, so that every one of its cells has to pass."""
+    without_checks: bool = False
+    """Whether the case has no checks, so that at best every step ran, which proves nothing."""
+    model: str
+    """The model's name, as given on the command line."""
+    capture_mode: CaptureModeName
+    """How pages were shown to the model."""
+    repeat: int = 1
+    """The number of the repeat, from 1."""
+    strategy: str = "codegen"
+    """How the model drove the browser."""
+    any_capture: bool = False
+    """Whether it stands for all capture modes, because its strategy shows pages in a form of its
+    own. Such a cell is run once, whatever modes the run has."""
+    nodeid: str = ""
+    """pytest's id of the cell."""
+    folder: str = ""
+    """The cell's folder below the run folder."""
+
+    @property
+    def test_name(self) -> str:
+        """Return the name of the cell's test, by which `autoweb rerun` finds the cell."""
+        return self.nodeid.partition("::")[2] or f"{self.case_id}[{self.model}]"
+
+
+class ArmRun(Record):
+    """Another way to correct the same first attempt, run beside the one that decides."""
+
+    arm: CorrectionArmName
+    """The way in which the first attempt was corrected."""
+    attempts: tuple[Attempt, ...] = ()
+    """The retries; the first attempt is the cell's own."""
+    passed: bool = False
+    """Whether a retry passed the checks."""
+    stopped: str = ""
+    """Why there was no further retry."""
+    usage: Usage = Field(default_factory=Usage)
+    """What the retries alone used; it is no part of the cell's usage."""
+
+
+class Recording(Record):
+    """A trace, a video or a picture that pytest-playwright made of a cell."""
+
+    file: str
+    """Its name: `trace-2.zip` is that of the second attempt."""
+    path: str = ""
+    """Its path below the cell's folder; empty if it was not copied there."""
+    note: str = ""
+    """Where it was left instead, and why."""
+
+
+class OutsideAgent(Record):
+    """A program of somebody else that drove a cell's browser."""
+
+    name: str
+    """What flags and case files call it."""
+    version: str = ""
+    """Its version: that of its adapter's packages, or what its settings say; empty: unknown."""
+    command: tuple[str, ...] = ()
+    """The command by which it was started, without the folders of this machine; empty if it was
+    not there."""
+    checksum: str = ""
+    """The SHA-256 sum of its settings, the files that its command names and its packages."""
+
+
+class CellResult(PlannedCell):
+    """Everything known about one cell when it ended; the content of `cell.json`."""
+
+    format: Literal["pytest-autoweb/cell"] = CELL_FORMAT
+    """What kind of file this is."""
+    version: int = CELL_VERSION
+    """The version of the format; a newer one may be unreadable for older readers."""
+    dialect: str = "playwright"
+    """The language of the generated steps: `playwright` code, or `refs` for models that act in
+    turns."""
+    browser_settings: dict[str, Any] = Field(default_factory=dict)
+    """What the case's `setup` says about the browser: viewport, locale, clock and so on. Secrets
+    are placeholders."""
+    outcome: Outcome
+    """How the cell ended."""
+    slow: bool = False
+    """Whether the cell passed only after a step was continued with a larger time limit."""
+    reason: str = ""
+    """Why the outcome is not `passed`, in one line."""
+    failure: Failure | None = None
+    """What went wrong, if anything did."""
+    attempts: tuple[Attempt, ...] = ()
+    """The first attempt and its repairs, in order."""
+    correction: CorrectionArmName = "off"
+    """How a failed first attempt was corrected."""
+    stopped: str = ""
+    """Why there was no further correction."""
+    arms: tuple[ArmRun, ...] = ()
+    """Other ways to correct the first attempt, for comparison only."""
+    usage: dict[str, Usage] = Field(default_factory=dict)
+    """What the model calls of each stage used, over all attempts."""
+    started: datetime
+    """The time at which the cell started, with its time zone."""
+    duration_ms: float = 0.0
+    """The duration of the cell, in milliseconds: that of all stages of its attempts and of those
+    between them."""
+    stage_ms: dict[str, float] = Field(default_factory=dict)
+    """The milliseconds that are part of no attempt, by stage: waiting between attempts, naming the
+    failure, and other arms."""
+    worker: str = "main"
+    """The xdist worker that ran the cell, or `main`."""
+    agent: OutsideAgent | None = None
+    """The outside agent that drove the browser; None for the built-in ones."""
+    traffic: Literal["", "recorded", "replayed"] = ""
+    """What became of the traffic with the site (`--autoweb-traffic`); empty if it was passed on."""
+    recordings: tuple[Recording, ...] = ()
+    """What pytest-playwright recorded with `--tracing`, `--video` or `--screenshot`."""
+    checksums: dict[str, str] = Field(default_factory=dict)
+    """SHA-256 sums of `case`, `prompts`, `checks` and `capture`: cells with different sums are not
+    comparable. Those of `model`, `settings` and `versions`, and of the outside `agent` if there is
+    one, decide, too, whether a run that is resumed keeps the result. `traffic`, of
+    replayed cells only, is that of the recording."""
+
+    def __repr__(self) -> str:
+        """Return the verdict in one line, because failed assertions show it."""
+        why = f": {self.reason}" if self.reason else ""
+        return f"<{type(self).__name__} {self.case_id} on {self.model}: {self.outcome}{why}>"
+
+    __str__ = __repr__
+
+    @property
+    def passed(self) -> bool:
+        """Tell whether the checks hold, at the first attempt or after a repair."""
+        return self.outcome in ("passed", "healed")
+
+    @property
+    def total_usage(self) -> Usage:
+        """Return the usage of all stages together."""
+        return Usage.total(self.usage.values())

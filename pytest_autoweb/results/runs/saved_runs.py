@@ -1,0 +1,326 @@
+"""Saved runs: one loaded for Python, and the folder of baselines for later runs.
+
+A loaded run has its cells as values, and as rows for tables and data frames. The folder has
+numbered files of rows.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from filelock import FileLock
+from pydantic import ValidationError
+
+from pytest_autoweb.base.errors import AutowebError, RunNotFound, SettingsError, near_miss
+from pytest_autoweb.results.analysis.cell_numbers import RunRows, run_rows
+from pytest_autoweb.results.records import Attempt, CellResult, RunInfo, Usage
+from pytest_autoweb.results.runs.run_folder import read_run, refuse_other_folders
+from pytest_autoweb.results.runs.saving import (
+    MANIFEST_FILE,
+    compact_json,
+    plain,
+    safe_name,
+    write_text_atomic,
+)
+
+Table = Literal["cells", "attempts", "checks"]
+
+LATEST = "latest"
+LOCK_FILE = ".lock"
+
+_FILE_NAME = re.compile(
+    r"(?P<number>\d{4,9})_(?P<commit>[^_]+)_(?P<time>\d{8}_\d{6}_\d{3})(?:_(?P<name>.+))?\.json"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A saved run."""
+
+    folder: Path
+    info: RunInfo
+    """Time, models, settings with their sources, versions."""
+    cells: tuple[CellResult, ...]
+    """Every planned cell, controls included; one that never ended is `broken` or `skipped`."""
+    notes: tuple[str, ...]
+    """Notes on unreadable and unsafe content."""
+
+    def rows(self, of: Table = "cells") -> list[dict[str, Any]]:
+        """Return plain values, one row for each cell, attempt or check.
+
+        Args:
+            of: `cells`, `attempts` (each with its cell's names and its calls' usage) or `checks`
+                (those of each cell's last attempt). Costs are in US dollars, None where no price is
+                known; durations in milliseconds; times are aware datetimes.
+
+        Raises:
+            SettingsError: there is no such table.
+        """
+        if of not in _ROWS:
+            raise SettingsError(f"no table {of!r}; there are: {', '.join(_ROWS)}")
+        return [row for cell in self.cells for row in _ROWS[of](cell)]
+
+    def to_pandas(self, of: Table = "cells") -> Any:
+        """Return `rows` as a `pandas.DataFrame`.
+
+        Raises:
+            SettingsError: pandas is not installed, or there is no such table.
+        """
+        return _library("pandas").DataFrame(self.rows(of))
+
+    def to_polars(self, of: Table = "cells") -> Any:
+        """Return `rows` as a `polars.DataFrame`.
+
+        Raises:
+            SettingsError: polars is not installed, or there is no such table.
+        """
+        # A column may begin with thousands of empty values, so its type is inferred from all of
+        # them.
+        return _library("polars").DataFrame(self.rows(of), infer_schema_length=None)
+
+
+def load_run(folder: str | Path) -> Run:
+    """Read a run from its folder, such as `autoweb-report`.
+
+    Raises:
+        SettingsError: the folder holds no run.
+    """
+    path = Path(folder)
+    refuse_other_folders(path)
+    try:
+        run = read_run(path)
+    except OSError as error:
+        raise AutowebError(f"{path} cannot be read: {error.strerror or error}") from None
+    return Run(folder=path, info=run.info, cells=run.cells, notes=run.notes)
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise SettingsError(f"{name} is needed for this, and cannot be imported: {error}") from None
+
+
+def _names(cell: CellResult) -> dict[str, Any]:
+    return {
+        "case_id": cell.case_id,
+        "model": cell.model,
+        "capture_mode": cell.capture_mode,
+        "repeat": cell.repeat,
+        "strategy": cell.strategy,
+    }
+
+
+def _numbers(usage: Usage) -> dict[str, Any]:
+    return {
+        "calls": usage.calls,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "cost_usd": usage.cost_usd,
+    }
+
+
+def _cell_rows(cell: CellResult) -> list[dict[str, Any]]:
+    first = cell.attempts[0].checks_passed if cell.attempts else None
+    last = cell.attempts[-1] if cell.attempts else None
+    return [
+        _names(cell)
+        | {
+            "case_path": cell.case_path,
+            "tags": list(cell.tags),
+            "outcome": cell.outcome,
+            "first_attempt_passed": first,
+            "attempts": len(cell.attempts),
+            "score": last.score if last else None,
+            "failure_kind": cell.failure.kind if cell.failure else None,
+            "failure_type": _type(last),
+            "reason": cell.reason,
+            "started": cell.started,
+            "duration_ms": cell.duration_ms,
+            "folder": cell.folder,
+        }
+        | _numbers(cell.total_usage)
+    ]
+
+
+def _type(attempt: Attempt | None) -> str | None:
+    return attempt.classification.type if attempt and attempt.classification else None
+
+
+def _attempt_rows(cell: CellResult) -> list[dict[str, Any]]:
+    return [
+        _names(cell)
+        | {
+            "attempt": attempt.attempt_index,
+            "checks_passed": attempt.checks_passed,
+            "score": attempt.score,
+            "turns": attempt.turns,
+            "steps": len(attempt.step_results),
+            "failure_kind": attempt.failure.kind if attempt.failure else None,
+            "failure_type": _type(attempt),
+            "duration_ms": attempt.duration_ms,
+        }
+        | _numbers(sum(attempt.usage.values(), Usage()))
+        for attempt in cell.attempts
+    ]
+
+
+def _check_rows(cell: CellResult) -> list[dict[str, Any]]:
+    checks = cell.attempts[-1].checks if cell.attempts else ()
+    return [
+        _names(cell)
+        | {
+            "check": check.index,
+            "type": check.type,
+            "passed": check.passed,
+            "weight": check.weight,
+            "expected": check.expected,
+            "actual": check.actual,
+            "where": check.where,
+        }
+        for check in checks
+    ]
+
+
+_ROWS: dict[str, Callable[[CellResult], list[dict[str, Any]]]] = {
+    "cells": _cell_rows,
+    "attempts": _attempt_rows,
+    "checks": _check_rows,
+}
+
+
+class SavedRun(NamedTuple):
+    """One file of the storage folder, described by its name."""
+
+    number: int
+    commit: str
+    time: str
+    name: str
+    """The name as used in file names; empty if the run was saved without one."""
+    path: Path
+
+
+def list_runs(storage: Path) -> tuple[SavedRun, ...]:
+    """Return the saved runs, oldest first, ignoring files with other names."""
+    found = []
+    for path in storage.iterdir() if storage.is_dir() else ():
+        if match := _FILE_NAME.fullmatch(path.name):
+            name = match["name"] or ""
+            found.append(SavedRun(int(match["number"]), match["commit"], match["time"], name, path))
+    return tuple(sorted(found))
+
+
+def save_run(rows: RunRows, storage: Path) -> Path:
+    """Save a run under the next free number, as `<number>_<commit>_<time>[_<name>].json`.
+
+    Sessions that end at the same moment get different numbers.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    storage.mkdir(parents=True, exist_ok=True)
+    # Underscores separate the parts of the file's name.
+    commit = re.sub("_+", "-", safe_name(rows.commit or "unversioned"))
+    suffix = f"_{safe_name(rows.name)}" if rows.name else ""
+    with FileLock(storage / LOCK_FILE):
+        number = max((run.number for run in list_runs(storage)), default=0) + 1
+        path = storage / f"{number:04d}_{commit}_{rows.ts}{suffix}.json"
+        write_text_atomic(path, compact_json(plain(rows)) + "\n")
+    return path
+
+
+def load_saved_rows(
+    spec: str, storage: Path, *, except_ts: str = "", notices: list[str] | None = None
+) -> RunRows:
+    """Return the run that `spec` names.
+
+    Args:
+        spec: `latest`; the number or name of a saved run (the newest of that name); a saved file;
+            a run folder; or another storage folder (its latest run).
+        storage: the storage folder.
+        except_ts: the `ts` of a run to ignore, because it must not be compared with itself.
+        notices: receives a sentence for every file that could not be read.
+
+    Raises:
+        RunNotFound: there is no such run, as is normal for the very first run.
+        SettingsError: the path exists, but it is not a run.
+    """
+    if spec == LATEST:
+        return _newest(storage, except_ts, notices)
+    if fitting := [run for run in list_runs(storage) if _is_called(run, spec)]:
+        for run in reversed(fitting):
+            rows = _read(run.path, notices)
+            if rows is not None and rows.ts != except_ts:
+                return rows
+    return _at_path(Path(spec), spec, storage, except_ts, notices)
+
+
+def saved_rows(
+    storage: Path, *, except_ts: str = "", newest: int = 50, notices: list[str] | None = None
+) -> tuple[RunRows, ...]:
+    """Return the newest saved runs, oldest first, for trends and for "never failed before"."""
+    runs = list_runs(storage)[-newest:]
+    every = (_read(run.path, notices) for run in runs)
+    return tuple(rows for rows in every if rows is not None and rows.ts != except_ts)
+
+
+def _is_called(run: SavedRun, spec: str) -> bool:
+    if spec.isdecimal() and int(spec) == run.number:
+        return True
+    return spec != "" and run.name == safe_name(spec)
+
+
+def _newest(storage: Path, except_ts: str, notices: list[str] | None) -> RunRows:
+    for rows in _newest_first(storage, notices):
+        if rows.ts != except_ts and rows.fit_as_baseline:
+            return rows
+    raise RunNotFound(f"{storage} holds no whole run to compare with yet")
+
+
+def _newest_first(storage: Path, notices: list[str] | None) -> Iterator[RunRows]:
+    for run in reversed(list_runs(storage)):
+        if (rows := _read(run.path, notices)) is not None:
+            yield rows
+
+
+def _read(path: Path, notices: list[str] | None) -> RunRows | None:
+    try:
+        return RunRows.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        if notices is not None:
+            notices.append(
+                f"the saved run {path.name} is left out because it cannot be read: {_why(error)}"
+            )
+        return None
+
+
+def _why(error: OSError | ValidationError) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}" if where else first["msg"]
+
+
+def _at_path(
+    path: Path, spec: str, storage: Path, except_ts: str, notices: list[str] | None
+) -> RunRows:
+    if path.is_file():
+        try:
+            return RunRows.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError) as error:
+            raise SettingsError(f"{path} is not a saved run: {_why(error)}") from None
+    if (path / "cells").is_dir() or (path / MANIFEST_FILE).is_file():
+        run = read_run(path)
+        return run_rows(run.info, run.cells)
+    if path.is_dir() and list_runs(path):
+        return _newest(path, except_ts, notices)
+    if path.is_dir():
+        raise SettingsError(f"{path} is neither a run folder nor a folder of saved runs")
+    names = [run.name for run in list_runs(storage) if run.name]
+    raise RunNotFound(f"{storage} holds no run {spec!r}{near_miss(spec, (LATEST, *names))}")

@@ -1,0 +1,379 @@
+"""The session's machine, as a cluster's nodes see it: the run folder, and access to models.
+
+Results are written, money is counted and keys are known only here. A cell counts as ended once its
+files are in the run folder, so a lost node costs only the cells that it was running. This module
+holds both the requests of a node's test process and the answers.
+"""
+
+import shutil
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pytest_autoweb.base.errors import AutowebError, ModelError, SettingsError
+from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.models.gateway import (
+    MODELS_PATH,
+    Acknowledgement,
+    CallFailed,
+    GatewayClient,
+    NewModels,
+    SharedGateway,
+    read_address,
+)
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.results.records import CellResult
+from pytest_autoweb.results.runs.saving import (
+    CELL_FILE,
+    Manifest,
+    mark_started,
+    set_aside,
+    unmark_started,
+    write_text_atomic,
+)
+from pytest_autoweb.session.cluster.node_worker import (
+    CELL_PATH,
+    MOST_BYTES,
+    SENT_FILES,
+    Frame,
+    is_cell_folder,
+    unpack_cell,
+)
+
+PLAN_PATH, BEGIN_PATH = "/plan", "/begin"
+FORGET_PATH, VARIABLES_PATH = "/forget", "/variables"
+_Answer = TypeVar("_Answer", bound=BaseModel)
+
+GATEWAY_PATHS = frozenset({"/complete", "/stats", "/prices", "/check"})
+"""The gateway paths open to a node: neither the one that stops it, nor the one that tells it what
+a model is, and so where its key goes."""
+ARRIVING = ".arriving"
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CellAsked(_Body):
+    """A cell that is about to run, or is not to be run any more."""
+
+    folder: str
+    """Its folder below the run folder."""
+    nodeid: str = ""
+
+
+class CellKnown(_Body):
+    """What the session's machine has of a cell."""
+
+    saved: str = ""
+    """The content of its `cell.json`, if there is one."""
+    ended: bool = False
+    """Whether it ended in this very session, so that it must not run again."""
+    began: bool = False
+    """Whether an earlier session began it and left no result."""
+
+
+class Variables(_Body):
+    """Environment variables: names that are asked for, or the values of those that are set."""
+
+    values: dict[str, str]
+
+
+class Taken(_Body):
+    """An answer without content."""
+
+
+class Away:
+    """The session's machine, as seen by a test process on a node.
+
+    Args:
+        session_folder: the folder on this node that holds the address of the relay.
+        run_folder: the run folder on this node, for cells on their way home.
+    """
+
+    def __init__(self, session_folder: Path, run_folder: Path) -> None:
+        self._session_folder, self._run_folder = session_folder, run_folder
+        self._begun: dict[str, CellResult | None] = {}
+
+    def plan(self, manifest: Manifest) -> None:
+        """Send the collected cells."""
+        self._ask(PLAN_PATH, manifest, Taken)
+
+    def begin(self, folder: str, nodeid: str) -> CellResult | None:
+        """Announce that a cell is about to run; return its result if it has ended elsewhere.
+
+        Files of the cell from an earlier session are fetched, for `--autoweb-resume`.
+        """
+        if folder not in self._begun:
+            known = self._ask(BEGIN_PATH, CellAsked(folder=folder, nodeid=nodeid), CellKnown)
+            ended = CellResult.model_validate_json(known.saved) if known.ended else None
+            if known.saved and ended is None:
+                write_text_atomic(self._run_folder / folder / CELL_FILE, known.saved)
+            elif known.began:
+                mark_started(self._run_folder, folder)
+            self._begun[folder] = ended
+        return self._begun[folder]
+
+    def deliver(self, folder: str, *, keep: bool) -> None:
+        """Send an ended cell's files, and wait until they have arrived.
+
+        Args:
+            folder: its folder below the run folder.
+            keep: leave them here, because more files will come.
+        """
+        self._ask(CELL_PATH, CellAsked(folder=folder), Taken)
+        if not keep:
+            shutil.rmtree(self._run_folder / folder, ignore_errors=True)
+
+    def forget(self, folder: str) -> None:
+        """Announce that a cell was cancelled before it had really begun."""
+        self._ask(FORGET_PATH, CellAsked(folder=folder), Taken)
+
+    def variables(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the values of those environment variables named by cases that are set."""
+        asked = Variables(values=dict.fromkeys(names, ""))
+        return self._ask(VARIABLES_PATH, asked, Variables).values
+
+    def _ask(self, path: str, body: BaseModel, kind: type[_Answer]) -> _Answer:
+        address = read_address(self._session_folder)
+        if address is None:
+            raise ModelError("unavailable", "cluster", "the relay to the session has no address")
+        client = GatewayClient(address)
+        content = body.model_dump_json().encode()
+        call: Callable[[], tuple[int, bytes]] = partial(client.forward, path, content)
+        status, answer = waiting.blocking(call)
+        if status != 200:
+            why = answer.decode(errors="replace")[:500]
+            raise ModelError("unavailable", "cluster", f"{path} was refused: {why}")
+        try:
+            return kind.model_validate_json(answer)
+        except ValidationError:
+            raise ModelError("unavailable", "cluster", f"{path}: garbled answer") from None
+
+
+class SessionLists(NamedTuple):
+    """What a node may name. The session's machine makes both from its own files."""
+
+    spec: Callable[[str], ModelSpec]
+    """Returns what this session takes a model to be; it raises `SettingsError` for one that the
+    session does not use."""
+    variables: Callable[[], Collection[str]]
+    """Returns the environment variables that the session's cases name."""
+
+
+def _no_spec(name: str) -> ModelSpec:
+    raise SettingsError(f"{name[:100]!r} is no model of this session")
+
+
+NOTHING = SessionLists(_no_spec, tuple)
+
+
+class Sent(NamedTuple):
+    """A node's request, with the file that preceded it."""
+
+    worker: str
+    path: str
+    body: bytes
+    file: Path | None
+
+
+class Home:
+    """Answers the nodes' requests.
+
+    Args:
+        run_folder: the run folder.
+        session_folder: the folder of the files that all processes of the session append to.
+        stamp: the start of this session, as part of a file name.
+        gateway: the session's gateway.
+        environ: the environment variables, of which cases may name some.
+        lists: which models and variables a node may name.
+        keys: names of variables that only the gateway may read.
+        open_folder: creates the run folder, once.
+        save_plan: saves the collected cells.
+    """
+
+    def __init__(
+        self,
+        run_folder: Path,
+        session_folder: Path,
+        *,
+        stamp: str,
+        gateway: SharedGateway,
+        environ: Mapping[str, str],
+        lists: SessionLists = NOTHING,
+        keys: Collection[str],
+        open_folder: Callable[[], object],
+        save_plan: Callable[[Manifest], None],
+    ) -> None:
+        self._run, self._session, self._stamp = run_folder, session_folder, stamp
+        self._gateway, self._environ, self._keys = gateway, environ, frozenset(keys)
+        self._lists = lists
+        self._open_folder, self._save_plan, self._planned = open_folder, save_plan, False
+        self._lock = threading.Lock()
+        self._running: dict[str, dict[str, str]] = {}
+        self._ended: set[str] = set()
+        self._begun: set[str] = set()
+        self._lost: set[str] = set()
+        self._parts: dict[tuple[str, int], Path] = {}
+
+    # -- messages without a request ------------------------------------------------------
+
+    def take(self, frame: Frame) -> None:
+        """Store a part of a file, or lines of one that all processes append to."""
+        if frame.kind == "lines" and frame.text in SENT_FILES:
+            with (self._session / frame.text).open("ab") as file:
+                file.write(frame.body)
+        elif frame.kind == "part":
+            path = self._parts.setdefault(
+                (frame.worker, frame.number),
+                self._session / f"{ARRIVING}-{frame.worker}-{frame.number}.zip",
+            )
+            if not path.exists() or path.stat().st_size < MOST_BYTES:
+                with path.open("ab") as file:
+                    file.write(frame.body)
+
+    # -- requests ------------------------------------------------------------------------
+
+    def answer(self, frame: Frame) -> tuple[int, bytes]:
+        """Return status and body of the answer to a request."""
+        file = self._parts.pop((frame.worker, frame.number), None)
+        sent = Sent(frame.worker, frame.text, frame.body, file)
+        try:
+            if sent.path in GATEWAY_PATHS:
+                return self._gateway.forward(sent.path, sent.body)
+            if sent.path == MODELS_PATH:
+                return self._learn(sent.body)
+            return 200, self._answer(sent)
+        except (AutowebError, OSError, ValidationError, KeyError) as error:
+            return 503, f"{type(error).__name__}: {error}".encode()
+        finally:
+            if file is not None:
+                file.unlink(missing_ok=True)
+
+    def _answer(self, sent: Sent) -> bytes:
+        if sent.path == PLAN_PATH:
+            self._plan(Manifest.model_validate_json(sent.body))
+        elif sent.path == VARIABLES_PATH:
+            return self._variables(Variables.model_validate_json(sent.body)).encode()
+        else:
+            asked = CellAsked.model_validate_json(sent.body)
+            self._open_folder()
+            if not is_cell_folder(asked.folder):
+                raise SettingsError(f"{asked.folder!r} is no folder of a cell")
+            if sent.path == BEGIN_PATH:
+                return self._begin(sent.worker, asked).model_dump_json().encode()
+            if sent.path == CELL_PATH and sent.file is not None:
+                self._receive(sent.worker, asked.folder, sent.file)
+            elif sent.path == FORGET_PATH:
+                self._forget(sent.worker, asked.folder)
+            else:
+                raise SettingsError(f"a node may not ask for {sent.path!r}")
+        return Taken().model_dump_json().encode()
+
+    def _plan(self, manifest: Manifest) -> None:
+        with self._lock:
+            if not self._planned:
+                self._open_folder()
+                self._save_plan(manifest)
+                self._planned = True
+
+    def _learn(self, body: bytes) -> tuple[int, bytes]:
+        """Register the models that a node names, as this machine's own files describe them.
+
+        What the node says of them is not read: it could give a model another address, to which the
+        real key would be sent.
+        """
+        try:
+            specs = [self._lists.spec(name) for name in NewModels.model_validate_json(body).specs]
+        except SettingsError as error:
+            failed = CallFailed(cause="unavailable", detail=str(error))
+            return 422, failed.model_dump_json().encode()
+        self._gateway.add(*specs)
+        return 200, Acknowledgement().model_dump_json().encode()
+
+    def _variables(self, asked: Variables) -> str:
+        if foreign := sorted(asked.values.keys() - set(self._lists.variables())):
+            raise SettingsError(
+                f"no case of this session names {', '.join(foreign)[:200]}, so its value stays on "
+                "the session's machine"
+            )
+        found = {name: self._environ[name] for name in asked.values if name in self._environ}
+        if keys := sorted(self._keys & found.keys()):
+            raise SettingsError(
+                f"{', '.join(keys)} is a key of a model, which stays on the session's machine; "
+                "give the case's secret another name"
+            )
+        return Variables(values=found).model_dump_json()
+
+    def _begin(self, worker: str, asked: CellAsked) -> CellKnown:
+        saved = self._run / asked.folder / CELL_FILE
+        with self._lock:
+            self._refuse_lost(worker)
+            if asked.folder in self._ended:
+                return CellKnown(saved=saved.read_text(encoding="utf-8"), ended=True)
+            self._running.setdefault(worker, {})[asked.folder] = asked.nodeid
+            if saved.exists():
+                # The worker decides whether to keep this result; it stays until there is another.
+                return CellKnown(saved=saved.read_text(encoding="utf-8"))
+            cut_off = asked.folder not in self._begun and saved.parent.exists()
+            if cut_off:
+                set_aside(self._run, asked.folder, self._stamp)
+            self._begun.add(asked.folder)
+            mark_started(self._run, asked.folder)
+        return CellKnown(began=cut_off)
+
+    def _receive(self, worker: str, cell: str, packed: Path) -> None:
+        """Put a cell's files into the run folder in a single move."""
+        arriving = self._run / ARRIVING / packed.stem
+        try:
+            unpack_cell(packed, cell, arriving)
+            with self._lock:
+                self._refuse_lost(worker)
+                self._make_room(cell, arriving)
+                (self._run / cell).parent.mkdir(parents=True, exist_ok=True)
+                (arriving / cell).replace(self._run / cell)
+                self._ended.add(cell)
+                self._running.get(worker, {}).pop(cell, None)
+        finally:
+            shutil.rmtree(arriving, ignore_errors=True)
+
+    def _make_room(self, cell: str, arriving: Path) -> None:
+        """Move a cell's existing files away: a marker, earlier files, or an earlier session's."""
+        if not (self._run / cell).exists():
+            return
+        if (self._run / cell / CELL_FILE).exists() and cell not in self._ended:
+            set_aside(self._run, cell, self._stamp)
+        else:
+            (self._run / cell).replace(arriving / "before")
+
+    def _forget(self, worker: str, cell: str) -> None:
+        with self._lock:
+            self._running.get(worker, {}).pop(cell, None)
+            unmark_started(self._run, cell)
+
+    def _refuse_lost(self, worker: str) -> None:
+        if worker in self._lost:
+            raise SettingsError(f"the session goes on without {worker}")
+
+    # -- the end -------------------------------------------------------------------------
+
+    def lose(self, worker: str) -> frozenset[str]:
+        """Accept nothing more from a worker; return the ids of the cells that it was running."""
+        with self._lock:
+            self._lost.add(worker)
+            return frozenset(self._running.pop(worker, {}).values())
+
+    def close(self, why: str) -> None:
+        """Record the reason on each cell that has begun but not ended."""
+        with self._lock:
+            for cells in self._running.values():
+                for cell in cells:
+                    if not (self._run / cell / CELL_FILE).exists():
+                        mark_started(self._run, cell, why)
+            self._lost |= self._running.keys()
+            self._running.clear()
+        shutil.rmtree(self._run / ARRIVING, ignore_errors=True)

@@ -1,0 +1,532 @@
+"""Many cells in flight in one process, while pytest runs its items strictly one after another.
+
+Which items come next in this process is known only as far as a worker of xdist was sent them. It
+keeps them in a queue that has no public name, and all use of it is here.
+"""
+
+import asyncio
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import greenlet  # type: ignore[import-untyped]
+import pytest
+from playwright.sync_api import Browser, Error, Page
+
+from pytest_autoweb.base.errors import BrowserError
+from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.base.waiting.waiting import DRIVER_ENDED, CancelledFlight, Flight, Hub
+from pytest_autoweb.browser.egress.browser_watch import EACH_MB, LOST_S, WATCH, is_lost
+from pytest_autoweb.models.model_spec import DEFAULT_PARALLEL, ModelSpec
+from pytest_autoweb.results.records import CellResult
+from pytest_autoweb.session.browser_life import (
+    dead_part,
+    forgotten_if_failed,
+    new_page,
+    put_aside,
+    too_large,
+)
+from pytest_autoweb.session.shared_run import STEALS_KEY
+
+# Plugins whose hooks around a test change nothing for a cell.
+_HARMLESS = frozenset(
+    (
+        "_hypothesis_pytestplugin",
+        "_pytest",
+        "anyio",
+        "hypothesis",
+        "pytest_asyncio",
+        "pytest_autoweb",
+        "pytest_base_url",
+        "pytest_cov",
+        "pytest_html",
+        "pytest_jsonreport",
+        "pytest_metadata",
+        "pytest_playwright",
+        "pytest_randomly",
+        "pytest_rerunfailures",
+        "pytest_sugar",
+        "pytest_timeout",
+        "schemathesis",
+        "xdist",
+    )
+)
+_AROUND = (
+    "pytest_runtest_protocol",
+    "pytest_runtest_setup",
+    "pytest_runtest_call",
+    "pytest_pyfunc_call",
+    "pytest_runtest_teardown",
+)
+_MARKS = (
+    "skip",
+    "skipif",
+    "xfail",
+    "timeout",
+    "usefixtures",
+    "flaky",
+    "browser_context_args",
+    "skip_browser",
+    "only_browser",
+)
+_RECORDINGS = ("tracing", "video", "screenshot")
+# What a cell takes from pytest-playwright, and what of it lasts for the session.
+_LASTING = ("browser", "browser_context_args", "connect_options")
+_EACH = ("new_context", "_artifacts_recorder")
+
+FLIGHTS: pytest.StashKey["Flights | None"] = pytest.StashKey()
+ALONE_KEY = "autoweb-alone"
+"""Where xdist workers leave how many cells ran alone, and why."""
+NO_BROWSER = "there was no browser to share"
+_WINDOW = 4
+"""How many times more cells may have ended ahead of their turn than may be in flight."""
+
+OpenPage = Callable[[dict[str, Any]], Page]
+
+
+class ItemOrder:
+    """The order in which this process will run its items, as far as it is known."""
+
+    def __init__(self, session: pytest.Session) -> None:
+        self._items = session.items
+        self._places = {id(item): place for place, item in enumerate(session.items)}
+        plugins = session.config.pluginmanager.get_plugins()
+        self._queue = next((p for p in plugins if hasattr(p, "torun")), None)
+
+    def after(self, item: pytest.Item) -> Iterator[pytest.Item]:
+        """Yield the items that come after this one, which is the one that runs now."""
+        if self._queue is None:
+            for place in range(self._places[id(item)] + 1, len(self._items)):
+                yield self._items[place]
+            return
+        for index in (self._queue.nextitem_index, *_queued(self._queue.torun)):
+            # What is no number says that nothing more will come.
+            if not isinstance(index, int):
+                return
+            yield self._items[index]
+
+
+def _queued(torun: Any) -> list[Any]:
+    """Return what stands in a worker's queue, without taking it out."""
+    if hasattr(torun, "lock"):
+        with torun.lock() as items:
+            return list(items)
+    # A `queue.Queue` before xdist 3.7.
+    with torun.mutex:
+        return list(torun.queue)
+
+
+def session_bound(config: pytest.Config) -> str:
+    """Say why no cell of the session may run ahead of its turn, or return "" if some may."""
+    for name in _RECORDINGS:
+        if config.getoption(name, "off") != "off":
+            return f"--{name} records each test in its turn"
+    if getattr(config, "workerinput", {}).get(STEALS_KEY):
+        return "--dist=worksteal may take a cell away that has begun"
+    if config.getoption("usepdb", False) or config.getoption("trace", False):
+        return "--pdb and --trace stop within a test"
+    if config.getoption("playwright_debug", None):
+        return "--playwright-debug stops within a test"
+    if _has_timeout(config):
+        return "pytest-timeout measures each test in its turn"
+    if config.hook.pytest_autoweb_engine.get_hookimpls():
+        return "an engine of a plugin runs the code"
+    return next(_foreign_hooks(config), "")
+
+
+def _has_timeout(config: pytest.Config) -> bool:
+    if not config.pluginmanager.has_plugin("timeout"):
+        return False
+    asked = config.getoption("timeout", None) or os.environ.get("PYTEST_TIMEOUT")
+    return bool(asked or config.getini("timeout"))
+
+
+def _foreign_hooks(config: pytest.Config) -> Iterator[str]:
+    for name in _AROUND:
+        for found in getattr(config.hook, name).get_hookimpls():
+            if found.function.__module__.partition(".")[0] not in _HARMLESS:
+                yield f"{_place(found.plugin, found.plugin_name, config)} implements {name}"
+
+
+def _place(plugin: Any, name: str, config: pytest.Config) -> str:
+    file = getattr(plugin, "__file__", None) if isinstance(plugin, ModuleType) else None
+    if file is None:
+        return f"the plugin {name}"
+    path = Path(file)
+    inside = path.is_relative_to(config.rootpath)
+    return path.relative_to(config.rootpath).as_posix() if inside else path.name
+
+
+def item_bound(item: pytest.Item, now: pytest.Item) -> str:
+    """Say why a cell may not run ahead of its turn, or return "" if it may.
+
+    Args:
+        item: the cell.
+        now: the item whose turn it is, whose fixtures are set up.
+    """
+    if getattr(item, "outside", False):
+        return "an outside agent has a browser of its own"
+    for name in _MARKS:
+        if item.get_closest_marker(name) is not None:
+            return f"a mark `{name}`"
+    for name, fixture in _fixtures(item):
+        if _is_known(fixture) or (fixture.scope == "session" and _is_set_up(fixture)):
+            continue
+        return f"the fixture `{name}` of {_owner(fixture)} is set up for each {fixture.scope}"
+    for name in _EACH:
+        if not _is_known(_last(item, name)):
+            return f"a fixture `{name}` of its own"
+    for name in _LASTING:
+        fixture = _last(item, name)
+        if fixture is None or fixture.scope != "session" or fixture is not _last(now, name):
+            return f"a fixture `{name}` of its own"
+    return ""
+
+
+def _fixtures(item: pytest.Item) -> Iterator[tuple[str, Any]]:
+    """Yield what pytest sets up for the item before it runs; pytest has no public name for it."""
+    for name, found in getattr(item, "_fixtureinfo").name2fixturedefs.items():  # noqa: B009
+        if found:
+            yield name, found[-1]
+
+
+def _last(item: pytest.Item, name: str) -> Any:
+    """Return the definition of a fixture that an item would get."""
+    found = item.session._fixturemanager.getfixturedefs(name, item)
+    return found[-1] if found else None
+
+
+def _is_known(fixture: Any) -> bool:
+    return fixture is not None and _module(fixture).partition(".")[0] in _HARMLESS
+
+
+def _is_set_up(fixture: Any) -> bool:
+    """Tell whether a fixture has a value, rather than none yet or the error of its setup."""
+    return fixture.cached_result is not None and fixture.cached_result[2] is None
+
+
+def _owner(fixture: Any) -> str:
+    return f"{fixture.baseid}/conftest.py" if fixture.baseid else _module(fixture)
+
+
+def _module(fixture: Any) -> str:
+    return str(getattr(fixture.func, "__module__", ""))
+
+
+class FlownCell:
+    """One cell that was begun, whether its turn has come or not."""
+
+    def __init__(self, item: pytest.Item) -> None:
+        self.item = item
+        self.flight: Flight | None = None
+        self.result: CellResult | None = None
+        self.error: BaseException | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether it is over."""
+        return self.result is not None or self.error is not None
+
+    @property
+    def waits(self) -> bool:
+        """Tell whether it waits until it may go on alone."""
+        return self.flight is not None and self.flight.wants_turn
+
+
+class Flights:
+    """The cells of this process that are in flight.
+
+    Args:
+        session: pytest's.
+        most: how many may be in flight at once.
+        run: runs a cell with the function that opens its pages.
+        tell_end: keeps on disk why a cell in flight was not finished.
+        gap: why the proxy does not see all traffic of a browser elsewhere; "" if it does.
+    """
+
+    def __init__(
+        self,
+        session: pytest.Session,
+        most: int,
+        run: Callable[[pytest.Item, OpenPage], CellResult],
+        tell_end: Callable[[pytest.Item, str], None],
+        gap: str = "",
+    ) -> None:
+        self._gap = gap
+        self.most, self._run, self._tell_end = most, run, tell_end
+        self._order = ItemOrder(session)
+        self._bound = session_bound(session.config)
+        self._cells: dict[pytest.Item, FlownCell] = {}
+        self._hub = Hub(self._tell, max(1, _cores() // processes_of(session.config)))
+        self._news: asyncio.Future[None] | None = None
+        self._browser: Browser | None = None
+        self._no_browser: Exception = BrowserError(NO_BROWSER)
+        self._renews = False
+        self._context_args: dict[str, Any] = {}
+        self.alone: Counter[str] = Counter()
+        """How many cells ran alone for which reason."""
+
+    def result_of(
+        self, request: pytest.FixtureRequest, run_alone: Callable[[], CellResult]
+    ) -> CellResult:
+        """Return the result of the item whose turn it is, when it has ended.
+
+        Args:
+            request: the item's.
+            run_alone: runs its cell as if this were the only one.
+        """
+        item: pytest.Item = request.node
+        if item not in self._cells:
+            why = self._bound or item_bound(item, item)
+            if why or not self._opened(request):
+                self.alone[why or self._bound or NO_BROWSER] += 1
+                return run_alone()
+            self._begin(item)
+        try:
+            self._fly_until_ended(self._cells[item], request)
+        except BaseException:
+            self.cancel("interrupted while it ran")
+            raise
+        cell = self._cells.pop(item)
+        if cell.error is not None:
+            raise cell.error
+        assert cell.result is not None
+        return cell.result
+
+    def has_begun(self, item: pytest.Item) -> bool:
+        """Tell whether an item's cell was begun ahead of its turn."""
+        return item in self._cells
+
+    @property
+    def _flying(self) -> list[FlownCell]:
+        return [cell for cell in self._cells.values() if not cell.ended]
+
+    # -- the turn ----------------------------------------------------------------------
+
+    def _fly_until_ended(self, cell: FlownCell, request: pytest.FixtureRequest) -> None:
+        """Let cells fly until this one has ended."""
+        while not cell.ended:
+            others = [one for one in self._flying if one is not cell]
+            if cell.waits and all(one.waits for one in others):
+                self._give_turn(cell, request)
+            elif not cell.waits and not self._alone:
+                self._begin_next(request.node)
+            self._await_news()
+            if self._hub.dead:
+                self._end_of_driver()
+            for one in self._cells.values():
+                if one.error is not None and not isinstance(one.error, Exception):
+                    raise one.error
+        self._renews = self._renews or too_large(EACH_MB * self.most)
+        if not self._flying:
+            dead = self._dead_part(request)
+            if self._renews or dead:
+                self._put_aside(request, dead or "browser")
+            self._hub.close()
+
+    @staticmethod
+    def _dead_part(request: pytest.FixtureRequest) -> str:
+        """Return the fixture to put aside, if any; see `dead_part`.
+
+        The item of a cell that was begun ahead of its turn has not asked for the browser yet, and
+        nobody can put aside what its request does not know.
+        """
+        with suppress(Exception), forgotten_if_failed(request):
+            request.getfixturevalue("browser")
+        return dead_part(request)
+
+    @property
+    def _alone(self) -> bool:
+        """Tell whether a cell goes on alone, or waits until it may."""
+        return any(c.waits or (c.flight is not None and c.flight.alone) for c in self._flying)
+
+    def _give_turn(self, cell: FlownCell, request: pytest.FixtureRequest) -> None:
+        """Let a cell go on alone, with a browser that lives."""
+        self._opened(request)
+        assert cell.flight is not None
+        flight = cell.flight
+        flight.alone, flight.wants_turn = True, False
+        if not self._hub.dead:
+            self._hub.loop.call_soon(flight.fiber.switch)
+        else:
+            flight.fiber.switch()
+
+    def _begin_next(self, item: pytest.Item) -> None:
+        """Begin cells ahead of their turn, in their order, as many as may be in flight."""
+        flying = self.most if self._renews else len(self._flying)
+        for place, coming in enumerate(self._order.after(item)):
+            if flying >= self.most or place >= _WINDOW * self.most:
+                return
+            if coming in self._cells:
+                continue
+            if not hasattr(coming, "cell") or item_bound(coming, item):
+                return
+            self._begin(coming)
+            flying += 1
+
+    def _begin(self, item: pytest.Item) -> None:
+        cell = self._cells[item] = FlownCell(item)
+
+        def fly() -> None:
+            try:
+                cell.result = self._run(item, self._new_page)
+            except BaseException as error:
+                # Here nobody else would take it; the item raises it in its turn.
+                cell.error = error
+            finally:
+                self._hub.flights.pop(greenlet.getcurrent(), None)
+                self._tell()
+
+        cell.flight = self._hub.launch(fly)
+
+    def _new_page(self, context_args: dict[str, Any]) -> Page:
+        """Open a page for a cell in flight, whose browser may have died under all of them."""
+        if self._browser is not None:
+            try:
+                return new_page(self._browser, self._context_args, context_args)
+            except Error:
+                if self._browser is not None and not is_lost(self._browser):
+                    raise
+        waiting.own_turn()
+        if self._browser is None:
+            raise self._no_browser
+        return new_page(self._browser, self._context_args, context_args)
+
+    # -- the loop ----------------------------------------------------------------------
+
+    def _tell(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    def _await_news(self) -> None:
+        """Wait until a cell has ended, or wants its turn."""
+        if self._hub.dead:
+            return
+        self._news = self._hub.loop.create_future()
+        # The loop may end with Playwright's driver, which whoever called this looks at next.
+        with suppress(Error):
+            self._hub.wait(self._news)
+
+    def _opened(self, request: pytest.FixtureRequest) -> bool:
+        """Make sure of a living browser, and let cells in flight share it.
+
+        Returns:
+            False if there is none; whoever opens a page then is told why.
+        """
+        try:
+            if dead := self._dead_part(request):
+                self._put_aside(request, dead)
+            with forgotten_if_failed(request):
+                browser = request.getfixturevalue("browser")
+                self._context_args = request.getfixturevalue("browser_context_args")
+                remote = bool(request.getfixturevalue("connect_options"))
+        except Exception as error:
+            self._browser, self._no_browser = None, error
+            return False
+        if remote or self._gap or browser.browser_type.name != "chromium":
+            # Requests are then routed in this process, which must answer them at any time.
+            self._bound = "the browser does not send everything through the proxy"
+            return False
+        self._browser = browser
+        self._hub.open(browser)
+        return True
+
+    def _put_aside(self, request: pytest.FixtureRequest, name: str) -> None:
+        self._browser, self._renews = None, False
+        put_aside(request, name)
+        WATCH.reason = ""
+
+    def _end_of_driver(self) -> None:
+        """Let every cell in flight know that the loop is gone, which can resume none of them."""
+        for cell in self._flying:
+            flight = cell.flight
+            if flight is None or flight.wants_turn:
+                continue
+            flight.fiber.parent = greenlet.getcurrent()
+            if not flight.fiber:
+                # It has not even begun, which it may do later.
+                flight.wants_turn = True
+                continue
+            with self._hub.as_if_running():
+                flight.fiber.throw(Error(DRIVER_ENDED))
+            if not cell.ended and not flight.wants_turn:
+                cell.error = BrowserError(DRIVER_ENDED)
+
+    def cancel(self, why: str) -> None:
+        """End all cells in flight before they are finished.
+
+        Args:
+            why: the reason for readers; "" if the cells are to count as never begun.
+        """
+        flying = self._flying
+        for cell in flying:
+            if not self._hub.dead:
+                self._hub.loop.call_soon(_end, cell)
+        over: list[bool] = []
+        if flying and not self._hub.dead:
+
+            def give_up() -> None:
+                over.append(True)
+                self._tell()
+
+            self._hub.loop.call_later(LOST_S, give_up)
+            while self._flying and not over and not self._hub.dead:
+                self._await_news()
+        for cell in flying:
+            self._tell_end(cell.item, why)
+        self._cells.clear()
+        self._hub.flights.clear()
+        self._hub.close()
+
+
+def _end(cell: FlownCell) -> None:
+    if cell.flight is not None and not cell.ended:
+        cell.flight.fiber.throw(CancelledFlight())
+
+
+MOST = 16
+"""The most cells in flight in one process that `auto` chooses."""
+_CELL_MB = 60
+"""Memory for which `auto` looks: a context takes 20 MB, its page more, its worker another 15."""
+
+
+def processes_of(config: pytest.Config) -> int:
+    """Return how many processes of the session run tests."""
+    workers: int = getattr(config, "workerinput", {}).get("workercount", 1)
+    return workers
+
+
+def how_many(asked: int, specs: Sequence[ModelSpec], processes: int) -> int:
+    """Return how many cells each process may have in flight.
+
+    Args:
+        asked: the number that was asked for; 0 means as many as make sense.
+        specs: the models of the run.
+        processes: how many test processes there are.
+    """
+    if asked:
+        return asked
+    # Controls never wait for a model, and what computes all the time gains nothing.
+    called = [spec for spec in specs if spec.provider != "builtin"]
+    answered = sum(spec.max_parallel or DEFAULT_PARALLEL for spec in called)
+    most = min(MOST, answered // processes, _available_mb() // _CELL_MB // processes)
+    return max(1, most)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _available_mb() -> int:
+    """Return the memory that is free for new processes; plenty where that cannot be read."""
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
+        found = next(line for line in lines if line.startswith("MemAvailable:"))
+        return int(found.split()[1]) // 1024
+    return MOST * _CELL_MB

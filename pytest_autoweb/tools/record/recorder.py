@@ -1,0 +1,309 @@
+"""A browser for a person to work in, the recorder, and the dialogue in the terminal.
+
+Playwright offers its recorder to programs only through a private method of a context,
+`_start_recording`. The public way, `playwright codegen`, is a separate process, which does not
+reveal the password fields and writes typed text to a file. So this module alone uses the private
+method; where it is missing, the error names the public way.
+"""
+
+import os
+import queue
+import re
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from secrets import token_urlsafe
+from textwrap import dedent
+from types import FrameType
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Dialog, Error, Request, sync_playwright
+
+from pytest_autoweb.base.errors import BrowserError, SettingsError, first_line
+from pytest_autoweb.base.whole_characters import read_json
+from pytest_autoweb.browser.egress.chromium import browser_environ, launch_args
+from pytest_autoweb.browser.egress.request_policy import parse_origin
+from pytest_autoweb.browser.page.frames import script
+
+_CLOSED = None
+
+_OPEN_MS = 30_000
+_LOOK_MS = 100
+_BUFFER_MS = 700
+"""Playwright holds back a click for half a second, because it may become a double click."""
+_MOST_ORIGINS = 20
+_MOST_SECRETS = 50
+_KEY = re.compile(r"\.press\(\"(?:Enter|Space| )\"\)\s*$")
+_BINDING = "__autowebSecret"
+_WORD = "WORD_OF_THE_RECORDER"
+CODEGEN = "playwright codegen --target python -o recorded.py URL"
+"""The public way to record, whose script `--from` reads."""
+
+
+class Questions:
+    """Lines from the keyboard, read by one thread for as long as the command runs.
+
+    There is one thread because reading cannot be cancelled: a recording that ends when its page is
+    closed would otherwise leave a reader behind that takes the first answer.
+
+    Args:
+        silent: ask nothing, even at a terminal.
+    """
+
+    def __init__(self, *, silent: bool) -> None:
+        self.possible = sys.stdin is not None and sys.stdin.isatty()
+        """Whether there is a keyboard at all."""
+        self._silent = silent
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._started = False
+
+    @property
+    def asking(self) -> bool:
+        """Whether questions are asked."""
+        return self.possible and not self._silent
+
+    def start(self) -> None:
+        """Begin to read, where there is a keyboard."""
+        if self.possible and not self._started:
+            self._started = True
+            threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in sys.stdin:
+            self._lines.put(line.rstrip("\n"))
+        self._lines.put(_CLOSED)
+
+    def entered(self) -> bool:
+        """Tell whether Enter was pressed; a keyboard that is gone does not count."""
+        try:
+            return self._lines.get_nowait() is not _CLOSED
+        except queue.Empty:
+            return False
+
+    def ask(self, question: str) -> str:
+        """Return the person's answer; "" if questions are off."""
+        if not self.asking:
+            return ""
+        self.start()
+        print(question, end=" ", flush=True)
+        return (self._lines.get() or "").strip()
+
+
+def chosen_numbers(said: str, suggested: Sequence[int], count: int) -> list[int]:
+    """Return the numbers, from 1 up, of a choice such as `1,3`, `all`, or "" for the suggestion.
+
+    Raises:
+        SettingsError: it is not a valid choice.
+    """
+    words = [word for word in re.split(r"[,;\s]+", said.strip().lower()) if word]
+    if not words:
+        return list(suggested)
+    if words == ["all"]:
+        return list(range(1, count + 1))
+    if any(not word.isdecimal() or not 1 <= int(word) <= count for word in words):
+        raise SettingsError(
+            f"{said.strip()!r} is no choice: write numbers from 1 to {count} with commas, or `all`"
+        )
+    return sorted({int(word) for word in words})
+
+
+@dataclass(slots=True)
+class RecordedWork:
+    """A person's work so far."""
+
+    code: list[str] = field(default_factory=list)
+    """Playwright's code for each action; the last one may still grow."""
+    origins: list[str] = field(default_factory=list)
+    """The origins that pages requested, in order."""
+    _typed: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _done: dict[str, str] = field(default_factory=dict)
+
+    def secrets(self) -> dict[str, str]:
+        """Return the values typed into secret fields, with the field's kind: `password`, `code`."""
+        return {**self._done, **{value: kind for kind, value in self._typed.values()}}
+
+    def take_secret(self, told: str) -> None:
+        """Keep the value of a secret field; invalid reports from the page are ignored."""
+        with suppress(ValueError, KeyError, TypeError):
+            said = read_json(told[:10_000])
+            kind, value = str(said["kind"])[:20], str(said["value"])
+            if not kind.isidentifier() or len(self._typed) + len(self._done) >= _MOST_SECRETS:
+                return
+            if said["done"]:
+                # Text typed into the same field afterwards is another secret.
+                self._typed.pop(str(said["id"]), None)
+                self._done[value] = kind
+            else:
+                self._typed[str(said["id"])] = (kind, value)
+
+    def take_request(self, request: Request) -> None:
+        """Keep the origin of a request."""
+        origin = str(found) if (found := parse_origin(request.url)) else ""
+        if origin and origin not in self.origins and len(self.origins) < _MOST_ORIGINS:
+            self.origins.append(origin)
+
+
+class _Listener:
+    """Playwright's sink for actions: each is added once, and may be reported again as it grows."""
+
+    def __init__(self, recording: RecordedWork, changed: Callable[[], None]) -> None:
+        self._recording, self._changed = recording, changed
+
+    def action_added(self, _page: Any, data: dict[str, Any], code: str) -> None:
+        """Keep an action."""
+        by_key = data.get("name") == "click" and data.get("clickCount") == 0
+        if by_key and self._recording.code and _KEY.search(self._recording.code[-1]):
+            # A key that presses a button or sends a form is reported again as the resulting click.
+            self._recording.code.pop()
+        self._recording.code.append(dedent(code))
+        # All earlier actions are complete now.
+        self._changed()
+
+    def action_updated(self, _page: Any, _data: dict[str, Any], code: str) -> None:
+        """Replace the last action with its extended form."""
+        if self._recording.code:
+            self._recording.code[-1] = dedent(code)
+
+    def signal_added(self, _page: Any, _data: dict[str, Any], code: str) -> None:
+        """Replace the last action with code that includes its effect, such as a popup."""
+        if code:
+            self.action_updated(_page, _data, code)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOrder:
+    """What to record, and how."""
+
+    url: str
+    debug_port: int | None = None
+    """Run without a window, for a browser elsewhere that controls this one through the port."""
+    accept_dialogs: bool = False
+
+
+def record(
+    order: RecordOrder,
+    recording: RecordedWork,
+    *,
+    changed: Callable[[], None],
+    ended: Callable[[], bool],
+    opened: Callable[[], None],
+) -> None:
+    """Open the page and listen until `ended` is true, the page is closed, or Ctrl-C is pressed.
+
+    Args:
+        order: the page, and how to open it.
+        recording: grows meanwhile; it is complete however the recording ends.
+        changed: called when an action was added.
+        ended: polled regularly.
+        opened: called once the person may begin.
+
+    Raises:
+        SettingsError: there is no display, or this Playwright has no recorder for programs.
+        BrowserError: there is no browser, or the page cannot be opened.
+    """
+    if order.debug_port is None and not _has_display():
+        raise SettingsError(
+            "there is no display for a window. Give --debug-port 9222, and steer the browser from "
+            "chrome://inspect of your own machine after `ssh -L 9222:127.0.0.1:9222 HOST`; or run "
+            f"`{CODEGEN}` where there is a display, and here `autoweb record --from recorded.py`"
+        )
+    with _context(order) as context, _interrupts() as interrupted:
+        word = token_urlsafe(16)
+
+        def take(_source: object, told: object) -> None:
+            if str(told).startswith(word):
+                recording.take_secret(str(told)[len(word) :])
+
+        context.expose_binding(_BINDING, take)
+        context.add_init_script(script("secret_fields").replace(_WORD, word))
+        context.on("request", lambda request: recording.take_request(request))
+        context.on("dialog", lambda dialog: _answer(dialog, accept=order.accept_dialogs))
+        _start(context, _Listener(recording, changed))
+        page = context.pages[0] if context.pages else context.new_page()
+        try:
+            page.goto(order.url, timeout=_OPEN_MS)
+        except Error as error:
+            raise BrowserError(f"{order.url} cannot be opened: {first_line(error)}") from None
+        opened()
+        # The page, its browser or Playwright's driver may end at any time, including by Ctrl-C.
+        with suppress(Error):
+            while not (page.is_closed() or ended() or interrupted()):
+                page.wait_for_timeout(_LOOK_MS)
+            page.wait_for_timeout(_BUFFER_MS)
+
+
+def _start(context: BrowserContext, listener: _Listener) -> None:
+    inner: Any = getattr(context, "_impl_obj", None)
+    wait: Any = getattr(context, "_sync", None)
+    start = getattr(inner, "_start_recording", None)
+    if start is None or wait is None:
+        raise SettingsError(
+            "this version of Playwright does not let programs listen to its recorder. Update it "
+            f"(`pip install -U playwright`), or run `{CODEGEN}` and then "
+            "`autoweb record --from recorded.py`"
+        )
+    wait(start({"language": "python"}, listener))
+
+
+def _answer(dialog: Dialog, *, accept: bool) -> None:
+    with suppress(Error):
+        if accept or dialog.type == "beforeunload":
+            dialog.accept()
+        else:
+            dialog.dismiss()
+
+
+def _has_display() -> bool:
+    if not sys.platform.startswith("linux"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+@contextmanager
+def _context(order: RecordOrder) -> Iterator[BrowserContext]:
+    """Provide a browser with a profile of its own, which is deleted afterwards.
+
+    The pages use the profile's own context, because a browser that controls this one sees no other.
+    """
+    headless = order.debug_port is not None
+    with (
+        tempfile.TemporaryDirectory(prefix="autoweb-", ignore_cleanup_errors=True) as profile,
+        sync_playwright() as playwright,
+    ):
+        chromium = playwright.chromium
+        base = {"env": browser_environ(os.environ), "headless": headless}
+        args = launch_args(base, playwright_executable=chromium.executable_path)
+        if headless:
+            args["args"] = [*args.get("args", ()), f"--remote-debugging-port={order.debug_port}"]
+        # Ctrl-C must end the recording first, and the browser only after it.
+        args |= {"handle_sigint": False, "viewport": {"width": 1280, "height": 720}}
+        try:
+            context = chromium.launch_persistent_context(profile, **args)
+        except Error as error:
+            raise BrowserError(f"no browser can be started: {error}") from None
+        try:
+            yield context
+        finally:
+            with suppress(Error):
+                context.close()
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Count Ctrl-C instead of raising; the second one raises, in case the first had no effect."""
+    pressed: list[int] = []
+
+    def press(number: int, frame: FrameType | None) -> None:
+        if pressed:
+            signal.default_int_handler(number, frame)
+        pressed.append(number)
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)

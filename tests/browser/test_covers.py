@@ -1,0 +1,51 @@
+"""Pictures of a page do not show what the case keeps secret."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from pytest_autoweb.base.redaction import Redactor
+from pytest_autoweb.judging.evidence.page_evidence import shot
+
+SECRET = "hunter2-hunter2"
+FIELDS = {
+    "a text field": "<input id=f style='font-size:40px'>",
+    "an area": "<textarea id=f></textarea>",
+    "a field in a shadow tree": "<div id=h></div><script>const r = h.attachShadow({mode: 'open'});"
+    "r.innerHTML = '<input id=f style=\"font-size:40px\">'</script>",
+    "a field of a frame": '<iframe srcdoc="<input id=f>"></iframe>',
+    "editable text": "<p id=f contenteditable>.</p>",
+}
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+def test_a_field_that_holds_a_secret_is_covered_whatever_its_type(
+    blank: Page, tmp_path: Path, kind: str
+) -> None:
+    redact = Redactor({"pw": SECRET})
+    blank.set_content("<input value=shown>" + FIELDS[kind])
+    frame = blank.frames[-1]
+    pictures = []
+    for number, value in enumerate((SECRET, SECRET[::-1], f"{SECRET}!")):
+        frame.locator("#f").fill(value)
+        blank.evaluate("document.activeElement.blur()")
+        frame.evaluate("document.activeElement.blur()")
+        assert shot(blank, tmp_path / f"{number}.png", redact)
+        pictures.append((tmp_path / f"{number}.png").read_bytes())
+
+    secret, other, longer = pictures
+    assert secret != other
+    if kind != "editable text":  # the cover of a paragraph is as wide as the page
+        assert secret == longer
+
+
+def test_without_secrets_only_password_fields_are_covered(blank: Page, tmp_path: Path) -> None:
+    blank.set_content("<input id=f>")
+    pictures = []
+    for value in ("one", "two"):
+        blank.fill("#f", value)
+        assert shot(blank, tmp_path / "a.png")
+        pictures.append((tmp_path / "a.png").read_bytes())
+
+    assert pictures[0] != pictures[1]

@@ -1,0 +1,218 @@
+"""Whatever a page tries, its traffic ends at the proxy of its case."""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cell_launch import cell_args
+from leaks import EXPECTED, leaky_page
+from local_site import Site
+from playwright.sync_api import Browser, Error, Page, Playwright
+from trap import Trap
+
+from pytest_autoweb.browser.egress.guarded_page import NOT_LAUNCHED, guarded_page, missing_cover
+from pytest_autoweb.browser.egress.request_policy import OriginPolicy
+from pytest_autoweb.browser.page.opening import open_page
+
+Opener = Callable[..., AbstractContextManager[Page]]
+
+
+@pytest.fixture
+def trap() -> Iterator[Trap]:
+    trap = Trap()
+    yield trap
+    trap.close()
+
+
+@pytest.fixture
+def notes() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def opened(cell_browser: Browser, site: Site, notes: list[str]) -> Opener:
+    """Opens a guarded page on which `site` and the given origins are allowed."""
+
+    def open_page(args: dict[str, Any]) -> Page:
+        return cell_browser.new_context(**args).new_page()
+
+    def opened(*allowed: str) -> AbstractContextManager[Page]:
+        policy = OriginPolicy(site.url, allowed)
+        return guarded_page(open_page, {"service_workers": "block"}, policy, notes.append)
+
+    return opened
+
+
+def wait_until(page: Page, holds: Callable[[], bool], seconds: float) -> None:
+    for _ in range(int(seconds * 10)):
+        if holds():
+            return
+        page.wait_for_timeout(100)
+
+
+def test_a_page_reaches_a_listed_origin_in_every_way_it_has(
+    opened: Opener, site: Site, trap: Trap, notes: list[str]
+) -> None:
+    with opened(trap.url) as page:
+        page.goto(leaky_page(site, trap.host))
+        wait_until(page, lambda: trap.reached >= EXPECTED, 20)
+        page.context.close()
+
+    assert EXPECTED - trap.reached == set()
+    assert notes == []
+
+
+def test_a_page_reaches_no_other_origin_in_any_of_these_ways(
+    opened: Opener, site: Site, trap: Trap, notes: list[str]
+) -> None:
+    with opened() as page:
+        page.goto(leaky_page(site, trap.host))
+        page.wait_for_timeout(2_500)
+        page.goto(site.put("/end", "left"))
+        page.context.close()
+
+    assert (trap.connections, trap.packets) == (0, 0)
+    assert f"blocked: http://{trap.host} (allowed_origins)" in notes
+    total = re.search(r"blocked: http://\S+: (\d+) requests in all", "\n".join(notes))
+    assert total
+    assert int(total[1]) >= len(EXPECTED) - 8
+    # Once and in all: a page that tries a thousand times does not fill the log.
+    assert len(notes) <= 4
+
+
+def test_the_page_may_not_go_anywhere_else_either(opened: Opener, site: Site, trap: Trap) -> None:
+    site.put("/hop", "", status=302, headers={"location": trap.url})
+    with opened() as page:
+        shown = page.goto(trap.url)
+        redirected = page.goto(f"{site.url}hop")
+        texts = page.inner_text("body")
+        reached = []
+        for url in ("file:///etc/hostname", "chrome://version", "view-source:" + trap.url):
+            page.goto(site.put("/start", "start"))
+            page.evaluate("url => { location = url; window.open(url) }", url)
+            page.wait_for_timeout(100)
+            reached += [one.url for one in page.context.pages if one.url.startswith(url)]
+        page.context.close()
+
+    assert shown
+    assert redirected
+    assert (shown.status, redirected.status) == (403, 403)
+    assert "allowed_origins" in texts
+    assert reached == []
+    assert trap.connections == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        (
+            "http://127.0.0.1:49151/",
+            "nothing answers at http://127.0.0.1:49151 (connection refused)",
+        ),
+        ("http://shop.invalid/", "shop.invalid has no address: "),
+    ],
+)
+def test_what_the_proxy_says_by_itself_is_no_answer_of_the_site(
+    opened: Opener, url: str, why: str
+) -> None:
+    with opened("http://127.0.0.1:49151", "http://shop.invalid") as page:
+        failure = open_page(page, url, timeout_ms=20_000)
+
+    assert failure is not None
+    assert failure.message.startswith(why)
+    assert failure.evidence["unreachable"] == url.rstrip("/")
+    assert "502" not in failure.message
+
+
+def test_cells_of_one_browser_keep_their_own_lists(opened: Opener, site: Site) -> None:
+    first, second = Trap(), Trap()
+    with opened(first.url) as one, opened(second.url) as two:
+        for page in (one, two):
+            page.goto(site.put("/a", f"<img src={first.url}a><img src={second.url}a>"))
+            page.wait_for_timeout(200)
+            page.context.close()
+
+    assert (len(first.heads), len(second.heads)) == (1, 1)
+    first.close()
+    second.close()
+
+
+def read_net_log(path: Path) -> tuple[list[str], set[str]]:
+    """What Chromium says it resolved, and the addresses that it dialled."""
+    text = path.read_text(encoding="utf-8").rstrip().rstrip(",")
+    log = json.loads(text if text.endswith("}]}") or "\n}" in text[-5:] else text + "]}")
+    kinds = {number: name for name, number in log["constants"]["logEventTypes"].items()}
+    names, dialled = [], set()
+    for event in log["events"]:
+        kind, shown = kinds[event["type"]], json.dumps(event.get("params", {}))
+        if kind.startswith(("DNS_TRANSACTION", "HOST_RESOLVER_MANAGER_JOB")):
+            names.append(shown)
+        if kind == "TCP_CONNECT_ATTEMPT":
+            dialled |= set(re.findall(r'"address": "([^"]*)"', shown))
+    return names, dialled
+
+
+def test_chromium_itself_looks_up_no_name_and_dials_the_proxy_only(
+    playwright: Playwright, site: Site, tmp_path: Path
+) -> None:
+    log = tmp_path / "net.json"
+    browser = playwright.chromium.launch(**cell_args(playwright, f"--log-net-log={log}"))
+    ports = []
+
+    def open_page(args: dict[str, Any]) -> Page:
+        ports.append(args["proxy"]["server"].rpartition(":")[2])
+        return browser.new_context(**args).new_page()
+
+    with guarded_page(open_page, {}, OriginPolicy(site.url), lambda line: None) as page:
+        page.goto(leaky_page(site, "leak.example.org"))
+        page.wait_for_timeout(1_500)
+        browser.close()
+
+    names, dialled = read_net_log(log)
+    assert not [name for name in names if "leak" in name]
+    assert dialled == {f"127.0.0.1:{ports[0]}"}
+
+
+def test_a_browser_that_was_started_differently_is_routed_and_says_so(
+    browser: Browser, site: Site, trap: Trap
+) -> None:
+    notes: list[str] = []
+
+    def open_page(args: dict[str, Any]) -> Page:
+        return browser.new_context(**args).new_page()
+
+    with guarded_page(open_page, {}, OriginPolicy(site.url), notes.append) as page:
+        page.goto(site.put("/a", f"<img src={trap.url}a>"))
+        with pytest.raises(Error, match="ERR_BLOCKED_BY_CLIENT"):
+            page.goto(trap.url)
+        page.context.close()
+
+    assert notes[0] == f"egress: partial: {NOT_LAUNCHED}"
+    assert f"blocked: http://{trap.host} (allowed_origins)" in notes
+    assert trap.connections == 0
+
+
+def test_a_browser_elsewhere_is_not_asked_to_use_the_proxy(cell_browser: Browser) -> None:
+    assert missing_cover(cell_browser) == ""
+    assert "elsewhere" in missing_cover(cell_browser, remote=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_no_process_of_the_browser_gets_a_key(cell_browser: Browser) -> None:
+    assert cell_browser.is_connected()
+    found = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (folder / "cmdline").read_bytes()
+            environ = (folder / "environ").read_bytes()
+        except OSError:
+            continue
+        if b"disable_non_proxied_udp" in command:
+            found += 1
+            assert b"never-in-a-browser" not in environ
+    assert found >= 1

@@ -1,0 +1,76 @@
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from playwright.sync_api import Page
+
+from pytest_autoweb.browser.page.outline import estimate_tokens
+from pytest_autoweb.browser.page.refs import observe
+
+miniwob = pytest.importorskip("miniwob", reason="needs the extra `demo`")
+
+TASKS = {
+    "click-button": ["button"],
+    "click-link": ["clickable"],
+    "click-option": ["radio", "button"],
+    "click-checkboxes": ["checkbox", "button"],
+    "click-dialog-2": ["button"],
+    "click-tab-2": ["tab", "clickable"],
+    "click-collapsible": ["tab"],
+    "enter-password": ["textbox", "button"],
+    "enter-date": ["textbox", "button"],
+    "choose-list": ["combobox", "button"],
+}
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def pages() -> Iterator[str]:
+    folder = Path(str(miniwob.__file__)).parent / "html"
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/miniwob"
+    server.shutdown()
+    server.server_close()
+
+
+def start(page: Page, url: str) -> None:
+    page.goto(url)
+    page.wait_for_selector("#sync-task-cover")
+    page.evaluate("() => { Math.seedrandom(1); core.EPISODE_MAX_TIME = 1e8 }")
+    page.evaluate("() => core.startEpisodeReal()")
+    page.wait_for_function("WOB_TASK_READY")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_of_miniwob_is_a_short_list_of_working_locators(
+    blank: Page, pages: str, task: str
+) -> None:
+    start(blank, f"{pages}/{task}.html")
+
+    view = observe(blank)
+
+    assert estimate_tokens(view.text) < 250
+    assert set(TASKS[task]) <= {element.role for element in view.elements}
+    for element in view.elements:
+        assert eval(element.locator, {"page": blank}).count() == 1
+
+
+def test_a_task_can_be_solved_from_the_list_alone(blank: Page, pages: str) -> None:
+    start(blank, f"{pages}/login-user.html")
+    words = blank.evaluate("() => core.getUtterance()").split('"')
+    user, password, login = observe(blank).elements
+
+    eval(user.locator, {"page": blank}).fill(words[1])
+    eval(password.locator, {"page": blank}).fill(words[3])
+    eval(login.locator, {"page": blank}).click()
+
+    assert blank.evaluate("() => WOB_RAW_REWARD_GLOBAL") == 1

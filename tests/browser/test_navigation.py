@@ -1,0 +1,205 @@
+import socket
+import threading
+import time
+from contextlib import suppress
+
+import pytest
+from local_site import Site
+from playwright.sync_api import Page
+
+from pytest_autoweb.browser.page.opening import open_page
+from pytest_autoweb.browser.page.quiet import STILL_MS, wait_until_quiet, watch
+
+LIMIT = 10_000
+
+
+def test_a_page_is_opened_anew_even_when_it_is_already_there(page: Page, site: Site) -> None:
+    url = site.put("/a", "<h1>A</h1>")
+    page.goto(url)
+    page.evaluate("() => { document.title = 'left over' }")
+
+    assert open_page(page, url, timeout_ms=LIMIT) is None
+    assert page.title() == ""
+
+
+def test_a_server_that_is_not_there_is_a_navigation_failure(page: Page) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/"
+
+    failure = open_page(page, url, timeout_ms=LIMIT)
+
+    assert failure is not None
+    assert failure.kind == "navigation"
+    assert failure.evidence == {"url": url, "unreachable": url.rstrip("/")}
+    assert failure.message == f"nothing answers at {url.rstrip('/')}"
+    assert "\n" not in failure.message
+
+
+def test_an_error_of_the_server_is_a_navigation_failure(page: Page, site: Site) -> None:
+    failure = open_page(page, site.put("/a", "down", status=503), timeout_ms=LIMIT)
+
+    assert failure is not None
+    assert failure.message.endswith("/a answered 503")
+
+
+def test_a_document_that_never_ends_is_a_navigation_failure(page: Page) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+
+        def begin() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    begun.append(connection)
+                    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n<p>Tea")
+
+        begun: list[socket.socket] = []
+        threading.Thread(target=begin, daemon=True).start()
+        failure = open_page(page, url, timeout_ms=1_500)
+        page.goto("about:blank")
+        for connection in begun:
+            connection.close()
+
+    assert failure is not None
+    assert failure.message.startswith(f"{url} could not be opened: Timeout")
+
+
+@pytest.mark.parametrize(
+    ("target", "tail"), [("/login?next=1", ", a login page by its URL"), ("/home", "/home")]
+)
+def test_a_redirect_is_noted(page: Page, site: Site, target: str, tail: str) -> None:
+    site.put(target, "<h1>there</h1>")
+    url = site.put("/account", "", status=302, headers={"location": target})
+    notes: list[str] = []
+
+    assert open_page(page, url, timeout_ms=LIMIT, note=notes.append) is None
+    assert len(notes) == 1
+    assert notes[0].startswith(f"{url} led to ")
+    assert notes[0].endswith(tail)
+
+
+def test_a_page_that_is_not_found_is_not_the_models_failure(page: Page, site: Site) -> None:
+    failure = open_page(page, site.url + "nothing", timeout_ms=LIMIT)
+
+    assert failure is not None
+    assert (failure.kind, failure.message) == ("navigation", f"{site.url}nothing answered 404")
+
+
+def test_a_page_that_is_forbidden_is_noted_and_used(page: Page, site: Site) -> None:
+    notes: list[str] = []
+    url = site.put("/mine", "<h1>Log in first</h1>", status=403)
+
+    assert open_page(page, url, timeout_ms=LIMIT, note=notes.append) is None
+    assert notes == [f"{url} answered 403"]
+
+
+def test_late_content_is_waited_for(page: Page, site: Site) -> None:
+    site.put("/data", "late")
+    url = site.put(
+        "/spa",
+        "<script>setTimeout(async () => { const r = await fetch('/data');"
+        "document.body.append(await r.text()) }, 200)</script><body></body>",
+    )
+
+    open_page(page, url, timeout_ms=LIMIT)
+
+    assert page.inner_text("body") == "late"
+
+
+SLEEP = "const sleep = (ms) => new Promise((done) => setTimeout(done, ms));"
+SHOW = "const show = () => { document.body.append('late') };"
+COMES_LATE = {
+    "a chain of timers": "(async () => { for (let i = 0; i < 4; i++) await sleep(100); show() })()",
+    "a slow request": "fetch('/slow').then(show)",
+    "one request after another": "fetch('/data').then(() => fetch('/slow')).then(show)",
+    "a worker": "const code = 'const end = Date.now() + 250; while (Date.now() < end);"
+    " postMessage(1)';"
+    " new Worker(URL.createObjectURL(new Blob([code]))).onmessage = show",
+    "a busy scheduler": "const c = new MessageChannel(); let left = 8; c.port1.onmessage = () => {"
+    " const end = Date.now() + 30; while (Date.now() < end); if (--left) c.port2.postMessage(0);"
+    " else show() }; addEventListener('load', () => c.port2.postMessage(0))",
+    "frames beside others without end": "(function again() { requestAnimationFrame(again) })();"
+    " let left = 5; const next = () => requestAnimationFrame("
+    "() => --left ? next() : show()); next()",
+    "idle moments": "let left = 5; const next = () => requestIdleCallback("
+    "() => --left ? next() : show()); next()",
+    "another page": "setTimeout(() => { location.href = '/other' }, 200)",
+}
+
+
+@pytest.mark.parametrize("how", COMES_LATE)
+def test_what_comes_late_is_waited_for_after_opening_and_after_a_click(
+    page: Page, site: Site, how: str
+) -> None:
+    site.put("/data", "1")
+    site.put("/slow", "1")
+    site.delays["/slow"] = 0.7
+    site.put("/other", "late")
+    begin = f"{SLEEP} {SHOW} {COMES_LATE[how]}"
+    opened = site.put("/opened", f"<body><script>{begin}</script></body>")
+    click = f"document.querySelector('button').onclick = () => {{ {begin} }}"
+    clicked = site.put("/clicked", f"<body><button>Go</button><script>{click}</script></body>")
+
+    assert open_page(page, opened, timeout_ms=LIMIT) is None
+    assert "late" in page.inner_text("body").split()
+
+    if how == "a busy scheduler":
+        return  # it waits for the load event
+    assert open_page(page, clicked, timeout_ms=LIMIT) is None
+    page.click("button")
+    assert wait_until_quiet(page)
+    assert "late" in page.inner_text("body").replace("Go", "").split()
+
+
+def test_what_was_still_since_the_page_loaded_counts_for_the_first_wait_only(
+    page: Page, site: Site
+) -> None:
+    watch(page.context)
+    page.goto(site.put("/still", "<h1>Shop</h1>"))
+    waits = list[float]()
+    for _ in range(3):
+        began = time.monotonic()
+        assert wait_until_quiet(page)
+        waits.append(time.monotonic() - began)
+
+    assert min(waits[1:]) * 1000 >= STILL_MS - 1
+
+
+RESTLESS = {
+    "timers, observers and events of its own": "window.setTimeout = window.requestAnimationFrame ="
+    " window.requestIdleCallback = () => 0; window.MutationObserver = class { observe() {} };"
+    " EventTarget.prototype.dispatchEvent = () => { throw new Error('no') }",
+    "lies about its timers": "EventTarget.prototype.dispatchEvent = function (event) {"
+    " if (event.detail) event.detail.left = 1e9; return true }",
+    "changes for ever": "setInterval(() => { document.title += '.' }, 10)",
+    "asks for ever": "(function again() { fetch('/data').then(again) })()",
+    "frames for ever": "(async () => { while (true) await new Promise(requestAnimationFrame) })()",
+    "timers for ever": "(function again() { setTimeout(again, 20) })()",
+}
+
+
+@pytest.mark.parametrize("how", RESTLESS)
+def test_a_page_that_is_never_quiet_is_used_as_it_is(page: Page, site: Site, how: str) -> None:
+    site.put("/data", "1")
+    url = site.put("/restless", f"<h1>Shop</h1><script>{RESTLESS[how]}</script>")
+
+    assert open_page(page, url, timeout_ms=LIMIT) is None
+    assert page.evaluate("document.querySelector('h1').textContent") == "Shop"
+
+
+def test_a_page_does_not_see_that_its_timers_are_noted(page: Page, site: Site) -> None:
+    open_page(page, site.put("/a", "<h1>A</h1>"), timeout_ms=LIMIT)
+
+    seen = page.evaluate(
+        """async () => [
+          String(setTimeout), setTimeout.name, setTimeout.length, typeof setTimeout(() => {}, 5),
+          new BroadcastChannel('a') instanceof BroadcastChannel,
+          new BroadcastChannel('a').constructor === BroadcastChannel,
+          class extends Worker {}.name, Object.keys(window).filter((key) => key.includes('quiet')),
+          await new Promise((done) => setTimeout(done, 5, 'passed on')),
+        ]"""
+    )
+
+    assert "[native code]" in seen[0]
+    assert seen[1:] == ["setTimeout", 1, "number", True, True, "", [], "passed on"]

@@ -1,0 +1,133 @@
+"""The pictures of a step and of the end."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from acting import act
+from local_site import Site
+from PIL import Image
+from playwright.sync_api import Browser, Page
+
+from pytest_autoweb.agents.attempt import execute
+from pytest_autoweb.judging.evidence.page_evidence import begin_frame
+from pytest_autoweb.results.records import Attempt
+from pytest_autoweb.testing import scripted_plan
+
+CLICK = "```python\n# Step 1\npage.get_by_role('button').click()\n```"
+# The step ends with a red page; a check that is retried sees the green one.
+COLOURS = """<body style="background: white"><button>Go</button>{more}<script>
+document.querySelector('button').onclick = () => {{
+  document.body.style.background = 'red';
+  setTimeout(() => {{ document.body.style.background = 'green' }}, 1200);
+}}</script>"""
+GREEN = {"js": "document.body.style.background === 'green'"}
+
+
+def run(browser: Browser, folder: Path, site: Site, page: str, **case: Any) -> Attempt:
+    given = {"entry_url": site.put("/a", page), "expect": [GREEN], **case}
+    result, _ = act(
+        browser,
+        folder,
+        given,
+        (),
+        strategy="codegen",
+        plan=scripted_plan("press Go"),
+        generate=CLICK,
+        check_timeout=5.0,
+    )
+    assert result.outcome == "passed", result.reason
+    return result.attempts[0]
+
+
+def colour(folder: Path, picture: str | None) -> str:
+    assert picture is not None
+    with Image.open(folder / "run/cells/one" / picture) as image:
+        red, green, blue = image.convert("RGB").crop((900, 500, 901, 501)).tobytes()
+    if blue > 90:
+        return "white"
+    return "red" if red > green else "green"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param("", id="nothing to prepare"),
+        pytest.param("<input type=password>", id="a field to cover"),
+        pytest.param("<iframe srcdoc='<p>Tea'></iframe>", id="a frame"),
+    ],
+)
+def test_the_picture_of_the_last_step_shows_what_it_left_and_not_what_came_of_it(
+    browser: Browser, tmp_path: Path, site: Site, more: str
+) -> None:
+    attempt = run(browser, tmp_path, site, COLOURS.format(more=more))
+
+    assert colour(tmp_path, attempt.step_results[0].screenshot) == "red"
+    assert colour(tmp_path, attempt.final_screenshot) == "green"
+
+
+def test_a_page_that_stays_as_it_is_is_pictured_once(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    page = "<button onclick=\"document.body.style.background = 'green'\">Go</button>"
+    attempt = run(browser, tmp_path, site, page)
+
+    folder = tmp_path / "run/cells/one"
+    shown = attempt.step_results[0].screenshot, attempt.final_screenshot
+    assert shown == ("attempt-1/step-1.jpg", "attempt-1/final.jpg")
+    assert len({(folder / str(picture)).read_bytes() for picture in shown}) == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "frames"),
+    [("", 1), ("<input type=password>", 0), ("<iframe srcdoc='<p>Tea'></iframe>", 0)],
+)
+def test_no_frame_is_drawn_for_a_picture_that_needs_preparation(
+    browser: Browser,
+    tmp_path: Path,
+    site: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    more: str,
+    frames: int,
+) -> None:
+    drawn: list[Page] = []
+
+    def counted(page: Page) -> Callable[[], bytes | None]:
+        drawn.append(page)
+        return begin_frame(page)
+
+    monkeypatch.setattr(execute, "begin_frame", counted)
+    page = f"<button onclick=\"document.body.style.background = 'green'\">Go</button>{more}"
+    attempt = run(browser, tmp_path, site, page)
+
+    # What the page held before the click said so.
+    assert len(drawn) == frames
+    assert colour(tmp_path, attempt.step_results[0].screenshot) == "green"
+
+
+def test_a_picture_that_cannot_be_taken_is_not_named(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    page = "<button onclick=\"document.body.style.background = 'green'\">Go</button>"
+    given = {"entry_url": site.put("/a", page), "expect": [GREEN]}
+
+    class Opened(list[Page]):
+        def append(self, page: Page) -> None:
+            (tmp_path / "run/cells/one/attempt-1/step-1.jpg").mkdir(parents=True)
+
+    result, _ = act(
+        browser,
+        tmp_path,
+        given,
+        (),
+        strategy="codegen",
+        pages=Opened(),
+        plan=scripted_plan("press Go"),
+        generate=CLICK,
+    )
+
+    attempt = result.attempts[0]
+    assert result.outcome == "passed"
+    assert attempt.step_results[0].screenshot is None
+    assert attempt.final_screenshot == "attempt-1/final.jpg"

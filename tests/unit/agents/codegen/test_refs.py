@@ -1,0 +1,183 @@
+import ast
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_autoweb.agents.codegen.grammars import read_actions, read_lines, refs_grammar
+from pytest_autoweb.browser.page.frames import RefElement
+
+BOX = RefElement("e1", "textbox", "User", "", 'page.get_by_label("User")', ("fill", "press"))
+BUTTON = RefElement("e2", "button", "Go", "", 'page.get_by_role("button", name="Go")', ("click",))
+PICK = RefElement(
+    "e3", "combobox", "", "", 'page.locator("select")', ("select_option",), ("Red", 'B"lue')
+)
+ALL = (BOX, BUTTON, PICK)
+
+
+def test_lines_become_plain_playwright_code() -> None:
+    read = read_actions('e1.fill("a\'b")\ne3.select_option("Red")\ne2.click()\n', ALL)
+
+    assert [action.code for action in read.actions] == [
+        'page.get_by_label("User").fill("a\'b")',
+        'page.locator("select").select_option(label="Red")',
+        'page.get_by_role("button", name="Go").click()',
+    ]
+    assert not read.problems
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("e9.click()", "no such element"),
+        ("e2.fill('x')", "takes click"),
+        ("e1.fill()", "takes one text"),
+        ("e2.click(force=True)", "not an action"),
+        ("e1.fill(open('/etc/passwd').read())", "only plain values"),
+        ("import os", "not an action"),
+        ("I would click the button.", "not an action"),
+    ],
+)
+def test_a_line_outside_the_dialect_is_named(line: str, problem: str) -> None:
+    read = read_actions(line, ALL)
+
+    assert not read.actions
+    assert problem in read.problems[0]
+
+
+def test_fences_and_done_are_understood() -> None:
+    read = read_actions("```python\ne2.click()\n```\ndone()\ne1.fill('late')", ALL)
+
+    assert [action.line for action in read.actions] == ["e2.click()"]
+    assert read.done
+
+
+def test_the_grammar_offers_only_fitting_actions_and_leaves_out_banned_ones() -> None:
+    rule = refs_grammar(ALL, banned={(BUTTON.locator, "click")}, may_end=True, may_answer=False)
+
+    assert rule is not None
+    assert '"e1.fill(" str ")"' in rule
+    assert "e2" not in rule
+    assert '"\\"Red\\""' in rule
+    assert '"done()" | act' in rule
+    assert "answer" not in rule
+
+
+def test_nothing_to_do_gives_no_grammar() -> None:
+    assert refs_grammar((), may_end=True, may_answer=False) is None
+
+
+@given(st.text(max_size=120))
+def test_any_text_is_typed_as_it_stands(text: str) -> None:
+    read = read_actions(f"e1.fill({text!r})", ALL)
+    if not read.actions:
+        assert re.search(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|`$", f"e1.fill({text!r})")
+        return
+    call = ast.parse(read.actions[0].code, mode="eval").body
+    assert isinstance(call, ast.Call)
+    assert ast.literal_eval(call.args[0]) == text
+
+
+FILE = RefElement("e4", "button", "Plan", "", 'page.locator("#plan")', (), takes_files=True)
+OFF = RefElement("e5", "button", "Off", "(disabled)", 'page.locator("#off")', (), disabled=True)
+EVERY = (*ALL, FILE, OFF)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("e2.double_click()", 'page.get_by_role("button", name="Go").dblclick()'),
+        ("e2.right_click()", 'page.get_by_role("button", name="Go").click(button="right")'),
+        (
+            "e1.drag_to(e2)",
+            'page.get_by_label("User").drag_to(page.get_by_role("button", name="Go"))',
+        ),
+        ("e1.fill(12)", 'page.get_by_label("User").fill("12")'),
+        ("e1.read()", 'log(page.get_by_label("User").input_value())'),
+        ("e2.read()", 'log(page.get_by_role("button", name="Go").inner_text())'),
+        ("e3.select_option(['Red'])", 'page.locator("select").select_option(label=["Red"])'),
+        ("e4.upload('a.txt')", 'page.locator("#plan").set_input_files("a.txt")'),
+        ('press("Escape")', 'page.keyboard.press("Escape")'),
+        ('goto("/x")', 'page.goto("/x")'),
+        ('answer({"a": [1, null, true]})', "answer({'a': [1, None, True]})"),
+    ],
+)
+def test_capable_models_have_more_actions(line: str, code: str) -> None:
+    read = read_lines(f"Now.\n```\n{line}\n```", EVERY)
+
+    assert ([action.code for action in read.actions], read.problem) == ([code], "")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("e9.click()", "e9 is not on the list"),
+        ("e2.fill('x')", "e2 (button) takes click, double_click"),
+        ("e5.click()", "e5 is disabled"),
+        ("e1.fill()", "fill takes one text"),
+        ("e1.fill(True)", "fill takes one text"),
+        ("e2.click(force=True)", "it is not one of the actions"),
+        ("e1.fill(open('/etc/passwd').read())", "only plain values are allowed"),
+        ("answer(e1)", "it is not one of the actions"),
+        ("e1.drag_to('e2')", "drag_to takes one element"),
+        ("import os", "it is not one of the actions"),
+        ("goto(" * 500, "it is not one of the actions"),
+    ],
+)
+def test_capable_models_are_told_what_could_not_be_read(line: str, problem: str) -> None:
+    read = read_lines(f"```\ne2.click()\n{line}\ne2.click()\ndone()\n```", EVERY)
+
+    assert [action.line for action in read.actions] == ["e2.click()"]
+    assert problem in read.problem
+    assert read.left_out == (line, "e2.click()", "done()")
+    assert not read.done
+
+
+def test_lines_of_capable_models_are_neither_counted_nor_cut() -> None:
+    long = "x" * 5_000
+    text = "\n".join(["I fill it in:", *[f'e1.fill("{long}")'] * 30, "done()"])
+
+    read = read_lines(text, EVERY)
+
+    assert len(read.actions) == 30
+    assert long in read.actions[0].code
+    assert read.done
+
+
+def test_what_was_done_is_told_with_role_and_name() -> None:
+    (action,) = read_lines("e2.click()", EVERY).actions
+
+    assert action.told == 'e2.click()  # e2 is button "Go"'
+
+
+@given(st.text())
+def test_any_reply_of_a_capable_model_can_be_read(reply: str) -> None:
+    read_lines(reply, EVERY)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '**1.** e1.fill("x")\n**2.** e2.click()\nDONE',
+        'Step 1: e1.fill("x")\nStep 2: e2.click()\n**DONE**',
+        'Fill it: e1.fill("x")\nPress it: `e2.click()`\ndone()',
+        '1、e1.fill("x")\n2、e2.click()\n完成',
+        '1.e1.fill("x")\n2.e2.click()\nDone.',
+        '-e1.fill("x")\n-e2.click()\n- DONE',
+        'I fill it.\ne1.fill("x")\nThen I press it.\nawait e2.click()\nDONE',
+        '```e1.fill("x")\ne2.click()\nDONE```',
+        '<code>\ne1.fill("x")\ne2.click()\n</code>\nDONE',
+    ],
+)
+def test_lines_that_a_person_reads_at_once_are_read(reply: str) -> None:
+    for read in (read_actions(reply, ALL), read_lines(reply, ALL)):
+        methods = [action.code.rpartition(".")[2] for action in read.actions]
+        assert methods == ['fill("x")', "click()"]
+        assert read.done
+
+
+def test_a_call_that_was_not_read_keeps_a_reply_from_being_the_end() -> None:
+    read = read_actions("e1.fill(“x”)\ne2.click()\nDONE", ALL)
+
+    assert (len(read.actions), read.done) == (1, False)

@@ -1,0 +1,327 @@
+"""Cells in flight share a few lanes, on a loop that runs in a greenlet as Playwright's does."""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from functools import partial
+from types import SimpleNamespace
+from unittest import mock
+
+import greenlet  # type: ignore[import-untyped]
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import Error
+
+from pytest_autoweb.base.waiting import lanes, waiting
+from pytest_autoweb.base.waiting.waiting import DRIVER_ENDED, CancelledFlight, Flight, Hub
+
+LANES = 2
+
+
+class Airport:
+    """A hub with two lanes, and what its flights did, in order."""
+
+    def __init__(self) -> None:
+        # Other tests of this process may have left Playwright's loop marked as running.
+        self._before = asyncio._get_running_loop()
+        asyncio._set_running_loop(None)
+        self.loop = asyncio.new_event_loop()
+        self.hub = Hub(lambda: None, cores=1)
+        fiber = greenlet.greenlet(self.loop.run_forever)
+        self.hub.open(SimpleNamespace(_loop=self.loop, _dispatcher_fiber=fiber))
+        self.launched: list[Flight] = []
+        self.did: list[str] = []
+        self.most = 0
+        self._inside = 0
+
+    def close(self) -> None:
+        if not self.hub.dead:
+            self.loop.call_soon(self.loop.stop)
+            self.hub.fiber.switch()
+        self.hub.close()
+        asyncio._set_running_loop(None)
+        self.loop.close()
+        asyncio._set_running_loop(self._before)
+
+    def fly(self, cells: int, run: Callable[[int], None]) -> None:
+        """Let so many cells fly until all are over."""
+        over = self.loop.create_future()
+        flying = set(range(cells))
+
+        def flight(number: int) -> None:
+            try:
+                run(number)
+            except CancelledFlight:
+                self.did.append(f"{number} cancelled")
+            finally:
+                flying.discard(number)
+                if not flying:
+                    over.set_result(None)
+
+        self.launched = [self.hub.launch(partial(flight, number)) for number in range(cells)]
+        self.hub.wait(over)
+
+    def work(self, number: int, seconds: float = 0.02) -> None:
+        """Note who is at work, for a while in which others could begin."""
+        self._inside += 1
+        self.most = max(self.most, self._inside)
+        self.did.append(str(number))
+        waiting.sleep(seconds)
+        self._inside -= 1
+
+
+@pytest.fixture
+def airport() -> Iterator[Airport]:
+    airport = Airport()
+    yield airport
+    airport.close()
+
+
+def test_no_more_cells_work_at_once_than_there_are_lanes_and_the_first_comes_first(
+    airport: Airport,
+) -> None:
+    def cell(number: int) -> None:
+        with waiting.working():
+            airport.work(number)
+
+    airport.fly(7, cell)
+
+    assert airport.most == LANES
+    assert airport.did == list("0123456")
+
+
+def test_a_cell_that_asks_its_model_lets_another_one_work(airport: Airport) -> None:
+    def cell(number: int) -> None:
+        with waiting.working():
+            airport.did.append(f"{number} asks")
+            waiting.asking(lambda: time.sleep(0.2))
+            airport.work(number)
+
+    began = time.monotonic()
+    airport.fly(6, cell)
+
+    # All ask at the same time, although only two may work.
+    assert airport.did[:6] == [f"{number} asks" for number in range(6)]
+    assert time.monotonic() - began < 6 / LANES * 0.2
+    assert airport.most == LANES
+
+
+@pytest.mark.parametrize(
+    ("many", "sooner", "later"),
+    [
+        (16, "4 opens", "0 goes on"),
+        (4, "0 goes on", "4 opens"),
+        # What has ended has no page any more.
+        (4, "4 opens", "2 goes on"),
+    ],
+)
+def test_with_many_pages_open_those_who_have_one_go_on_before_others_begin(
+    many: int, sooner: str, later: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "PAGES_A_CORE", many)
+    with closing(Airport()) as airport:
+
+        def cell(number: int) -> None:
+            with waiting.working():
+                airport.did.append(f"{number} opens")
+                waiting.sleep(0.1)
+                waiting.asking(lambda: time.sleep(0.02))
+                airport.did.append(f"{number} goes on")
+                waiting.sleep(0.1)
+
+        airport.fly(6, cell)
+
+        assert airport.did.index(sooner) < airport.did.index(later)
+        assert len(airport.did) == 12
+
+
+def test_with_many_pages_open_further_ones_are_opened_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lanes, "PAGES_A_CORE", LANES)
+    opening: set[int] = set()
+    together: list[set[int]] = []
+    with closing(Airport()) as airport:
+
+        def cell(number: int) -> None:
+            with waiting.working():
+                opening.add(number)
+                together.append(set(opening))
+                waiting.sleep(0.05)
+                opening.discard(number)
+                waiting.asking(lambda: time.sleep(0.4))
+                airport.did.append(f"{number} goes on")
+
+        airport.fly(6, cell)
+
+    assert together[:LANES] == [{0}, {0, 1}]
+    assert together[LANES:] == [{2}, {3}, {4}, {5}]
+    assert len(airport.did) == 6
+
+
+@given(seed=st.integers(0, 999))
+@settings(max_examples=15, deadline=None)
+def test_whatever_cells_do_all_of_them_end_and_leave_the_lanes_as_they_were(seed: int) -> None:
+    chance = random.Random(seed)
+    naps = [[chance.choice((0, 0.002, 0.02)) for _ in range(3)] for _ in range(12)]
+    cancelled = chance.sample(range(12), 3)
+    with (
+        mock.patch.multiple(lanes, PAGES_A_CORE=2, LENT_S=0.01),
+        closing(Airport()) as airport,
+    ):
+
+        def cancel(number: int) -> None:
+            if not airport.launched[number].fiber.dead:
+                airport.launched[number].fiber.throw(CancelledFlight())
+
+        def cell(number: int) -> None:
+            opens, asks, works = naps[number]
+            if number in cancelled:
+                airport.loop.call_later(chance.choice((0, 0.01, 0.03)), cancel, number)
+            with waiting.working():
+                waiting.sleep(opens)
+                waiting.asking(lambda: time.sleep(asks))
+                waiting.sleep(works)
+
+        airport.fly(12, cell)
+
+        # As many as at first may open their pages at once again.
+        airport.most = 0
+        airport.fly(LANES, lambda number: _work_in_lane(airport, number))
+        assert airport.most == LANES
+
+
+def _work_in_lane(airport: Airport, number: int) -> None:
+    with waiting.working():
+        airport.work(number, 0.009)
+
+
+def test_a_cell_that_waits_long_for_its_page_loses_its_lane(
+    airport: Airport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "LENT_S", 0.05)
+
+    def cell(number: int) -> None:
+        with waiting.working():
+            airport.work(number, 1.0 if number < LANES else 0.01)
+
+    began = time.monotonic()
+    airport.fly(4, cell)
+
+    assert airport.did == list("0123")
+    assert time.monotonic() - began < 1.5
+
+
+def test_waiting_for_a_lane_is_not_the_cells_own_time(airport: Airport) -> None:
+    own: dict[int, float] = {}
+
+    def cell(number: int) -> None:
+        clock = waiting.own_clock()
+        began = clock()
+        with waiting.working():
+            own[number] = clock() - began
+            airport.work(number, 0.1)
+
+    began = time.monotonic()
+    airport.fly(6, cell)
+
+    assert time.monotonic() - began > 0.25
+    assert max(own.values()) < 0.09
+
+
+def test_a_cell_that_is_cancelled_while_it_queues_keeps_nobody_waiting(airport: Airport) -> None:
+    def cell(number: int) -> None:
+        if number == 0:
+            airport.loop.call_later(
+                0.05, lambda: airport.launched[3].fiber.throw(CancelledFlight())
+            )
+        with waiting.working():
+            airport.work(number, 0.1)
+
+    airport.fly(6, cell)
+
+    assert airport.did == ["0", "1", "3 cancelled", "2", "4", "5"]
+
+
+def test_a_lane_that_was_passed_to_a_cancelled_cell_goes_to_the_next(airport: Airport) -> None:
+    def cell(number: int) -> None:
+        with waiting.working():
+            airport.work(number)
+            if number == 0:
+                # It is cancelled after its lane was given, and before it could begin.
+                airport.loop.call_soon(airport.launched[2].fiber.throw, CancelledFlight())
+                airport.hub.lanes.give_back(airport.launched[0])
+
+    airport.fly(5, cell)
+
+    assert sorted(airport.did) == ["0", "1", "2 cancelled", "3", "4"]
+
+
+def test_nor_is_it_while_the_cell_still_queues(airport: Airport) -> None:
+    clocks: dict[int, Callable[[], float]] = {}
+    read: list[float] = []
+
+    def cell(number: int) -> None:
+        clocks[number] = waiting.own_clock()
+        if number == 0:
+            airport.loop.call_later(0.05, lambda: read.append(clocks[LANES]()))
+            airport.loop.call_later(0.25, lambda: read.append(clocks[LANES]()))
+        with waiting.working():
+            airport.work(number, 0.3)
+
+    airport.fly(LANES + 1, cell)
+
+    assert read == [pytest.approx(read[0], abs=0.09)] * 2
+
+
+def test_a_cell_that_queues_when_the_driver_dies_goes_on_without_a_lane(airport: Airport) -> None:
+    def cell(number: int) -> None:
+        if number == LANES:
+            airport.loop.call_later(0.05, airport.loop.stop)
+        with waiting.working():
+            airport.work(number, 0.4)
+
+    with pytest.raises(Error, match=DRIVER_ENDED):
+        airport.fly(LANES + 1, cell)
+    assert airport.did == ["0", "1"]
+
+    # As `Flights` does with all whom the loop will never resume.
+    queues = airport.launched[LANES].fiber
+    queues.parent = greenlet.getcurrent()
+    with airport.hub.as_if_running(), suppress(Error):
+        queues.throw(Error(DRIVER_ENDED))
+
+    assert airport.did == ["0", "1", "2"]
+
+
+def test_what_goes_on_aside_counts_as_the_work_of_whoever_began_it(airport: Airport) -> None:
+    owner = SimpleNamespace(_loop=airport.loop, _dispatcher_fiber=airport.hub.fiber)
+    spent: dict[int, float] = {}
+
+    def cell(number: int) -> None:
+        clock = waiting.own_clock()
+        began = clock()
+        if number == 0:
+            waiting.aside(owner, lambda: time.sleep(0.3))()
+        else:
+            waiting.sleep(0.1)
+        spent[number] = clock() - began
+
+    airport.fly(2, cell)
+
+    assert spent[0] >= 0.3
+    assert spent[1] < 0.25
+    assert len(airport.hub.flights) == 2
+
+
+def test_what_goes_on_aside_fails_with_the_driver(airport: Airport) -> None:
+    owner = SimpleNamespace(_loop=airport.loop, _dispatcher_fiber=airport.hub.fiber)
+    never = airport.loop.create_future()
+    ended = waiting.aside(owner, lambda: airport.hub.wait(never))
+    airport.loop.call_soon(airport.loop.stop)
+
+    with pytest.raises(Error, match=DRIVER_ENDED):
+        ended()

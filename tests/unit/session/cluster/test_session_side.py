@@ -1,0 +1,244 @@
+"""What nodes of a cluster may ask of the session's machine, and what they may not."""
+
+import json
+import stat
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from openai_server import Answer, OpenAIServer
+
+from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.models.client import Message, Request
+from pytest_autoweb.models.gateway import (
+    GatewayAddress,
+    SharedGateway,
+    start_gateway,
+    stop_gateway,
+)
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.results.runs.saving import Manifest
+from pytest_autoweb.session.cluster.node_worker import Frame, pack_cell
+from pytest_autoweb.session.cluster.session_side import Home, SessionLists
+
+CELL, OTHER = "cells/login/m/ARIA-1", "cells/title/m/ARIA-1"
+
+
+class _Specs(dict[str, ModelSpec]):
+    """The session's own models; any other one is refused."""
+
+    def __missing__(self, name: str) -> ModelSpec:
+        raise SettingsError(f"{name!r} is no model of this session")
+
+
+class Journey:
+    """A home, and two nodes with a run folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.run, self.away, session = folder / "run", folder / "away", folder / "session"
+        session.mkdir()
+        self.plans: list[Manifest] = []
+        self.specs = _Specs()
+        self.starts: Callable[[], GatewayAddress] | None = None
+        self.keys = ["OPENAI_API_KEY"]
+        self._session, self._number = session, 0
+        self.home = Home(
+            self.run,
+            session,
+            stamp="now",
+            gateway=SharedGateway(session, self.start),
+            environ={"SHOP_PASSWORD": "demo", "OPENAI_API_KEY": "sk-secret", "HOME_TOKEN": "t0p"},
+            lists=SessionLists(
+                lambda name: self.specs[name], lambda: {"SHOP_PASSWORD", "NOT_SET", *self.keys}
+            ),
+            keys=["OPENAI_API_KEY"],
+            open_folder=lambda: self.run.mkdir(exist_ok=True),
+            save_plan=self.plans.append,
+        )
+
+    def start(self) -> GatewayAddress:
+        assert self.starts, "nothing here needs a model"
+        return self.starts()
+
+    def ask(self, path: str, body: Mapping[str, object], worker: str = "gw0") -> tuple[int, str]:
+        self._number += 1
+        asked = Frame("ask", worker, self._number, path, json.dumps(body).encode())
+        status, answer = self.home.answer(asked)
+        return status, answer.decode()
+
+    def begin(self, cell: str, worker: str = "gw0") -> dict[str, object]:
+        status, answer = self.ask("/begin", {"folder": cell, "nodeid": f"id of {cell}"}, worker)
+        assert status == 200, answer
+        found: dict[str, object] = json.loads(answer)
+        return found
+
+    def write(self, cell: str, **files: str) -> Path:
+        for name, text in files.items():
+            path = self.away / cell / name.replace("__", "/").replace("_json", ".json")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        packed = self.away / "packed.zip"
+        pack_cell(self.away, cell, packed)
+        return packed
+
+    def deliver(self, cell: str, packed: Path, worker: str = "gw0") -> tuple[int, str]:
+        for at in range(0, len(data := packed.read_bytes()), 100):
+            part = Frame("part", worker, self._number + 1, "", data[at : at + 100])
+            self.home.take(part)
+        return self.ask("/cell", {"folder": cell}, worker)
+
+    def files(self) -> dict[str, str]:
+        found = (path for path in self.run.rglob("*") if path.is_file())
+        return {path.relative_to(self.run).as_posix(): path.read_text() for path in found}
+
+
+@pytest.fixture
+def journey(tmp_path: Path) -> Journey:
+    return Journey(tmp_path)
+
+
+def test_a_cell_arrives_whole_and_is_not_run_again(journey: Journey) -> None:
+    assert journey.begin(CELL) == {"saved": "", "ended": False, "began": False}
+    assert journey.files() == {f"{CELL}/started": ""}
+
+    packed = journey.write(CELL, cell_json="{}", started="", attempt__page="<p>")
+    assert journey.deliver(CELL, packed) == (200, "{}")
+    whole = {f"{CELL}/cell.json": "{}", f"{CELL}/started": "", f"{CELL}/attempt/page": "<p>"}
+    assert journey.files() == whole
+
+    # The worker is lost before it could report the end, and another one is given the cell.
+    assert journey.home.lose("gw0") == frozenset()
+    assert journey.begin(CELL, "gw1") == {"saved": "{}", "ended": True, "began": False}
+    assert journey.files() == whole
+
+
+def test_nothing_is_taken_from_a_worker_that_counts_as_lost(journey: Journey) -> None:
+    journey.begin(CELL)
+    assert journey.home.lose("gw0") == {f"id of {CELL}"}
+
+    status, why = journey.deliver(CELL, journey.write(CELL, cell_json="{}"))
+    assert (status, "goes on without gw0" in why) == (503, True)
+    assert journey.begin(CELL, "gw1")["ended"] is False
+    assert journey.files() == {f"{CELL}/started": ""}
+
+
+def test_what_an_earlier_session_left_is_set_aside_and_not_erased(journey: Journey) -> None:
+    for cell, files in ((CELL, {"cell.json": "old"}), (OTHER, {"started": "", "page": "<p>"})):
+        (journey.run / cell).mkdir(parents=True)
+        for name, text in files.items():
+            (journey.run / cell / name).write_text(text)
+
+    assert journey.begin(CELL) == {"saved": "old", "ended": False, "began": False}
+    assert journey.deliver(CELL, journey.write(CELL, cell_json="new"))[0] == 200
+    assert journey.begin(OTHER)["began"] is True
+    assert journey.begin(OTHER, "gw1")["began"] is False
+
+    assert journey.files() == {
+        f"{CELL}/cell.json": "new",
+        f"{OTHER}/started": "",
+        f"replaced/now/{CELL}/cell.json": "old",
+        f"replaced/now/{OTHER}/started": "",
+        f"replaced/now/{OTHER}/page": "<p>",
+    }
+
+
+def test_the_end_says_why_a_cell_has_no_result(journey: Journey) -> None:
+    journey.begin(CELL)
+    journey.begin(OTHER)
+    journey.ask("/forget", {"folder": OTHER})
+    journey.home.close("interrupted while it ran")
+
+    assert journey.files() == {f"{CELL}/started": "interrupted while it ran"}
+
+
+def test_the_plan_is_saved_once(journey: Journey) -> None:
+    plan = json.loads(Manifest(cells=(), ts="1").model_dump_json())
+    for worker in ("gw0", "gw1"):
+        assert journey.ask("/plan", plan, worker)[0] == 200
+
+    assert [saved.ts for saved in journey.plans] == ["1"]
+
+
+def test_variables_travel_when_a_case_names_them_and_keys_never_do(journey: Journey) -> None:
+    asked: dict[str, object] = {"values": {"SHOP_PASSWORD": "", "NOT_SET": ""}}
+    assert journey.ask("/variables", asked) == (200, '{"values":{"SHOP_PASSWORD":"demo"}}')
+
+    status, why = journey.ask("/variables", {"values": {"OPENAI_API_KEY": ""}})
+    assert (status, "sk-secret" in why) == (503, False)
+    assert "OPENAI_API_KEY is a key of a model" in why
+
+
+def test_a_variable_that_no_case_names_stays_at_home(journey: Journey) -> None:
+    for asked in ({"HOME_TOKEN": ""}, {"SHOP_PASSWORD": "", "HOME_TOKEN": ""}):
+        status, why = journey.ask("/variables", {"values": asked})
+        assert (status, "t0p" in why, "demo" in why) == (503, False, False)
+        assert "no case of this session names HOME_TOKEN" in why
+
+
+def test_a_node_names_models_and_does_not_say_what_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-the-real-key")
+    with OpenAIServer([Answer("right")]) as ours, OpenAIServer() as theirs:
+        (tmp_path / "one").mkdir()
+        journey = Journey(tmp_path / "one")
+        name = "openai/m"
+        journey.specs[name] = ModelSpec(name=name, api_base=ours.api_base)
+        started: list[GatewayAddress] = []
+
+        def start() -> GatewayAddress:
+            run_dir = tmp_path / "gateway"
+            started.append(start_gateway({}, record_mode="off", cassettes=run_dir, run_dir=run_dir))
+            return started[0]
+
+        journey.starts = start
+        evil = {"model": "openai/m", "api_base": theirs.api_base, "api_key_env": "OPENAI_API_KEY"}
+        asked = Request(
+            model=name, messages=(Message(role="user", content="hi"),), stage="plan", case_id="a"
+        ).model_dump(mode="json")
+        try:
+            other = {"specs": {"openai/other": {"name": "openai/other", **evil}}}
+            status, why = journey.ask("/models", other)
+            assert (status, "is no model of this session" in why) == (422, True)
+            own = {"specs": {name: {"name": name, **evil}}}
+            assert journey.ask("/models", own) == (200, "{}")
+
+            status, reply = journey.ask("/complete", asked)
+            assert (status, json.loads(reply)["text"]) == (200, "right")
+            assert journey.ask("/complete", {**asked, "model": "openai/other"})[0] == 422
+        finally:
+            for address in started:
+                stop_gateway(address)
+        assert theirs.requests == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/stop", {}),
+        ("/cell", {"folder": CELL}),
+        ("/begin", {"folder": "cells/../../etc"}),
+        ("/begin", {"folder": "/etc"}),
+        ("/begin", {"folder": "cells/a/b/.."}),
+        ("/begin", {"folder": CELL, "more": 1}),
+    ],
+)
+def test_other_questions_are_refused(journey: Journey, path: str, body: dict[str, object]) -> None:
+    assert journey.ask(path, body)[0] == 503
+    assert journey.files() == {}
+
+
+@pytest.mark.parametrize("name", ["../x", f"{OTHER}/cell.json", f"{CELL}/../x", f"{CELL}/a\\b", ""])
+def test_files_that_no_cell_has_do_not_arrive(journey: Journey, name: str) -> None:
+    journey.begin(CELL)
+    packed = journey.write(CELL, cell_json="{}")
+    with zipfile.ZipFile(packed, "a") as more:
+        link = zipfile.ZipInfo(f"{CELL}/link")
+        link.external_attr = stat.S_IFLNK << 16
+        more.writestr(name or link, "/etc/passwd")
+
+    status, why = journey.deliver(CELL, packed)
+    assert (status, "refused" in why) == (503, True)
+    assert journey.deliver(CELL, journey.away / CELL / "cell.json")[0] == 503
+    assert journey.files() == {f"{CELL}/started": ""}

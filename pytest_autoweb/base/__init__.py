@@ -1,5 +1,5 @@
-"""What any package may need and no package is about, one module a topic.
+"""What any room may need and none is about, one module a topic.
 
-Python text, JSON values, files, locks, tokens, local servers, XPath. Nothing here knows cases,
-models, pages or runs, and nothing here imports another package.
+Errors and sentences for readers, files, locks, processes, values as people write them, secrets
+taken out of text, how this process waits. Nothing here knows cases, models, pages or runs.
 """

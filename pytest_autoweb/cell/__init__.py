@@ -1,5 +1,5 @@
 """One cell from its first attempt to its outcome.
 
-Runs the stages of each attempt, corrects failed attempts, and saves the result. Cells as pytest
-items live in `session`.
+Binds the stages of each strategy, runs them, corrects failed attempts, and saves the result. The
+stages themselves live in `agents`, cells as pytest items in `session`.
 """

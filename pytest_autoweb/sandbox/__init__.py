@@ -1,5 +1,5 @@
 """Where generated code is linted and run.
 
-The worker process has no Playwright object, no secret and no network. `egress` decides what the
-browser itself may reach.
+The worker process has no Playwright object, no secret and no network. `browser/egress` decides what
+the browser itself may reach.
 """

@@ -1,5 +1,5 @@
 """Values as people write them.
 
-Texts, numbers, money, dates, durations and URLs, and whether two of them mean the same. `checks`
-decides which values a check compares.
+Texts, numbers, money, dates, durations and URLs, and whether two of them mean the same.
+`judging/checks` decides which values a check compares.
 """

@@ -1,6 +1,6 @@
 """Gates: rules that decide whether a run is good enough for CI, and thus the exit code.
 
-`analysis` computes the numbers that they compare; the built-in gates are in `gate_rules`.
+The numbers that they compare are computed in `results/analysis`.
 """
 
 # It adds the built-in gates to `GATES`, which is thus complete for every other package.

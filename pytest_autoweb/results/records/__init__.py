@@ -1,6 +1,6 @@
 """The values that a run produces, from one tool call up to a cell, as saved in `cell.json`.
 
-They hold data only; `analysis` and `report` compute with them.
+They hold data only; `results/analysis` and `report` compute with them.
 """
 
 from pytest_autoweb.results.records.attempt import (

@@ -1,5 +1,5 @@
-"""`autoweb verify`, `autoweb prove`, `autoweb explore`: the validity of runs, checks and cases.
+"""Whether runs, checks and cases are right: `autoweb verify`, `autoweb prove`, `autoweb explore`.
 
-Rejudging a saved run offline from its evidence, running the controls of its cases, mutation testing
-of checks, and cases proposed by a model. All judging is done by `judge`.
+Judging a saved run again from its evidence, the controls of its cases, changed checks, and cases
+that a model proposes. All judging is done by `judging`.
 """

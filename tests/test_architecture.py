@@ -111,13 +111,13 @@ CALLS = (
     ("models.model_spec", "load_specs(('openai/gpt-5-mini@low', 'openai/gpt-5-mini@act'))"),
     ("judging.verdicts", "score(())"),
     ("agents.choice.expected_text", "compare('Tea', 'tea')"),
-    ("agents.correction.failure_types", "classify_failure(Failure(kind='execution', message='no'))"),
+    ("agents.correction.failure_types", "classify('no such element')"),
     ("agents.locate.interview", "describe_answer(None)"),
     ("agents.attempt.unwrapped_script", "unwrapped_script('page.reload()')"),
     ("agents.act.memory", "LoopDetector()"),
     ("agents.codegen.refs_turns", "without_failed_calls"),
     ("agents.collect.saved_state", "next_page_of('page')"),
-    ("agents.outside.adapters", "declared_in_case()"),
+    ("agents.outside.adapters", "agents_folder()"),
 )
 
 # Modules of the standard library that only some systems, or only some builds of Python, have.

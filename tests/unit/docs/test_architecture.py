@@ -30,12 +30,20 @@ def section(heading: str) -> str:
     return TEXT.partition(f"## {heading}\n")[2].partition("\n## ")[0]
 
 
-def test_the_table_names_every_package_in_its_row(drawing: ModuleType) -> None:
+def test_the_table_names_every_room_in_its_row(drawing: ModuleType) -> None:
     first_cells = re.findall(r"^\| (`[^|]*) \|", section("The rooms"), re.MULTILINE)
 
     told = [sorted(re.findall(r"`(\w+)`", cell)) for cell in first_cells]
 
     assert told[::-1] == drawing.rows()
+
+
+def test_the_table_names_the_rooms_within_each_room(drawing: ModuleType) -> None:
+    lines = re.findall(r"^\| (`[^|]*) \| (.*) \|$", section("The rooms"), re.MULTILINE)
+
+    for names, text in lines:
+        inner = [room for name in re.findall(r"`(\w+)`", names) for room in drawing.rooms_in(name)]
+        assert [room for room in inner if f"`{room}`" not in text] == [], names
 
 
 def test_the_picture_is_drawn_from_the_same_rows(drawing: ModuleType) -> None:
@@ -47,8 +55,8 @@ def test_the_picture_is_drawn_from_the_same_rows(drawing: ModuleType) -> None:
 def test_each_path_of_the_page_exists() -> None:
     rows = re.findall(r"^\| .*? \| (.*) \|$", section("Where to look"), re.MULTILINE)[1:]
     named = [path for cell in rows for path in re.findall(r"`([\w/.]+(?:/|\.\w+))`", cell)]
-    drawn = re.findall(r"\b\w+/\w+\.py\b", section("The way of a case"))
-    drawn += re.findall(r"\b\w+/\w+\.py\b", section("The way of a reply"))
+    drawn = re.findall(r"\b(?:\w+/)+\w+\.py\b", section("The way of a case"))
+    drawn += re.findall(r"\b(?:\w+/)+\w+\.py\b", section("The way of a reply"))
 
     assert len(rows) >= 25
     assert [

@@ -85,6 +85,12 @@ class Redactor:
         return _replaced(text, sorted(one for one in found if not _touches(one, standing)))
 
     def _found_in(self, text: str) -> Iterator["_Span"]:
+        yield from self._found_below(text, _ESCAPE)
+        if any("\\" in value for value in self._known):
+            # A backslash of the value and the sign behind it read as one sign that is escaped.
+            yield from self._found_below(text, _ESCAPE_OF_CODES)
+
+    def _found_below(self, text: str, escape: re.Pattern[str]) -> Iterator["_Span"]:
         layers: list[_Layer] = []
         while self._known:
             for forms, mark in self._known.values():
@@ -92,7 +98,7 @@ class Redactor:
                     for layer in reversed(layers):
                         start, end = layer.outside(start, end)
                     yield _Span(start, end, mark)
-            if len(layers) == _LAYERS or (layer := _Layer(text)).text == text:
+            if len(layers) == _LAYERS or (layer := _Layer(text, escape)).text == text:
                 return
             layers.append(layer)
             text = layer.text
@@ -279,23 +285,25 @@ _ASCII_NAMES = {
     if len(char) == 1 and char.isascii()
     for name in names
 }
-_ESCAPE = re.compile(
+_CODES = (
     r"\\(?:u\{?00(?P<u>[2-7][0-9a-fA-F])\}?|x(?P<x>[2-7][0-9a-fA-F])"
-    r"|0{0,4}(?P<css>[2-7][0-9a-fA-F])(?![0-9a-fA-F])[ ]?|(?P<plain>[^A-Za-z0-9\s]|[ ]))"
+    r"|0{0,4}(?P<css>[2-7][0-9a-fA-F])(?![0-9a-fA-F])[ ]?)"
     r"|%(?P<percent>[2-7][0-9a-fA-F])"
     r"|&(?:#[xX]0*(?P<hex>[2-7][0-9a-fA-F])(?![0-9a-fA-F])|#0*(?P<decimal>[0-9]{2,3})(?![0-9])"
     rf"|(?P<name>{'|'.join(sorted(_ASCII_NAMES, key=len, reverse=True))})(?=;));?"
 )
+_ESCAPE_OF_CODES = re.compile(_CODES)
+_ESCAPE = re.compile(rf"{_CODES}|\\(?P<plain>[^A-Za-z0-9\s]|[ ])")
 
 
 class _Layer:
     """A text with one layer of encoding taken off: that of characters of ASCII, of any kind."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, escape: re.Pattern[str]) -> None:
         parts, at, length = [], 0, 0
         self._inner: list[int] = []
         self._outer: list[tuple[int, int]] = []
-        for match in _ESCAPE.finditer(text) if _SIGN.search(text) else ():
+        for match in escape.finditer(text) if _SIGN.search(text) else ():
             if (char := _meant(match)) is None:
                 continue
             start, end = match.span()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from written_forms import ENCODERS, FORMS, json_for_html
 
@@ -181,6 +181,8 @@ def test_the_address_of_a_store_is_told_without_what_lets_one_in(url: str, shown
     value=st.one_of(SECRETS, st.just(ODD)),
     chain=st.lists(st.sampled_from(sorted(ENCODERS)), min_size=1, max_size=3),
 )
+@example(value="000123'\\", chain=["HTML", "HTML"])
+@example(value="0'\\:0012", chain=["HTML", "HTML"])
 def test_it_is_found_in_encodings_within_encodings(value: str, chain: list[str]) -> None:
     written = value
     for name in chain:

@@ -100,7 +100,7 @@ CALLS = (
     ("base.installation", "missing_extras(['store'])"),
     ("results.records", "Usage() + Usage()"),
     ("base.variant_names", "known_strategy('codegen')"),
-    ("results.analysis.attempt_facts", "arm_label('off')"),
+    ("results.analysis.correction_facts", "arm_label('off')"),
     ("settings.options", "captures('aria'), arms('off'), agents('act'), locator('bayes')"),
     ("browser.page.capture", "CAPTURE_MODES.summaries()"),
     ("sandbox.lint", "lint_code('page.reload()')"),

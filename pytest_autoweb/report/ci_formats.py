@@ -6,8 +6,8 @@ from typing import Protocol
 
 from pytest_autoweb.report.plain_stream import without_commands
 from pytest_autoweb.report.wording import one_line, what_failed
-from pytest_autoweb.results.analysis.pairing import GOOD
-from pytest_autoweb.results.analysis.verdict_validity import is_control
+from pytest_autoweb.results.analysis.controls import is_control
+from pytest_autoweb.results.analysis.counted_outcomes import GOOD
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.run_folder import GateResult
 

@@ -13,7 +13,7 @@ from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.specs import COMMAND
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.results.analysis.verdict_validity import is_control
+from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.records import CellResult, PlannedCell, RunInfo
 from pytest_autoweb.results.runs.inert_copies import copy_inert
 from pytest_autoweb.results.runs.run_folder import (

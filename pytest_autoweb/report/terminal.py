@@ -28,8 +28,9 @@ from pytest_autoweb.report.wording import (
 )
 from pytest_autoweb.results.analysis.cell_numbers import Cost, Numbers, PassRate
 from pytest_autoweb.results.analysis.comparison import CasePair, Comparison, p_text, signed
-from pytest_autoweb.results.analysis.pairing import Change, LeftOut, Side
-from pytest_autoweb.results.analysis.verdict_validity import NOOP, ControlRow, is_control
+from pytest_autoweb.results.analysis.comparison_sides import Change, Side
+from pytest_autoweb.results.analysis.controls import NOOP, ControlRow, is_control
+from pytest_autoweb.results.analysis.pairing import LeftOut
 from pytest_autoweb.results.records import CellResult, Outcome
 
 COLUMNS = 100

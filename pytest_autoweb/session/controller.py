@@ -47,7 +47,7 @@ from pytest_autoweb.report.plain_stream import PlainStream, plain_text, write_ob
 from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.results.analysis.verdict_validity import agreement_line, save_agreements
+from pytest_autoweb.results.analysis.judge_agreement import agreement_line, save_agreements
 from pytest_autoweb.results.records import RunInfo
 from pytest_autoweb.results.runs.run_folder import RecordedRun, read_manifest
 from pytest_autoweb.results.runs.saving import (

@@ -16,7 +16,8 @@ from sqlalchemy.orm import InstrumentedAttribute
 from pytest_autoweb.base.specs import Count
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary as Reduced
 from pytest_autoweb.results.analysis.cell_numbers import rates_of
-from pytest_autoweb.results.analysis.pairing import GOOD, cost_of
+from pytest_autoweb.results.analysis.comparison_sides import cost_of
+from pytest_autoweb.results.analysis.counted_outcomes import GOOD
 from pytest_autoweb.results.analysis.statistics import Interval, wilson
 from pytest_autoweb.results.records import Record
 from pytest_autoweb.store.same_calls import recorded_as

@@ -26,7 +26,7 @@ from pytest_autoweb.cli.entry_page import (
 )
 from pytest_autoweb.cli.watched_session import watched
 from pytest_autoweb.report.wording import one_line
-from pytest_autoweb.results.analysis.verdict_validity import NOOP, ORACLE
+from pytest_autoweb.results.analysis.controls import NOOP, ORACLE
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.run_folder import read_run
 from pytest_autoweb.results.runs.saving import write_text_atomic

@@ -22,8 +22,8 @@ from pytest_autoweb.report.json_report import load_any
 from pytest_autoweb.report.wording import count_of, one_line
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows, run_rows
 from pytest_autoweb.results.analysis.comparison import Comparison, compare_runs
+from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.past_runs import History, history_of
-from pytest_autoweb.results.analysis.verdict_validity import is_control
 from pytest_autoweb.results.runs.run_folder import (
     BASELINE_FILE,
     GATES_FILE,

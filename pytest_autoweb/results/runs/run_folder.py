@@ -18,14 +18,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
+from pytest_autoweb.results.analysis.controls import is_control, with_later_controls
+from pytest_autoweb.results.analysis.judge_agreement import AGREEMENTS, JUDGE_FILE, Agreement
 from pytest_autoweb.results.analysis.past_runs import History
-from pytest_autoweb.results.analysis.verdict_validity import (
-    AGREEMENTS,
-    JUDGE_FILE,
-    Agreement,
-    is_control,
-    with_later_controls,
-)
 from pytest_autoweb.results.records import (
     CELL_VERSION,
     CaptureModeName,

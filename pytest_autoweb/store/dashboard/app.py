@@ -34,7 +34,7 @@ from pytest_autoweb.base.errors import AutowebError, SettingsError, StoreError
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.base.tokens import is_token
 from pytest_autoweb.report.wording import failure_name
-from pytest_autoweb.results.analysis.attempt_facts import arm_label
+from pytest_autoweb.results.analysis.correction_facts import arm_label
 from pytest_autoweb.store import queries
 from pytest_autoweb.store.dashboard import rest_api
 from pytest_autoweb.store.dashboard.rest_api import (

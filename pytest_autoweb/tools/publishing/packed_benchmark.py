@@ -19,7 +19,7 @@ from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.judging.verdicts import graded
 from pytest_autoweb.report.wording import count_of
-from pytest_autoweb.results.analysis.verdict_validity import control_rows
+from pytest_autoweb.results.analysis.controls import control_rows
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.run_folder import RecordedRun
 from pytest_autoweb.results.runs.saving import json_text

@@ -25,7 +25,7 @@ from pytest_autoweb.judging.evidence.wire import WireEntry, read_har
 from pytest_autoweb.report.wording import columns, count_of, one_line
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey
-from pytest_autoweb.results.analysis.verdict_validity import (
+from pytest_autoweb.results.analysis.controls import (
     MUTANT,
     NOOP,
     ORACLE,

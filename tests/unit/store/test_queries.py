@@ -8,7 +8,7 @@ from made_up_run import BEGAN, realistic_cells
 from made_up_runs import attempt, call, save, tried
 
 from pytest_autoweb.results.analysis.cell_numbers import cell_row, rates_of
-from pytest_autoweb.results.analysis.pairing import GOOD
+from pytest_autoweb.results.analysis.counted_outcomes import GOOD
 from pytest_autoweb.results.records import Classification
 from pytest_autoweb.results.records.cell import ArmRun
 from pytest_autoweb.store import queries

@@ -107,7 +107,7 @@ CALLS = (
     ("browser.marks.marking", "groups_by_text([['tea']], [''])"),
     ("results.runs.run_folder", "is_run_folder(Path('run'))"),
     ("settings.run_settings", "_contestants(('openai/gpt-5-mini',), ('act', 'codegen'), ())"),
-    ("judging.evidence.page_evidence", "downloads_text((), Path('run'), str)"),
+    ("judging.evidence.downloads", "downloads_text((), Path('run'), str)"),
     ("report.html_report", "panels_in_order()"),
     ("judging.checks.check_type", "CHECKS.summaries()"),
     ("report.gates.gate_decision", "GATES.summaries()"),
@@ -267,7 +267,7 @@ def test_only_these_modules_import_by_name() -> None:
         "judging/checks/delegated_checks.py",
         "cli.py",
         "tools/importing/webarena_verified.py",
-        "results/runs/saved_runs.py",
+        "results/runs/loaded_run.py",
         "sandbox/stand_ins.py",
     }
 

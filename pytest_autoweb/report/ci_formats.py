@@ -9,7 +9,7 @@ from pytest_autoweb.report.wording import one_line, what_failed
 from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.counted_outcomes import GOOD
 from pytest_autoweb.results.records import CellResult
-from pytest_autoweb.results.runs.run_folder import GateResult
+from pytest_autoweb.results.runs.side_files import GateResult
 
 PREFIX = "autoweb."
 

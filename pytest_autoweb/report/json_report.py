@@ -33,14 +33,9 @@ from pytest_autoweb.results.records import (
     Record,
     RunInfo,
 )
-from pytest_autoweb.results.runs.run_folder import (
-    NO_SIDE_FILES,
-    GateResult,
-    RecordedRun,
-    Rejudging,
-    SideFiles,
-)
+from pytest_autoweb.results.runs.run_folder import RecordedRun
 from pytest_autoweb.results.runs.saved_runs import load_saved_rows
+from pytest_autoweb.results.runs.side_files import NO_SIDE_FILES, GateResult, Rejudging, SideFiles
 
 SCHEMA_VERSION = 2
 

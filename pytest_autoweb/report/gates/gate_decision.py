@@ -24,16 +24,15 @@ from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows, r
 from pytest_autoweb.results.analysis.comparison import Comparison, compare_runs
 from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.past_runs import History, history_of
-from pytest_autoweb.results.runs.run_folder import (
+from pytest_autoweb.results.runs.run_folder import NOT_RUN, RecordedRun
+from pytest_autoweb.results.runs.saved_runs import save_run, saved_rows
+from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
+from pytest_autoweb.results.runs.side_files import (
     BASELINE_FILE,
     GATES_FILE,
     HISTORY_FILE,
-    NOT_RUN,
     GateResult,
-    RecordedRun,
 )
-from pytest_autoweb.results.runs.saved_runs import save_run, saved_rows
-from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
 from pytest_autoweb.settings.options import percent, share_problem
 from pytest_autoweb.settings.run_settings import Settings
 

@@ -14,8 +14,9 @@ from playwright.sync_api import Browser
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.page.frames import run_script
 from pytest_autoweb.judging.evidence.dom_copy import open_copy
-from pytest_autoweb.judging.evidence.page_evidence import read_downloads
-from pytest_autoweb.judging.evidence.wire import WireEntry, read_har
+from pytest_autoweb.judging.evidence.downloads import read_downloads
+from pytest_autoweb.judging.evidence.har_file import read_har
+from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.results.analysis.controls import NOOP, ORACLE
 from pytest_autoweb.results.records import Attempt, CellResult
 from pytest_autoweb.tools.record.oracle import in_case, in_json, visible

@@ -18,7 +18,7 @@ from pytest_autoweb.report.ci_formats import (
 )
 from pytest_autoweb.report.gates.gate_decision import GatePolicy, evaluate_gates, read_limits
 from pytest_autoweb.report.markdown import LIMIT, comment_body, marker
-from pytest_autoweb.results.runs.run_folder import GateResult
+from pytest_autoweb.results.runs.side_files import GateResult
 
 NAMES = [f"case{n:02}" for n in range(12)]
 BEFORE = run(cells(dict.fromkeys(NAMES, "P")), commit="abc1234")

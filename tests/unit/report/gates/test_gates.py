@@ -24,7 +24,7 @@ from pytest_autoweb.report.gates.gate_decision import (
 )
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows
 from pytest_autoweb.results.analysis.controls import NOOP, ORACLE
-from pytest_autoweb.results.runs.run_folder import GateResult
+from pytest_autoweb.results.runs.side_files import GateResult
 from pytest_autoweb.settings.options import percent
 
 MODEL = "m"

@@ -15,7 +15,7 @@ from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cli.command_line import main
 from pytest_autoweb.judging.checks.page_checks import TextCheck
-from pytest_autoweb.judging.evidence.wire import WireEntry
+from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.tools.record.oracle import (
     in_case,
     in_template,

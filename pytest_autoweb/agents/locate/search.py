@@ -11,11 +11,10 @@ from pytest_autoweb.agents.locate.belief import (
     NONE_IF_OUTSIDE,
     Belief,
     LineModel,
-    Span,
     entropy,
     line_model,
 )
-from pytest_autoweb.agents.locate.candidates import Candidate, Viewport
+from pytest_autoweb.agents.locate.candidates import Candidate, Span, Viewport
 from pytest_autoweb.agents.locate.elimination import eliminate
 from pytest_autoweb.agents.locate.questions import (
     Ask,

@@ -23,13 +23,6 @@ from pytest_autoweb.base.errors import (
 from pytest_autoweb.base.installation import extra_of_store, require_extras
 from pytest_autoweb.base.interruption import Interruption
 from pytest_autoweb.base.passing_lock import PassingLock
-from pytest_autoweb.report.ci_formats import (
-    annotations,
-    append_summary,
-    neutral,
-    on_github,
-    path_prefix,
-)
 from pytest_autoweb.report.gates.gate_decision import (
     GateDecision,
     GateInputs,
@@ -39,6 +32,13 @@ from pytest_autoweb.report.gates.gate_decision import (
     keep,
     read_gate_inputs,
     rows_of,
+)
+from pytest_autoweb.report.github_actions import (
+    annotations,
+    append_summary,
+    neutral,
+    on_github,
+    path_prefix,
 )
 from pytest_autoweb.report.html_report import RunReading, read_for_report
 from pytest_autoweb.report.json_report import Report

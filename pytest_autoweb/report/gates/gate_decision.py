@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from pytest_autoweb.base.errors import RunNotFound, SettingsError, near_miss
 from pytest_autoweb.base.specs import Written
 from pytest_autoweb.base.variants import Variants
-from pytest_autoweb.report.ci_formats import neutral
+from pytest_autoweb.report.github_actions import neutral
 from pytest_autoweb.report.json_report import load_any
 from pytest_autoweb.report.wording import count_of, one_line
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows, run_rows

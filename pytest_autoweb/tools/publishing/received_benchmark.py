@@ -15,8 +15,8 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from pytest_autoweb.base.errors import SettingsError, WebServerError, first_line
+from pytest_autoweb.cases.static_folder import static_folder
 from pytest_autoweb.results.records import CellResult
-from pytest_autoweb.session.servers.webservers import static_folder
 from pytest_autoweb.tools.publishing.benchmark_files import (
     MANIFEST_NAME,
     MOST_BYTES,

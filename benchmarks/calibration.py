@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_autoweb.results.analysis.attempt_facts import corrections_of
+from pytest_autoweb.results.analysis.correction_facts import corrections_of
 from pytest_autoweb.results.records import CellResult
 
 HERE = Path(__file__).parent / "faults"

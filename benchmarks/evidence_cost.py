@@ -15,8 +15,9 @@ from playwright.sync_api import Browser, sync_playwright
 
 from pytest_autoweb.browser.egress.chromium import launch_args
 from pytest_autoweb.judging.evidence.dom_copy import copy_page
-from pytest_autoweb.judging.evidence.page_evidence import DownloadRecord
-from pytest_autoweb.judging.evidence.wire import WireRecord, har_text
+from pytest_autoweb.judging.evidence.downloads import DownloadRecord
+from pytest_autoweb.judging.evidence.har_file import har_text
+from pytest_autoweb.judging.evidence.requests_log import WireRecord
 
 REQUESTS = 300
 ROUNDS = 7

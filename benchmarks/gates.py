@@ -22,7 +22,7 @@ from pathlib import Path
 from pytest_autoweb.report.gates.gate_decision import GatePolicy, evaluate_gates, read_limits
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows
 from pytest_autoweb.results.analysis.past_runs import History, history_of
-from pytest_autoweb.results.runs.run_folder import GateResult
+from pytest_autoweb.results.runs.side_files import GateResult
 
 RUNS = Path(__file__).parent / "runs"
 SAMPLED = ("qwen2.5-coder-0.5b-sampled", "qwen2.5-coder-1.5b-sampled")

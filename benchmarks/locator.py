@@ -31,8 +31,9 @@ from benchmarks.locator_live import capture, live
 from benchmarks.locator_rows import HEAD, RULE, Row, goals, print_goal, print_row, row_of
 from benchmarks.search_trials import Contender, PageGeometry, SearchTrial, geometry_of, trials
 from benchmarks.simulated_vision import ModelNoise, Oracle
-from pytest_autoweb.agents.locate.questions import Candidate, Rect, SearchLimits
+from pytest_autoweb.agents.locate.candidates import Candidate, Rect
 from pytest_autoweb.agents.locate.region import search_region
+from pytest_autoweb.agents.locate.search_limits import SearchLimits
 
 PAGES = Path(__file__).parent / "locator_pages.json"
 LESS_SURE = SearchLimits(confidence=0.95)

@@ -11,9 +11,9 @@ from playwright.sync_api import Page, Playwright, sync_playwright
 
 from benchmarks.locator_rows import Row, columns
 from benchmarks.marks_pages import all_pages
+from pytest_autoweb.agents.locate.candidates import SAME_PLACE, Rect, overlap
 from pytest_autoweb.agents.locate.interview import VisionModel
 from pytest_autoweb.agents.locate.locator import Sight
-from pytest_autoweb.agents.locate.questions import SAME_PLACE, Rect, overlap
 from pytest_autoweb.browser.egress.chromium import launch_args
 from pytest_autoweb.browser.marks.crosshair import ViewportView, take_view
 from pytest_autoweb.models.client import Request

@@ -6,16 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.simulated_vision import ModelNoise, Oracle
-from pytest_autoweb.agents.locate.questions import (
-    Candidate,
-    Element,
-    Outcome,
-    Rect,
-    SearchLimits,
-    Viewport,
-    gather,
-)
+from pytest_autoweb.agents.locate.candidates import Candidate, Element, Rect, Viewport, gather
+from pytest_autoweb.agents.locate.questions import Outcome
 from pytest_autoweb.agents.locate.search import search
+from pytest_autoweb.agents.locate.search_limits import SearchLimits
 from pytest_autoweb.results.records.attempt import LocatorAlgorithm
 
 

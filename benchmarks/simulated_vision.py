@@ -8,14 +8,13 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_autoweb.agents.locate.candidates import Candidate, overlap
 from pytest_autoweb.agents.locate.questions import (
     Badge,
-    Candidate,
     PictureAnswer,
     PictureQuestion,
     XRelation,
     YRelation,
-    overlap,
 )
 
 X_RELATIONS: tuple[XRelation, ...] = ("left", "crossed", "right")

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pytest_autoweb.report.html_report import Panel
     from pytest_autoweb.report.json_report import PanelContent, Report
     from pytest_autoweb.results.records import CellResult, Failure, Usage
-    from pytest_autoweb.results.runs.run_folder import GateResult
-    from pytest_autoweb.results.runs.saved_runs import Run, load_run
+    from pytest_autoweb.results.runs.loaded_run import Run, load_run
+    from pytest_autoweb.results.runs.side_files import GateResult
     from pytest_autoweb.sandbox.engine import Limits, SandboxBorder, StepEngine, StepOutcome
     from pytest_autoweb.session.fixtures import Autoweb
     from pytest_autoweb.session.registration import Registry
@@ -81,7 +81,7 @@ _HOMES = {
     "Failure": "pytest_autoweb.results.records",
     "Gate": "pytest_autoweb.report.gates.gate_decision",
     "GateContext": "pytest_autoweb.report.gates.gate_decision",
-    "GateResult": "pytest_autoweb.results.runs.run_folder",
+    "GateResult": "pytest_autoweb.results.runs.side_files",
     "Limits": "pytest_autoweb.sandbox.engine",
     "Message": "pytest_autoweb.models.client",
     "ModelError": "pytest_autoweb.base.errors",
@@ -93,7 +93,7 @@ _HOMES = {
     "Reply": "pytest_autoweb.models.client",
     "Report": "pytest_autoweb.report.json_report",
     "Request": "pytest_autoweb.models.client",
-    "Run": "pytest_autoweb.results.runs.saved_runs",
+    "Run": "pytest_autoweb.results.runs.loaded_run",
     "ShownPage": "pytest_autoweb.browser.page.capture",
     "Sight": "pytest_autoweb.agents.locate.locator",
     "StepEngine": "pytest_autoweb.sandbox.engine",
@@ -101,7 +101,7 @@ _HOMES = {
     "Strategy": "pytest_autoweb.cell.strategies",
     "Usage": "pytest_autoweb.results.records",
     "VisionModel": "pytest_autoweb.agents.locate.interview",
-    "load_run": "pytest_autoweb.results.runs.saved_runs",
+    "load_run": "pytest_autoweb.results.runs.loaded_run",
     "mark_page": "pytest_autoweb.browser.marks.marking",
 }
 """The module that each public name is imported from."""

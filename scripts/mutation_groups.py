@@ -26,9 +26,12 @@ GROUPS: dict[str, Group] = {
     ),
     "comparison": Group(
         (
+            "pytest_autoweb.results.analysis.counted_outcomes",
             "pytest_autoweb.results.analysis.pairing",
+            "pytest_autoweb.results.analysis.comparison_sides",
             "pytest_autoweb.results.analysis.comparison",
-            "pytest_autoweb.results.analysis.verdict_validity",
+            "pytest_autoweb.results.analysis.controls",
+            "pytest_autoweb.results.analysis.judge_agreement",
         ),
         (
             "tests/unit/judging/test_model.py",

@@ -72,8 +72,9 @@ from pytest_autoweb.cell.prepared_cell import (
 )
 from pytest_autoweb.cell.stage_clock import StageClock
 from pytest_autoweb.cell.strategies import ARMS, CorrectionArm, stages_for, strategy_of
-from pytest_autoweb.judging.evidence.page_evidence import DownloadRecord, Watch
-from pytest_autoweb.judging.evidence.wire import BODY_CHARS, WireEntry, WireRecord
+from pytest_autoweb.judging.evidence.console import Watch
+from pytest_autoweb.judging.evidence.downloads import DownloadRecord
+from pytest_autoweb.judging.evidence.requests_log import BODY_CHARS, WireEntry, WireRecord
 from pytest_autoweb.judging.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.models.client import TimedClient
 from pytest_autoweb.results.records import (

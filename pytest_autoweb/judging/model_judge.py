@@ -30,8 +30,8 @@ from pytest_autoweb.judging.checks.check_type import (
     RubricFinding,
 )
 from pytest_autoweb.judging.checks.expected_values import as_text
-from pytest_autoweb.judging.evidence.page_evidence import shot
-from pytest_autoweb.judging.evidence.wire import WireEntry
+from pytest_autoweb.judging.evidence.requests_log import WireEntry
+from pytest_autoweb.judging.evidence.scene import shot
 from pytest_autoweb.models.client import Answered, Client, Request, ask_once
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.prompts import fence, prompt_checksum, render

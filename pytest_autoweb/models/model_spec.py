@@ -20,7 +20,7 @@ from pytest_autoweb.base.specs import COMMAND, AgentCommand, WholeText, Written
 from pytest_autoweb.base.variant_names import STRATEGY_NAMES
 from pytest_autoweb.models import model_catalogues
 from pytest_autoweb.models.model_catalogues import EFFORTS, ModelFacts, facts_of
-from pytest_autoweb.results.analysis.verdict_validity import MUTANT
+from pytest_autoweb.results.analysis.controls import MUTANT
 from pytest_autoweb.results.records import ModelDescription, ModelSetting, SettingSource
 
 Dialect = Literal["playwright", "refs"]

@@ -14,12 +14,6 @@ from pydantic import Field, FiniteFloat, ValidationError, model_validator
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.report.summary import ReportedAgent, Summary, agents_of, summarise
-from pytest_autoweb.results.analysis.attempt_facts import (
-    CorrectionFacts,
-    DecisionFacts,
-    corrections_of,
-    decision_facts,
-)
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, RunRows, case_key, run_rows
 from pytest_autoweb.results.analysis.comparison import (
     Comparison,
@@ -27,9 +21,11 @@ from pytest_autoweb.results.analysis.comparison import (
     compare_modes,
     compare_runs,
 )
+from pytest_autoweb.results.analysis.correction_facts import CorrectionFacts, corrections_of
+from pytest_autoweb.results.analysis.decision_facts import DecisionFacts, decision_facts
 from pytest_autoweb.results.analysis.execution_only import ExecutionOnly, execution_only
+from pytest_autoweb.results.analysis.judge_agreement import Agreement
 from pytest_autoweb.results.analysis.past_runs import History
-from pytest_autoweb.results.analysis.verdict_validity import Agreement
 from pytest_autoweb.results.records import (
     CaptureModeName,
     CellResult,
@@ -37,14 +33,9 @@ from pytest_autoweb.results.records import (
     Record,
     RunInfo,
 )
-from pytest_autoweb.results.runs.run_folder import (
-    NO_SIDE_FILES,
-    GateResult,
-    RecordedRun,
-    Rejudging,
-    SideFiles,
-)
+from pytest_autoweb.results.runs.run_folder import RecordedRun
 from pytest_autoweb.results.runs.saved_runs import load_saved_rows
+from pytest_autoweb.results.runs.side_files import NO_SIDE_FILES, GateResult, Rejudging, SideFiles
 
 SCHEMA_VERSION = 2
 

@@ -40,10 +40,10 @@ from pytest_autoweb.results.analysis.cell_numbers import (
     case_key,
 )
 from pytest_autoweb.results.analysis.comparison import CasePair, Comparison, compare_runs, points
-from pytest_autoweb.results.analysis.pairing import first_attempt_rate
-from pytest_autoweb.results.analysis.verdict_validity import ControlRow, is_control
+from pytest_autoweb.results.analysis.controls import ControlRow, is_control
+from pytest_autoweb.results.analysis.counted_outcomes import first_attempt_rate
 from pytest_autoweb.results.records import CellResult
-from pytest_autoweb.results.runs.run_folder import GateResult
+from pytest_autoweb.results.runs.side_files import GateResult
 
 _SPECIAL = re.compile(r"[\\`*_\[\]|~]")
 _MATRIX_ROWS = 60

@@ -13,15 +13,12 @@ from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.specs import COMMAND
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.results.analysis.verdict_validity import is_control
+from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.records import CellResult, PlannedCell, RunInfo
 from pytest_autoweb.results.runs.inert_copies import copy_inert
 from pytest_autoweb.results.runs.run_folder import (
     CONTROLS_FOLDER,
-    MERGE_FILE,
     NOT_RUN,
-    MergedSource,
-    MergeInfo,
     RecordedRun,
     is_run_folder,
     read_manifest,
@@ -37,6 +34,7 @@ from pytest_autoweb.results.runs.saving import (
     unpack,
     write_text_atomic,
 )
+from pytest_autoweb.results.runs.side_files import MERGE_FILE, MergedSource, MergeInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,13 @@ from pytest_autoweb.results.analysis.cell_numbers import (
     rates_of,
 )
 from pytest_autoweb.results.analysis.comparison import Comparison
-from pytest_autoweb.results.analysis.statistics import percentile
-from pytest_autoweb.results.analysis.verdict_validity import (
+from pytest_autoweb.results.analysis.controls import (
     ControlRow,
     broken_controls,
     control_rows,
     is_control,
 )
+from pytest_autoweb.results.analysis.statistics import percentile
 from pytest_autoweb.results.records import (
     CaptureModeName,
     CellResult,

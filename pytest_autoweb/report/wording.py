@@ -10,7 +10,7 @@ from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.results.analysis.cell_numbers import Cost, PassRate
 from pytest_autoweb.results.analysis.comparison import Comparison
 from pytest_autoweb.results.records import BROKEN, Attempt, CellResult, Outcome
-from pytest_autoweb.results.runs.run_folder import GateResult
+from pytest_autoweb.results.runs.side_files import GateResult
 
 _LETTERS: dict[Outcome, str] = {
     "passed": "P",

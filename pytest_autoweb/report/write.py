@@ -25,8 +25,9 @@ from pytest_autoweb.report.html_report import (
 from pytest_autoweb.report.json_report import Analysis, Report, ReportedPanel, build_report
 from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.results.records import CellResult, Outcome
-from pytest_autoweb.results.runs.run_folder import RecordedRun, collector_paused, read_side_files
+from pytest_autoweb.results.runs.run_folder import RecordedRun, collector_paused
 from pytest_autoweb.results.runs.saving import compact_json, json_text, plain, write_text_atomic
+from pytest_autoweb.results.runs.side_files import read_side_files
 
 SMALLEST_TEXT = 120
 """Texts up to this length are never cut, because the marker would be about as long."""

@@ -23,13 +23,6 @@ from pytest_autoweb.base.errors import (
 from pytest_autoweb.base.installation import extra_of_store, require_extras
 from pytest_autoweb.base.interruption import Interruption
 from pytest_autoweb.base.passing_lock import PassingLock
-from pytest_autoweb.report.ci_formats import (
-    annotations,
-    append_summary,
-    neutral,
-    on_github,
-    path_prefix,
-)
 from pytest_autoweb.report.gates.gate_decision import (
     GateDecision,
     GateInputs,
@@ -40,6 +33,13 @@ from pytest_autoweb.report.gates.gate_decision import (
     read_gate_inputs,
     rows_of,
 )
+from pytest_autoweb.report.github_actions import (
+    annotations,
+    append_summary,
+    neutral,
+    on_github,
+    path_prefix,
+)
 from pytest_autoweb.report.html_report import RunReading, read_for_report
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.markdown import render_markdown
@@ -47,7 +47,7 @@ from pytest_autoweb.report.plain_stream import PlainStream, plain_text, write_ob
 from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.results.analysis.verdict_validity import agreement_line, save_agreements
+from pytest_autoweb.results.analysis.judge_agreement import agreement_line, save_agreements
 from pytest_autoweb.results.records import RunInfo
 from pytest_autoweb.results.runs.run_folder import RecordedRun, read_manifest
 from pytest_autoweb.results.runs.saving import (

@@ -36,8 +36,8 @@ from pytest_autoweb.cell.pipeline import (
 from pytest_autoweb.cell.prepared_cell import Cell, CellResources, Mutant
 from pytest_autoweb.cell.strategies import ARMS, CODEGEN, strategy_of
 from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.report.ci_formats import junit_properties
-from pytest_autoweb.results.analysis.verdict_validity import NOOP, ORACLE, is_control
+from pytest_autoweb.report.junit_properties import junit_properties
+from pytest_autoweb.results.analysis.controls import NOOP, ORACLE, is_control
 from pytest_autoweb.results.records import CaptureModeName, CellResult, Failure, PlannedCell
 from pytest_autoweb.results.runs.saving import cell_folder, mark_started, unmark_started
 from pytest_autoweb.session.browser_life import (

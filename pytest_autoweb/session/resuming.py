@@ -14,13 +14,13 @@ from pytest_autoweb.models.call_limits import read_ledger
 from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.records import CellResult, PlannedCell, Resumption, RunInfo
 from pytest_autoweb.results.runs.run_folder import (
-    MERGE_FILE,
     read_manifest,
     read_run,
     refuse_other_folders,
     saved_cell,
 )
 from pytest_autoweb.results.runs.saving import check_run_folder, set_aside
+from pytest_autoweb.results.runs.side_files import MERGE_FILE
 from pytest_autoweb.settings.run_settings import Settings
 
 NEW = "had not run"

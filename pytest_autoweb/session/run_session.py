@@ -39,7 +39,8 @@ from pytest_autoweb.models.gateway import (
 )
 from pytest_autoweb.models.model_spec import ModelSpec, describe_model, load_project_specs
 from pytest_autoweb.report.summary import named_agents
-from pytest_autoweb.results.analysis.verdict_validity import Agreement, agreements, is_control
+from pytest_autoweb.results.analysis.controls import is_control
+from pytest_autoweb.results.analysis.judge_agreement import Agreement, agreements
 from pytest_autoweb.results.records import ModelDescription, OutsideAgent
 from pytest_autoweb.results.runs.saving import fresh_run_folder, reopen_run
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine

@@ -12,7 +12,8 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.results.runs.run_folder import RecordedRun, read_side_files
+from pytest_autoweb.results.runs.run_folder import RecordedRun
+from pytest_autoweb.results.runs.side_files import read_side_files
 from pytest_autoweb.store.table_rows import Rows
 from pytest_autoweb.store.tables import AttemptRow, CellRow, RunRow, ToolCallRecord
 

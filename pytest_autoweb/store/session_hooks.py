@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from pytest_autoweb.base.errors import AutowebError, StoreError
-from pytest_autoweb.store import queries
+from pytest_autoweb.store import correction_queries
 from pytest_autoweb.store.database import Store, display_url, read_address
 from pytest_autoweb.store.sync import sync_run
 from pytest_autoweb.store.table_rows import row_id
@@ -118,7 +118,7 @@ def corrections_so_far(
             Store(read_address(text, base=rootdir), wait_s=WAIT_S) as store,
             store.read() as connection,
         ):
-            return queries.past_corrections(connection, model, arm, last)
+            return correction_queries.past_corrections(connection, model, arm, last)
     except StoreError as error:
         _log.warning("the store did not say whether corrections helped before: %s", error)
         return {}
@@ -143,7 +143,7 @@ def mistaken_kinds(text: str, rootdir: Path, model: str, last: int) -> dict[str,
             Store(read_address(text, base=rootdir), wait_s=WAIT_S) as store,
             store.read() as connection,
         ):
-            return queries.past_choices(connection, model, last)
+            return correction_queries.past_choices(connection, model, last)
     except StoreError as error:
         _log.warning("the store did not say which elements were mistaken before: %s", error)
         return {}

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from pytest_autoweb.agents.correction.failure_types import classify_call, classify_failure
 from pytest_autoweb.base.redaction import redact_shapes
 from pytest_autoweb.judging.checks.check_type import CHECKS
-from pytest_autoweb.results.analysis.attempt_facts import is_wrong
 from pytest_autoweb.results.analysis.cell_numbers import cell_row
-from pytest_autoweb.results.analysis.verdict_validity import is_control
+from pytest_autoweb.results.analysis.controls import is_control
+from pytest_autoweb.results.analysis.decision_facts import is_wrong
 from pytest_autoweb.results.records import (
     Attempt,
     CellResult,

@@ -9,7 +9,8 @@ from list_site import ListSite, entries
 from playwright.sync_api import Page
 
 from pytest_autoweb.agents.collect.collect_list import Job, collect
-from pytest_autoweb.agents.collect.list_site import Site, robots_of
+from pytest_autoweb.agents.collect.list_site import Site
+from pytest_autoweb.agents.collect.robots import robots_of
 from pytest_autoweb.agents.collect.saved_state import CollectProgress, collection_of
 from pytest_autoweb.agents.collect.walk import Pacer
 from pytest_autoweb.cases.case import CollectSpec, Rate

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page
 
 from pytest_autoweb.base.redaction import Redactor
-from pytest_autoweb.judging.evidence.page_evidence import shot
+from pytest_autoweb.judging.evidence.scene import shot
 
 SECRET = "hunter2-hunter2"
 FIELDS = {

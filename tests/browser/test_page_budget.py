@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from pytest_autoweb.browser.page.setup import limit_talk
-from pytest_autoweb.judging.evidence.page_evidence import Watch
+from pytest_autoweb.judging.evidence.console import Watch
 
 
 class Heard:
@@ -108,7 +108,7 @@ def test_a_flood_of_errors_is_cut_off_but_the_page_hears_all(heard: Heard) -> No
 def test_the_record_of_a_page_ends_too(
     context: BrowserContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_autoweb.judging.evidence.page_evidence._EVENTS", 10)
+    monkeypatch.setattr("pytest_autoweb.judging.evidence.console._EVENTS", 10)
     page = context.new_page()
     watch = Watch(page)
     ask: Callable[[str], object] = page.evaluate

@@ -11,7 +11,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.agents.attempt import execute
-from pytest_autoweb.judging.evidence.page_evidence import begin_frame
+from pytest_autoweb.judging.evidence.scene import begin_frame
 from pytest_autoweb.results.records import Attempt
 from pytest_autoweb.testing import scripted_plan
 

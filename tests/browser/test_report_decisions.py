@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from pytest_autoweb.models.client import Request
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.results.analysis.attempt_facts import decision_facts
+from pytest_autoweb.results.analysis.decision_facts import decision_facts
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.testing import Faults, FaultyClient, Right
 

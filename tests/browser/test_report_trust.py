@@ -21,14 +21,9 @@ from pytest_autoweb.results.records import (
     StepResult,
     Usage,
 )
-from pytest_autoweb.results.runs.run_folder import (
-    GateResult,
-    RecordedRun,
-    RejudgedCell,
-    Rejudging,
-    SideFiles,
-)
+from pytest_autoweb.results.runs.run_folder import RecordedRun
 from pytest_autoweb.results.runs.saving import plain
+from pytest_autoweb.results.runs.side_files import GateResult, RejudgedCell, Rejudging, SideFiles
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\">{{7*7}}</script>\x1b[31m\u202egpj"
 

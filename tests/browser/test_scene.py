@@ -8,7 +8,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.browser.page.opening import page_look
-from pytest_autoweb.judging.evidence.page_evidence import Watch, shot, take_scene
+from pytest_autoweb.judging.evidence.console import Watch
+from pytest_autoweb.judging.evidence.scene import shot, take_scene
 
 
 def redact(text: str) -> str:

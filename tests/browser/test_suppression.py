@@ -12,7 +12,7 @@ from pytest_autoweb.browser.egress.request_policy import (
     SuppressedRequest,
     Suppression,
 )
-from pytest_autoweb.judging.evidence.wire import WireRecord
+from pytest_autoweb.judging.evidence.requests_log import WireRecord
 
 POST = """async (body) => {
   const reply = await fetch('/orders?page=2', {method: 'POST', body});

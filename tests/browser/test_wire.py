@@ -13,13 +13,13 @@ from local_site import Site
 from playwright.sync_api import BrowserContext, Error, Page
 
 from pytest_autoweb.base.redaction import Redactor
-from pytest_autoweb.judging.evidence.page_evidence import (
+from pytest_autoweb.judging.evidence.downloads import (
     NOT_FINISHED,
     DownloadRecord,
     downloads_text,
     read_downloads,
 )
-from pytest_autoweb.judging.evidence.wire import WireEntry, WireRecord
+from pytest_autoweb.judging.evidence.requests_log import WireEntry, WireRecord
 
 HOME = """<title>Home</title><h1>Home</h1><img src="/logo.png">
 <a href="/orders.csv" download>Get</a>

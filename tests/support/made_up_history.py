@@ -7,11 +7,11 @@ from pathlib import Path
 from made_up_run import BEGAN, CellKey, realistic_cells, run_info, save_run
 
 from pytest_autoweb.results.analysis.cell_numbers import RunRows, run_rows
+from pytest_autoweb.results.analysis.judge_agreement import agreements, save_agreements
 from pytest_autoweb.results.analysis.past_runs import history_of
-from pytest_autoweb.results.analysis.verdict_validity import agreements, save_agreements
 from pytest_autoweb.results.records import CellResult
-from pytest_autoweb.results.runs.run_folder import GateResult
 from pytest_autoweb.results.runs.saving import json_text, plain
+from pytest_autoweb.results.runs.side_files import GateResult
 
 WEAK_CASE = "enter-time"
 """Doing nothing passes it."""

@@ -35,9 +35,9 @@ from pytest_autoweb.browser.egress.browser_watch import LOST_S, WATCH
 from pytest_autoweb.browser.page.frames import ContextWrapper, best_context
 from pytest_autoweb.browser.page.opening import page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
-from pytest_autoweb.judging.evidence.page_evidence import begin_frame, shot, take_scene
+from pytest_autoweb.judging.evidence.scene import begin_frame, shot, take_scene
 from pytest_autoweb.models.replies import fold_line, heading_number
-from pytest_autoweb.results.analysis.verdict_validity import must_fail
+from pytest_autoweb.results.analysis.controls import must_fail
 from pytest_autoweb.results.records import Attempt, Failure, Finding, Scene, StepResult, ToolCall
 from pytest_autoweb.sandbox.engine import Limits, StepOutcome
 

@@ -17,8 +17,9 @@ from pytest_autoweb.browser.page.setup import run_setup_js
 from pytest_autoweb.judging.checks.check_type import Check, Evidence
 from pytest_autoweb.judging.checks.delegated_checks import JudgeCheck
 from pytest_autoweb.judging.evidence.dom_copy import copy_page
-from pytest_autoweb.judging.evidence.page_evidence import downloads_text, shot, take_scene
-from pytest_autoweb.judging.evidence.wire import har_text
+from pytest_autoweb.judging.evidence.downloads import downloads_text
+from pytest_autoweb.judging.evidence.har_file import har_text
+from pytest_autoweb.judging.evidence.scene import shot, take_scene
 from pytest_autoweb.judging.verdicts import judge_checks, score
 from pytest_autoweb.results.records import Attempt, CheckResult, Failure
 from pytest_autoweb.results.runs.inert_copies import DOM_FILE

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from pytest_autoweb.browser.egress.request_policy import OriginPolicy
     from pytest_autoweb.browser.marks.marking import MarkedPage
     from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
-    from pytest_autoweb.judging.evidence.page_evidence import DownloadRecord, Watch
-    from pytest_autoweb.judging.evidence.wire import WireRecord
+    from pytest_autoweb.judging.evidence.console import Watch
+    from pytest_autoweb.judging.evidence.downloads import DownloadRecord
+    from pytest_autoweb.judging.evidence.requests_log import WireRecord
 
 
 LOG_LINES = 200

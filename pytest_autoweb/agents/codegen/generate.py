@@ -26,7 +26,7 @@ from pytest_autoweb.browser.marks.marking import listing, mark_page
 from pytest_autoweb.browser.page.capture import cache_key, capture_snapshot
 from pytest_autoweb.browser.page.opening import open_page
 from pytest_autoweb.browser.page.outline import estimate_tokens
-from pytest_autoweb.judging.evidence.page_evidence import shot
+from pytest_autoweb.judging.evidence.scene import shot
 from pytest_autoweb.models.client import Message, picture_uri
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import (

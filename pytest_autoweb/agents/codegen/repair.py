@@ -29,7 +29,7 @@ from pytest_autoweb.agents.correction.retry_rules import (
 )
 from pytest_autoweb.base.language import NOT_OFFERED, SAME_AGAIN, Reason, StepProblem
 from pytest_autoweb.browser.page.refs import observe
-from pytest_autoweb.judging.evidence.page_evidence import snapshot_text
+from pytest_autoweb.judging.evidence.scene import snapshot_text
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import whole_object
 from pytest_autoweb.results.records import Attempt, Failure

@@ -25,7 +25,8 @@ from pytest_autoweb.agents.choice.disambiguate import (
 )
 from pytest_autoweb.agents.choice.feedback import Feedback, Problem, overruled_line, problem_of
 from pytest_autoweb.agents.choice.verify_choice import Choice, Resolution, resolve_all
-from pytest_autoweb.agents.collect.list_page import ListEntry, entries_of, joined
+from pytest_autoweb.agents.collect.addresses import joined
+from pytest_autoweb.agents.collect.list_page import ListEntry, entries_of
 from pytest_autoweb.browser.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.browser.page.frames import run_on_elements, run_script
 from pytest_autoweb.models.replies import literal, string_rule

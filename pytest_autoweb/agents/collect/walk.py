@@ -12,21 +12,12 @@ from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 from playwright.sync_api import Error, Locator
 
 from pytest_autoweb.agents.choice.expected_text import compare_element
-from pytest_autoweb.agents.collect.list_page import (
-    ListEntry,
-    by_text,
-    choose_more,
-    choose_next,
-    new_ones,
-)
-from pytest_autoweb.agents.collect.list_site import (
-    CLICK_MS,
-    LONGEST_WAIT_S,
-    MoveResult,
-    Site,
-    Way,
-    follow,
-)
+from pytest_autoweb.agents.collect.addresses import new_ones
+from pytest_autoweb.agents.collect.following import follow
+from pytest_autoweb.agents.collect.list_controls import by_text, choose_more, choose_next
+from pytest_autoweb.agents.collect.list_page import ListEntry
+from pytest_autoweb.agents.collect.list_site import CLICK_MS, MoveResult, Site, Way
+from pytest_autoweb.agents.collect.page_traffic import LONGEST_WAIT_S
 from pytest_autoweb.agents.collect.saved_state import (
     Collection,
     CollectProgress,

@@ -16,7 +16,7 @@ from playwright.sync_api import Error, Frame, Locator, Page
 from pytest_autoweb.base.python_source import read_expression
 from pytest_autoweb.browser.page.frames import MAX_FRAMES, RefElement, run_on_elements, run_script
 from pytest_autoweb.browser.page.refs import observe
-from pytest_autoweb.judging.evidence.wire import WireEntry
+from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.results.records import Finding, ToolCall
 from pytest_autoweb.results.records.record import FindingCode
 from pytest_autoweb.sandbox.allowed_members import CLASSES, words

@@ -5,12 +5,11 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
+from pytest_autoweb.agents.locate.candidates import Candidate, Rect
 from pytest_autoweb.agents.locate.questions import (
-    Candidate,
     Outcome,
     PictureAnswer,
     PictureQuestion,
-    Rect,
     XRelation,
     YRelation,
 )

@@ -8,6 +8,14 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Frame, Locator, Page
 
+from pytest_autoweb.agents.locate.candidates import (
+    Candidate,
+    Element,
+    Rect,
+    Viewport,
+    gather,
+    weigh,
+)
 from pytest_autoweb.agents.locate.interview import (
     Asked,
     Questioner,
@@ -16,18 +24,10 @@ from pytest_autoweb.agents.locate.interview import (
     describe_candidate,
     probes_of,
 )
-from pytest_autoweb.agents.locate.questions import (
-    Candidate,
-    Element,
-    Outcome,
-    Rect,
-    SearchLimits,
-    Viewport,
-    gather,
-    weigh,
-)
+from pytest_autoweb.agents.locate.questions import Outcome
 from pytest_autoweb.agents.locate.region import search_region
 from pytest_autoweb.agents.locate.search import search
+from pytest_autoweb.agents.locate.search_limits import SearchLimits
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.browser.marks.crosshair import PageScroller, ViewportView, take_view
 from pytest_autoweb.browser.marks.marking import Mark

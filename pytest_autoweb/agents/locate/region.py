@@ -4,17 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from pytest_autoweb.agents.locate.posterior import OUTCOMES, LineModel, Span, line_model
+from pytest_autoweb.agents.locate.belief import LineModel, line_model
+from pytest_autoweb.agents.locate.candidates import Rect, Span
 from pytest_autoweb.agents.locate.questions import (
+    OUTCOMES,
     Ask,
     Badge,
     PictureAnswer,
     PictureQuestion,
-    Rect,
-    SearchLimits,
     kind_of,
 )
 from pytest_autoweb.agents.locate.search import best_places
+from pytest_autoweb.agents.locate.search_limits import SearchLimits
 from pytest_autoweb.results.records.attempt import LocatorStatus
 
 # Every pair of places is one hypothesis, so halving the step quadruples their number.

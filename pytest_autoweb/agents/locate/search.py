@@ -7,28 +7,26 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from pytest_autoweb.agents.locate.posterior import (
+from pytest_autoweb.agents.locate.belief import (
     NONE_IF_OUTSIDE,
     Belief,
     LineModel,
-    Span,
-    eliminate,
     entropy,
     line_model,
 )
+from pytest_autoweb.agents.locate.candidates import Candidate, Span, Viewport
+from pytest_autoweb.agents.locate.elimination import eliminate
 from pytest_autoweb.agents.locate.questions import (
     Ask,
     Badge,
-    Candidate,
     Outcome,
     PictureQuestion,
-    SearchLimits,
     SearchTurn,
-    Viewport,
     kind_of,
     nothing_to_ask,
     numbered,
 )
+from pytest_autoweb.agents.locate.search_limits import SearchLimits
 from pytest_autoweb.results.records.attempt import LocatorAlgorithm, LocatorStatus
 
 USED_WITHIN = 2
@@ -404,7 +402,7 @@ def search(
     """Find the candidate that `ask` answers about.
 
     Args:
-        candidates: From `types.gather`; their order is the order of the outcome's posterior.
+        candidates: From `candidates.gather`; their order is the order of the outcome's posterior.
         viewport: CSS pixels, with the scale of the picture that the model gets.
         ask: See `types.Ask`. It is never called once the budget is spent.
         limits: Budget, thresholds, assumed mistakes.

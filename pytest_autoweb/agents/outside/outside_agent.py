@@ -37,7 +37,7 @@ from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.chromium import browser_environ
 from pytest_autoweb.browser.page.opening import browser_ended
-from pytest_autoweb.judging.evidence.page_evidence import shot
+from pytest_autoweb.judging.evidence.scene import shot
 from pytest_autoweb.models.client import Request
 from pytest_autoweb.results.records import Attempt, Failure, FailureKind, StepResult
 

@@ -10,8 +10,9 @@ from pytest_autoweb.report.gates.gate_decision import rows_of, why_unfinished
 from pytest_autoweb.report.json_report import load_any
 from pytest_autoweb.report.markdown import comment_body
 from pytest_autoweb.report.plain_stream import plain_text
-from pytest_autoweb.results.runs.run_folder import read_run, read_side_files, refuse_other_folders
+from pytest_autoweb.results.runs.run_folder import read_run, refuse_other_folders
 from pytest_autoweb.results.runs.saving import write_text_atomic
+from pytest_autoweb.results.runs.side_files import read_side_files
 
 _COMMENT_EPILOG = """\
   autoweb comment autoweb-report --baseline latest -o comment.md

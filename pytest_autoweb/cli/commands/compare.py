@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pytest_autoweb.base.errors import SettingsError, listed, near_miss
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
+from pytest_autoweb.report.comparison_text import comparison_text
 from pytest_autoweb.report.json_report import load_any
-from pytest_autoweb.report.terminal import comparison_text
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
 from pytest_autoweb.results.analysis.comparison import (
     Comparison,

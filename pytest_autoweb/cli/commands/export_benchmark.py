@@ -18,12 +18,8 @@ from pytest_autoweb.tools.publishing.benchmark_files import (
     PackingRules,
     collect_files,
 )
-from pytest_autoweb.tools.publishing.packed_benchmark import (
-    benchmark_of,
-    differences,
-    run_differences,
-    write_benchmark,
-)
+from pytest_autoweb.tools.publishing.packed_benchmark import benchmark_of, write_benchmark
+from pytest_autoweb.tools.publishing.received_benchmark import differences, run_differences
 
 _EXPORT_BENCHMARK_EPILOG = """\
 An archive, or a folder, with case files, the pages that their web servers serve, files for uploads,

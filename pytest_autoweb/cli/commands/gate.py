@@ -9,7 +9,6 @@ from typing import Any
 from pytest_autoweb.base.errors import AutowebError, SettingsError
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.run_arguments import add_run_argument
-from pytest_autoweb.report.ci_formats import annotations, append_summary, on_github, path_prefix
 from pytest_autoweb.report.gates.gate_decision import (
     GateDecision,
     GatePolicy,
@@ -22,6 +21,7 @@ from pytest_autoweb.report.gates.gate_decision import (
     read_limits,
     why_unfinished,
 )
+from pytest_autoweb.report.github_actions import annotations, append_summary, on_github, path_prefix
 from pytest_autoweb.report.html_report import read_for_report
 from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.plain_stream import write_obeyed

@@ -23,7 +23,7 @@ from pytest_autoweb.judging.model_judge import (
     read_labels,
     write_labels,
 )
-from pytest_autoweb.results.analysis.verdict_validity import agreement_line, agreements
+from pytest_autoweb.results.analysis.judge_agreement import agreement_line, agreements
 from pytest_autoweb.results.records import Attempt, CellResult, CheckResult
 from pytest_autoweb.results.runs.run_folder import RecordedRun, read_run, refuse_other_folders
 from pytest_autoweb.tools.verify.verify_run import Order, asked_judges, verify_run

@@ -26,10 +26,11 @@ from pytest_autoweb.cli.entry_page import (
 )
 from pytest_autoweb.cli.watched_session import watched
 from pytest_autoweb.report.wording import one_line
-from pytest_autoweb.results.analysis.verdict_validity import NOOP, ORACLE
+from pytest_autoweb.results.analysis.controls import NOOP, ORACLE
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.run_folder import read_run
 from pytest_autoweb.results.runs.saving import write_text_atomic
+from pytest_autoweb.tools.record.keyboard import Questions, chosen_numbers
 from pytest_autoweb.tools.record.oracle import (
     Oracle,
     in_template,
@@ -38,21 +39,10 @@ from pytest_autoweb.tools.record.oracle import (
     refuse_oracle,
     secret_variables,
 )
-from pytest_autoweb.tools.record.recorded_case import (
-    Proposal,
-    RecordedCase,
-    propose,
-    prove_checks,
-    see,
-    why_not_played,
-)
-from pytest_autoweb.tools.record.recorder import (
-    Questions,
-    RecordedWork,
-    RecordOrder,
-    chosen_numbers,
-    record,
-)
+from pytest_autoweb.tools.record.proposed_checks import Proposal, propose, see
+from pytest_autoweb.tools.record.proven_checks import prove_checks, why_not_played
+from pytest_autoweb.tools.record.recorded_case import RecordedCase
+from pytest_autoweb.tools.record.recorder import RecordedWork, RecordOrder, record
 from pytest_autoweb.tools.verify.prove_cases import run_session
 from pytest_autoweb.tools.verify.verify_run import browser_when_needed
 

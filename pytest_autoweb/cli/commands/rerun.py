@@ -13,7 +13,7 @@ from pytest_autoweb.base.specs import COMMAND
 from pytest_autoweb.cli.run_arguments import add_cell_arguments, find_cell
 from pytest_autoweb.results.records import CellResult, RunInfo
 from pytest_autoweb.results.runs.foreign_run import case_file, taken_settings
-from pytest_autoweb.results.runs.saved_runs import load_run
+from pytest_autoweb.results.runs.loaded_run import load_run
 
 _RERUN_ABOUT = """\
 Runs one cell of a saved run again, with the flags of that run that decide how a cell ends, and

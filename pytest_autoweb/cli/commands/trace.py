@@ -12,7 +12,7 @@ from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cli.run_arguments import add_cell_arguments, find_cell
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results.records import CellResult
-from pytest_autoweb.results.runs.saved_runs import load_run
+from pytest_autoweb.results.runs.loaded_run import load_run
 
 _TRACE_ABOUT = """\
 Opens the trace of a cell in Playwright's trace viewer: each action with the page before and after

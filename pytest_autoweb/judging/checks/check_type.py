@@ -12,8 +12,8 @@ from pydantic import Field
 from pytest_autoweb.base.specs import FieldPath, Spec
 from pytest_autoweb.base.values.patterns import SlowPattern, search
 from pytest_autoweb.base.variants import Variants
-from pytest_autoweb.judging.evidence.page_evidence import Download
-from pytest_autoweb.judging.evidence.wire import WireEntry
+from pytest_autoweb.judging.evidence.downloads import Download
+from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.results.records import ToolCall, Usage
 
 

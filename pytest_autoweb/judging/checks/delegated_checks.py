@@ -37,8 +37,8 @@ from pytest_autoweb.judging.checks.check_type import (
 )
 from pytest_autoweb.judging.checks.expected_values import as_text
 from pytest_autoweb.judging.checks.page_checks import of_page_and_frames
-from pytest_autoweb.judging.evidence.page_evidence import Download
-from pytest_autoweb.judging.evidence.wire import WireEntry
+from pytest_autoweb.judging.evidence.downloads import Download
+from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.results.records import ToolCall
 
 _ROOT_FILES = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py")

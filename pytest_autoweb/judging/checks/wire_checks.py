@@ -23,8 +23,8 @@ from pytest_autoweb.judging.checks.check_type import (
     found_by,
 )
 from pytest_autoweb.judging.checks.expected_values import as_text, difference, is_subset, shown_near
-from pytest_autoweb.judging.evidence.page_evidence import Download
-from pytest_autoweb.judging.evidence.wire import WireEntry
+from pytest_autoweb.judging.evidence.downloads import Download
+from pytest_autoweb.judging.evidence.requests_log import WireEntry
 
 _BODY_SHOWN = 200
 # A stored request may hold one of these in place of a secret, so a text missing from it may have

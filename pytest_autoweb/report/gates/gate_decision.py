@@ -17,23 +17,22 @@ from pydantic import ConfigDict, Field, ValidationError
 from pytest_autoweb.base.errors import RunNotFound, SettingsError, near_miss
 from pytest_autoweb.base.specs import Written
 from pytest_autoweb.base.variants import Variants
-from pytest_autoweb.report.ci_formats import neutral
+from pytest_autoweb.report.github_actions import neutral
 from pytest_autoweb.report.json_report import load_any
 from pytest_autoweb.report.wording import count_of, one_line
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows, run_rows
 from pytest_autoweb.results.analysis.comparison import Comparison, compare_runs
+from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.past_runs import History, history_of
-from pytest_autoweb.results.analysis.verdict_validity import is_control
-from pytest_autoweb.results.runs.run_folder import (
+from pytest_autoweb.results.runs.run_folder import NOT_RUN, RecordedRun
+from pytest_autoweb.results.runs.saved_runs import save_run, saved_rows
+from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
+from pytest_autoweb.results.runs.side_files import (
     BASELINE_FILE,
     GATES_FILE,
     HISTORY_FILE,
-    NOT_RUN,
     GateResult,
-    RecordedRun,
 )
-from pytest_autoweb.results.runs.saved_runs import save_run, saved_rows
-from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
 from pytest_autoweb.settings.options import percent, share_problem
 from pytest_autoweb.settings.run_settings import Settings
 

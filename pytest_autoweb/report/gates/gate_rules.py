@@ -26,10 +26,11 @@ from pytest_autoweb.results.analysis.cell_numbers import (
     has_unknown_cost,
 )
 from pytest_autoweb.results.analysis.comparison import Comparison, compare_runs, contestants
-from pytest_autoweb.results.analysis.pairing import GOOD, GRADED, Change, first_attempt_rate
+from pytest_autoweb.results.analysis.comparison_sides import Change
+from pytest_autoweb.results.analysis.counted_outcomes import GOOD, GRADED, first_attempt_rate
 from pytest_autoweb.results.analysis.past_runs import SteadyCase
 from pytest_autoweb.results.analysis.statistics import ALPHA
-from pytest_autoweb.results.runs.run_folder import GateResult
+from pytest_autoweb.results.runs.side_files import GateResult
 
 _PASSED = GOOD["after_repair"]
 _LISTED = 20

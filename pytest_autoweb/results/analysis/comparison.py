@@ -9,22 +9,24 @@ from math import ceil
 from typing import Literal
 
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, CellSummary, RunRows
-from pytest_autoweb.results.analysis.pairing import (
-    GOOD,
-    QUESTION,
+from pytest_autoweb.results.analysis.comparison_sides import (
     Change,
     Half,
-    LeftOut,
-    Metric,
-    Pair,
-    PairingRules,
     Side,
-    case_mean,
     change_of,
     costs,
-    pair_cases,
     side_of,
     times,
+)
+from pytest_autoweb.results.analysis.controls import broken_controls, control_rows, is_control
+from pytest_autoweb.results.analysis.counted_outcomes import GOOD, Metric
+from pytest_autoweb.results.analysis.pairing import (
+    QUESTION,
+    LeftOut,
+    Pair,
+    PairingRules,
+    case_mean,
+    pair_cases,
 )
 from pytest_autoweb.results.analysis.statistics import (
     ALPHA,
@@ -36,11 +38,6 @@ from pytest_autoweb.results.analysis.statistics import (
     holm,
     mcnemar,
     sign_flip,
-)
-from pytest_autoweb.results.analysis.verdict_validity import (
-    broken_controls,
-    control_rows,
-    is_control,
 )
 from pytest_autoweb.results.records import Outcome, Record
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, PassRate, RunRows, rate_of
 from pytest_autoweb.results.analysis.comparison import Comparison, compare_models, contestants
-from pytest_autoweb.results.analysis.pairing import GOOD
-from pytest_autoweb.results.analysis.verdict_validity import is_control
+from pytest_autoweb.results.analysis.controls import is_control
+from pytest_autoweb.results.analysis.counted_outcomes import GOOD
 from pytest_autoweb.results.records import Outcome, Record
 
 

@@ -18,9 +18,10 @@ from pytest_autoweb.results.analysis.cell_numbers import (
     rates_of,
 )
 from pytest_autoweb.results.analysis.comparison import contestants
-from pytest_autoweb.results.analysis.pairing import GOOD, GRADED, cost_of
+from pytest_autoweb.results.analysis.comparison_sides import cost_of
+from pytest_autoweb.results.analysis.controls import is_control
+from pytest_autoweb.results.analysis.counted_outcomes import GOOD, GRADED
 from pytest_autoweb.results.analysis.statistics import all_failures_late, percentile
-from pytest_autoweb.results.analysis.verdict_validity import is_control
 from pytest_autoweb.results.records import CaptureModeName, Record
 
 LONGEST = 10

@@ -14,7 +14,6 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from http.client import HTTPException
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
 from urllib.error import HTTPError
@@ -29,6 +28,7 @@ from pytest_autoweb.base.files import replace_text
 from pytest_autoweb.base.process_tree import import_folders, start_mark
 from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.cases.case import Reset, ServerHandle, Webserver
+from pytest_autoweb.cases.static_folder import static_folder
 from pytest_autoweb.session.servers import webserver_process
 from pytest_autoweb.session.servers.webserver_process import Config, is_supervised
 
@@ -163,25 +163,6 @@ def _working_folder(webserver: Webserver, base: Path) -> Path:
     if not folder.is_dir():
         raise WebServerError(f"the web server's working folder {folder} does not exist")
     return folder
-
-
-def static_folder(static: str, base: Path) -> Path:
-    """Return the folder that `static` names, next to the case file or inside a package.
-
-    Raises:
-        WebServerError: there is no such folder.
-    """
-    if (folder := base / static).is_dir():
-        return folder
-    package, _, rest = static.partition("/")
-    spec = find_spec(package) if package.isidentifier() else None
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        if (inside := Path(place) / rest).is_dir():
-            return inside
-    found = "has no such folder" if spec else "is not installed"
-    raise WebServerError(
-        f"static {static!r}: {folder} is no folder, and the package {package!r} {found}"
-    )
 
 
 def _reserved_port(ports: Path) -> int:

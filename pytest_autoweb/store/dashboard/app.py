@@ -34,8 +34,8 @@ from pytest_autoweb.base.errors import AutowebError, SettingsError, StoreError
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.base.tokens import is_token
 from pytest_autoweb.report.wording import failure_name
-from pytest_autoweb.results.analysis.attempt_facts import arm_label
-from pytest_autoweb.store import queries
+from pytest_autoweb.results.analysis.correction_facts import arm_label
+from pytest_autoweb.store import call_queries, correction_queries, run_queries
 from pytest_autoweb.store.dashboard import rest_api
 from pytest_autoweb.store.dashboard.rest_api import (
     CALIBRATION,
@@ -53,7 +53,7 @@ from pytest_autoweb.store.dashboard.rest_api import (
     since,
 )
 from pytest_autoweb.store.database import Store
-from pytest_autoweb.store.queries import ModelInRun
+from pytest_autoweb.store.run_queries import ModelInRun
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -279,9 +279,9 @@ def _add_overviews(routes: APIRouter, store: Store) -> None:
     def home(days: Days = 90) -> HTMLResponse:
         begin = since(days)
         with store.read() as connection:
-            points = queries.trends(connection, begin)
-            arms = queries.arms(connection, begin)
-            runs = queries.runs(connection, limit=10)
+            points = run_queries.trends(connection, begin)
+            arms = correction_queries.arms(connection, begin)
+            runs = run_queries.runs(connection, limit=10)
         return page(
             "home.html.j2",
             "Overview",
@@ -298,7 +298,7 @@ def _add_overviews(routes: APIRouter, store: Store) -> None:
         offset = min(max(offset, 0), 1_000_000)
         with store.read() as connection:
             # One more than shown, to detect a next page.
-            found = queries.runs(connection, limit=PAGE + 1, offset=offset)
+            found = run_queries.runs(connection, limit=PAGE + 1, offset=offset)
         shown = [run_shape(run) for run in found[:PAGE]]
         more = offset + PAGE if len(found) > PAGE else None
         return page("runs.html.j2", "Runs", runs=shown, more=more)
@@ -313,7 +313,7 @@ def _add_details(routes: APIRouter, store: Store) -> None:
     @routes.get("/runs/{run_id}/report")
     def report(run_id: Id) -> FileResponse:
         with store.read() as connection:
-            found = queries.run(connection, run_id)
+            found = run_queries.run(connection, run_id)
         path = rest_api.report_page(found) if found else None
         if path is None:
             raise HTTPException(404, "the report of this run is not on this machine")
@@ -328,7 +328,7 @@ def _add_details(routes: APIRouter, store: Store) -> None:
     @routes.get("/tools/{name}")
     def tool(name: str) -> HTMLResponse:
         with store.read() as connection:
-            found = queries.tool(connection, name)
+            found = call_queries.tool(connection, name)
         if found is None:
             raise HTTPException(404, "no record of such a tool")
         return page("tool.html.j2", name, tool=found)

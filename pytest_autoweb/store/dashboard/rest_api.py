@@ -16,17 +16,11 @@ from sqlalchemy import Connection
 from pytest_autoweb.agents.correction.failure_types import classify
 from pytest_autoweb.agents.correction.retry_rules import UNRECOVERABLE, recover
 from pytest_autoweb.base.specs import Count
-from pytest_autoweb.store import queries
+from pytest_autoweb.store import call_queries, run_queries
+from pytest_autoweb.store.call_queries import FailureCount, ToolStats
 from pytest_autoweb.store.database import Store
-from pytest_autoweb.store.queries import (
-    CauseCount,
-    FailureCount,
-    Fraction,
-    ModelInRun,
-    RunSummary,
-    Served,
-    ToolStats,
-)
+from pytest_autoweb.store.query_results import Fraction, Served
+from pytest_autoweb.store.run_queries import CauseCount, ModelInRun, RunSummary
 from pytest_autoweb.store.sync import identify
 from pytest_autoweb.store.table_rows import clean
 
@@ -234,7 +228,7 @@ def calibration_routes(store: Store) -> APIRouter:
     def tool_stats(name: Name) -> ToolStats:
         """Return the reliability of one tool over all days."""
         with store.read() as connection:
-            found = queries.tool(connection, name)
+            found = call_queries.tool(connection, name)
         if found is None:
             raise HTTPException(404, f"no record of a tool {name!r}")
         return found
@@ -267,10 +261,10 @@ def analysis_of(asked: AnalyzeRequest) -> AnalyzeAnswer:
 def overview(store: Store, begin: dt.date) -> DashboardAnswer:
     """Return the numbers since a day, and the ranking of tools over all days."""
     with store.read() as connection:
-        total = queries.together(queries.days(connection, begin))
-        failures = queries.failure_counts(connection, begin)
-        tools = queries.ranking(connection)
-        causes = queries.causes(connection, begin)
+        total = call_queries.together(call_queries.days(connection, begin))
+        failures = call_queries.failure_counts(connection, begin)
+        tools = call_queries.ranking(connection)
+        causes = run_queries.causes(connection, begin)
     return DashboardAnswer(
         since=begin,
         total_tool_calls=total.calls,
@@ -297,8 +291,8 @@ def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
     }
     with store.read() as connection:
         unknown = _unknown(connection, asked)
-        seen = queries.precedent(connection, asked.tool_name, parameters, asked.factory_id)
-        names = [tool.tool_name for tool in queries.ranking(connection)]
+        seen = call_queries.precedent(connection, asked.tool_name, parameters, asked.factory_id)
+        names = [tool.tool_name for tool in call_queries.ranking(connection)]
     known = asked.tool_name in names
     near = [] if known else difflib.get_close_matches(asked.tool_name, names, n=3)
     analysis = (
@@ -327,7 +321,7 @@ def verification(store: Store, asked: VerifyRequest) -> VerifyAnswer:
 def _unknown(connection: Connection, asked: VerifyRequest) -> list[str]:
     """Return sentences about the parts of a request that the records cannot answer."""
     told = []
-    if asked.factory_id and queries.run(connection, clean(asked.factory_id)) is None:
+    if asked.factory_id and run_queries.run(connection, clean(asked.factory_id)) is None:
         told.append(
             f"The store has no run {asked.factory_id!r}, so nothing is known about calls in it."
         )
@@ -342,7 +336,7 @@ def _unknown(connection: Connection, asked: VerifyRequest) -> list[str]:
 
 
 def _suggestion(
-    seen: queries.Precedent,
+    seen: call_queries.Precedent,
     near: list[str],
     analysis: AnalyzeAnswer | None,
     *,
@@ -412,7 +406,7 @@ def run_routes(store: Store) -> APIRouter:
     ) -> list[RunShape]:
         """Return runs, newest first."""
         with store.read() as connection:
-            found = queries.runs(connection, limit=limit, offset=offset, model=clean(model))
+            found = run_queries.runs(connection, limit=limit, offset=offset, model=clean(model))
         return [run_shape(run) for run in found]
 
     @routes.get("/runs/{run_id}", responses=MISSING)
@@ -429,7 +423,7 @@ def run_routes(store: Store) -> APIRouter:
     def trends(days: Days = 90) -> list[ModelInRun]:
         """Return the pass rate and cost of every model in every run, oldest first."""
         with store.read() as connection:
-            return list(queries.trends(connection, since(days)))
+            return list(run_queries.trends(connection, since(days)))
 
     return routes
 
@@ -441,8 +435,8 @@ def run_detail(store: Store, run_id: str) -> RunDetail:
         HTTPException: with status 404, if there is no such run.
     """
     with store.read() as connection:
-        found = queries.run(connection, run_id)
-        cells = queries.cells(connection, run_id)
+        found = run_queries.run(connection, run_id)
+        cells = run_queries.cells(connection, run_id)
     if found is None:
         raise HTTPException(404, f"no run {run_id}")
     return RunDetail(run=run_shape(found), cells=[cell_shape(row) for row in cells])
@@ -455,8 +449,8 @@ def cell_detail(store: Store, cell_id: str) -> CellDetail:
         HTTPException: with status 404, if there is no such cell.
     """
     with store.read() as connection:
-        row = queries.cell(connection, cell_id)
-        run = queries.run(connection, row["run_id"]) if row else None
+        row = run_queries.cell(connection, cell_id)
+        run = run_queries.run(connection, row["run_id"]) if row else None
     if row is None or run is None:
         raise HTTPException(404, f"no cell {cell_id}")
     report = run_shape(run).report
@@ -468,12 +462,12 @@ def cell_detail(store: Store, cell_id: str) -> CellDetail:
     )
 
 
-def run_shape(run: queries.RunSummary) -> RunShape:
+def run_shape(run: run_queries.RunSummary) -> RunShape:
     """Return a run with the address of its report."""
     report = f"/runs/{run.id}/report" if report_page(run) else None
     return RunShape(**dict(run), report=report)
 
 
-def cell_shape(row: queries.Row) -> CellShape:
+def cell_shape(row: run_queries.Row) -> CellShape:
     """Return a cell in the form of the REST API."""
     return CellShape(**{name: row[name] for name in CellShape.model_fields})

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.judging.checks.delegated_checks import CheckContext, CheckVerdict
-from pytest_autoweb.judging.evidence.wire import WireEntry, har_text, read_har
+from pytest_autoweb.judging.evidence.har_file import har_text, read_har
+from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.tools.importing.written_cases import (
     named_parts,
     parts_within,

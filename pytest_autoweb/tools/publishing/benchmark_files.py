@@ -24,10 +24,10 @@ from pytest_autoweb.base.errors import SettingsError, WebServerError
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.base.redaction import KeyMask
 from pytest_autoweb.cases.loader import LoadedCase
-from pytest_autoweb.results.analysis.verdict_validity import ControlState
+from pytest_autoweb.cases.static_folder import static_folder
+from pytest_autoweb.results.analysis.controls import ControlState
 from pytest_autoweb.results.records import Record
 from pytest_autoweb.results.runs.run_signs import holds_run
-from pytest_autoweb.session.servers.webservers import static_folder
 
 MANIFEST_NAME = "benchmark.json"
 SCHEMA_VERSION = 1

@@ -19,9 +19,9 @@ from pytest_autoweb.results.analysis.cell_numbers import (
     is_graded,
 )
 from pytest_autoweb.results.analysis.comparison import Comparison, compare_models
+from pytest_autoweb.results.analysis.controls import broken_controls, is_control
 from pytest_autoweb.results.analysis.pairing import QUESTION
 from pytest_autoweb.results.analysis.statistics import Interval
-from pytest_autoweb.results.analysis.verdict_validity import broken_controls, is_control
 from pytest_autoweb.results.records import CellResult, ModelDescription, Outcome, Record, RunInfo
 from pytest_autoweb.results.runs.run_folder import RecordedRun
 

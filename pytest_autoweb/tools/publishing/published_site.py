@@ -12,15 +12,10 @@ from typing import Any
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.report.html_report import self_contained, without_evidence
 from pytest_autoweb.report.write import ANALYSIS_FILE, HTML_FILE, PANELS_FILE, write_report
-from pytest_autoweb.results.analysis.verdict_validity import JUDGE_FILE
+from pytest_autoweb.results.analysis.judge_agreement import JUDGE_FILE
 from pytest_autoweb.results.runs.inert_copies import RECORDINGS_FOLDER, copy_inert, inert_name
 from pytest_autoweb.results.runs.run_folder import (
-    BASELINE_FILE,
     CONTROLS_FOLDER,
-    GATES_FILE,
-    HISTORY_FILE,
-    MERGE_FILE,
-    VERIFICATION_FILE,
     is_run_folder,
     read_run,
     refuse_other_folders,
@@ -34,6 +29,13 @@ from pytest_autoweb.results.runs.saving import (
     compact_json,
     plain,
     safe_name,
+)
+from pytest_autoweb.results.runs.side_files import (
+    BASELINE_FILE,
+    GATES_FILE,
+    HISTORY_FILE,
+    MERGE_FILE,
+    VERIFICATION_FILE,
 )
 from pytest_autoweb.tools.publishing.leaderboard import Leaderboard, NamedRun, leaderboard_of
 

@@ -1,4 +1,4 @@
-"""A browser for a person to work in, the recorder, and the dialogue in the terminal.
+"""A browser for a person to work in, and the recorder of what is done there.
 
 Playwright offers its recorder to programs only through a private method of a context,
 `_start_recording`. The public way, `playwright codegen`, is a separate process, which does not
@@ -7,13 +7,11 @@ method; where it is missing, the error names the public way.
 """
 
 import os
-import queue
 import re
 import signal
 import sys
 import tempfile
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from secrets import token_urlsafe
@@ -29,8 +27,6 @@ from pytest_autoweb.browser.egress.chromium import browser_environ, launch_args
 from pytest_autoweb.browser.egress.request_policy import parse_origin
 from pytest_autoweb.browser.page.frames import script
 
-_CLOSED = None
-
 _OPEN_MS = 30_000
 _LOOK_MS = 100
 _BUFFER_MS = 700
@@ -42,73 +38,6 @@ _BINDING = "__autowebSecret"
 _WORD = "WORD_OF_THE_RECORDER"
 CODEGEN = "playwright codegen --target python -o recorded.py URL"
 """The public way to record, whose script `--from` reads."""
-
-
-class Questions:
-    """Lines from the keyboard, read by one thread for as long as the command runs.
-
-    There is one thread because reading cannot be cancelled: a recording that ends when its page is
-    closed would otherwise leave a reader behind that takes the first answer.
-
-    Args:
-        silent: ask nothing, even at a terminal.
-    """
-
-    def __init__(self, *, silent: bool) -> None:
-        self.possible = sys.stdin is not None and sys.stdin.isatty()
-        """Whether there is a keyboard at all."""
-        self._silent = silent
-        self._lines: queue.Queue[str | None] = queue.Queue()
-        self._started = False
-
-    @property
-    def asking(self) -> bool:
-        """Whether questions are asked."""
-        return self.possible and not self._silent
-
-    def start(self) -> None:
-        """Begin to read, where there is a keyboard."""
-        if self.possible and not self._started:
-            self._started = True
-            threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        for line in sys.stdin:
-            self._lines.put(line.rstrip("\n"))
-        self._lines.put(_CLOSED)
-
-    def entered(self) -> bool:
-        """Tell whether Enter was pressed; a keyboard that is gone does not count."""
-        try:
-            return self._lines.get_nowait() is not _CLOSED
-        except queue.Empty:
-            return False
-
-    def ask(self, question: str) -> str:
-        """Return the person's answer; "" if questions are off."""
-        if not self.asking:
-            return ""
-        self.start()
-        print(question, end=" ", flush=True)
-        return (self._lines.get() or "").strip()
-
-
-def chosen_numbers(said: str, suggested: Sequence[int], count: int) -> list[int]:
-    """Return the numbers, from 1 up, of a choice such as `1,3`, `all`, or "" for the suggestion.
-
-    Raises:
-        SettingsError: it is not a valid choice.
-    """
-    words = [word for word in re.split(r"[,;\s]+", said.strip().lower()) if word]
-    if not words:
-        return list(suggested)
-    if words == ["all"]:
-        return list(range(1, count + 1))
-    if any(not word.isdecimal() or not 1 <= int(word) <= count for word in words):
-        raise SettingsError(
-            f"{said.strip()!r} is no choice: write numbers from 1 to {count} with commas, or `all`"
-        )
-    return sorted({int(word) for word in words})
 
 
 @dataclass(slots=True)

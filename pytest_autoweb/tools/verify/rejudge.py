@@ -13,8 +13,9 @@ from pytest_autoweb.agents.attempt.tools import change
 from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.judging.checks.check_type import Check, Evidence, RubricJudge
 from pytest_autoweb.judging.evidence.dom_copy import OpenCopy, open_copy
-from pytest_autoweb.judging.evidence.page_evidence import Download, read_downloads
-from pytest_autoweb.judging.evidence.wire import WireEntry, read_har
+from pytest_autoweb.judging.evidence.downloads import Download, read_downloads
+from pytest_autoweb.judging.evidence.har_file import read_har
+from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.judging.verdicts import judge_checks, score
 from pytest_autoweb.results.records import Attempt, CheckResult, Failure, Usage
 from pytest_autoweb.results.runs.inert_copies import stored_file

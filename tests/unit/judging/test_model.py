@@ -21,7 +21,7 @@ from pytest_autoweb.judging.model_judge import (
     write_labels,
 )
 from pytest_autoweb.models.model_spec import load_specs
-from pytest_autoweb.results.analysis.verdict_validity import agreement, agreement_line
+from pytest_autoweb.results.analysis.judge_agreement import agreement, agreement_line
 from pytest_autoweb.testing import ScriptedClient
 
 

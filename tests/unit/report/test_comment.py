@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from made_up_rows import cells, run
 from made_up_run import CellKey, cell
 
-from pytest_autoweb.report.ci_formats import (
+from pytest_autoweb.report.gates.gate_decision import GatePolicy, evaluate_gates, read_limits
+from pytest_autoweb.report.github_actions import (
     SHOWN,
     SUMMARY_BYTES,
     annotations,
@@ -16,9 +17,8 @@ from pytest_autoweb.report.ci_formats import (
     neutral,
     path_prefix,
 )
-from pytest_autoweb.report.gates.gate_decision import GatePolicy, evaluate_gates, read_limits
 from pytest_autoweb.report.markdown import LIMIT, comment_body, marker
-from pytest_autoweb.results.runs.run_folder import GateResult
+from pytest_autoweb.results.runs.side_files import GateResult
 
 NAMES = [f"case{n:02}" for n in range(12)]
 BEFORE = run(cells(dict.fromkeys(NAMES, "P")), commit="abc1234")

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_run import CellKey, cell, realistic_cells
 
-from pytest_autoweb.report.ci_formats import junit_properties
+from pytest_autoweb.report.junit_properties import junit_properties
 from pytest_autoweb.results.records import CellResult, Usage
 
 

@@ -15,16 +15,19 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from made_up_run import CellKey, cell, run_info, save_run
 
-from pytest_autoweb.report.ci_formats import annotations, junit_properties, neutral
+from pytest_autoweb.report.comparison_text import comparison_text
 from pytest_autoweb.report.gates.gate_decision import GatePolicy, gate_lines, rows_of
+from pytest_autoweb.report.github_actions import annotations, neutral
 from pytest_autoweb.report.html_report import render_html
 from pytest_autoweb.report.json_report import Report, build_report
+from pytest_autoweb.report.junit_properties import junit_properties
 from pytest_autoweb.report.markdown import comment_body, render_markdown
-from pytest_autoweb.report.terminal import comparison_text, terminal_lines
+from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.results.analysis.comparison import compare_runs
 from pytest_autoweb.results.records import Attempt, CellResult, CheckResult, Failure
-from pytest_autoweb.results.runs.run_folder import GateResult, RecordedRun, SideFiles, read_run
+from pytest_autoweb.results.runs.run_folder import RecordedRun, read_run
 from pytest_autoweb.results.runs.saving import json_text, plain
+from pytest_autoweb.results.runs.side_files import GateResult, SideFiles
 from pytest_autoweb.session.progress import Display, Progress
 from pytest_autoweb.session.pytest_outcome import conclude, describe
 

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_run import CellKey, cell, realistic_cells, run_info
 
-from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.report.json_report import build_report
+from pytest_autoweb.report.junit_properties import junit_properties
 from pytest_autoweb.report.markdown import escape, render_markdown
 from pytest_autoweb.report.terminal import Line, terminal_lines
 from pytest_autoweb.report.wording import width

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from pytest_autoweb.agents.choice.feedback import confidence_limit, often_mistaken, warning
 from pytest_autoweb.results.records import Attempt, ChosenMark, Decision, Verdict
-from pytest_autoweb.store import queries
+from pytest_autoweb.store import correction_queries
 from pytest_autoweb.store.database import Store
 from pytest_autoweb.store.session_hooks import mistaken_kinds
 from pytest_autoweb.store.sync import sync_run
@@ -48,8 +48,8 @@ def test_choices_are_counted_by_mark_and_kind_over_all_runs_of_a_model(
     # Writing a run again changes nothing.
     sync_run(store, tmp_path / "one")
     with store.read() as connection:
-        kinds = queries.past_choices(connection, "m", 50)
-        latest = queries.past_choices(connection, "m", 1)
+        kinds = correction_queries.past_choices(connection, "m", 50)
+        latest = correction_queries.past_choices(connection, "m", 1)
         marks = (
             connection.execute(text(query)).all() if connection.dialect.name == "sqlite" else None
         )

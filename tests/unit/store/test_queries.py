@@ -8,10 +8,10 @@ from made_up_run import BEGAN, realistic_cells
 from made_up_runs import attempt, call, save, tried
 
 from pytest_autoweb.results.analysis.cell_numbers import cell_row, rates_of
-from pytest_autoweb.results.analysis.pairing import GOOD
+from pytest_autoweb.results.analysis.counted_outcomes import GOOD
 from pytest_autoweb.results.records import Classification
 from pytest_autoweb.results.records.cell import ArmRun
-from pytest_autoweb.store import queries
+from pytest_autoweb.store import call_queries, correction_queries, run_queries
 from pytest_autoweb.store.database import Store
 from pytest_autoweb.store.session_hooks import corrections_so_far
 from pytest_autoweb.store.sync import sync_run
@@ -25,13 +25,13 @@ def test_questions_about_calls_are_answered(store: Store, tmp_path: Path) -> Non
     run = sync_run(store, save(tmp_path / "run", cells)).run_id
     target = {"target": "page.get_by_role('button')"}
     with store.read() as connection:
-        (failure,) = queries.failure_counts(connection, DAY)
-        (arm,) = queries.arms(connection, DAY)
-        total = queries.together(queries.days(connection, DAY))
-        tools = queries.ranking(connection)
-        same = queries.precedent(connection, "locator.fill", target, run)
-        none = queries.precedent(connection, "locator.fill", {"arguments": "other\0"})
-        nothing = queries.failure_counts(connection, DAY + timedelta(days=1))
+        (failure,) = call_queries.failure_counts(connection, DAY)
+        (arm,) = correction_queries.arms(connection, DAY)
+        total = call_queries.together(call_queries.days(connection, DAY))
+        tools = call_queries.ranking(connection)
+        same = call_queries.precedent(connection, "locator.fill", target, run)
+        none = call_queries.precedent(connection, "locator.fill", {"arguments": "other\0"})
+        nothing = call_queries.failure_counts(connection, DAY + timedelta(days=1))
 
     assert (failure.failure_type, failure.web_kind) == ("PARAMETER_ERROR", "strict_mode")
     assert (failure.count, failure.share) == (1, 1.0)
@@ -52,11 +52,11 @@ def test_the_cause_of_a_cell_is_not_the_symptom_of_its_call(store: Store, tmp_pa
     )
     sync_run(store, save(tmp_path / "run", [tried("one", "m", failed)]))
     with store.read() as connection:
-        (symptom,) = queries.failure_counts(connection, DAY)
-        (cause,) = queries.causes(connection, DAY)
-        (run,) = queries.runs(connection)
-        (point,) = queries.trends(connection, DAY)
-        later = queries.causes(connection, DAY + timedelta(days=1))
+        (symptom,) = call_queries.failure_counts(connection, DAY)
+        (cause,) = run_queries.causes(connection, DAY)
+        (run,) = run_queries.runs(connection)
+        (point,) = run_queries.trends(connection, DAY)
+        later = run_queries.causes(connection, DAY + timedelta(days=1))
 
     assert (symptom.failure_type, symptom.count) == ("PARAMETER_ERROR", 1)
     assert (cause.failure_type, cause.count) == ("SERVICE_UNAVAILABLE", 1)
@@ -68,8 +68,8 @@ def test_a_trend_has_the_rates_of_the_runs_own_report(store: Store, tmp_path: Pa
     cells = realistic_cells()
     sync_run(store, save(tmp_path / "run", cells))
     with store.read() as connection:
-        points = queries.trends(connection, DAY)
-        (run,) = queries.runs(connection, model="openai/gpt-5-mini")
+        points = run_queries.trends(connection, DAY)
+        (run,) = run_queries.runs(connection, model="openai/gpt-5-mini")
 
     rows = {point.model: [cell_row(c) for c in cells if c.model == point.model] for point in points}
     assert len(points) == 3
@@ -94,14 +94,14 @@ def test_arms_run_for_comparison_are_stored_beside_and_remembered_by_how_often_t
     ]
     told = sync_run(store, save(tmp_path / "run", cells))
     with store.read() as connection:
-        (one, *_) = queries.cells(connection, told.run_id)
-        shown = queries.cell(connection, one["id"])
-        by_arm = {arm.arm: arm.solved for arm in queries.arms(connection, DAY)}
+        (one, *_) = run_queries.cells(connection, told.run_id)
+        shown = run_queries.cell(connection, one["id"])
+        by_arm = {arm.arm: arm.solved for arm in correction_queries.arms(connection, DAY)}
         past = {
-            (arm, last): queries.past_corrections(connection, "m", arm, last)
+            (arm, last): correction_queries.past_corrections(connection, "m", arm, last)
             for arm, last in (("plain", 100), ("constrained", 2), ("reflexion", 100))
         }
-        other = queries.past_corrections(connection, "other", "plain", 100)
+        other = correction_queries.past_corrections(connection, "other", "plain", 100)
 
     assert shown is not None
     assert [(each["arm"], each["beside"]) for each in shown["attempts"]] == [

@@ -18,8 +18,8 @@ from sqlalchemy import select, text
 
 from pytest_autoweb.base.errors import SettingsError, StoreError
 from pytest_autoweb.results.records import CellResult, CheckResult, Resumption
-from pytest_autoweb.results.runs.run_folder import VERIFICATION_FILE
 from pytest_autoweb.results.runs.saving import RUN_FILE, save_manifest
+from pytest_autoweb.results.runs.side_files import VERIFICATION_FILE
 from pytest_autoweb.store.database import Store, read_address
 from pytest_autoweb.store.session_hooks import store_at_end
 from pytest_autoweb.store.sync import prune, sync_run

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.agents.collect.list_page import Control, choose_more, choose_next
+from pytest_autoweb.agents.collect.list_controls import Control, choose_more, choose_next
 
 PLAIN: dict[str, Any] = {
     "text": "", "label": "", "rel": "", "classes": "", "icon": "", "tag": "a", "href": "#",

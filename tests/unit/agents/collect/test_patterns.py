@@ -7,14 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_autoweb.agents.collect.list_page import (
-    Place,
-    common_address,
-    common_path,
-    joined,
-    new_ones,
-    read_place,
-)
+from pytest_autoweb.agents.collect.addresses import common_address, joined, new_ones
+from pytest_autoweb.agents.collect.places import Place, common_path, read_place
 
 BASE = "http://lists.test/news/"
 

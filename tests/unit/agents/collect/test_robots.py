@@ -4,12 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pytest_autoweb.agents.collect.list_site import (
-    Robots,
-    RobotsUnreachable,
-    asked_wait,
-    read_robots,
-)
+from pytest_autoweb.agents.collect.page_traffic import asked_wait
+from pytest_autoweb.agents.collect.robots import Robots, RobotsUnreachable, read_robots
 from pytest_autoweb.agents.collect.walk import Pacer
 from pytest_autoweb.cases.case import Rate
 

@@ -8,20 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.simulated_vision import ModelNoise, Oracle
-from pytest_autoweb.agents.locate.posterior import Belief, line_model
-from pytest_autoweb.agents.locate.questions import (
+from pytest_autoweb.agents.locate.belief import Belief, line_model
+from pytest_autoweb.agents.locate.candidates import (
     Candidate,
     Element,
-    PictureAnswer,
-    PictureQuestion,
     Rect,
-    SearchLimits,
     Viewport,
     gather,
-    numbered,
     weigh,
 )
+from pytest_autoweb.agents.locate.questions import PictureAnswer, PictureQuestion, numbered
 from pytest_autoweb.agents.locate.search import search
+from pytest_autoweb.agents.locate.search_limits import SearchLimits
 
 VIEWPORT = Viewport(1280, 720)
 GRID = tuple(

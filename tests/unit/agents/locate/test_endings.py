@@ -5,15 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.simulated_vision import ModelNoise, Oracle
-from pytest_autoweb.agents.locate.questions import (
-    Candidate,
-    PictureAnswer,
-    PictureQuestion,
-    Rect,
-    SearchLimits,
-    Viewport,
-)
+from pytest_autoweb.agents.locate.candidates import Candidate, Rect, Viewport
+from pytest_autoweb.agents.locate.questions import PictureAnswer, PictureQuestion
 from pytest_autoweb.agents.locate.search import search
+from pytest_autoweb.agents.locate.search_limits import SearchLimits
 from pytest_autoweb.results.records.attempt import LocatorAlgorithm
 
 VIEWPORT = Viewport(1280, 720)

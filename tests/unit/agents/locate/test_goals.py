@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.search_trials import Contender, PageGeometry, SearchTrial, geometry_of, trials
 from benchmarks.simulated_vision import ModelNoise
-from pytest_autoweb.agents.locate.questions import SearchLimits
+from pytest_autoweb.agents.locate.search_limits import SearchLimits
 
 PAGES = Path(__file__).parents[4] / "benchmarks/locator_pages.json"
 FIVE = ModelNoise(wrong=0.05, slack=8, overlooked=0.02, pick=0.05, noticed=0.8)

@@ -3,8 +3,10 @@
 import random
 
 from benchmarks.simulated_vision import ModelNoise, Oracle
-from pytest_autoweb.agents.locate.questions import Candidate, PictureAnswer, Rect, SearchLimits
+from pytest_autoweb.agents.locate.candidates import Candidate, Rect
+from pytest_autoweb.agents.locate.questions import PictureAnswer
 from pytest_autoweb.agents.locate.region import RegionResult, search_region
+from pytest_autoweb.agents.locate.search_limits import SearchLimits
 
 ROOM = Rect(200, 100, 640, 480)
 DICE = random.Random(7)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_autoweb.agents.locate.candidates import Rect
 from pytest_autoweb.agents.locate.interview import form_of, read_reply
-from pytest_autoweb.agents.locate.questions import Badge, PictureAnswer, PictureQuestion, Rect
+from pytest_autoweb.agents.locate.questions import Badge, PictureAnswer, PictureQuestion
 
 BOX = Rect(10, 10, 50, 20)
 BADGES = (Badge(1, BOX, 0), Badge(2, BOX, 1))

@@ -3,13 +3,14 @@
 import pytest
 
 from benchmarks.simulated_vision import ModelNoise, Oracle
-from pytest_autoweb.agents.locate.posterior import CROSSED, HIGH, LOW, Extent
+from pytest_autoweb.agents.locate.candidates import Candidate, Rect, Viewport
+from pytest_autoweb.agents.locate.elimination import Extent
 from pytest_autoweb.agents.locate.questions import (
-    Candidate,
+    CROSSED,
+    HIGH,
+    LOW,
     PictureAnswer,
     PictureQuestion,
-    Rect,
-    Viewport,
 )
 from pytest_autoweb.agents.locate.search import search
 

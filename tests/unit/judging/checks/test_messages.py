@@ -12,7 +12,7 @@ from pytest_autoweb.judging.checks.answer_checks import AnswerCheck
 from pytest_autoweb.judging.checks.check_type import CHECKS, Check, Evidence
 from pytest_autoweb.judging.checks.expected_values import difference, is_subset, shown_near
 from pytest_autoweb.judging.checks.page_checks import TextCheck
-from pytest_autoweb.judging.evidence.wire import WireEntry
+from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.judging.verdicts import judge_checks
 from pytest_autoweb.results.records import CheckResult
 

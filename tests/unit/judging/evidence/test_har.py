@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from pytest_autoweb import __version__
 from pytest_autoweb.base.redaction import Redactor, redact_keys
-from pytest_autoweb.judging.evidence.wire import WireEntry, har_text, read_har
+from pytest_autoweb.judging.evidence.har_file import har_text, read_har
+from pytest_autoweb.judging.evidence.requests_log import WireEntry
 
 ORDER = WireEntry(
     method="POST",

@@ -19,7 +19,7 @@ from pytest_autoweb.report.gates.gate_decision import (
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
 from pytest_autoweb.results.analysis.past_runs import history_of
 from pytest_autoweb.results.analysis.statistics import ALPHA, all_failures_late
-from pytest_autoweb.results.runs.run_folder import GateResult
+from pytest_autoweb.results.runs.side_files import GateResult
 
 NAMES = [f"case{i}" for i in range(12)]
 GOOD = dict.fromkeys(NAMES, "P")

@@ -23,8 +23,9 @@ from pytest_autoweb.report.gates.gate_decision import (
     rows_of,
 )
 from pytest_autoweb.results.records import CellResult, Outcome
-from pytest_autoweb.results.runs.run_folder import GateResult, RecordedRun
+from pytest_autoweb.results.runs.run_folder import RecordedRun
 from pytest_autoweb.results.runs.saved_runs import save_run
+from pytest_autoweb.results.runs.side_files import GateResult
 
 STRICT = GatePolicy(min_pass_rate=100)
 

@@ -18,9 +18,9 @@ from pytest_autoweb.report.gates.gate_decision import (
     verdict_of,
 )
 from pytest_autoweb.results.analysis.cell_numbers import RunRows, by_model
-from pytest_autoweb.results.analysis.pairing import first_attempt_rate
+from pytest_autoweb.results.analysis.counted_outcomes import first_attempt_rate
 from pytest_autoweb.results.analysis.past_runs import history_of
-from pytest_autoweb.results.runs.run_folder import GateResult
+from pytest_autoweb.results.runs.side_files import GateResult
 
 NAMES = [f"case{i:02}" for i in range(12)]
 GOOD = dict.fromkeys(NAMES, "P")

@@ -23,8 +23,8 @@ from pytest_autoweb.report.gates.gate_decision import (
     verdict_of,
 )
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows
-from pytest_autoweb.results.analysis.verdict_validity import NOOP, ORACLE
-from pytest_autoweb.results.runs.run_folder import GateResult
+from pytest_autoweb.results.analysis.controls import NOOP, ORACLE
+from pytest_autoweb.results.runs.side_files import GateResult
 from pytest_autoweb.settings.options import percent
 
 MODEL = "m"

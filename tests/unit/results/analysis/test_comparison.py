@@ -9,6 +9,7 @@ from made_up_rows import SUMS, cases, cells, row, run
 
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows
 from pytest_autoweb.results.analysis.comparison import Comparison, compare_models, compare_runs
+from pytest_autoweb.results.analysis.controls import NOOP, ORACLE
 from pytest_autoweb.results.analysis.statistics import (
     detectable_by_mcnemar,
     difference_interval,
@@ -16,7 +17,6 @@ from pytest_autoweb.results.analysis.statistics import (
     mcnemar,
     sign_flip,
 )
-from pytest_autoweb.results.analysis.verdict_validity import NOOP, ORACLE
 
 
 def before_and_after(a: list[CellSummary], b: list[CellSummary], **kind: Any) -> Comparison:

@@ -9,7 +9,7 @@ from made_up_run import CellKey, cell, save_run
 
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.analysis.cell_numbers import cell_row
-from pytest_autoweb.results.analysis.verdict_validity import (
+from pytest_autoweb.results.analysis.controls import (
     OTHER_VERSION,
     ControlRow,
     broken_controls,

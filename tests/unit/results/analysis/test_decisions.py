@@ -11,7 +11,7 @@ from made_up_run import CellKey, cell, save_run
 
 from benchmarks.verifier_facts import ChoiceTrial, gain, verifier_facts
 from pytest_autoweb.report.write import write_report
-from pytest_autoweb.results.analysis.attempt_facts import chose_right, decision_facts, reliability
+from pytest_autoweb.results.analysis.decision_facts import chose_right, decision_facts, reliability
 from pytest_autoweb.results.records import Attempt
 
 sys.path.append(str(Path(__file__).parents[4] / "docs"))

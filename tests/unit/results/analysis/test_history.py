@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from made_up_rows import SUMS, cases, cells, row, run
 
 from pytest_autoweb.results.analysis.cell_numbers import Cost
+from pytest_autoweb.results.analysis.controls import NOOP
 from pytest_autoweb.results.analysis.past_runs import History, history_of
-from pytest_autoweb.results.analysis.verdict_validity import NOOP
 
 
 def test_the_trend_has_a_point_per_model_and_run_oldest_first() -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import ValidationError
 
-from pytest_autoweb.results.analysis.attempt_facts import corrections_of
+from pytest_autoweb.results.analysis.correction_facts import corrections_of
 from pytest_autoweb.results.records import ArmRun, Attempt, CellResult, Failure
 
 

@@ -7,7 +7,7 @@ import pytest
 from made_up_run import CellKey, cell, save_run
 
 from pytest_autoweb.cli.command_line import main
-from pytest_autoweb.judging.evidence.page_evidence import read_downloads
+from pytest_autoweb.judging.evidence.downloads import read_downloads
 from pytest_autoweb.results.records import Attempt
 from pytest_autoweb.results.runs.saving import pack
 from pytest_autoweb.tools.verify.rejudge import read_stored

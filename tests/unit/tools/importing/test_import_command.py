@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pytest_autoweb.cases.case import ServerHandle
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cli.command_line import main
-from pytest_autoweb.judging.evidence.wire import WireEntry, har_text
+from pytest_autoweb.judging.evidence.har_file import har_text
+from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.tools.importing import miniwob, task_lists, visualwebarena, webarena_verified
 from pytest_autoweb.tools.importing.miniwob import case_files, solutions
 from pytest_autoweb.tools.importing.task_lists import FieldMap, read_tasks

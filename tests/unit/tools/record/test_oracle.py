@@ -15,7 +15,8 @@ from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cli.command_line import main
 from pytest_autoweb.judging.checks.page_checks import TextCheck
-from pytest_autoweb.judging.evidence.wire import WireEntry
+from pytest_autoweb.judging.evidence.requests_log import WireEntry
+from pytest_autoweb.tools.record.keyboard import chosen_numbers
 from pytest_autoweb.tools.record.oracle import (
     in_case,
     in_template,
@@ -23,8 +24,9 @@ from pytest_autoweb.tools.record.oracle import (
     read_acts,
     refuse_oracle,
 )
-from pytest_autoweb.tools.record.recorded_case import RecordedCase, Seen, propose
-from pytest_autoweb.tools.record.recorder import RecordedWork, chosen_numbers
+from pytest_autoweb.tools.record.proposed_checks import Seen, propose
+from pytest_autoweb.tools.record.recorded_case import RecordedCase
+from pytest_autoweb.tools.record.recorder import RecordedWork
 
 CODEGEN = r"""
 import re

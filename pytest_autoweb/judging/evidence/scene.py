@@ -1,0 +1,144 @@
+"""Records how a page looked at given moments: its address, its text, its picture."""
+
+import base64
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Error, Page
+
+from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.base.whole_characters import read_json
+from pytest_autoweb.browser.egress.browser_watch import (
+    call_within,
+    debugging_session,
+    forget_session,
+)
+from pytest_autoweb.browser.marks.drawing import covers
+from pytest_autoweb.browser.page.capture import capture_snapshot
+from pytest_autoweb.browser.page.frames import call_function
+from pytest_autoweb.browser.page.opening import PRIVATE_FIELDS, PageLook
+from pytest_autoweb.judging.evidence.console import Watch
+from pytest_autoweb.results.records import CaptureModeName, Scene
+
+_SNAPSHOT_TOKENS = 4_000
+_SHOT_MS = 5_000.0
+_QUALITY = 60
+
+
+def take_scene(
+    page: Page,
+    watch: Watch,
+    *,
+    step_index: int,
+    mode: CaptureModeName,
+    folder: Path,
+    redact: Callable[[str], str],
+) -> Scene:
+    """Record the page: URL, title, snapshot, picture, console and failed requests."""
+    picture = folder / f"scene-{step_index}.jpg"
+    taken = shot(page, picture, redact)
+    return Scene(
+        step_index=step_index,
+        url=redact(page.url),
+        title=redact(_title(page)),
+        snapshot=snapshot_text(page, mode, redact),
+        screenshot=str(picture) if taken else None,
+        console=watch.console,
+        failed_requests=watch.failed_requests,
+    )
+
+
+def shot(
+    page: Page,
+    path: Path,
+    redact: Callable[[str], str] | None = None,
+    *,
+    look: PageLook | None = None,
+    drawn: Callable[[], bytes | None] | None = None,
+) -> bool:
+    """Save a small picture of the viewport with secrets covered; never raises.
+
+    Args:
+        page: the page to show.
+        path: path of the picture, a PNG if the name ends in `.png`, else a JPEG.
+        redact: removes the case's secrets from text; fields that hold one are covered, too.
+        look: what `page_look` has just seen, if anything did.
+        drawn: what `begin_frame` returned after that look had begun, if it was asked; used if
+            nothing is to be prepared.
+
+    Returns:
+        Whether the picture was saved.
+    """
+    png = path.suffix.lower() == ".png"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        bare = not png and redact is None and look is not None and look.bare
+        frame = drawn() if drawn else _next_frame(page) if bare else None
+        if bare and frame:
+            path.write_bytes(frame)
+            return True
+        page.screenshot(
+            path=path,
+            type="png" if png else "jpeg",
+            # Playwright refuses a quality for PNG.
+            quality=None if png else _QUALITY,
+            animations="disabled",
+            # To hide it, Playwright leaves an attribute on each field, and the page is another one.
+            caret="initial",
+            scale="css",
+            timeout=_SHOT_MS,
+            mask=covers(page, redact),
+        )
+    except (Error, OSError):
+        return False
+    return True
+
+
+def begin_frame(page: Page) -> Callable[[], bytes | None]:
+    """Let the browser draw the page's next frame meanwhile, for `shot`.
+
+    Returns:
+        A function that waits for the frame, and returns None if it may not be kept.
+    """
+    return waiting.aside(page, lambda: _next_frame(page))
+
+
+def _next_frame(page: Page) -> bytes | None:
+    """Return the next frame that Chromium draws, as a JPEG, or None if it may not be kept.
+
+    `page.screenshot` prepares the page first and waits for two frames, which takes twice as long.
+    """
+    if len(page.frames) > 1 or (session := debugging_session(page)) is None:
+        return None
+    asked = {"format": "jpeg", "quality": _QUALITY, "captureBeyondViewport": False}
+    try:
+        told = call_within(page, _SHOT_MS, lambda: session.send("Page.captureScreenshot", asked))
+        # The page may have changed since it was looked at.
+        private = call_within(page, _SHOT_MS, lambda: page.query_selector(PRIVATE_FIELDS))
+    except Error:
+        forget_session(page)
+        return None
+    return None if private or len(page.frames) > 1 else base64.b64decode(told["data"])
+
+
+def _title(page: Page) -> str:
+    # `page.title()` has no timeout, so a busy page would block it.
+    try:
+        return str(read_json(call_function(page, "document.title", timeout_ms=2_000).shown))
+    except (Error, ValueError):
+        return ""
+
+
+def snapshot_text(page: Page, mode: CaptureModeName, redact: Callable[[str], str]) -> str:
+    """Return the page as a scene shows it, without secrets; empty if it is closed."""
+    if page.is_closed():
+        return ""
+    taken = capture_snapshot(
+        page,
+        mode,
+        url=page.url,
+        entry_action="",
+        step_indexes=(),
+        budget_tokens=_SNAPSHOT_TOKENS,
+    )
+    return redact(taken.text)

@@ -93,7 +93,7 @@ TARGETS = {
 }
 
 
-class Seeing:
+class VisionModel:
     """Decides from a script, and looks at the locator's pictures."""
 
     def __init__(self, decisions: Sequence[dict[str, Any]]) -> None:
@@ -104,10 +104,10 @@ class Seeing:
         return (self.eyes if request.stage == "locate" else self.script).complete(request)
 
 
-def clicked(browser: Browser, folder: Path, site: Site, text: str) -> tuple[Attempt, Seeing]:
+def clicked(browser: Browser, folder: Path, site: Site, text: str) -> tuple[Attempt, VisionModel]:
     """An attempt in which the same text is refused twice, and then looked for by sight."""
     wrong = {"action": "click", "mark_id": 4, "expected_text": text, "confidence": 0.9}
-    client = Seeing([wrong, wrong, {"action": "wait"}, {"action": "done"}])
+    client = VisionModel([wrong, wrong, {"action": "wait"}, {"action": "done"}])
     result = run_one(
         browser,
         {"entry_url": site.put("/", SIGHTS), "user_task": "Do it.", "expect": [{"js": "true"}]},
@@ -159,7 +159,7 @@ def test_an_unsure_icon_is_left_to_the_locator_and_the_model_told_what_it_is(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
     icon = {"action": "click", "mark_id": 1, "expected_text": "bin icon", "confidence": 0.2}
-    client = Seeing([icon, {"action": "wait"}, {"action": "done"}])
+    client = VisionModel([icon, {"action": "wait"}, {"action": "done"}])
     result = run_one(
         browser,
         {"entry_url": site.put("/", ONE_ICON), "user_task": "Go.", "expect": [{"js": "true"}]},

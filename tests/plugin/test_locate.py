@@ -26,7 +26,7 @@ page.get_by_sight("the red button in the row of Bo").click()
 page.get_by_sight("a purple cow").click()
 ```"""
 
-class Seeing:
+class VisionModel:
     """Plans and writes from a script, and looks at pictures."""
 
     def __init__(self):
@@ -44,7 +44,7 @@ class Seeing:
 
 def pytest_autoweb_client(spec):
     if spec.name.startswith("fake/"):
-        return Seeing()
+        return VisionModel()
 '''
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_autoweb.browser.egress.chromium import planned_sandbox
 
-WITHOUT_WALLS = Path(__file__).parents[1] / "support" / "without_walls.py"
+WITHOUT_WALLS = Path(__file__).parents[1] / "support" / "refusing_kernel.py"
 ORACLE, OFF = "--autoweb-models=builtin/oracle", "--autoweb-sandbox=off"
 SCRIPT = "answer(page.evaluate('() => document.title'))"
 

@@ -239,7 +239,7 @@ def miniwob() -> Iterator[str]:
     package = pytest.importorskip("miniwob", reason="needs the extra `demo`")
     folder = Path(str(package.__file__)).parent / "html"
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/miniwob/"
     server.shutdown()

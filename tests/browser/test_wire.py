@@ -74,7 +74,7 @@ class EndlessDownload(BaseHTTPRequestHandler):
 def endless() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), EndlessDownload)
     server.daemon_threads = True
-    thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()

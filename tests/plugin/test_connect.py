@@ -143,7 +143,7 @@ def test_a_browser_that_cannot_reach_the_proxy_is_held_by_routes_and_it_is_said(
     project: pytest.Pytester, tmp_path: Path
 ) -> None:
     far = ThreadingHTTPServer(("127.0.0.1", 0), ForbiddenSite)
-    threading.Thread(target=far.serve_forever, daemon=True).start()
+    threading.Thread(target=far.serve_forever, args=(0.02,), daemon=True).start()
     (project.path / "cases/shop.yaml").write_text(AWAY % sys.executable)
     (project.path / "cases/site.py").write_text(
         SITE % {"far": f"http://127.0.0.1:{far.server_port}"}
@@ -229,7 +229,7 @@ def test_what_cannot_be_used_ends_the_session_before_it_begins(project: pytest.P
             pass
 
     old = ThreadingHTTPServer(("127.0.0.1", 0), Old)
-    threading.Thread(target=old.serve_forever, daemon=True).start()
+    threading.Thread(target=old.serve_forever, args=(0.02,), daemon=True).start()
     flags = ("cases", "--autoweb-models=builtin/oracle")
     place = f"127.0.0.1:{old.server_port}"
     refused = project.runpytest(

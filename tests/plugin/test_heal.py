@@ -34,7 +34,7 @@ FOLDER = (Path(__file__).parent / "../site").resolve()
 def server() -> Iterator[str]:
     files = partial(SimpleHTTPRequestHandler, directory=str(FOLDER))
     with ThreadingHTTPServer(("127.0.0.1", 0), files) as running:
-        Thread(target=running.serve_forever, daemon=True).start()
+        Thread(target=running.serve_forever, args=(0.02,), daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
 

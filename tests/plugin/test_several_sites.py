@@ -84,7 +84,7 @@ class Forum(BaseHTTPRequestHandler):
 def forum() -> Iterator[tuple[int, list[str]]]:
     asked: list[str] = []
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Noted", (Forum,), {"asked": asked}))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield server.server_port, asked
     server.shutdown()
     server.server_close()

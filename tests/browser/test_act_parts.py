@@ -81,6 +81,7 @@ PARTS = """<button>Cancel order 7</button><button>Delete all</button>
 <p id=out></p>"""
 
 
+@pytest.mark.long
 def test_what_can_hardly_be_undone_is_confirmed_or_told_without_calling_it_wrong(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -168,6 +169,7 @@ def test_of_several_actions_the_prompt_says_how_many_were_used(
     assert "Nothing was done" not in told
 
 
+@pytest.mark.long
 def test_a_word_for_a_kind_does_not_contradict_a_name_that_nobody_sees(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

@@ -45,6 +45,7 @@ def test_a_model_that_is_not_sure_looks_again_and_may_choose_otherwise(
     assert [name in asked for name in ('"Keep"', '"Send"', '"Help"')] == [True] * 3
 
 
+@pytest.mark.long
 def test_what_is_chosen_again_is_performed_and_a_sure_model_is_not_asked_twice(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -120,6 +121,7 @@ def clicked(browser: Browser, folder: Path, site: Site, text: str) -> tuple[Atte
     return result.attempts[0], client
 
 
+@pytest.mark.long
 def test_what_sight_finds_with_another_text_is_not_clicked(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -221,6 +223,7 @@ def test_a_kind_that_was_often_mistaken_is_warned_of_and_looked_at_again_earlier
     assert warned == (calls == 2)
 
 
+@pytest.mark.long
 def test_two_mistakes_in_an_attempt_are_enough_for_a_warning(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

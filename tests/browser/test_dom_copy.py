@@ -286,6 +286,7 @@ OUTLINE = """() => { const tell = node => node.nodeType === 3 ? node.nodeValue
   return JSON.stringify(tell(document.body)); }"""
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(tree=TREES)
 def test_any_tree_that_a_script_can_build_is_kept(kept_page: Page, tree: Any) -> None:

@@ -128,6 +128,7 @@ CASES: dict[float, tuple[str, tuple[str, ...], LocatorAlgorithm, Form, float]] =
 }
 
 
+@pytest.mark.long
 def test_what_is_described_is_found_at_any_scale(orders: Page) -> None:
     what, path, algorithm, form, scrolled = CASES[orders.evaluate("devicePixelRatio")]
     orders.evaluate(f"scrollTo(0, {scrolled})")
@@ -243,6 +244,7 @@ def test_text_under_a_line_stays_readable(simple: Page) -> None:
     assert len(opaque) == 1
 
 
+@pytest.mark.long
 def test_the_tags_of_lines_hide_nothing_of_the_page(orders: Page) -> None:
     orders.evaluate("scrollTo(0, 0)")
     view = take_view(orders)

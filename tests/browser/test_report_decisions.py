@@ -207,6 +207,7 @@ def next_step(prompt: str) -> Right:
     return Right({"action": "done"})
 
 
+@pytest.mark.long
 def test_a_fake_that_errs_does_only_what_is_right_and_the_report_says_why(
     browser: Browser, shop: tuple[str, list[dict[str, str]]], tmp_path: Path
 ) -> None:

@@ -148,6 +148,7 @@ def test_a_wrong_guess_costs_only_a_part_of_its_turn(
     assert not guess.retried
 
 
+@pytest.mark.long
 def test_the_next_turn_shows_more_of_a_list_that_was_asked_for(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -306,6 +307,7 @@ def test_a_small_model_that_only_writes_what_cannot_be_read_is_told_once(
     assert len(prompts) == 2
 
 
+@pytest.mark.long
 def test_tabs_are_followed_and_dialogs_accepted_in_a_script_that_can_run_again(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

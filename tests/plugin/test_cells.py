@@ -424,6 +424,7 @@ def test_the_case_answers_a_plan_that_asks(
     assert attempt["checks_passed"]
 
 
+@pytest.mark.long
 def test_what_is_shown_no_capture_mode_is_run_once_and_says_so(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
@@ -454,6 +455,7 @@ cases:
 """
 
 
+@pytest.mark.long
 def test_a_case_without_checks_is_told_by_its_steps_and_models_are_compared_on_them(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

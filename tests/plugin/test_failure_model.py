@@ -130,6 +130,7 @@ def test_a_reply_counts_only_if_it_names_one_type(
     assert read_type("no idea") == "UNKNOWN"
 
 
+@pytest.mark.long
 def test_a_model_that_does_not_answer_leaves_the_type_open_and_its_call_is_counted(
     odd: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

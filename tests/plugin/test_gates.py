@@ -53,6 +53,7 @@ def test_with_a_gate_failed_cells_are_expected_and_the_rate_decides(
     assert gates(project.path / "autoweb-report")["pass rate"]["passed"] is True
 
 
+@pytest.mark.long
 def test_a_pinned_cell_fails_by_itself_although_a_gate_holds(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

@@ -154,6 +154,7 @@ def test_a_page_that_is_obeyed_gets_nothing_out(
         check_fence(prompt)
 
 
+@pytest.mark.long
 def test_recordings_that_nobody_can_clean_are_marked(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

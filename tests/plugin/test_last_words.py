@@ -67,6 +67,7 @@ def test_a_run_without_any_verdict_is_not_green(project: pytest.Pytester) -> Non
     assert report["exit_status"] == 1
 
 
+@pytest.mark.long
 def test_ctrl_c_in_a_terminal_leaves_a_report(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

@@ -48,6 +48,7 @@ def pytest_autoweb_client(spec):
 '''
 
 
+@pytest.mark.long
 def test_a_script_finds_by_sight_where_the_model_sees(project: pytest.Pytester) -> None:
     (project.path / "site/team.html").write_text(PAGE, encoding="utf-8")
     (project.path / "cases/shop.yaml").write_text(

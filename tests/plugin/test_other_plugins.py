@@ -79,6 +79,7 @@ def pytest_collection_modifyitems(items):
 """
 
 
+@pytest.mark.long
 def test_a_mark_that_asks_for_reruns_is_refused_with_a_sentence(project: pytest.Pytester) -> None:
     project.makeconftest(MARKED)
     result = project.runpytest_subprocess("cases", ORACLE)
@@ -147,6 +148,7 @@ def test_a_second_run_within_a_report_is_refused_and_hides_nothing(
     assert (project.path / "tries.txt").read_text().split() == ["title", "title"]
 
 
+@pytest.mark.long
 def test_an_item_that_is_listed_twice_runs_once(
     project: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
@@ -445,6 +447,7 @@ def test_no_loop_runs():
 """
 
 
+@pytest.mark.long
 def test_tests_with_loops_of_their_own_run_after_cells(project: pytest.Pytester) -> None:
     project.makepyfile(test_async=ASYNC)
     project.mkdir("last").joinpath("test_last.py").write_text(LAST)
@@ -556,6 +559,7 @@ def by_own_playwright(context):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fixtures", ["", EACH_TIME], ids=["shared", "each"])
 @pytest.mark.parametrize("cells", ["1", "4"])
 def test_code_of_users_may_run_loops_of_its_own(
@@ -643,6 +647,7 @@ def test_hooks_around_cells_may_run_loops_of_their_own(
     assert [cell["outcome"] for cell in cells_of(project)] == ["passed", "passed"]
 
 
+@pytest.mark.long
 def test_a_test_may_run_loops_between_its_cells(project: pytest.Pytester) -> None:
     project.makepyfile(test_between=BETWEEN)
     result = project.runpytest_subprocess("test_between.py", "cases", ORACLE)

@@ -65,6 +65,7 @@ def cells_of(project: pytest.Pytester, folder: str = "autoweb-report") -> dict[s
 
 
 class TestCheckType:
+    @pytest.mark.long
     def test_it_judges_is_reported_and_judges_a_saved_run_again(
         self, shop: pytest.Pytester
     ) -> None:

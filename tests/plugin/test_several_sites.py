@@ -90,6 +90,7 @@ def forum() -> Iterator[tuple[int, list[str]]]:
     server.server_close()
 
 
+@pytest.mark.long
 def test_a_task_over_several_sites_and_one_that_cannot_be_done(
     tmp_path: Path, forum: tuple[int, list[str]]
 ) -> None:

@@ -60,6 +60,7 @@ def play(
     return result, client.requests
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("page", "replies", "expected", "code"),
     [
@@ -270,6 +271,7 @@ c.onmouseup = (e) => { if (e.offsetX !== c.start) document.title = `${c.start}-$
 </script>"""
 
 
+@pytest.mark.long
 def test_places_count_only_in_drawings(browser: Browser, tmp_path: Path, site: Site) -> None:
     replies = [
         do("click_at", x=410, y=20),
@@ -329,6 +331,7 @@ def two(request: Request, *, end: bool = False, words: str = "") -> str:
     return f'{first}{words}{{"action": "done"}}' if end else f"[{first}, {second}]"
 
 
+@pytest.mark.long
 def test_several_decisions_in_one_reply_are_all_done(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

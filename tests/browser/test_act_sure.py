@@ -136,6 +136,7 @@ def test_what_sight_finds_with_another_text_is_not_clicked(
     assert [call for call in attempt.tool_calls if call.acting and call.ok] == []
 
 
+@pytest.mark.long
 def test_where_there_is_no_text_the_record_says_so_and_a_success_withdraws_the_problem(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -157,6 +158,7 @@ def test_where_there_is_no_text_the_record_says_so_and_a_success_withdraws_the_p
 ONE_ICON = "<button style='width:30px; height:30px'></button><p>Nothing else</p>"
 
 
+@pytest.mark.long
 def test_an_unsure_icon_is_left_to_the_locator_and_the_model_told_what_it_is(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -178,6 +180,7 @@ def test_an_unsure_icon_is_left_to_the_locator_and_the_model_told_what_it_is(
     assert [call for call in result.attempts[0].tool_calls if call.acting and call.ok] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("told", [True, False])
 def test_a_circle_is_recorded_as_such(
     browser: Browser, tmp_path: Path, site: Site, told: bool

@@ -162,6 +162,7 @@ def test_after_a_refused_repair_the_next_one_is_told_of_the_run_before_it(
     assert parts == sorted(parts, key=prompt.index)
 
 
+@pytest.mark.long
 def test_where_the_failure_is_on_the_entry_page_it_is_shown_once(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

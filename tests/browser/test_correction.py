@@ -282,6 +282,7 @@ ORDERS = """<title>Shop</title><button onclick="fetch('/orders').then(r =>
 SHOW = WRONG.replace("'Save'", "'Orders'")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("helps", [True, False])
 def test_the_login_hook_is_asked_once_on_a_fresh_page_and_the_retry_uses_what_it_left(
     corrected: Callable[..., Any], site: Site, helps: bool

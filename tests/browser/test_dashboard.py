@@ -53,6 +53,7 @@ def page(signed_in: BrowserContext) -> Iterator[Page]:
     page.close()
 
 
+@pytest.mark.long
 def test_the_printed_address_signs_in_once_and_leaves_no_token_behind(
     new_context: CreateContextCallback, address: str
 ) -> None:

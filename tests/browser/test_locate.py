@@ -149,6 +149,7 @@ def test_what_is_described_is_found_at_any_scale(orders: Page) -> None:
     assert orders.content() == before
 
 
+@pytest.mark.long
 def test_a_target_below_is_found_by_scrolling_and_a_missing_one_is_not_found(simple: Page) -> None:
     simple.set_content(PAGE)
     targets: dict[str, Where] = {"far": where(simple, "body > button"), "nowhere": None}

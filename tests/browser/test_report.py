@@ -106,6 +106,7 @@ def test_what_a_model_is_and_what_it_read_from_a_cache_can_be_seen(
     expect(about.get_by_role("row", name="vision")).to_contain_text("settings")
 
 
+@pytest.mark.long
 def test_a_cell_opens_with_everything_that_happened(realistic: Path, open_page: Open) -> None:
     page = open_page(realistic)
     cell_button(page, healed_cell()).click()
@@ -138,6 +139,7 @@ def test_a_screenshot_can_be_enlarged_and_escape_closes_only_the_picture(
     expect(page.locator("#detail")).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_back_button_and_deep_links_work(realistic: Path, open_page: Open) -> None:
     result = healed_cell()
     link = "#" + result.folder.removeprefix("cells/") + "/1"

@@ -118,6 +118,7 @@ def test_a_model_names_what_no_rule_knows_and_is_asked_once_about_the_same_words
     assert kept == {"UNKNOWN": 2, "DATA_NOT_FOUND": 1, "SERVICE_UNAVAILABLE": 1}
 
 
+@pytest.mark.long
 def test_a_reply_counts_only_if_it_names_one_type(
     odd: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

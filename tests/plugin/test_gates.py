@@ -265,6 +265,7 @@ def test_a_gate_with_nothing_to_judge_is_refused(
     )
 
 
+@pytest.mark.long
 def test_a_gate_in_addopts_or_for_tests_of_the_fixture_is_fine(project: pytest.Pytester) -> None:
     project.makepyfile("def test_one(autoweb): pass\ndef test_other(): pass")
     gate = "--autoweb-min-pass-rate=80"

@@ -155,6 +155,7 @@ class TestCheckType:
 
 
 class TestLoading:
+    @pytest.mark.long
     def test_an_installed_package_adds_a_check_type(
         self, shop: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -40,6 +40,7 @@ def cell_of(project: pytest.Pytester) -> dict[str, Any]:
     return cell
 
 
+@pytest.mark.long
 def test_a_step_out_of_time_is_continued_once_without_repeating_what_it_did(
     project: pytest.Pytester,
 ) -> None:

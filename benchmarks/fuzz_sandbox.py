@@ -4,7 +4,7 @@
 
 Three arms in turn. `lint`: programs of Python's whole grammar, of the step language and mutants of
 both must get an answer, the same one twice, in time. `worker`: what the lint lets through runs in a
-real worker, where a spy looks at each of its values; nothing but limits may end that worker.
+real worker, where a monitor looks at each of its values; nothing but limits may end that worker.
 `pipe`: a process that plays damaged and forged frames stands in for the worker; the host must
 survive, make no call that is not on the list, and give no secret away. Prints each finding with the
 seed that makes it again (`--seed N --rounds 1`); ends with 1 if there is one.
@@ -23,9 +23,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests" / "support"))
 
-from hostile_frames import FAKES, SECRET, Call, Puppets, border_of, script_of  # noqa: E402
-from spied_worker import Watch  # noqa: E402
-from wild_code import mutant, sly_program, wild_program  # noqa: E402
+from hostile_frames import FAKES, SECRET, Call, ScriptedWorkers, border_of, script_of  # noqa: E402
+from monitored_worker import Watch  # noqa: E402
+from random_programs import mutant, random_program, step_language_program  # noqa: E402
 
 from pytest_autoweb.results.runs.saving import json_text  # noqa: E402
 from pytest_autoweb.sandbox.engine import Limits  # noqa: E402
@@ -66,7 +66,7 @@ class Fuzz:
     """The three arms, and the processes that they keep."""
 
     def __init__(self, counts: Counter[str]) -> None:
-        self._counts, self._watch, self._puppets = counts, Watch(), Puppets("off")
+        self._counts, self._watch, self._puppets = counts, Watch(), ScriptedWorkers("off")
         benign = (ROOT / "tests/unit/sandbox/benign.txt").read_text(encoding="utf-8")
         self._corpus = [text.partition("\n")[2] for text in benign.split("\n### ")]
 
@@ -78,7 +78,9 @@ class Fuzz:
     def round(self, seed: int) -> Iterator[str]:
         """Yield what goes wrong with the ten programs and one dialogue that a seed makes."""
         rng = random.Random(seed)
-        programs = [wild_program(rng) for _ in range(2)] + [sly_program(rng) for _ in range(5)]
+        programs = [random_program(rng) for _ in range(2)] + [
+            step_language_program(rng) for _ in range(5)
+        ]
         for code in (*programs, *(mutant(rng, self._corpus) for _ in range(3))):
             yield from self._lint(code)
             if not lint_code(code):

@@ -47,12 +47,12 @@ async function connect({ cdp_url, target_id }) {
   const page = targets.find((target) => target.id === target_id);
   const socket = new WebSocket(page.webSocketDebuggerUrl);
   const waiting = new Map();
-  socket.onmessage = ({ data }) => {
+  socket.addEventListener("message", ({ data }) => {
     const { id, result, error } = JSON.parse(data);
     const { resolve, reject } = waiting.get(id) ?? {};
     if (error) reject?.(new Error(error.message));
     else resolve?.(result);
-  };
+  });
   await new Promise((resolve, reject) => Object.assign(socket, { onopen: resolve, onerror: reject }));
   return async (expression) => {
     const id = waiting.size + 1;

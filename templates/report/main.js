@@ -124,9 +124,9 @@ async function load({ entry, attempt }, siblings, neighbours) {
 
 function draw() {
   document.getElementById("top").append(...nodes(masthead(report, contestants)));
-  const parts = drawPanels(panels, { report, shownEntries, matrix, links, openControl });
-  document.getElementById("main").append(...parts, footer(report));
-  fillContents(parts);
+  const drawn = drawPanels(panels, { report, shownEntries, matrix, links, openControl });
+  document.getElementById("main").append(...drawn, footer(report));
+  fillContents(drawn);
 }
 
 const nodes = (list) => [...el("div", list).childNodes];

@@ -21,6 +21,7 @@ def statuses(result: object) -> list[str]:
     return [d.status for d in result.attempts[-1].decisions]  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_wrong_numbers_are_put_right_wrong_texts_refused_and_told(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -94,6 +95,7 @@ def test_one_of_many_alike_is_looked_at_a_second_time(
     assert '"Add"' not in "".join(line for line in again.splitlines() if line.startswith("["))
 
 
+@pytest.mark.long
 def test_what_the_browser_cannot_do_is_no_success_and_is_told(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -129,6 +131,7 @@ def test_what_the_browser_cannot_do_is_no_success_and_is_told(
     assert not attempt.step_results[0].ok
 
 
+@pytest.mark.long
 def test_tabs_are_followed_dialogs_accepted_and_data_is_the_answer(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -180,6 +183,7 @@ def test_an_element_that_changes_after_the_look_is_not_acted_on(
     assert (first.status, first.error) == ("refused", refusal)
 
 
+@pytest.mark.long
 def test_circles_and_vain_decisions_end_an_attempt(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -247,6 +251,7 @@ def test_scripts_find_elements_by_mark_and_text(
     assert "expected 'Buy', but it reads 'Log out'" in str(result.attempts[0].answer)
 
 
+@pytest.mark.long
 def test_a_retry_is_told_what_became_of_the_attempt_but_not_what_was_expected(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

@@ -60,6 +60,7 @@ def play(
     return result, client.requests
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("page", "replies", "expected", "code"),
     [
@@ -143,6 +144,7 @@ def test_both_ends_of_a_drag_are_verified(browser: Browser, tmp_path: Path, site
     assert '.drag_to(page.get_by_mark(2, expected_text="Done"), timeout=5000)' in attempt.code
 
 
+@pytest.mark.long
 def test_files_of_the_case_are_uploaded_by_a_field_or_a_chooser(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -164,6 +166,7 @@ def test_files_of_the_case_are_uploaded_by_a_field_or_a_chooser(
     assert "page.expect_file_chooser(timeout=5000)" in result.attempts[0].code
 
 
+@pytest.mark.long
 def test_several_actions_in_one_reply_are_verified_one_by_one(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -204,6 +207,7 @@ def test_several_actions_in_one_reply_are_verified_one_by_one(
     assert all(d.chosen[0].verdict == "match" for d in attempt.decisions)
 
 
+@pytest.mark.long
 def test_a_model_may_go_back_to_a_tab(browser: Browser, tmp_path: Path, site: Site) -> None:
     site.put("/help", "<button onclick=\"document.title='read'\">Read</button>")
     page = """<a href=/help target=_blank>Help</a> <p id=out></p>
@@ -227,6 +231,7 @@ def test_a_model_may_go_back_to_a_tab(browser: Browser, tmp_path: Path, site: Si
     assert f"1. {site.url}, shown here" in prompt(asked[4])
 
 
+@pytest.mark.long
 def test_a_tab_that_comes_while_the_model_decides_is_shown_before_anything_is_done(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -266,6 +271,7 @@ c.onmouseup = (e) => { if (e.offsetX !== c.start) document.title = `${c.start}-$
 </script>"""
 
 
+@pytest.mark.long
 def test_places_count_only_in_drawings(browser: Browser, tmp_path: Path, site: Site) -> None:
     replies = [
         do("click_at", x=410, y=20),
@@ -325,6 +331,7 @@ def two(request: Request, *, end: bool = False, words: str = "") -> str:
     return f'{first}{words}{{"action": "done"}}' if end else f"[{first}, {second}]"
 
 
+@pytest.mark.long
 def test_several_decisions_in_one_reply_are_all_done(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

@@ -27,6 +27,7 @@ def anthropic(kind: str, **more: Any) -> str:
     return json.dumps({"thinking": "", "computer": {"action": kind, **more}})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("tool", "replies"),
     [
@@ -85,6 +86,7 @@ def test_actions_of_a_tool_are_those_of_the_marks_at_their_places(
     assert '. click "Send"' in prompt(request)
 
 
+@pytest.mark.long
 def test_an_element_that_changed_in_the_meantime_is_left_alone(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

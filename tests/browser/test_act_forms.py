@@ -33,6 +33,7 @@ def form(*values: tuple[str, str], wrong: str = "", **more: Any) -> Any:
 ALL = form(("Name", "Ana"), ("Town", "Rome"), ("Colour", "Blue"))
 
 
+@pytest.mark.long
 def test_a_form_is_filled_in_by_one_reply_and_the_last_action_ends_it(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -60,6 +61,7 @@ EMAIL = """<form onsubmit="out.textContent = 'joined'; return false">
 <label>Email <input type=email></label><button>Join</button></form><p id=out></p>"""
 
 
+@pytest.mark.long
 def test_a_value_that_the_browser_refuses_is_told_beside_the_picture(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -141,6 +143,7 @@ def test_a_decision_that_stands_twice_in_a_reply_is_done_once_and_that_is_told(
     assert "done once; decide again if twice was meant" in prompt(client.requests[1])
 
 
+@pytest.mark.long
 def test_a_whole_reply_that_stands_twice_is_done_once_but_steps_are_done_as_listed(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -172,6 +175,7 @@ def test_where_data_is_asked_for_no_action_is_the_last(
     assert "last is true" not in client.requests[0].messages[0].content
 
 
+@pytest.mark.long
 def test_a_field_that_reads_otherwise_ends_the_form_and_the_model_is_asked(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -198,6 +202,7 @@ NAMELESS = """<b>Login</b><br><input id=a><br><input id=b type=password><br>
 <th>Status</th><td><select id=c><option>unread<option>done</select></td></tr></table>"""
 
 
+@pytest.mark.long
 def test_fields_that_show_no_text_are_asked_about_and_known_by_what_is_beside_them(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

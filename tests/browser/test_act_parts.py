@@ -25,6 +25,7 @@ def chosen(action: str, number: int, text: str, /, **more: Any) -> str:
     return json.dumps({"action": action, "mark_id": number, "expected_text": text, **more})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_row_is_known_by_its_title_and_never_becomes_the_field_above_it(
     browser: Browser, tmp_path: Path, site: Site, number: int
@@ -81,6 +82,7 @@ PARTS = """<button>Cancel order 7</button><button>Delete all</button>
 <p id=out></p>"""
 
 
+@pytest.mark.long
 def test_what_can_hardly_be_undone_is_confirmed_or_told_without_calling_it_wrong(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -151,6 +153,7 @@ def test_each_refusal_is_told_with_its_own_correction(
     assert [d.failed_marks for d in decisions] == [(), (), (), (2,)]
 
 
+@pytest.mark.long
 def test_of_several_actions_the_prompt_says_how_many_were_used(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -168,6 +171,7 @@ def test_of_several_actions_the_prompt_says_how_many_were_used(
     assert "Nothing was done" not in told
 
 
+@pytest.mark.long
 def test_a_word_for_a_kind_does_not_contradict_a_name_that_nobody_sees(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

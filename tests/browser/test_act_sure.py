@@ -45,6 +45,7 @@ def test_a_model_that_is_not_sure_looks_again_and_may_choose_otherwise(
     assert [name in asked for name in ('"Keep"', '"Send"', '"Help"')] == [True] * 3
 
 
+@pytest.mark.long
 def test_what_is_chosen_again_is_performed_and_a_sure_model_is_not_asked_twice(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -93,7 +94,7 @@ TARGETS = {
 }
 
 
-class Seeing:
+class VisionModel:
     """Decides from a script, and looks at the locator's pictures."""
 
     def __init__(self, decisions: Sequence[dict[str, Any]]) -> None:
@@ -104,10 +105,10 @@ class Seeing:
         return (self.eyes if request.stage == "locate" else self.script).complete(request)
 
 
-def clicked(browser: Browser, folder: Path, site: Site, text: str) -> tuple[Attempt, Seeing]:
+def clicked(browser: Browser, folder: Path, site: Site, text: str) -> tuple[Attempt, VisionModel]:
     """An attempt in which the same text is refused twice, and then looked for by sight."""
     wrong = {"action": "click", "mark_id": 4, "expected_text": text, "confidence": 0.9}
-    client = Seeing([wrong, wrong, {"action": "wait"}, {"action": "done"}])
+    client = VisionModel([wrong, wrong, {"action": "wait"}, {"action": "done"}])
     result = run_one(
         browser,
         {"entry_url": site.put("/", SIGHTS), "user_task": "Do it.", "expect": [{"js": "true"}]},
@@ -120,6 +121,7 @@ def clicked(browser: Browser, folder: Path, site: Site, text: str) -> tuple[Atte
     return result.attempts[0], client
 
 
+@pytest.mark.long
 def test_what_sight_finds_with_another_text_is_not_clicked(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -134,6 +136,7 @@ def test_what_sight_finds_with_another_text_is_not_clicked(
     assert [call for call in attempt.tool_calls if call.acting and call.ok] == []
 
 
+@pytest.mark.long
 def test_where_there_is_no_text_the_record_says_so_and_a_success_withdraws_the_problem(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -155,11 +158,12 @@ def test_where_there_is_no_text_the_record_says_so_and_a_success_withdraws_the_p
 ONE_ICON = "<button style='width:30px; height:30px'></button><p>Nothing else</p>"
 
 
+@pytest.mark.long
 def test_an_unsure_icon_is_left_to_the_locator_and_the_model_told_what_it_is(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
     icon = {"action": "click", "mark_id": 1, "expected_text": "bin icon", "confidence": 0.2}
-    client = Seeing([icon, {"action": "wait"}, {"action": "done"}])
+    client = VisionModel([icon, {"action": "wait"}, {"action": "done"}])
     result = run_one(
         browser,
         {"entry_url": site.put("/", ONE_ICON), "user_task": "Go.", "expect": [{"js": "true"}]},
@@ -176,6 +180,7 @@ def test_an_unsure_icon_is_left_to_the_locator_and_the_model_told_what_it_is(
     assert [call for call in result.attempts[0].tool_calls if call.acting and call.ok] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("told", [True, False])
 def test_a_circle_is_recorded_as_such(
     browser: Browser, tmp_path: Path, site: Site, told: bool
@@ -221,6 +226,7 @@ def test_a_kind_that_was_often_mistaken_is_warned_of_and_looked_at_again_earlier
     assert warned == (calls == 2)
 
 
+@pytest.mark.long
 def test_two_mistakes_in_an_attempt_are_enough_for_a_warning(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 from attacks import (
     environment,
+    exhaustion,
     files,
     forging,
     imports,
@@ -23,17 +24,16 @@ from attacks import (
     protocol,
     secrets,
     sockets,
-    swelling,
 )
 from attacks.attack import EGRESS, ERROR, NOTHING, TIMEOUT, Attack
-from attacks.ground import CANARIES, SECRET, GroundOf
+from attacks.target import CANARIES, SECRET, TargetOf
 
 from pytest_autoweb.base.redaction import Redactor
 from pytest_autoweb.results.records import Failure
 from pytest_autoweb.sandbox.engine import RULES, WALLS, Level, StepOutcome, scripts_allowed
 from pytest_autoweb.sandbox.lint import lint_code
 
-pytest_plugins = ["attacks.ground"]
+pytest_plugins = ["attacks.target"]
 
 
 LEVELS: tuple[Level, ...] = ("auto", "strict")
@@ -48,7 +48,7 @@ CATEGORIES: dict[str, ModuleType] = {
         objects,
         playwright_surface,
         origins,
-        swelling,
+        exhaustion,
         forging,
         secrets,
         protocol,
@@ -80,23 +80,23 @@ def test_the_walls_around_a_worker_are_those_of_both_levels() -> None:
 @pytest.mark.parametrize("category", CATEGORIES)
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_lint_refuses_what_it_can_tell_at_both_levels(
-    ground_of: GroundOf, level: Level, category: str
+    target_of: TargetOf, level: Level, category: str
 ) -> None:
     for attack in CATEGORIES[category].ATTACKS:
-        check_lint(ground_of(level).filled(attack.code), level, attack.due(level)[0])
+        check_lint(target_of(level).filled(attack.code), level, attack.due(level)[0])
 
 
 @pytest.mark.parametrize(("level", "attack"), ATTACKS)
-def test_the_layers_hold(ground_of: GroundOf, level: Level, attack: Attack) -> None:
-    ground = ground_of(level)
+def test_the_layers_hold(target_of: TargetOf, level: Level, attack: Attack) -> None:
+    target = target_of(level)
     _, held = attack.due(level)
-    before, asked = ground.effects(), ground.asked()
-    outcome = ground.run(attack)
+    before, asked = target.effects(), target.asked()
+    outcome = target.run(attack)
     if EGRESS in held:
-        assert ground.asked_soon(asked), "it never asked for the other origin"
-    told = ground.told(outcome)
-    after = ground.effects()
-    ground.tidy(outcome)
+        assert target.asked_soon(asked), "it never asked for the other origin"
+    told = target.told(outcome)
+    after = target.effects()
+    target.tidy(outcome)
 
     assert after == before
     assert [canary for canary in CANARIES if canary in told] == []

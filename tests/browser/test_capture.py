@@ -66,6 +66,7 @@ def test_no_mode_tells_the_length_of_a_password(blank: Page, mode: CaptureModeNa
     assert capture(blank, mode).text == short
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 def test_a_page_of_5000_elements_is_cut_to_the_budget(blank: Page, mode: CaptureModeName) -> None:
     blank.set_content(

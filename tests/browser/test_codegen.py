@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from acting import act, run_one, settings
 from local_site import Site
 from playwright.sync_api import Browser
@@ -129,6 +130,7 @@ def repaired(
     return result, [request for request in client.requests if request.stage == "repair"]
 
 
+@pytest.mark.long
 def test_a_repair_is_shown_the_entry_page_and_the_page_of_the_failure(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -143,6 +145,7 @@ def test_a_repair_is_shown_the_entry_page_and_the_page_of_the_failure(
     assert prompt.count("\nURL: ") == 2
 
 
+@pytest.mark.long
 def test_after_a_refused_repair_the_next_one_is_told_of_the_run_before_it(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -159,6 +162,7 @@ def test_after_a_refused_repair_the_next_one_is_told_of_the_run_before_it(
     assert parts == sorted(parts, key=prompt.index)
 
 
+@pytest.mark.long
 def test_where_the_failure_is_on_the_entry_page_it_is_shown_once(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -171,6 +175,7 @@ def test_where_the_failure_is_on_the_entry_page_it_is_shown_once(
     assert request.messages[-1].images == ()
 
 
+@pytest.mark.long
 def test_a_repair_has_the_visual_supplement_where_it_is_on(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

@@ -259,6 +259,7 @@ def pick(*texts: str, shift: int = 0) -> Callable[[GuideQuestion], dict[str, Any
 ENTRIES = [f"Entry number {n}" for n in (1, 2, 4)]
 
 
+@pytest.mark.long
 def test_a_model_explores_and_the_pattern_collects(
     blank: Page, lists: ListSite, tmp_path: Path
 ) -> None:
@@ -288,6 +289,7 @@ def test_a_model_explores_and_the_pattern_collects(
     assert numbers(replayed.end()) == items(24)
 
 
+@pytest.mark.long
 def test_of_several_entries_the_right_ones_are_used_and_only_the_others_told(
     blank: Page, lists: ListSite
 ) -> None:
@@ -310,6 +312,7 @@ def test_of_several_entries_the_right_ones_are_used_and_only_the_others_told(
     assert logged == [f"decision 1: {refused}"]
 
 
+@pytest.mark.long
 def test_the_model_finds_a_way_on_that_no_table_knows_after_a_wrong_one(
     blank: Page, lists: ListSite
 ) -> None:
@@ -334,6 +337,7 @@ def test_the_model_finds_a_way_on_that_no_table_knows_after_a_wrong_one(
     ]
 
 
+@pytest.mark.long
 def test_without_a_pattern_the_model_chooses_on_every_page(blank: Page, lists: ListSite) -> None:
     def all_of_page(question: GuideQuestion) -> dict[str, Any]:
         texts = {

@@ -114,6 +114,7 @@ def test_a_model_that_is_not_sure_looks_again(show: Show) -> None:
     assert model.questions[1].unsure
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("brief", [False, True])
 def test_the_prompts_ask_for_what_is_near(
     browser: Browser, tmp_path: Path, site: Server, brief: bool

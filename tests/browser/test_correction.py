@@ -71,6 +71,7 @@ def said(reflection: str, strategy: str = "RE_QUERY", confidence: float = 0.7) -
     )
 
 
+@pytest.mark.long
 def test_a_reflection_is_acted_on_its_outcome_written_back_and_told_the_next_one(
     corrected: Callable[..., Any],
 ) -> None:
@@ -107,6 +108,7 @@ def test_a_reflection_that_gives_up_ends_it_before_anything_is_done(
     assert result.attempts[1].tool_calls == ()
 
 
+@pytest.mark.long
 def test_a_refused_constrained_retry_leaves_the_next_one_all_that_was_known(
     corrected: Callable[..., Any],
 ) -> None:
@@ -156,6 +158,7 @@ def test_a_call_that_acts_twice_on_the_same_page_is_recorded_as_repeated(
     assert calls[4].result == '"2"'
 
 
+@pytest.mark.long
 def test_calls_that_only_came_to_nothing_together_may_be_made_again(
     corrected: Callable[..., Any],
 ) -> None:
@@ -202,6 +205,7 @@ def test_on_the_list_of_the_refs_dialect_a_constrained_retry_lacks_what_failed(
     assert (result.outcome, len(result.attempts)) == ("healed", 2)
 
 
+@pytest.mark.long
 def test_by_turns_a_constrained_retry_may_not_repeat_what_failed_and_never_worked(
     corrected: Callable[..., Any],
 ) -> None:
@@ -237,6 +241,7 @@ def test_by_turns_a_constrained_retry_may_not_repeat_what_failed_and_never_worke
     assert result.outcome == "healed"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arm", ["constrained", "reflexion"])
 def test_what_may_pass_by_itself_may_be_done_again(corrected: Callable[..., Any], arm: str) -> None:
     busy = "out.innerHTML='<p role=alert>503 Service Unavailable, try again later</p>'"
@@ -252,6 +257,7 @@ def test_what_may_pass_by_itself_may_be_done_again(corrected: Callable[..., Any]
     assert [call.method for call in second.tool_calls] == ["click"]
 
 
+@pytest.mark.long
 def test_among_the_marks_of_act_a_constrained_retry_lacks_what_failed(
     corrected: Callable[..., Any],
 ) -> None:
@@ -276,6 +282,7 @@ ORDERS = """<title>Shop</title><button onclick="fetch('/orders').then(r =>
 SHOW = WRONG.replace("'Save'", "'Orders'")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("helps", [True, False])
 def test_the_login_hook_is_asked_once_on_a_fresh_page_and_the_retry_uses_what_it_left(
     corrected: Callable[..., Any], site: Site, helps: bool

@@ -53,6 +53,7 @@ def page(signed_in: BrowserContext) -> Iterator[Page]:
     page.close()
 
 
+@pytest.mark.long
 def test_the_printed_address_signs_in_once_and_leaves_no_token_behind(
     new_context: CreateContextCallback, address: str
 ) -> None:
@@ -72,6 +73,7 @@ def test_the_printed_address_signs_in_once_and_leaves_no_token_behind(
     assert set(said) == {SIGN_IN}
 
 
+@pytest.mark.long
 def test_the_keyboard_leads_from_the_overview_to_a_cell_in_its_report(
     page: Page, address: str
 ) -> None:
@@ -98,6 +100,7 @@ def test_the_keyboard_leads_from_the_overview_to_a_cell_in_its_report(
     assert answer == "refused"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_page_scrolls_sideways_on_a_phone_and_text_stands_out(
     page: Page, address: str, scheme: str

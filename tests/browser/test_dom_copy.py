@@ -239,7 +239,7 @@ def miniwob() -> Iterator[str]:
     package = pytest.importorskip("miniwob", reason="needs the extra `demo`")
     folder = Path(str(package.__file__)).parent / "html"
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/miniwob/"
     server.shutdown()
@@ -286,6 +286,7 @@ OUTLINE = """() => { const tell = node => node.nodeType === 3 ? node.nodeValue
   return JSON.stringify(tell(document.body)); }"""
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(tree=TREES)
 def test_any_tree_that_a_script_can_build_is_kept(kept_page: Page, tree: Any) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from cell_launch import cell_args
+from forbidden_server import ForbiddenServer
 from leaks import EXPECTED, leaky_page
 from local_site import Site
 from playwright.sync_api import Browser, Error, Page, Playwright
-from trap import Trap
 
 from pytest_autoweb.browser.egress.guarded_page import NOT_LAUNCHED, guarded_page, missing_cover
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
@@ -23,10 +23,10 @@ Opener = Callable[..., AbstractContextManager[Page]]
 
 
 @pytest.fixture
-def trap() -> Iterator[Trap]:
-    trap = Trap()
-    yield trap
-    trap.close()
+def forbidden() -> Iterator[ForbiddenServer]:
+    forbidden = ForbiddenServer()
+    yield forbidden
+    forbidden.close()
 
 
 @pytest.fixture
@@ -56,28 +56,28 @@ def wait_until(page: Page, holds: Callable[[], bool], seconds: float) -> None:
 
 
 def test_a_page_reaches_a_listed_origin_in_every_way_it_has(
-    opened: Opener, site: Site, trap: Trap, notes: list[str]
+    opened: Opener, site: Site, forbidden: ForbiddenServer, notes: list[str]
 ) -> None:
-    with opened(trap.url) as page:
-        page.goto(leaky_page(site, trap.host))
-        wait_until(page, lambda: trap.reached >= EXPECTED, 20)
+    with opened(forbidden.url) as page:
+        page.goto(leaky_page(site, forbidden.host))
+        wait_until(page, lambda: forbidden.reached >= EXPECTED, 20)
         page.context.close()
 
-    assert EXPECTED - trap.reached == set()
+    assert EXPECTED - forbidden.reached == set()
     assert notes == []
 
 
 def test_a_page_reaches_no_other_origin_in_any_of_these_ways(
-    opened: Opener, site: Site, trap: Trap, notes: list[str]
+    opened: Opener, site: Site, forbidden: ForbiddenServer, notes: list[str]
 ) -> None:
     with opened() as page:
-        page.goto(leaky_page(site, trap.host))
+        page.goto(leaky_page(site, forbidden.host))
         page.wait_for_timeout(2_500)
         page.goto(site.put("/end", "left"))
         page.context.close()
 
-    assert (trap.connections, trap.packets) == (0, 0)
-    assert f"blocked: http://{trap.host} (allowed_origins)" in notes
+    assert (forbidden.connections, forbidden.packets) == (0, 0)
+    assert f"blocked: http://{forbidden.host} (allowed_origins)" in notes
     total = re.search(r"blocked: http://\S+: (\d+) requests in all", "\n".join(notes))
     assert total
     assert int(total[1]) >= len(EXPECTED) - 8
@@ -85,14 +85,16 @@ def test_a_page_reaches_no_other_origin_in_any_of_these_ways(
     assert len(notes) <= 4
 
 
-def test_the_page_may_not_go_anywhere_else_either(opened: Opener, site: Site, trap: Trap) -> None:
-    site.put("/hop", "", status=302, headers={"location": trap.url})
+def test_the_page_may_not_go_anywhere_else_either(
+    opened: Opener, site: Site, forbidden: ForbiddenServer
+) -> None:
+    site.put("/hop", "", status=302, headers={"location": forbidden.url})
     with opened() as page:
-        shown = page.goto(trap.url)
+        shown = page.goto(forbidden.url)
         redirected = page.goto(f"{site.url}hop")
         texts = page.inner_text("body")
         reached = []
-        for url in ("file:///etc/hostname", "chrome://version", "view-source:" + trap.url):
+        for url in ("file:///etc/hostname", "chrome://version", "view-source:" + forbidden.url):
             page.goto(site.put("/start", "start"))
             page.evaluate("url => { location = url; window.open(url) }", url)
             page.wait_for_timeout(100)
@@ -104,7 +106,7 @@ def test_the_page_may_not_go_anywhere_else_either(opened: Opener, site: Site, tr
     assert (shown.status, redirected.status) == (403, 403)
     assert "allowed_origins" in texts
     assert reached == []
-    assert trap.connections == 0
+    assert forbidden.connections == 0
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_what_the_proxy_says_by_itself_is_no_answer_of_the_site(
 
 
 def test_cells_of_one_browser_keep_their_own_lists(opened: Opener, site: Site) -> None:
-    first, second = Trap(), Trap()
+    first, second = ForbiddenServer(), ForbiddenServer()
     with opened(first.url) as one, opened(second.url) as two:
         for page in (one, two):
             page.goto(site.put("/a", f"<img src={first.url}a><img src={second.url}a>"))
@@ -179,7 +181,7 @@ def test_chromium_itself_looks_up_no_name_and_dials_the_proxy_only(
 
 
 def test_a_browser_that_was_started_differently_is_routed_and_says_so(
-    browser: Browser, site: Site, trap: Trap
+    browser: Browser, site: Site, forbidden: ForbiddenServer
 ) -> None:
     notes: list[str] = []
 
@@ -187,14 +189,14 @@ def test_a_browser_that_was_started_differently_is_routed_and_says_so(
         return browser.new_context(**args).new_page()
 
     with guarded_page(open_page, {}, OriginPolicy(site.url), notes.append) as page:
-        page.goto(site.put("/a", f"<img src={trap.url}a>"))
+        page.goto(site.put("/a", f"<img src={forbidden.url}a>"))
         with pytest.raises(Error, match="ERR_BLOCKED_BY_CLIENT"):
-            page.goto(trap.url)
+            page.goto(forbidden.url)
         page.context.close()
 
     assert notes[0] == f"egress: partial: {NOT_LAUNCHED}"
-    assert f"blocked: http://{trap.host} (allowed_origins)" in notes
-    assert trap.connections == 0
+    assert f"blocked: http://{forbidden.host} (allowed_origins)" in notes
+    assert forbidden.connections == 0
 
 
 def test_a_browser_elsewhere_is_not_asked_to_use_the_proxy(cell_browser: Browser) -> None:

@@ -141,6 +141,7 @@ def test_a_cell_runs_and_its_model_acts_on_what_it_was_shown(
         assert json.loads(saved)["attempts"][0]["answer"] == {"name": "Ana \ufffd"}
 
 
+@pytest.mark.long
 def test_a_list_with_halves_is_collected(browser: Browser, tmp_path: Path) -> None:
     site = ListSite()
     try:

@@ -70,6 +70,7 @@ def asked(
     return result, re.sub(r"\b[0-9a-f]{8}\b|:\d{4,5}/", "…", "\n".join(map(repr, requests)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_but_the_task_tells_which_questions_have_no_answer(
     browser: Browser, tmp_path: Path, site: Site, way: str
@@ -83,6 +84,7 @@ def test_nothing_but_the_task_tells_which_questions_have_no_answer(
     assert action == refusal
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["judged by its own checks", "by its check"])
 @pytest.mark.parametrize("way", ["turns", "act"])
 def test_cases_without_the_common_sentence_count_as_well(

@@ -128,6 +128,7 @@ CASES: dict[float, tuple[str, tuple[str, ...], LocatorAlgorithm, Form, float]] =
 }
 
 
+@pytest.mark.long
 def test_what_is_described_is_found_at_any_scale(orders: Page) -> None:
     what, path, algorithm, form, scrolled = CASES[orders.evaluate("devicePixelRatio")]
     orders.evaluate(f"scrollTo(0, {scrolled})")
@@ -148,6 +149,7 @@ def test_what_is_described_is_found_at_any_scale(orders: Page) -> None:
     assert orders.content() == before
 
 
+@pytest.mark.long
 def test_a_target_below_is_found_by_scrolling_and_a_missing_one_is_not_found(simple: Page) -> None:
     simple.set_content(PAGE)
     targets: dict[str, Where] = {"far": where(simple, "body > button"), "nowhere": None}
@@ -243,6 +245,7 @@ def test_text_under_a_line_stays_readable(simple: Page) -> None:
     assert len(opaque) == 1
 
 
+@pytest.mark.long
 def test_the_tags_of_lines_hide_nothing_of_the_page(orders: Page) -> None:
     orders.evaluate("scrollTo(0, 0)")
     view = take_view(orders)

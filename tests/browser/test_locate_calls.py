@@ -56,6 +56,7 @@ def in_view(page: Page, selector: str) -> Callable[[], PixelTarget | None]:
 # confirm them.
 
 
+@pytest.mark.long
 def test_a_target_in_the_fifth_view_is_found_in_six_calls(page: Page) -> None:
     page.set_content(LIST)
 
@@ -67,6 +68,7 @@ def test_a_target_in_the_fifth_view_is_found_in_six_calls(page: Page) -> None:
     assert result.confidence >= 0.97
 
 
+@pytest.mark.long
 def test_a_target_that_five_views_do_not_hold_is_missing_after_five_calls(page: Page) -> None:
     page.set_content(LIST)
 

@@ -13,6 +13,7 @@ cases:
 """
 
 
+@pytest.mark.long
 def test_a_session_within_a_program_leaves_playwrights_loop_as_it_was(
     page: Page, pytester: pytest.Pytester
 ) -> None:

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from local_site import Site
@@ -164,6 +165,7 @@ def test_every_xpath_finds_its_element_and_no_other(show: Show) -> None:
     assert page.locator(f"xpath={marked.marks[0].xpaths[0]}").count() == 1
 
 
+@pytest.mark.long
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"])))
 def test_a_browser_reads_a_literal_as_its_text(blank: Page, text: str) -> None:

@@ -175,6 +175,7 @@ SPOT = st.tuples(
 )
 
 
+@pytest.mark.long
 @settings(
     max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -35,7 +35,7 @@ class Quiet(SimpleHTTPRequestHandler):
 def pages() -> Iterator[str]:
     folder = Path(str(miniwob.__file__)).parent / "html"
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/miniwob"
     server.shutdown()

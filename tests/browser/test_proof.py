@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 from local_site import Site
 from own_thread import in_own_thread
 
@@ -36,7 +37,7 @@ class Page(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def server():
     with ThreadingHTTPServer(("127.0.0.1", 0), Page) as running:
-        Thread(target=running.serve_forever, daemon=True).start()
+        Thread(target=running.serve_forever, args=(0.02,), daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
 
@@ -70,6 +71,7 @@ def test_endless(page):
 """
 
 
+@pytest.mark.long
 def test_a_proof_reaches_the_tests_own_origins_only(tmp_path: Path, site: Site) -> None:
     text = TESTS.replace("OTHER", site.url)
     prover = Prover(tmp_path, {}, flags=(*LEAN, "-k", "not endless"))
@@ -89,6 +91,7 @@ def test_a_proof_reaches_the_tests_own_origins_only(tmp_path: Path, site: Site) 
     assert not allowing.blocked
 
 
+@pytest.mark.long
 def test_a_proof_without_an_end_is_ended_with_everything_that_it_started(tmp_path: Path) -> None:
     mark = f"{os.getpid()}-{time.monotonic_ns()}"
     text = TESTS.replace("MARK", mark)

@@ -136,6 +136,7 @@ def test_pairs_share_their_cases_and_what_is_left_out_is_told(site: Path) -> Non
     assert any("interrupted" in reason for _, _, reason in told["run"])
 
 
+@pytest.mark.long
 def test_each_number_of_the_page_leads_to_the_page_of_a_cell(page: Page, site: Path) -> None:
     expect(page.locator("h1")).to_contain_text("<img src=x")
     assert page.title() != "owned"

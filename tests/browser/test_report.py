@@ -106,6 +106,7 @@ def test_what_a_model_is_and_what_it_read_from_a_cache_can_be_seen(
     expect(about.get_by_role("row", name="vision")).to_contain_text("settings")
 
 
+@pytest.mark.long
 def test_a_cell_opens_with_everything_that_happened(realistic: Path, open_page: Open) -> None:
     page = open_page(realistic)
     cell_button(page, healed_cell()).click()
@@ -138,6 +139,7 @@ def test_a_screenshot_can_be_enlarged_and_escape_closes_only_the_picture(
     expect(page.locator("#detail")).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_back_button_and_deep_links_work(realistic: Path, open_page: Open) -> None:
     result = healed_cell()
     link = "#" + result.folder.removeprefix("cells/") + "/1"
@@ -309,6 +311,7 @@ def test_the_policy_stops_markup_that_gets_in_by_force(realistic: Path, browser:
     page.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_needs_no_sideways_scrolling(realistic: Path, open_page: Open, scheme: str) -> None:
     page = open_page(realistic, viewport={"width": 390, "height": 844}, color_scheme=scheme)
@@ -384,6 +387,7 @@ def test_repeats_and_capture_modes_share_the_matrix(tmp_path: Path, open_page: O
     expect(page.locator(".matrix td").first.locator("button.cell")).to_have_count(3)
 
 
+@pytest.mark.long
 def test_a_cell_of_many_opens(tmp_path: Path, open_page: Open) -> None:
     """`benchmarks/report.py` has the times, also of 10,000 cells."""
     samples = [c for c in realistic_cells() if not c.model.startswith("builtin/")]
@@ -450,6 +454,7 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_cells_of_a_large_run_come_from_files_beside_the_page(large: Path, open_page: Open) -> None:
     page = open_page(large)
     button = page.locator(".matrix button.is-failed").first

@@ -191,7 +191,7 @@ def shop() -> Iterator[tuple[str, list[dict[str, str]]]]:
     deeds: list[dict[str, str]] = []
     handler = partial(Shop, deeds=deeds, directory=str(SHOP))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/tickets.html", deeds
     server.shutdown()
     server.server_close()
@@ -207,6 +207,7 @@ def next_step(prompt: str) -> Right:
     return Right({"action": "done"})
 
 
+@pytest.mark.long
 def test_a_fake_that_errs_does_only_what_is_right_and_the_report_says_why(
     browser: Browser, shop: tuple[str, list[dict[str, str]]], tmp_path: Path
 ) -> None:

@@ -391,6 +391,7 @@ def test_hostile_text_beside_the_cells_does_nothing(show: Show) -> None:
     assert page.title().startswith("autoweb report")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_new_needs_sideways_scrolling_on_a_phone(
     rich: Path, show: Show, scheme: Any

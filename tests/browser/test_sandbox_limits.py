@@ -285,6 +285,7 @@ def test_a_wait_around_the_late_call_is_open_again_too(step: Step) -> None:
     assert step.border.page.evaluate("() => window.clicks") == 1
 
 
+@pytest.mark.long
 def test_a_page_with_a_field_that_cannot_be_read_is_measured_by_the_element(step: Step) -> None:
     broken = (
         "page.evaluate(\"() => { const e = document.createElement('p'); document.body.append(e);"

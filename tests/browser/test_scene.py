@@ -70,6 +70,7 @@ def test_a_picture_that_cannot_be_taken_is_no_error(page: Page, tmp_path: Path) 
     assert not shot(page, tmp_path / "closed.jpg")
 
 
+@pytest.mark.long
 def test_a_hanging_page_gives_a_scene_in_bounded_time(page: Page, tmp_path: Path) -> None:
     page.set_content("<h1>busy</h1>")
     watch = Watch(page)

@@ -59,6 +59,7 @@ def server() -> Iterator[str]:
     listener.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reads", [False, True], ids=["passed on", "read"])
 def test_what_the_browser_can_read_passes_the_proxy(
     cell_browser: Browser, server: str, tmp_path: Path, reads: bool

@@ -65,6 +65,7 @@ def test_code_that_the_lint_refuses_is_told_and_not_run(
     assert "#| open('/etc/passwd')" in result.attempts[0].code
 
 
+@pytest.mark.long
 def test_the_same_error_twice_ends_the_attempt_and_a_repair_is_shown_what_ran(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -77,6 +78,7 @@ def test_the_same_error_twice_ends_the_attempt_and_a_repair_is_shown_what_ran(
     assert result.attempts[1].code_diff
 
 
+@pytest.mark.long
 def test_a_repair_is_told_the_errors_that_turns_went_on_after(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -148,6 +150,7 @@ def test_a_wrong_guess_costs_only_a_part_of_its_turn(
     assert not guess.retried
 
 
+@pytest.mark.long
 def test_the_next_turn_shows_more_of_a_list_that_was_asked_for(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -214,6 +217,7 @@ def lines(*actions: str, done: bool = False, words: str = "I go on.") -> str:
     return "\n".join([words, "```", *actions, "```", *(["DONE"] if done else [])])
 
 
+@pytest.mark.long
 def test_lines_on_a_numbered_list_are_carried_out_by_turns(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -306,6 +310,7 @@ def test_a_small_model_that_only_writes_what_cannot_be_read_is_told_once(
     assert len(prompts) == 2
 
 
+@pytest.mark.long
 def test_tabs_are_followed_and_dialogs_accepted_in_a_script_that_can_run_again(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -376,6 +381,7 @@ page.get_by_role("button").click()
 ```"""
 
 
+@pytest.mark.long
 def test_a_value_that_the_browser_refuses_is_told(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

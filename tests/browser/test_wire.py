@@ -53,7 +53,7 @@ def recorded(fresh_context: BrowserContext, site: Site, tmp_path: Path) -> Recor
     return Recorded(page, wire, downloads, site)
 
 
-class Drip(BaseHTTPRequestHandler):
+class EndlessDownload(BaseHTTPRequestHandler):
     """Sends a file for ever."""
 
     def do_GET(self) -> None:
@@ -72,9 +72,9 @@ class Drip(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def endless() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Drip)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), EndlessDownload)
     server.daemon_threads = True
-    thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()

@@ -60,7 +60,7 @@ DECISIONS = {
 }
 TARGETS = {"Remove Bo": PixelTarget(300, 60, 30, 30), "Red dot": PixelTarget(400, 200, 40, 40)}
 
-class Seeing:
+class VisionModel:
     """Decides from a script, and looks at the locator's pictures."""
 
     def __init__(self):
@@ -76,7 +76,7 @@ class Seeing:
 
 def pytest_autoweb_client(spec):
     if spec.name == "fake/eyes":
-        return Seeing()
+        return VisionModel()
 '''
 
 

@@ -191,6 +191,7 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
 def test_a_program_in_node_drives_its_page_by_the_responses_api(project: pytest.Pytester) -> None:
     with OpenAIServer(LOGIN) as server:
@@ -241,6 +242,7 @@ VERDICT = {"verdict": "pass", "reason": "So it is.", "quotes": ["Shop"]}
 NOTE = "outside the sandbox, as processes of their own"
 
 
+@pytest.mark.long
 def test_an_agent_of_a_models_settings_is_told_from_its_next_version(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
@@ -343,6 +345,7 @@ def test_an_agent_that_is_not_there_is_refused_at_once(project: pytest.Pytester)
     both.stderr.fnmatch_lines(["*--autoweb-agents and --autoweb-strategy both name*"])
 
 
+@pytest.mark.long
 def test_what_a_second_client_of_a_browser_sees_is_what_the_docs_say() -> None:
     command = [sys.executable, "benchmarks/agents/second_client.py"]
 

@@ -35,6 +35,7 @@ def script(*batches: str) -> str:
     return repr(f"```python\n# Step 1\nanswer({records})\n```")
 
 
+@pytest.mark.long
 def test_the_missing_condition_is_told_to_the_repair(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

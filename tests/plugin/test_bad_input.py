@@ -179,6 +179,7 @@ cases:
 """
 
 
+@pytest.mark.long
 @pytest.mark.session
 def test_nothing_that_answers_is_said_once_with_what_would_start_it(
     project: pytest.Pytester,
@@ -288,6 +289,7 @@ def test_what_workers_cannot_be_told_is_one_sentence(project: pytest.Pytester) -
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
 
 
+@pytest.mark.long
 def test_cases_below_a_folder_that_is_no_utf_8_run_and_are_proven(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

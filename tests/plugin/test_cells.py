@@ -401,6 +401,7 @@ def test_tags_are_markers_and_names_can_be_selected(project: pytest.Pytester) ->
     one.stdout.fnmatch_lines(["*title*builtin/oracle*", "1 test collected*"])
 
 
+@pytest.mark.long
 def test_the_case_answers_a_plan_that_asks(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
@@ -424,6 +425,7 @@ def test_the_case_answers_a_plan_that_asks(
     assert attempt["checks_passed"]
 
 
+@pytest.mark.long
 def test_what_is_shown_no_capture_mode_is_run_once_and_says_so(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
@@ -454,6 +456,7 @@ cases:
 """
 
 
+@pytest.mark.long
 def test_a_case_without_checks_is_told_by_its_steps_and_models_are_compared_on_them(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
@@ -486,6 +489,7 @@ def test_a_case_without_checks_is_told_by_its_steps_and_models_are_compared_on_t
     assert all(cell["without_checks"] for case in told["cases"] for cell in case["cells"])
 
 
+@pytest.mark.long
 def test_a_model_that_does_nothing_is_told_so_also_without_checks(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

@@ -21,6 +21,7 @@ def commands(output: list[str]) -> list[str]:
     return [line for line in output if line.strip().startswith("::") or "##[" in line]
 
 
+@pytest.mark.long
 def test_a_pinned_failure_is_annotated_and_hostile_text_is_no_command(
     project: pytest.Pytester, scripted: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -218,6 +218,7 @@ def test_the_action_installs_runs_comments_uploads_and_then_fails_by_the_gate(
     ]
 
 
+@pytest.mark.long
 def test_on_the_main_branch_the_action_keeps_the_run_and_writes_no_comment(
     machine: Machine,
 ) -> None:

@@ -111,6 +111,7 @@ def test_a_collection_learned_with_a_model_is_done_again_without_one(
     assert "targt: Extra inputs are not permitted" in script["run_log_head"]
 
 
+@pytest.mark.long
 def test_a_site_on_this_machine_is_ones_own_unless_the_case_says_otherwise(
     project: pytest.Pytester,
 ) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from elsewhere import (
+from browser_servers import (
     BrowserServer,
     debugged_chromium,
     playwright_server,
@@ -87,7 +87,7 @@ def test_workers_take_browsers_from_the_pool_and_no_key_is_told(
     assert_untold("geheim1", project, ran)
 
 
-class Far(BaseHTTPRequestHandler):
+class ForbiddenSite(BaseHTTPRequestHandler):
     """A server that no case allows, and how often it was asked for what."""
 
     asked: ClassVar[list[str]] = []
@@ -142,8 +142,8 @@ def may_stand_apart() -> bool:
 def test_a_browser_that_cannot_reach_the_proxy_is_held_by_routes_and_it_is_said(
     project: pytest.Pytester, tmp_path: Path
 ) -> None:
-    far = ThreadingHTTPServer(("127.0.0.1", 0), Far)
-    threading.Thread(target=far.serve_forever, daemon=True).start()
+    far = ThreadingHTTPServer(("127.0.0.1", 0), ForbiddenSite)
+    threading.Thread(target=far.serve_forever, args=(0.02,), daemon=True).start()
     (project.path / "cases/shop.yaml").write_text(AWAY % sys.executable)
     (project.path / "cases/site.py").write_text(
         SITE % {"far": f"http://127.0.0.1:{far.server_port}"}
@@ -165,7 +165,7 @@ def test_a_browser_that_cannot_reach_the_proxy_is_held_by_routes_and_it_is_said(
     (log,) = project.path.rglob("run.log")
     assert f"blocked: http://127.0.0.1:{far.server_port} (allowed" in log.read_text()
     assert f"not blocked: a redirect led to http://127.0.0.1:{far.server_port}" in log.read_text()
-    assert set(Far.asked) == {"/led"}
+    assert set(ForbiddenSite.asked) == {"/led"}
     report = json.loads((project.path / "autoweb-report/report.json").read_text())
     assert "; not held: redirects" in report["environment"]["egress"]
 
@@ -229,7 +229,7 @@ def test_what_cannot_be_used_ends_the_session_before_it_begins(project: pytest.P
             pass
 
     old = ThreadingHTTPServer(("127.0.0.1", 0), Old)
-    threading.Thread(target=old.serve_forever, daemon=True).start()
+    threading.Thread(target=old.serve_forever, args=(0.02,), daemon=True).start()
     flags = ("cases", "--autoweb-models=builtin/oracle")
     place = f"127.0.0.1:{old.server_port}"
     refused = project.runpytest(

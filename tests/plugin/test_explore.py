@@ -47,7 +47,7 @@ WRONG = """
 """
 
 
-class Writer(OpenAIServer):
+class ProposingModel(OpenAIServer):
     """Knows only the pages that it is sent; what it writes first is worth little."""
 
     def answer(self, seen: Seen) -> tuple[Answer, bytes]:
@@ -71,7 +71,7 @@ def test_what_is_refused_goes_back_with_its_reason_and_is_written_once_it_is_pro
     tmp_path: Path,
 ) -> None:
     copy(PROGRAM, tmp_path / "app.py")
-    with Writer() as server:
+    with ProposingModel() as server:
         (tmp_path / "pyproject.toml").write_text(
             f'[tool.autoweb.models."openai/writer"]\napi_base = "{server.api_base}"\n'
             "input_cost_per_mtok = 100000\noutput_cost_per_mtok = 100000\n"

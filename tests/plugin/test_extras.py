@@ -43,6 +43,7 @@ def python(project: pytest.Pytester, *arguments: str) -> subprocess.CompletedPro
     return subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("extra", "flags", "says"),
     [

@@ -118,6 +118,7 @@ def test_a_model_names_what_no_rule_knows_and_is_asked_once_about_the_same_words
     assert kept == {"UNKNOWN": 2, "DATA_NOT_FOUND": 1, "SERVICE_UNAVAILABLE": 1}
 
 
+@pytest.mark.long
 def test_a_reply_counts_only_if_it_names_one_type(
     odd: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
@@ -130,6 +131,7 @@ def test_a_reply_counts_only_if_it_names_one_type(
     assert read_type("no idea") == "UNKNOWN"
 
 
+@pytest.mark.long
 def test_a_model_that_does_not_answer_leaves_the_type_open_and_its_call_is_counted(
     odd: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:

@@ -53,6 +53,7 @@ def test_with_a_gate_failed_cells_are_expected_and_the_rate_decides(
     assert gates(project.path / "autoweb-report")["pass rate"]["passed"] is True
 
 
+@pytest.mark.long
 def test_a_pinned_cell_fails_by_itself_although_a_gate_holds(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
@@ -264,6 +265,7 @@ def test_a_gate_with_nothing_to_judge_is_refused(
     )
 
 
+@pytest.mark.long
 def test_a_gate_in_addopts_or_for_tests_of_the_fixture_is_fine(project: pytest.Pytester) -> None:
     project.makepyfile("def test_one(autoweb): pass\ndef test_other(): pass")
     gate = "--autoweb-min-pass-rate=80"

@@ -34,7 +34,7 @@ FOLDER = (Path(__file__).parent / "../site").resolve()
 def server() -> Iterator[str]:
     files = partial(SimpleHTTPRequestHandler, directory=str(FOLDER))
     with ThreadingHTTPServer(("127.0.0.1", 0), files) as running:
-        Thread(target=running.serve_forever, daemon=True).start()
+        Thread(target=running.serve_forever, args=(0.02,), daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
 
@@ -79,7 +79,7 @@ def test_wrong(page: Page, server: str) -> None:
 LEAN = ("-p", "no:anyio", "-p", "no:hypothesispytest", "-p", "no:schemathesis")
 
 
-class Mender(OpenAIServer):
+class HealingModel(OpenAIServer):
     """Knows only what it is sent: the test, the error, and the page; first it cheats."""
 
     def answer(self, seen: Seen) -> tuple[Answer, bytes]:
@@ -111,7 +111,7 @@ def test_a_renamed_field_and_button_are_mended_and_nothing_else_is_touched(tmp_p
     # Neither the project's settings nor its conftest take part.
     (tmp_path / "tests/conftest.py").write_text("raise RuntimeError('not asked for')")
 
-    with Mender() as server:
+    with HealingModel() as server:
         settings = f'[tool.autoweb.models."openai/mender"]\napi_base = "{server.api_base}"\n'
         (tmp_path / "pyproject.toml").write_text(settings)
         flags = ("--model=openai/mender", "--json", "--write", "--", *LEAN)

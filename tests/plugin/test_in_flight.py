@@ -248,6 +248,7 @@ def test_ctrl_c_ends_all_that_is_in_flight_and_keeps_what_had_ended(
     assert "never retrieved" not in ran.stderr.str()
 
 
+@pytest.mark.long
 def test_what_was_begun_ahead_of_the_first_failure_counts_as_never_begun(
     project: pytest.Pytester,
 ) -> None:

@@ -184,6 +184,7 @@ def test_a_case_whose_judge_is_compared_is_a_bad_case(judged: pytest.Pytester) -
     result.stdout.fnmatch_lines(["*judged.yaml:16: the judge fake/good is one of the models*"])
 
 
+@pytest.mark.long
 def test_without_any_judge_the_check_says_so(judged: pytest.Pytester) -> None:
     judged.runpytest_subprocess(*FLAGS, "-k", "alone")
     (cell,) = cells(judged).values()

@@ -114,6 +114,7 @@ def test_a_browser_that_dies_once_costs_nobody_a_verdict(project: pytest.Pyteste
     assert asked == ["plan", "generate"] * 2
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_can_be_reported_later(
     project: pytest.Pytester, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,6 +22,7 @@ def losing(scripted: Callable[[str], None]) -> None:
     scripted(f'{{"fake/m": {{"plan": scripted_plan("log in"), "generate": {LAZY!r}}}}}')
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("losing")
 def test_a_lost_cell_fails_its_test_without_a_wall_of_red(
     project: pytest.Pytester,
@@ -46,6 +47,7 @@ def test_a_lost_cell_fails_its_test_without_a_wall_of_red(
     assert "index.html" in result.outlines[-1]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("losing")
 def test_asked_for_lost_cells_are_listed_like_other_tests(project: pytest.Pytester) -> None:
     result = project.runpytest_subprocess(*ARGUMENTS, "-rf")
@@ -54,6 +56,7 @@ def test_asked_for_lost_cells_are_listed_like_other_tests(project: pytest.Pytest
     result.stdout.fnmatch_lines(["FAILED cases/shop.yaml::login?fake/m?*"])
 
 
+@pytest.mark.long
 def test_a_run_without_any_verdict_is_not_green(project: pytest.Pytester) -> None:
     path = project.path / "cases/shop.yaml"
     check = '- http: {url: "http://127.0.0.1:9/orders", status: 200}'
@@ -67,6 +70,7 @@ def test_a_run_without_any_verdict_is_not_green(project: pytest.Pytester) -> Non
     assert report["exit_status"] == 1
 
 
+@pytest.mark.long
 def test_ctrl_c_in_a_terminal_leaves_a_report(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
@@ -117,6 +121,7 @@ def pytest_autoweb_register(registry):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("when", ["torn down", "told"])
 def test_ctrl_c_after_the_last_cell_lets_the_report_be_written(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, when: str
@@ -143,6 +148,7 @@ def wait_for(folder: Path, pattern: str) -> None:
     time.sleep(3)
 
 
+@pytest.mark.long
 def test_a_failed_attempt_waits_for_a_person_with_its_page_open(
     project: pytest.Pytester,
 ) -> None:

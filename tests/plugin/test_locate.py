@@ -26,7 +26,7 @@ page.get_by_sight("the red button in the row of Bo").click()
 page.get_by_sight("a purple cow").click()
 ```"""
 
-class Seeing:
+class VisionModel:
     """Plans and writes from a script, and looks at pictures."""
 
     def __init__(self):
@@ -44,10 +44,11 @@ class Seeing:
 
 def pytest_autoweb_client(spec):
     if spec.name.startswith("fake/"):
-        return Seeing()
+        return VisionModel()
 '''
 
 
+@pytest.mark.long
 def test_a_script_finds_by_sight_where_the_model_sees(project: pytest.Pytester) -> None:
     (project.path / "site/team.html").write_text(PAGE, encoding="utf-8")
     (project.path / "cases/shop.yaml").write_text(

@@ -141,6 +141,7 @@ def test_without_ollama_there_is_a_warning_and_the_report(
     assert (project.path / "autoweb-report/index.html").is_file()
 
 
+@pytest.mark.long
 def test_a_picture_is_described_for_models_that_see(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

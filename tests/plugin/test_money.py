@@ -74,6 +74,7 @@ def test_a_live_model_without_a_price_is_an_error_at_the_start_that_says_what_to
     assert allowed.ret == pytest.ExitCode.OK
 
 
+@pytest.mark.long
 def test_a_terminal_shows_what_is_done_what_it_cost_and_ends_with_one_screen(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,6 +79,7 @@ def pytest_collection_modifyitems(items):
 """
 
 
+@pytest.mark.long
 def test_a_mark_that_asks_for_reruns_is_refused_with_a_sentence(project: pytest.Pytester) -> None:
     project.makeconftest(MARKED)
     result = project.runpytest_subprocess("cases", ORACLE)
@@ -125,6 +126,7 @@ def answer(request):
 REFUSED = "autoweb: a second run of 2 cells by another plugin was refused: a cell runs once*"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ahead", [False, True], ids=["alone", "in-flight"])
 def test_a_second_run_within_a_report_is_refused_and_hides_nothing(
     project: pytest.Pytester, ahead: bool, scripted: Callable[[str], None]
@@ -147,6 +149,7 @@ def test_a_second_run_within_a_report_is_refused_and_hides_nothing(
     assert (project.path / "tries.txt").read_text().split() == ["title", "title"]
 
 
+@pytest.mark.long
 def test_an_item_that_is_listed_twice_runs_once(
     project: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
@@ -176,6 +179,7 @@ def wants(request):
 """
 
 
+@pytest.mark.long
 def test_a_fixture_that_fails_breaks_its_cell(
     project: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
@@ -237,6 +241,7 @@ def test_what_a_cell_itself_asks_for_breaks_it_as_well(
     assert [(cell["outcome"], cell["reason"]) for cell in cells_of(project)] == [broken] * 2
 
 
+@pytest.mark.long
 def test_a_hook_around_a_cell_that_fails_breaks_it(project: pytest.Pytester) -> None:
     project.makeconftest(CALL_HOOK)
     project.runpytest_subprocess("cases", ORACLE)
@@ -258,6 +263,7 @@ def late():
 """
 
 
+@pytest.mark.long
 def test_what_is_not_to_run_is_skipped_and_a_skip_at_the_end_changes_nothing(
     project: pytest.Pytester,
 ) -> None:
@@ -274,6 +280,7 @@ def test_what_is_not_to_run_is_skipped_and_a_skip_at_the_end_changes_nothing(
 TWIN = "pytest_playwright_asyncio"
 
 
+@pytest.mark.long
 def test_beside_pytest_playwright_asyncio_there_is_one_sentence(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,6 +337,7 @@ def pytest_runtest_makereport(item, call):
 """
 
 
+@pytest.mark.long
 def test_other_plugins_see_failed_cells_as_failed_and_describe_them_by_their_task(
     project: pytest.Pytester,
 ) -> None:
@@ -391,6 +399,7 @@ def waits(project: pytest.Pytester) -> None:
     path.write_text(text.replace("    oracle: |", "    timeout: 60\n    oracle: |"))
 
 
+@pytest.mark.long
 def test_a_cell_that_pytest_timeout_ends_says_so_and_the_next_one_runs(
     project: pytest.Pytester,
 ) -> None:
@@ -445,6 +454,7 @@ def test_no_loop_runs():
 """
 
 
+@pytest.mark.long
 def test_tests_with_loops_of_their_own_run_after_cells(project: pytest.Pytester) -> None:
     project.makepyfile(test_async=ASYNC)
     project.mkdir("last").joinpath("test_last.py").write_text(LAST)
@@ -488,6 +498,7 @@ atexit.register(note)
 """
 
 
+@pytest.mark.long
 def test_pythons_own_garbage_collector_is_as_before_once_the_cells_are_over(
     project: pytest.Pytester,
 ) -> None:
@@ -556,6 +567,7 @@ def by_own_playwright(context):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fixtures", ["", EACH_TIME], ids=["shared", "each"])
 @pytest.mark.parametrize("cells", ["1", "4"])
 def test_code_of_users_may_run_loops_of_its_own(
@@ -631,6 +643,7 @@ def test_after_a_page():
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("flags", [(), ("--tracing=on",)], ids=["bare", "traced"])
 def test_hooks_around_cells_may_run_loops_of_their_own(
     project: pytest.Pytester, flags: tuple[str, ...]
@@ -643,6 +656,7 @@ def test_hooks_around_cells_may_run_loops_of_their_own(
     assert [cell["outcome"] for cell in cells_of(project)] == ["passed", "passed"]
 
 
+@pytest.mark.long
 def test_a_test_may_run_loops_between_its_cells(project: pytest.Pytester) -> None:
     project.makepyfile(test_between=BETWEEN)
     result = project.runpytest_subprocess("test_between.py", "cases", ORACLE)

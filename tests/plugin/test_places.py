@@ -172,6 +172,7 @@ def test_a_command_prints_what_ascii_cannot_hold_in_another_form(
     assert rb"model files: " in shown.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [("-v", "--autoweb-stdout"), ("-n", "2")])
 def test_a_reader_that_leaves_early_loses_no_cell(
     project: pytest.Pytester, options: tuple[str, ...]
@@ -220,6 +221,7 @@ def test_colours_of_pytest_stay_and_commands_of_others_do_not(project: pytest.Py
     assert not {"\x07", "\u202e", "\r"} & set(said)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["bare", "n2"])
 def test_nothing_of_others_is_obeyed_in_what_pytest_itself_prints(
     project: pytest.Pytester, options: tuple[str, ...]

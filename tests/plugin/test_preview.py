@@ -178,6 +178,7 @@ def shown(project: pytest.Pytester, *arguments: str) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.long
 def test_the_prompts_of_a_case_are_shown_as_they_would_be_sent(project: pytest.Pytester) -> None:
     # The project's own client is asked as little as a service would be.
     (project.path / "cases/conftest.py").write_text(

@@ -138,6 +138,7 @@ def test_a_packed_benchmark_runs_elsewhere_and_tells_what_was_changed(tmp_path: 
     assert "every file" not in said
 
 
+@pytest.mark.long
 def test_what_cannot_be_packed_is_told_at_once_with_a_way_out(tmp_path: Path) -> None:
     root = shop(tmp_path / "shop")
     write(tmp_path, {"elsewhere/price.txt": "1"})

@@ -65,6 +65,7 @@ def cells_of(project: pytest.Pytester, folder: str = "autoweb-report") -> dict[s
 
 
 class TestCheckType:
+    @pytest.mark.long
     def test_it_judges_is_reported_and_judges_a_saved_run_again(
         self, shop: pytest.Pytester
     ) -> None:
@@ -154,6 +155,7 @@ class TestCheckType:
 
 
 class TestLoading:
+    @pytest.mark.long
     def test_an_installed_package_adds_a_check_type(
         self, shop: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
     ) -> None:

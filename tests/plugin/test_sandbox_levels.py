@@ -11,7 +11,7 @@ import pytest
 
 from pytest_autoweb.browser.egress.chromium import planned_sandbox
 
-WITHOUT_WALLS = Path(__file__).parents[1] / "support" / "without_walls.py"
+WITHOUT_WALLS = Path(__file__).parents[1] / "support" / "refusing_kernel.py"
 ORACLE, OFF = "--autoweb-models=builtin/oracle", "--autoweb-sandbox=off"
 SCRIPT = "answer(page.evaluate('() => document.title'))"
 
@@ -27,6 +27,7 @@ def report_of(project: pytest.Pytester) -> dict[str, Any]:
     return report
 
 
+@pytest.mark.long
 def test_strict_refuses_scripts_of_models_and_says_which_layers_stand(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
@@ -68,6 +69,7 @@ def test_strict_refuses_scripts_of_models_and_says_which_layers_stand(
     assert report["notes"] == []
 
 
+@pytest.mark.long
 def test_off_is_loud_in_the_header_and_in_the_report(project: pytest.Pytester) -> None:
     result = project.runpytest_subprocess("cases", "-k", "title", ORACLE, OFF)
 
@@ -97,6 +99,7 @@ def test_off_is_refused_from_anywhere_but_the_command_line_and_in_ci(
     result.stderr.fnmatch_lines([f"ERROR: --autoweb-sandbox=off *{told}*"])
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="these walls are Linux's")
 def test_strict_does_not_start_on_a_machine_without_the_walls(project: pytest.Pytester) -> None:
     python = sys.executable
@@ -132,6 +135,7 @@ def pytest_autoweb_engine(border, level):
 """
 
 
+@pytest.mark.long
 def test_a_plugin_may_bring_an_engine_of_its_own(project: pytest.Pytester) -> None:
     project.makeconftest(ENGINE)
     result = project.runpytest_subprocess("cases", ORACLE)

@@ -84,12 +84,13 @@ class Forum(BaseHTTPRequestHandler):
 def forum() -> Iterator[tuple[int, list[str]]]:
     asked: list[str] = []
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Noted", (Forum,), {"asked": asked}))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield server.server_port, asked
     server.shutdown()
     server.server_close()
 
 
+@pytest.mark.long
 def test_a_task_over_several_sites_and_one_that_cannot_be_done(
     tmp_path: Path, forum: tuple[int, list[str]]
 ) -> None:

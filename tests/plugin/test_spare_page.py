@@ -76,6 +76,7 @@ def outcomes(shop: SharedProject) -> dict[str, str]:
     return {case["id"]: case["cells"][0]["outcome"] for case in report["cases"]}
 
 
+@pytest.mark.long
 def test_cells_find_a_fresh_page_that_was_opened_before_and_reaches_no_more_than_others(
     shop: SharedProject,
 ) -> None:
@@ -91,6 +92,7 @@ def test_cells_find_a_fresh_page_that_was_opened_before_and_reaches_no_more_than
     assert all("blocked: http://127.0.0.1:45678" in log.read_text(encoding="utf-8") for log in logs)
 
 
+@pytest.mark.long
 def test_nothing_is_opened_before_where_pytest_does_something_for_each_cell(
     shop: SharedProject,
 ) -> None:
@@ -112,6 +114,7 @@ def browser_context_args(browser_context_args):
 """
 
 
+@pytest.mark.long
 def test_a_folder_with_arguments_of_its_own_gets_pages_of_its_own(shop: SharedProject) -> None:
     french = shop.path / "french"
     french.mkdir()
@@ -157,6 +160,7 @@ items.leave_living = left
 """
 
 
+@pytest.mark.long
 def test_a_driver_that_dies_after_its_browser_costs_no_cell(shop: SharedProject) -> None:
     (shop.path / "conftest.py").write_text(DYING, encoding="utf-8")
 

@@ -40,6 +40,7 @@ def cell_of(project: pytest.Pytester) -> dict[str, Any]:
     return cell
 
 
+@pytest.mark.long
 def test_a_step_out_of_time_is_continued_once_without_repeating_what_it_did(
     project: pytest.Pytester,
 ) -> None:
@@ -61,6 +62,7 @@ def test_a_step_out_of_time_is_continued_once_without_repeating_what_it_did(
     assert ["Add" in call["target"] for call in clicks if call["ok"]].count(True) == 1
 
 
+@pytest.mark.long
 def test_a_step_is_continued_too_when_a_timeout_of_its_own_ran_out(
     project: pytest.Pytester,
 ) -> None:
@@ -85,6 +87,7 @@ def test_a_step_is_continued_too_when_a_timeout_of_its_own_ran_out(
         assert added == 1, cell["folder"]
 
 
+@pytest.mark.long
 def test_a_hung_step_is_killed_and_the_attempt_goes_on_to_its_report(
     project: pytest.Pytester, scripted: Callable[[str], None]
 ) -> None:
@@ -101,6 +104,7 @@ def test_a_hung_step_is_killed_and_the_attempt_goes_on_to_its_report(
     assert cell["attempts"][0]["checks"][0]["passed"] is False
 
 
+@pytest.mark.long
 def test_workers_show_a_line_for_each_stage_stream_the_log_and_write_junit(
     project: pytest.Pytester,
 ) -> None:

@@ -119,6 +119,7 @@ def test_turns_pass_where_a_script_at_once_is_blind(office: pytest.Pytester) -> 
     assert attempt["answer"] == 23
 
 
+@pytest.mark.long
 def test_each_turn_is_told_what_became_of_the_last_one(office: pytest.Pytester) -> None:
     report = run(office, "--autoweb-models=fake/looks@turns")
 
@@ -158,6 +159,7 @@ def assert_no_plan_was_invented(attempt: dict[str, Any], report: dict[str, Any])
     assert "planConfirmed=not asked steps=4" in prompt
 
 
+@pytest.mark.long
 def test_the_limit_ends_an_attempt_and_is_reported(office: pytest.Pytester) -> None:
     shown = "*attempt 1: 3 turns, steps 1:ok 2:ok 3:failed"
     flags = ("--autoweb-models=fake/looks@turns", "--autoweb-max-turns=3")

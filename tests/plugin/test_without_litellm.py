@@ -129,6 +129,7 @@ def test_what_needs_litellm_says_so_at_the_start(
     assert server.requests == []
 
 
+@pytest.mark.long
 def test_an_analysis_that_needs_litellm_says_so_and_the_report_is_written(
     project: pytest.Pytester, without: Callable[[tuple[str, ...]], None]
 ) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import puppet
+import scripted_worker
+from monitored_worker import with_module
 from playwright import sync_api
-from spied_worker import with_module
 
 from pytest_autoweb.sandbox.allowed_members import CLASSES, MANAGER_EXIT, SECRET_METHODS
 from pytest_autoweb.sandbox.engine import Limits, SandboxBorder
@@ -27,7 +27,7 @@ _SETTINGS = {"url", "frames", "pages", "context", "keyboard", "mouse", "first", 
 _SETTINGS |= {"main_frame", "content_frame", "page", "value", "headers", "name"}
 
 
-class PuppetProcess(WorkerProcess):
+class ScriptedProcess(WorkerProcess):
     """A process that plays scripts in place of the worker."""
 
     _booted = False
@@ -35,15 +35,15 @@ class PuppetProcess(WorkerProcess):
     def _write(self, data: bytes) -> None:
         if not self._booted:
             self._booted = True
-            data = with_module(data, Path(puppet.__file__), alone=True)
+            data = with_module(data, Path(scripted_worker.__file__), alone=True)
         super()._write(data)
 
 
-class Puppets(Workers):
+class ScriptedWorkers(Workers):
     """Hands out such processes."""
 
     def _start(self, limits: Limits) -> WorkerProcess:
-        return PuppetProcess(memory_mb=limits.memory_mb, cpu_s=limits.cpu_s, walls=self._walls)
+        return ScriptedProcess(memory_mb=limits.memory_mb, cpu_s=limits.cpu_s, walls=self._walls)
 
 
 # -- the page --------------------------------------------------------------------------------

@@ -86,7 +86,9 @@ class LiveShop:
             )
         self.port = self._server.server_port
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}/"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:

@@ -61,7 +61,7 @@ class Patience:
         return call()
 
 
-class Ground:
+class FakeSandbox:
     """A facade over a made-up page."""
 
     def __init__(self, folder: Path) -> None:

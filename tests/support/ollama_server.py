@@ -39,7 +39,7 @@ class OllamaServer:
         self.requests: list[tuple[str, Json]] = []
         """Path and body of each POST."""
         self._http = _Server(self, port)
-        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
     @property

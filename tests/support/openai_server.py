@@ -135,7 +135,7 @@ class OpenAIServer:
         self._active: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._http = _Server(self)
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
     def origin(self) -> str:

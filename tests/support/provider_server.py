@@ -199,7 +199,7 @@ class ProviderServer:
         self.headers: dict[str, str] = {}
         self._scripts: defaultdict[str, list[tuple[int, Any]]] = defaultdict(list)
         self._http = _Server(self)
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
     def origin(self) -> str:

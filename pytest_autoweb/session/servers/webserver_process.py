@@ -119,7 +119,7 @@ class _StaticServer(ThreadingHTTPServer):
 def _serve_static(folder: Path, config: Config) -> ThreadingHTTPServer:
     handler = partial(StaticFiles, directory=config["static"])
     server = _StaticServer((HOST, config["port"]), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(POLL_S,), daemon=True).start()
     replace_text(folder / "port", str(server.server_port))
     return server
 

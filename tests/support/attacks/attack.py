@@ -22,7 +22,7 @@ class Attack(NamedTuple):
     """Code that must not get anywhere.
 
     In the code `@FILE@` stands for a file whose content must stay secret, `@MARKER@` for a file
-    that must not come into being, `@TRAP@` for host and port of a server that nobody may reach,
+    that must not come into being, `@EVIL@` for host and port of a server that nobody may reach,
     `@SHOP@` for the origin that the case allows.
     """
 

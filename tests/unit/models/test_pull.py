@@ -66,7 +66,7 @@ def site(tmp_path: Path) -> Iterator[tuple[Path, str]]:
     folder.mkdir()
     handler = functools.partial(Quiet, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield folder, f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 

@@ -53,7 +53,7 @@ class StrictService:
             daemon_threads, request_queue_size = True, 128
 
         self._http = Server(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True).start()
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
         self.endpoint = Endpoint("openai/m", f"http://127.0.0.1:{self._http.server_port}/v1")
 
     def take(self) -> tuple[int, float]:

@@ -13,8 +13,8 @@ import pytest
 from attack_corpus import ATTACKS
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from spied_worker import Watch
-from wild_code import mutant, sly_program, wild_program
+from monitored_worker import Watch
+from random_programs import mutant, random_program, step_language_program
 
 from pytest_autoweb.sandbox.lint import lint_code
 
@@ -35,8 +35,8 @@ LONGEST_S = 3.0
 
 def programs(seed: int) -> Iterator[str]:
     rng = random.Random(seed)
-    yield wild_program(rng)
-    yield sly_program(rng)
+    yield random_program(rng)
+    yield step_language_program(rng)
     yield mutant(rng, CORPUS)
 
 
@@ -93,7 +93,7 @@ def test_no_program_that_passes_the_lint_gets_hold_of_what_it_should_not(
     ],
 )
 def test_the_spy_sees_what_the_lint_would_have_refused(watch: Watch, code: str) -> None:
-    """Else a spy that is blind would find nothing, too."""
+    """Else a monitor that is blind would find nothing, too."""
     assert lint_code(code)
     assert watch.run(code, random.Random(1)).how in {"escaped", "raised"}
 

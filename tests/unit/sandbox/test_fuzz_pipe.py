@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hostile_frames import FAKES, SECRET, Call, Puppets, border_of, line_of, script_of
+from hostile_frames import FAKES, SECRET, Call, ScriptedWorkers, border_of, line_of, script_of
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -33,22 +33,22 @@ LONGEST_S = 15.0
 
 
 @pytest.fixture(scope="module")
-def puppets() -> Iterator[Puppets]:
-    puppets = Puppets("off")
-    yield puppets
-    puppets.close()
+def scripted() -> Iterator[ScriptedWorkers]:
+    scripted = ScriptedWorkers("off")
+    yield scripted
+    scripted.close()
 
 
 @settings(BOUNDED, max_examples=15)
 @given(seed=SEEDS)
 def test_a_hostile_worker_gets_a_failure_and_no_call_beyond_the_list(
-    puppets: Puppets, tmp_path_factory: pytest.TempPathFactory, seed: int
+    scripted: ScriptedWorkers, tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
     folder = tmp_path_factory.getbasetemp()
     rng, calls = random.Random(seed), list[Call]()
     page = FAKES["Page"](calls, rng)
     began = time.monotonic()
-    with WorkerEngine(border_of(page, folder), limits=LIMITS, workers=puppets) as engine:
+    with WorkerEngine(border_of(page, folder), limits=LIMITS, workers=scripted) as engine:
         for index in (1, 2, 3):
             outcome = engine.run_step(index, script_of(rng), root=page, limits=LIMITS)
 
@@ -85,7 +85,9 @@ def _hear_out(worker: WorkerProcess) -> None:
         assert said["op"] in {"begun", "done", "cbdone", "log"}
 
 
-def test_numbers_made_to_collide_do_not_stop_the_host(puppets: Puppets, tmp_path: Path) -> None:
+def test_numbers_made_to_collide_do_not_stop_the_host(
+    scripted: ScriptedWorkers, tmp_path: Path
+) -> None:
     """Each is equal to the others modulo the size of Python's hashes."""
     numbers = [n * ((1 << 61) - 1) for n in range(1, 60_001)]
     frame = (
@@ -94,7 +96,7 @@ def test_numbers_made_to_collide_do_not_stop_the_host(puppets: Puppets, tmp_path
     )
     page = FAKES["Page"]([], random.Random(1))
     began = time.monotonic()
-    with WorkerEngine(border_of(page, tmp_path), limits=LIMITS, workers=puppets) as engine:
+    with WorkerEngine(border_of(page, tmp_path), limits=LIMITS, workers=scripted) as engine:
         script = f'[["say","{frame.encode().hex()}"],["die",0]]'
         outcome = engine.run_step(1, script, root=page, limits=Limits(step_s=10))
 

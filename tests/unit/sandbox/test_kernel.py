@@ -104,7 +104,7 @@ UNREACHABLE = {
 """What many machines refuse anyway; here only the refusal counts."""
 
 
-class Bait(NamedTuple):
+class Protected(NamedTuple):
     """What the attacks are after."""
 
     file: Path
@@ -135,12 +135,12 @@ class Bait(NamedTuple):
 
 
 @pytest.fixture
-def bait(tmp_path: Path) -> Iterator[Bait]:
+def protected(tmp_path: Path) -> Iterator[Protected]:
     file = tmp_path / "secret.txt"
     file.write_text("CANARY-IN-A-FILE", encoding="utf-8")
     victim = subprocess.Popen(["sleep", "60"])
     with socket.create_server(("127.0.0.1", 0)) as server:
-        yield Bait(file, tmp_path / "marker", server, victim)
+        yield Protected(file, tmp_path / "marker", server, victim)
     victim.kill()
     victim.wait()
 
@@ -164,10 +164,10 @@ def said_by(worker: WorkerProcess, code: str) -> str:
         return "silence"
 
 
-def attacked(walls: Walls, bait: Bait, code: str) -> str:
+def attacked(walls: Walls, protected: Protected, code: str) -> str:
     worker = WorkerProcess(memory_mb=512, cpu_s=5, walls=walls)
     try:
-        return said_by(worker, bait.filled(code))
+        return said_by(worker, protected.filled(code))
     finally:
         worker.close()
 
@@ -188,19 +188,21 @@ CASES = [
 @ON_LINUX
 @pytest.mark.parametrize(("prelude", "code", "name"), CASES)
 def test_the_kernel_alone_keeps_a_broken_interpreter_from_harm(
-    bait: Bait, prelude: str, code: str, name: str
+    protected: Protected, prelude: str, code: str, name: str
 ) -> None:
-    held = attacked(KERNEL_ONLY, bait, prelude + code)
+    held = attacked(KERNEL_ONLY, protected, prelude + code)
 
-    assert not bait.harmed(held), held
+    assert not protected.harmed(held), held
     assert re.search(r"refused|AW508|PermissionError|not permitted|OSError|ValueError", held), held
     if name not in NOT_EVERYWHERE | set(UNREACHABLE):
-        assert bait.harmed_in_time(attacked(NOTHING, bait, prelude + code)), "it does nothing"
+        assert protected.harmed_in_time(attacked(NOTHING, protected, prelude + code)), (
+            "it does nothing"
+        )
 
 
 @ON_LINUX
-def test_what_no_library_does_in_passing_ends_the_worker(bait: Bait) -> None:
-    held = attacked(KERNEL_ONLY, bait, ALL_OF_PYTHON + "os['fork']()")
+def test_what_no_library_does_in_passing_ends_the_worker(protected: Protected) -> None:
+    held = attacked(KERNEL_ONLY, protected, ALL_OF_PYTHON + "os['fork']()")
 
     assert held == "AW508: the code made a system call that is refused"
 

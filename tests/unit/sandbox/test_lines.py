@@ -11,7 +11,7 @@ import pytest
 from pytest_autoweb.sandbox.worker_process import TOO_LONG, LineReader, PolledLines, ThreadedLines
 
 
-class End:
+class PipeEnd:
     """The writing end of a pipe, and who reads the other one."""
 
     def __init__(self, kind: Callable[[IO[bytes], int], LineReader]) -> None:
@@ -32,16 +32,16 @@ class End:
 
 
 @pytest.fixture(params=[PolledLines, ThreadedLines])
-def end(request: pytest.FixtureRequest) -> Iterator[End]:
+def end(request: pytest.FixtureRequest) -> Iterator[PipeEnd]:
     kind: Any = request.param
-    end = End(kind)
+    end = PipeEnd(kind)
     yield end
     end.hang_up()
     end.lines.close()
     end.pipe.close()
 
 
-def test_lines_come_whole_however_they_were_written(end: End) -> None:
+def test_lines_come_whole_however_they_were_written(end: PipeEnd) -> None:
     end.write(b"one\ntw")
     assert end.next() == b"one"
     end.write(b"o\n\nthree\n")
@@ -49,7 +49,7 @@ def test_lines_come_whole_however_they_were_written(end: End) -> None:
     assert [end.next(), end.next(), end.next()] == [b"two", b"", b"three"]
 
 
-def test_nothing_is_waited_for_longer_than_asked(end: End) -> None:
+def test_nothing_is_waited_for_longer_than_asked(end: PipeEnd) -> None:
     end.write(b"half a line")
     began = time.monotonic()
     with pytest.raises(TimeoutError):
@@ -60,21 +60,21 @@ def test_nothing_is_waited_for_longer_than_asked(end: End) -> None:
     assert end.next() == b"half a line"
 
 
-def test_the_end_of_the_pipe_is_the_end_of_the_lines(end: End) -> None:
+def test_the_end_of_the_pipe_is_the_end_of_the_lines(end: PipeEnd) -> None:
     end.write(b"last\nunfinished")
     end.hang_up()
 
     assert [end.next(), end.next()] == [b"last", None]
 
 
-def test_a_line_beyond_the_limit_is_the_last_one(end: End) -> None:
+def test_a_line_beyond_the_limit_is_the_last_one(end: PipeEnd) -> None:
     end.write(b"fine\n" + b"x" * 200)
 
     assert [end.next(), end.next(), end.next()] == [b"fine", TOO_LONG, None]
 
 
 def test_a_reader_that_is_closed_leaves_no_thread() -> None:
-    end = End(ThreadedLines)
+    end = PipeEnd(ThreadedLines)
     end.write(b"x\n" * 50)
     end.hang_up()
     end.lines.close()

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from made_up_facade import URL, Ground, Made
+from made_up_facade import URL, FakeSandbox, Made
 from playwright.sync_api import Error
 
 from pytest_autoweb.sandbox.call_rules import as_sent
@@ -27,19 +27,19 @@ class Sender(Made):
         super().__init__(get=reply, post=reply, fetch=reply)
 
 
-class Told:
-    """A ground whose evidence is kept."""
+class RecordedSandbox:
+    """A sandbox whose evidence is kept."""
 
     def __init__(self, folder: Path) -> None:
-        self.ground = Ground(folder)
+        self.sandbox = FakeSandbox(folder)
         self.sent: list[SentRequest] = []
-        self.ground.border.sent = self.sent.append
+        self.sandbox.border.sent = self.sent.append
 
     def send(self, method: str, /, *args: Any, **kwargs: Any) -> tuple[str, dict[str, Any]]:
         """What reached the browser."""
         sender = Sender()
-        self.ground.call(method, *args, on=sender, kind=KIND, **kwargs)
-        name, positional, named = self.ground.made(sender)
+        self.sandbox.call(method, *args, on=sender, kind=KIND, **kwargs)
+        name, positional, named = self.sandbox.made(sender)
         assert positional == ()
         return name, named
 
@@ -47,14 +47,14 @@ class Told:
         """Why nothing reached it; for a refusal its rule comes first."""
         sender = Sender()
         with pytest.raises((Refusal, TypeError)) as refused:
-            self.ground.call(method, *args, on=sender, kind=KIND, **kwargs)
+            self.sandbox.call(method, *args, on=sender, kind=KIND, **kwargs)
         assert (sender.calls, self.sent) == ([], [])
         return f"{getattr(refused.value, 'rule', '')} {refused.value}".strip()
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Told:
-    return Told(tmp_path)
+def told(tmp_path: Path) -> RecordedSandbox:
+    return RecordedSandbox(tmp_path)
 
 
 PLAIN = {"accept-encoding": "identity"}
@@ -84,7 +84,11 @@ PLAIN = {"accept-encoding": "identity"}
     ],
 )
 def test_a_request_goes_to_an_absolute_address_and_asks_for_no_packed_reply(
-    told: Told, method: str, args: list[str], kwargs: dict[str, Any], sent: dict[str, Any]
+    told: RecordedSandbox,
+    method: str,
+    args: list[str],
+    kwargs: dict[str, Any],
+    sent: dict[str, Any],
 ) -> None:
     assert told.send(method, *args, **kwargs) == (method, sent)
 
@@ -103,12 +107,12 @@ def test_a_request_goes_to_an_absolute_address_and_asks_for_no_packed_reply(
     ],
 )
 def test_what_a_page_could_not_send_is_refused(
-    told: Told, method: str, kwargs: dict[str, Any], reason: str
+    told: RecordedSandbox, method: str, kwargs: dict[str, Any], reason: str
 ) -> None:
     assert told.refuse(method, **kwargs).startswith(reason)
 
 
-def test_the_evidence_is_told_of_each_request(told: Told) -> None:
+def test_the_evidence_is_told_of_each_request(told: RecordedSandbox) -> None:
     told.send("get", "/a?x=1", params={"q": "a b", "n": 2})
     told.send("post", "/a", params={"q": 1}, form={"name": "Ana", "age": 7})
     told.send("fetch", "/a")
@@ -149,14 +153,14 @@ def test_a_body_is_told_as_text(data: dict[str, Any], text: str | None) -> None:
     ],
 )
 def test_a_request_without_a_reply_is_told_with_the_first_line_of_its_error(
-    told: Told, error: Exception, shown: str
+    told: RecordedSandbox, error: Exception, shown: str
 ) -> None:
     class Failing(Made):
         def get(self, **kwargs: Any) -> Any:
             raise error
 
     with pytest.raises(type(error)) as raised:
-        told.ground.call("get", "/a", on=Failing(), kind=KIND)
+        told.sandbox.call("get", "/a", on=Failing(), kind=KIND)
 
     whole = str(raised.value)
     assert whole.startswith(shown) if shown.endswith(": ") else whole == shown
@@ -191,18 +195,18 @@ class Download(Made):
     ],
 )
 def test_a_download_is_kept_under_a_harmless_name_and_can_be_read(
-    told: Told, tmp_path: Path, suggested: str, kept: str
+    told: RecordedSandbox, tmp_path: Path, suggested: str, kept: str
 ) -> None:
-    told.ground.border.redact = lambda text: text.replace("hunter2", "<secret:pw>")
+    told.sandbox.border.redact = lambda text: text.replace("hunter2", "<secret:pw>")
 
-    name = told.ground.call("path", on=Download(suggested), kind="Download")
+    name = told.sandbox.call("path", on=Download(suggested), kind="Download")
 
     assert name == kept
     assert [path.name for path in tmp_path.iterdir()] == [kept]
-    assert told.ground.call("$open", kept, kind="Sandbox") == b"<secret:pw>"
+    assert told.sandbox.call("$open", kept, kind="Sandbox") == b"<secret:pw>"
 
 
-def test_only_files_that_the_code_saved_are_read(told: Told, tmp_path: Path) -> None:
+def test_only_files_that_the_code_saved_are_read(told: RecordedSandbox, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(__file__)
     full, beyond = tmp_path / "full.bin", tmp_path / "beyond.bin"
@@ -211,7 +215,7 @@ def test_only_files_that_the_code_saved_are_read(told: Told, tmp_path: Path) -> 
             stream.truncate(size)
 
     def read(*name: object) -> Any:
-        return told.ground.call("$open", *name, kind="Sandbox")
+        return told.sandbox.call("$open", *name, kind="Sandbox")
 
     assert len(read("full.bin")) == MAX_READ
     for name in ("absent.csv", "folder", "link"):

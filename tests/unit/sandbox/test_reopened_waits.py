@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from made_up_facade import Ground, Locator, Made
+from made_up_facade import FakeSandbox, Locator, Made
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from pytest_autoweb.browser.egress.browser_watch import WATCH
@@ -20,26 +20,26 @@ from pytest_autoweb.sandbox.facade import MAX_PAGES
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    return Ground(tmp_path)
+def sandbox(tmp_path: Path) -> FakeSandbox:
+    return FakeSandbox(tmp_path)
 
 
 # -- overlays --------------------------------------------------------------------------
 
 
-def test_a_handler_of_an_overlay_becomes_a_listener_and_goes_again(ground: Ground) -> None:
+def test_a_handler_of_an_overlay_becomes_a_listener_and_goes_again(sandbox: FakeSandbox) -> None:
     heard: list[Any] = []
-    ground.facade.listen = lambda *given: heard.append(given)
+    sandbox.facade.listen = lambda *given: heard.append(given)
     cookies = Locator()
 
-    ground.call("add_locator_handler", cookies, Callback(3), times=1, no_wait_after=True)
-    ground.call("remove_locator_handler", cookies)
+    sandbox.call("add_locator_handler", cookies, Callback(3), times=1, no_wait_after=True)
+    sandbox.call("remove_locator_handler", cookies)
 
     (page, method, (locator, add), number), removed = heard
-    assert (page, method, locator, number) == (ground.page, "add_locator_handler", cookies, 3)
-    assert removed == (ground.page, "remove_locator_handler", cookies, 0)
+    assert (page, method, locator, number) == (sandbox.page, "add_locator_handler", cookies, 3)
+    assert removed == (sandbox.page, "remove_locator_handler", cookies, 0)
     add("a handler")
-    assert ground.made() == (
+    assert sandbox.made() == (
         "add_locator_handler",
         (cookies, "a handler"),
         {"times": 1, "no_wait_after": True},
@@ -57,42 +57,42 @@ def test_a_handler_of_an_overlay_becomes_a_listener_and_goes_again(ground: Groun
     ],
 )
 def test_a_handler_of_an_overlay_is_a_locator_and_a_function(
-    ground: Ground, method: str, args: list[Any], kwargs: dict[str, Any]
+    sandbox: FakeSandbox, method: str, args: list[Any], kwargs: dict[str, Any]
 ) -> None:
     heard: list[Any] = []
-    ground.facade.listen = lambda *given: heard.append(given)
+    sandbox.facade.listen = lambda *given: heard.append(given)
 
     with pytest.raises(TypeError, match=rf"^{method}\(\) takes a locator"):
-        ground.call(method, *args, **kwargs)
+        sandbox.call(method, *args, **kwargs)
     assert heard == []
 
 
 # -- pages -----------------------------------------------------------------------------
 
 
-def test_an_attempt_has_a_limit_on_its_pages(ground: Ground) -> None:
+def test_an_attempt_has_a_limit_on_its_pages(sandbox: FakeSandbox) -> None:
     context = Made()
     context.pages = [object()] * (MAX_PAGES - 1)
-    ground.call("new_page", on=context, kind="BrowserContext")
+    sandbox.call("new_page", on=context, kind="BrowserContext")
     context.pages.append(object())
 
     with pytest.raises(Refusal, match=f"the attempt has {MAX_PAGES} pages open") as refused:
-        ground.call("new_page", on=context, kind="BrowserContext")
+        sandbox.call("new_page", on=context, kind="BrowserContext")
     assert refused.value.rule == "AW505"
     assert [name for name, _, _ in context.calls] == ["new_page"]
 
 
 @pytest.mark.parametrize("lost", [False, True])
 def test_a_page_that_was_lost_is_not_waited_for_again(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch, lost: bool
+    sandbox: FakeSandbox, monkeypatch: pytest.MonkeyPatch, lost: bool
 ) -> None:
     trusted: list[bool] = []
     monkeypatch.setattr(type(WATCH), "trust", lambda _, *, again: trusted.append(again))
-    ground.patience.page_lost = lost
+    sandbox.patience.page_lost = lost
 
-    ground.call("click", "#a")
+    sandbox.call("click", "#a")
     with pytest.raises(ValueError, match="the event"):
-        ground.call("on")
+        sandbox.call("on")
 
     assert trusted == [False, False] * lost
 
@@ -133,46 +133,46 @@ class Manager:
 class Waits:
     """A page on which every wait is kept."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
+    def __init__(self, sandbox: FakeSandbox) -> None:
+        self.sandbox = sandbox
         self.made: list[Manager] = []
-        ground.page.expect_event = self.expect
+        sandbox.page.expect_event = self.expect
 
     def expect(self, event: str, **options: Any) -> Manager:
         self.made.append(Manager(event=event, **options))
         return self.made[-1]
 
     def enter(self, **options: Any) -> Any:
-        return self.ground.call("expect_event", "popup", **options)
+        return self.sandbox.call("expect_event", "popup", **options)
 
     def leave(self, info: Any) -> None:
-        self.ground.call("$exit", on=info, kind="EventInfo")
+        self.sandbox.call("$exit", on=info, kind="EventInfo")
 
 
 @pytest.fixture
-def waits(ground: Ground) -> Waits:
-    return Waits(ground)
+def waits(sandbox: FakeSandbox) -> Waits:
+    return Waits(sandbox)
 
 
 def test_a_wait_whose_event_has_not_come_is_opened_again_without_a_limit_of_its_own(
     waits: Waits,
 ) -> None:
     first = waits.enter(timeout=300)
-    handle = waits.ground.handles.add(first, "EventInfo", "info")
+    handle = waits.sandbox.handles.add(first, "EventInfo", "info")
 
-    waits.ground.facade.reopen_waits()
+    waits.sandbox.facade.reopen_waits()
 
     before, after = waits.made
     assert before.left == [RuntimeError]
     assert before.options == {"event": "popup", "timeout": 300}
     assert after.options == {"event": "popup", "timeout": 3_600_000}
-    ((number, wait),) = waits.ground.facade.open_waits.items()
+    ((number, wait),) = waits.sandbox.facade.open_waits.items()
     assert (number, wait.info, wait.timeout) == (id(after.info), after.info, 300)
-    assert waits.ground.handles.get(handle)[0] is after.info
+    assert waits.sandbox.handles.get(handle)[0] is after.info
     after.info.done = True
     waits.leave(after.info)
     assert after.left == [None]
-    assert waits.ground.facade.open_waits == {}
+    assert waits.sandbox.facade.open_waits == {}
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_only_a_wait_that_got_its_event_is_kept(
     info = waits.enter()
     info.done, info.result = done, result
 
-    waits.ground.facade.reopen_waits()
+    waits.sandbox.facade.reopen_waits()
 
     assert [manager.left for manager in waits.made] == ([[RuntimeError], []] if again else [[]])
 
@@ -199,13 +199,13 @@ def test_waits_on_a_page_that_is_gone_stay_as_they_are_and_others_are_opened(
     waits: Waits,
 ) -> None:
     gone, alive = waits.enter(), waits.enter()
-    again = waits.ground.facade.open_waits
+    again = waits.sandbox.facade.open_waits
 
     def closed() -> Any:
         raise RuntimeError("the page is closed")
 
     again[id(gone)] = again[id(gone)]._replace(again=closed)
-    waits.ground.facade.reopen_waits()
+    waits.sandbox.facade.reopen_waits()
 
     assert [manager.left for manager in waits.made] == [[], [RuntimeError], []]
     assert list(again) == [id(gone), id(waits.made[-1].info)]
@@ -216,25 +216,25 @@ def test_a_wait_that_was_opened_again_ends_with_the_limit_that_the_code_asked_fo
     waits: Waits,
 ) -> None:
     def turn(page: Any, seconds: float) -> None:
-        assert (page, seconds) == (waits.ground.page, 0.02)
+        assert (page, seconds) == (waits.sandbox.page, 0.02)
 
-    waits.ground.patience.spin = turn
+    waits.sandbox.patience.spin = turn
     waits.enter(timeout=40)
-    waits.ground.facade.reopen_waits()
+    waits.sandbox.facade.reopen_waits()
     late = waits.made[-1]
 
     with pytest.raises(PlaywrightTimeout, match=r"^Timeout 40ms exceeded while waiting for the"):
         waits.leave(late.info)
     assert late.left == []
-    assert list(waits.ground.facade.open_waits) == [id(late.info)]
+    assert list(waits.sandbox.facade.open_waits) == [id(late.info)]
 
 
 def test_the_time_that_models_take_is_no_part_of_a_wait(waits: Waits) -> None:
     waits.enter(timeout=1)
-    waits.ground.facade.reopen_waits()
+    waits.sandbox.facade.reopen_waits()
     info = waits.made[-1].info
     thought = itertools.count(0.0)
-    waits.ground.border.waited = lambda: next(thought)
+    waits.sandbox.border.waited = lambda: next(thought)
     turns: list[float] = []
 
     def turn(page: Any, seconds: float) -> None:
@@ -242,7 +242,7 @@ def test_the_time_that_models_take_is_no_part_of_a_wait(waits: Waits) -> None:
         turns.append(seconds)
         info.done = len(turns) == 2
 
-    waits.ground.patience.spin = turn
+    waits.sandbox.patience.spin = turn
     waits.leave(info)
 
     assert waits.made[-1].left == [None]

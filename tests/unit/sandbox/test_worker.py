@@ -252,7 +252,7 @@ def test_a_closed_engine_leaves_no_process(tmp_path: Path) -> None:
         os.kill(pid, 0)
 
 
-class Bait(NamedTuple):
+class Protected(NamedTuple):
     """What the attacks are after."""
 
     secret_file: Path
@@ -261,13 +261,13 @@ class Bait(NamedTuple):
 
 
 @pytest.fixture
-def bait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bait]:
+def protected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Protected]:
     secret = tmp_path / "secret.txt"
     secret.write_text("CANARY-IN-A-FILE", encoding="utf-8")
     monkeypatch.setenv("AUTOWEB_TEST_CANARY", "CANARY-IN-THE-ENVIRONMENT")
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0)
-        yield Bait(secret, tmp_path / "marker", server)
+        yield Protected(secret, tmp_path / "marker", server)
 
 
 FULL_PYTHON = (
@@ -298,15 +298,17 @@ OS = FULL_PYTHON + "os = b[0].__init__.__globals__\n"
     ],
 )
 def test_what_only_the_system_can_grant_ends_the_worker(
-    run: Runner, bait: Bait, code: str, denied: str
+    run: Runner, protected: Protected, code: str, denied: str
 ) -> None:
-    filled = code.replace("{file}", str(bait.secret_file)).replace("{marker}", str(bait.marker))
+    filled = code.replace("{file}", str(protected.secret_file)).replace(
+        "{marker}", str(protected.marker)
+    )
     outcome = run(OS + filled)
 
     assert outcome.killed
     assert failure_of(outcome) == ("sandbox", f"the code tried {denied!r}, which is refused")
-    assert bait.secret_file.exists()
-    assert not bait.marker.exists()
+    assert protected.secret_file.exists()
+    assert not protected.marker.exists()
 
 
 def test_the_worker_that_reaches_os_finds_an_empty_environment(run: Runner) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="these walls are Linux's")
-WITHOUT_WALLS = Path(__file__).parents[2] / "support" / "without_walls.py"
+WITHOUT_WALLS = Path(__file__).parents[2] / "support" / "refusing_kernel.py"
 LIMITS = Limits(step_s=5)
 NO_PAGE = cast("Page", object())
 """For what does not touch the page."""

@@ -96,8 +96,8 @@
   };
   const clean = (text) => text.replace(/[\u200b\ufeff\u00ad]/g, '').replace(/\s+/g, ' ').trim();
   const editable = (element) => {
-    const value = attr(element, 'contenteditable');
-    return value === '' || value === 'true' || value === 'plaintext-only';
+    const said = attr(element, 'contenteditable');
+    return said === '' || said === 'true' || said === 'plaintext-only';
   };
   // Scripts cannot query event listeners, but common libraries store their own on the element.
   const NOTES = [

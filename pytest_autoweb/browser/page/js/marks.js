@@ -150,8 +150,8 @@
     const most = 0.95 * Math.max(port.width, 1200) * Math.max(port.height, 800);
     if (width * height > most && kind !== 'native') return null;
     const seen = rects.map((r) => meet(r, clip)).filter((r) => area(r) > 0);
-    const whole = rects.reduce((sum, r) => sum + area(r), 0);
-    if (!seen.length || seen.reduce((sum, r) => sum + area(r), 0) < 0.3 * whole) return null;
+    const all = rects.reduce((sum, r) => sum + area(r), 0);
+    if (!seen.length || seen.reduce((sum, r) => sum + area(r), 0) < 0.3 * all) return null;
     if (!onTop(element, seen, at.view)) return null;
     const made = { element, tag, kind, rects: seen, box: union(seen), clip, view: at.view,
       owner: at.owner, inner: 0 };

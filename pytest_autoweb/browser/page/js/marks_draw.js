@@ -257,7 +257,7 @@ async ({ image: decoded }, order) => {
   const blob = await canvas.convertToBlob({ type: 'image/png' });
   const reader = new FileReader();
   const read = new Promise((done) => {
-    reader.onload = done;
+    reader.addEventListener('load', done);
   });
   reader.readAsDataURL(blob);
   await read;

@@ -12,23 +12,23 @@
   // Counts how often each value occurs in the light tree, which is all that XPath searches.
   const indexOf = (owner, tags) => {
     if (indexes.has(owner)) return indexes.get(owner);
-    const made = new Map();
+    const counts = new Map();
     for (const element of dom.query(owner, '*')) {
       const tag = dom.tag(element);
       const id = dom.attr(element, 'id');
-      if (id) count(made, `id\n${id}`);
+      if (id) count(counts, `id\n${id}`);
       for (const name of TESTS) {
         const value = dom.attr(element, name);
-        if (value) count(made, `${name}\n${value}`);
+        if (value) count(counts, `${name}\n${value}`);
       }
       const label = dom.attr(element, 'aria-label');
-      if (label) count(made, `aria-label\n${tag}\n${label}`);
+      if (label) count(counts, `aria-label\n${tag}\n${label}`);
       const href = tag === 'a' ? dom.attr(element, 'href') : null;
-      if (href) count(made, `href\n${tail(href)}`);
-      if (tags.has(tag)) count(made, `text\n${tag}\n${squeeze(element.textContent || '')}`);
+      if (href) count(counts, `href\n${tail(href)}`);
+      if (tags.has(tag)) count(counts, `text\n${tag}\n${squeeze(element.textContent || '')}`);
     }
-    indexes.set(owner, made);
-    return made;
+    indexes.set(owner, counts);
+    return counts;
   };
   // The position among siblings of the same name, from 1 on, or 0 if there is only one.
   const placed = new Map();

@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from forbidden_server import ForbiddenServer
 from local_site import Site
-from trap import Trap
 
 from pytest_autoweb.browser.egress.proxy import EgressProxy
 from pytest_autoweb.browser.egress.request_policy import Origin, OriginPolicy
@@ -106,14 +106,14 @@ def test_everything_else_is_refused(
 
 
 def test_a_second_request_on_the_line_goes_nowhere_new(proxy: EgressProxy, site: Site) -> None:
-    trap = Trap()
+    forbidden = ForbiddenServer()
     host = site.url.split("/")[2]
-    smuggled = f"GET {site.url}a?q=1 HTTP/1.1\r\nHost: {host}\r\n\r\nGET {trap.url}x"
+    smuggled = f"GET {site.url}a?q=1 HTTP/1.1\r\nHost: {host}\r\n\r\nGET {forbidden.url}x"
 
     ask(proxy, smuggled)
 
-    assert trap.connections == 0
-    trap.close()
+    assert forbidden.connections == 0
+    forbidden.close()
 
 
 def test_a_tunnel_speaks_only_what_is_listed(

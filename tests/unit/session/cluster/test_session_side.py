@@ -32,7 +32,7 @@ class _Specs(dict[str, ModelSpec]):
         raise SettingsError(f"{name!r} is no model of this session")
 
 
-class Journey:
+class ClusterFolders:
     """A home, and two nodes with a run folder of their own."""
 
     def __init__(self, folder: Path) -> None:
@@ -94,47 +94,47 @@ class Journey:
 
 
 @pytest.fixture
-def journey(tmp_path: Path) -> Journey:
-    return Journey(tmp_path)
+def folders(tmp_path: Path) -> ClusterFolders:
+    return ClusterFolders(tmp_path)
 
 
-def test_a_cell_arrives_whole_and_is_not_run_again(journey: Journey) -> None:
-    assert journey.begin(CELL) == {"saved": "", "ended": False, "began": False}
-    assert journey.files() == {f"{CELL}/started": ""}
+def test_a_cell_arrives_whole_and_is_not_run_again(folders: ClusterFolders) -> None:
+    assert folders.begin(CELL) == {"saved": "", "ended": False, "began": False}
+    assert folders.files() == {f"{CELL}/started": ""}
 
-    packed = journey.write(CELL, cell_json="{}", started="", attempt__page="<p>")
-    assert journey.deliver(CELL, packed) == (200, "{}")
+    packed = folders.write(CELL, cell_json="{}", started="", attempt__page="<p>")
+    assert folders.deliver(CELL, packed) == (200, "{}")
     whole = {f"{CELL}/cell.json": "{}", f"{CELL}/started": "", f"{CELL}/attempt/page": "<p>"}
-    assert journey.files() == whole
+    assert folders.files() == whole
 
     # The worker is lost before it could report the end, and another one is given the cell.
-    assert journey.home.lose("gw0") == frozenset()
-    assert journey.begin(CELL, "gw1") == {"saved": "{}", "ended": True, "began": False}
-    assert journey.files() == whole
+    assert folders.home.lose("gw0") == frozenset()
+    assert folders.begin(CELL, "gw1") == {"saved": "{}", "ended": True, "began": False}
+    assert folders.files() == whole
 
 
-def test_nothing_is_taken_from_a_worker_that_counts_as_lost(journey: Journey) -> None:
-    journey.begin(CELL)
-    assert journey.home.lose("gw0") == {f"id of {CELL}"}
+def test_nothing_is_taken_from_a_worker_that_counts_as_lost(folders: ClusterFolders) -> None:
+    folders.begin(CELL)
+    assert folders.home.lose("gw0") == {f"id of {CELL}"}
 
-    status, why = journey.deliver(CELL, journey.write(CELL, cell_json="{}"))
+    status, why = folders.deliver(CELL, folders.write(CELL, cell_json="{}"))
     assert (status, "goes on without gw0" in why) == (503, True)
-    assert journey.begin(CELL, "gw1")["ended"] is False
-    assert journey.files() == {f"{CELL}/started": ""}
+    assert folders.begin(CELL, "gw1")["ended"] is False
+    assert folders.files() == {f"{CELL}/started": ""}
 
 
-def test_what_an_earlier_session_left_is_set_aside_and_not_erased(journey: Journey) -> None:
+def test_what_an_earlier_session_left_is_set_aside_and_not_erased(folders: ClusterFolders) -> None:
     for cell, files in ((CELL, {"cell.json": "old"}), (OTHER, {"started": "", "page": "<p>"})):
-        (journey.run / cell).mkdir(parents=True)
+        (folders.run / cell).mkdir(parents=True)
         for name, text in files.items():
-            (journey.run / cell / name).write_text(text)
+            (folders.run / cell / name).write_text(text)
 
-    assert journey.begin(CELL) == {"saved": "old", "ended": False, "began": False}
-    assert journey.deliver(CELL, journey.write(CELL, cell_json="new"))[0] == 200
-    assert journey.begin(OTHER)["began"] is True
-    assert journey.begin(OTHER, "gw1")["began"] is False
+    assert folders.begin(CELL) == {"saved": "old", "ended": False, "began": False}
+    assert folders.deliver(CELL, folders.write(CELL, cell_json="new"))[0] == 200
+    assert folders.begin(OTHER)["began"] is True
+    assert folders.begin(OTHER, "gw1")["began"] is False
 
-    assert journey.files() == {
+    assert folders.files() == {
         f"{CELL}/cell.json": "new",
         f"{OTHER}/started": "",
         f"replaced/now/{CELL}/cell.json": "old",
@@ -143,35 +143,35 @@ def test_what_an_earlier_session_left_is_set_aside_and_not_erased(journey: Journ
     }
 
 
-def test_the_end_says_why_a_cell_has_no_result(journey: Journey) -> None:
-    journey.begin(CELL)
-    journey.begin(OTHER)
-    journey.ask("/forget", {"folder": OTHER})
-    journey.home.close("interrupted while it ran")
+def test_the_end_says_why_a_cell_has_no_result(folders: ClusterFolders) -> None:
+    folders.begin(CELL)
+    folders.begin(OTHER)
+    folders.ask("/forget", {"folder": OTHER})
+    folders.home.close("interrupted while it ran")
 
-    assert journey.files() == {f"{CELL}/started": "interrupted while it ran"}
+    assert folders.files() == {f"{CELL}/started": "interrupted while it ran"}
 
 
-def test_the_plan_is_saved_once(journey: Journey) -> None:
+def test_the_plan_is_saved_once(folders: ClusterFolders) -> None:
     plan = json.loads(Manifest(cells=(), ts="1").model_dump_json())
     for worker in ("gw0", "gw1"):
-        assert journey.ask("/plan", plan, worker)[0] == 200
+        assert folders.ask("/plan", plan, worker)[0] == 200
 
-    assert [saved.ts for saved in journey.plans] == ["1"]
+    assert [saved.ts for saved in folders.plans] == ["1"]
 
 
-def test_variables_travel_when_a_case_names_them_and_keys_never_do(journey: Journey) -> None:
+def test_variables_travel_when_a_case_names_them_and_keys_never_do(folders: ClusterFolders) -> None:
     asked: dict[str, object] = {"values": {"SHOP_PASSWORD": "", "NOT_SET": ""}}
-    assert journey.ask("/variables", asked) == (200, '{"values":{"SHOP_PASSWORD":"demo"}}')
+    assert folders.ask("/variables", asked) == (200, '{"values":{"SHOP_PASSWORD":"demo"}}')
 
-    status, why = journey.ask("/variables", {"values": {"OPENAI_API_KEY": ""}})
+    status, why = folders.ask("/variables", {"values": {"OPENAI_API_KEY": ""}})
     assert (status, "sk-secret" in why) == (503, False)
     assert "OPENAI_API_KEY is a key of a model" in why
 
 
-def test_a_variable_that_no_case_names_stays_at_home(journey: Journey) -> None:
+def test_a_variable_that_no_case_names_stays_at_home(folders: ClusterFolders) -> None:
     for asked in ({"HOME_TOKEN": ""}, {"SHOP_PASSWORD": "", "HOME_TOKEN": ""}):
-        status, why = journey.ask("/variables", {"values": asked})
+        status, why = folders.ask("/variables", {"values": asked})
         assert (status, "t0p" in why, "demo" in why) == (503, False, False)
         assert "no case of this session names HOME_TOKEN" in why
 
@@ -182,9 +182,9 @@ def test_a_node_names_models_and_does_not_say_what_they_are(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-the-real-key")
     with OpenAIServer([Answer("right")]) as ours, OpenAIServer() as theirs:
         (tmp_path / "one").mkdir()
-        journey = Journey(tmp_path / "one")
+        folders = ClusterFolders(tmp_path / "one")
         name = "openai/m"
-        journey.specs[name] = ModelSpec(name=name, api_base=ours.api_base)
+        folders.specs[name] = ModelSpec(name=name, api_base=ours.api_base)
         started: list[GatewayAddress] = []
 
         def start() -> GatewayAddress:
@@ -192,21 +192,21 @@ def test_a_node_names_models_and_does_not_say_what_they_are(
             started.append(start_gateway({}, record_mode="off", cassettes=run_dir, run_dir=run_dir))
             return started[0]
 
-        journey.starts = start
+        folders.starts = start
         evil = {"model": "openai/m", "api_base": theirs.api_base, "api_key_env": "OPENAI_API_KEY"}
         asked = Request(
             model=name, messages=(Message(role="user", content="hi"),), stage="plan", case_id="a"
         ).model_dump(mode="json")
         try:
             other = {"specs": {"openai/other": {"name": "openai/other", **evil}}}
-            status, why = journey.ask("/models", other)
+            status, why = folders.ask("/models", other)
             assert (status, "is no model of this session" in why) == (422, True)
             own = {"specs": {name: {"name": name, **evil}}}
-            assert journey.ask("/models", own) == (200, "{}")
+            assert folders.ask("/models", own) == (200, "{}")
 
-            status, reply = journey.ask("/complete", asked)
+            status, reply = folders.ask("/complete", asked)
             assert (status, json.loads(reply)["text"]) == (200, "right")
-            assert journey.ask("/complete", {**asked, "model": "openai/other"})[0] == 422
+            assert folders.ask("/complete", {**asked, "model": "openai/other"})[0] == 422
         finally:
             for address in started:
                 stop_gateway(address)
@@ -224,21 +224,23 @@ def test_a_node_names_models_and_does_not_say_what_they_are(
         ("/begin", {"folder": CELL, "more": 1}),
     ],
 )
-def test_other_questions_are_refused(journey: Journey, path: str, body: dict[str, object]) -> None:
-    assert journey.ask(path, body)[0] == 503
-    assert journey.files() == {}
+def test_other_questions_are_refused(
+    folders: ClusterFolders, path: str, body: dict[str, object]
+) -> None:
+    assert folders.ask(path, body)[0] == 503
+    assert folders.files() == {}
 
 
 @pytest.mark.parametrize("name", ["../x", f"{OTHER}/cell.json", f"{CELL}/../x", f"{CELL}/a\\b", ""])
-def test_files_that_no_cell_has_do_not_arrive(journey: Journey, name: str) -> None:
-    journey.begin(CELL)
-    packed = journey.write(CELL, cell_json="{}")
+def test_files_that_no_cell_has_do_not_arrive(folders: ClusterFolders, name: str) -> None:
+    folders.begin(CELL)
+    packed = folders.write(CELL, cell_json="{}")
     with zipfile.ZipFile(packed, "a") as more:
         link = zipfile.ZipInfo(f"{CELL}/link")
         link.external_attr = stat.S_IFLNK << 16
         more.writestr(name or link, "/etc/passwd")
 
-    status, why = journey.deliver(CELL, packed)
+    status, why = folders.deliver(CELL, packed)
     assert (status, "refused" in why) == (503, True)
-    assert journey.deliver(CELL, journey.away / CELL / "cell.json")[0] == 503
-    assert journey.files() == {f"{CELL}/started": ""}
+    assert folders.deliver(CELL, folders.away / CELL / "cell.json")[0] == 503
+    assert folders.files() == {f"{CELL}/started": ""}

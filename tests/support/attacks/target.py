@@ -1,4 +1,4 @@
-"""The ground on which attacks run: a shop, a forbidden server, files, a secret, and the harness.
+"""What attacks act on: a shop, a forbidden server, files, a secret, and the harness.
 
 PYTEST_DONT_REWRITE: the test modules import names from here before pytest takes the fixtures.
 """
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import pytest
 from attacks.attack import Attack
+from forbidden_server import ForbiddenServer
 from local_site import Site
 from playwright.sync_api import Browser, Error, Page
-from trap import Trap
 
 from pytest_autoweb.base.redaction import Redactor
 from pytest_autoweb.browser.egress.proxy import EgressProxy
@@ -45,10 +45,10 @@ Send</button>
 a.href='data:text/plain,'+encodeURIComponent(user.value);a.click()">Save mirror</button>
 <a href="/popup" target=_blank>Open</a> <a href="/shop?next">Next</a>
 <a href="/file.csv" download="file.csv">Download</a>
-<a href="{trap}">Away</a> <a href="{trap}" target=_blank>Window</a>
+<a href="{forbidden}">Away</a> <a href="{forbidden}" target=_blank>Window</a>
 <a href="/hop" download>Fetch file</a>
-<button onclick="new Image().src='{trap}'">Picture</button>
-<form action="{trap}" method=post><button>Post</button></form>
+<button onclick="new Image().src='{forbidden}'">Picture</button>
+<form action="{forbidden}" method=post><button>Post</button></form>
 """
 FRAMES = "<iframe name=inner src='/inner'></iframe><iframe id=foreign src='/foreign'></iframe>"
 
@@ -63,7 +63,7 @@ class Effects(NamedTuple):
     lookups: frozenset[str]
 
 
-class Ground:
+class Target:
     """Runs attacks at one level and sees what they did.
 
     Attributes:
@@ -75,13 +75,13 @@ class Ground:
         self,
         open_page: Callable[[], Page],
         site: Site,
-        trap: Trap,
+        forbidden: ForbiddenServer,
         asked: Callable[[], int],
         folder: Path,
         level: Level,
     ) -> None:
         self.page, self._open_page = open_page(), open_page
-        self.site, self.trap, self.asked, self.level = site, trap, asked, level
+        self.site, self.forbidden, self.asked, self.level = site, forbidden, asked, level
         self.folder, self.file, self.marker = folder, folder / "secret.txt", folder / "marker"
         self.cell = folder / "cell"
         self.shop = site.url + "shop"
@@ -110,7 +110,7 @@ class Ground:
 
     def filled(self, code: str) -> str:
         """The attack with its places filled in."""
-        places = {"FILE": self.file, "MARKER": self.marker, "TRAP": self.trap.host}
+        places = {"FILE": self.file, "MARKER": self.marker, "EVIL": self.forbidden.host}
         for name, value in (places | {"SHOP": self.site.url.rstrip("/")}).items():
             code = code.replace(f"@{name}@", str(value))
         return code
@@ -153,9 +153,13 @@ class Ground:
         }
         browser = self.page.context.browser
         assert browser is not None
-        trap = self.trap
+        forbidden = self.forbidden
         return Effects(
-            files, trap.connections, trap.packets, len(browser.contexts), frozenset(_LOOKUPS)
+            files,
+            forbidden.connections,
+            forbidden.packets,
+            len(browser.contexts),
+            frozenset(_LOOKUPS),
         )
 
     def asked_soon(self, before: int) -> bool:
@@ -167,7 +171,7 @@ class Ground:
         return False
 
     def tidy(self, outcome: StepOutcome) -> None:
-        """Leave the ground to the next attack.
+        """Leave the target to the next attack.
 
         One that hurt its own page or its own worker gets a fresh one: it harmed its own attempt.
         """
@@ -212,17 +216,17 @@ def _note_lookup(event: str, args: tuple[Any, ...]) -> None:
 
 
 @pytest.fixture(scope="module")
-def ground_of(cell_browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Gives the ground at a level; both share a browser and a page."""
+def target_of(cell_browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Gives the target at a level; both share a browser and a page."""
     sys.addaudithook(_note_lookup)
-    site, trap = Site(), Trap()
-    _furnish(site, trap)
+    site, forbidden = Site(), ForbiddenServer()
+    _furnish(site, forbidden)
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         for name in ("AUTOWEB_CANARY", "OPENAI_API_KEY"):
             patch.setenv(name, CANARIES[1])
         proxy = stack.enter_context(EgressProxy(OriginPolicy(site.url), lambda origin: None))
-        grounds: dict[Level, Ground] = {}
+        targets: dict[Level, Target] = {}
 
         def open_page() -> Page:
             args: dict[str, Any] = {"proxy": proxy.settings, "service_workers": "block"}
@@ -231,31 +235,31 @@ def ground_of(cell_browser: Browser, tmp_path_factory: pytest.TempPathFactory) -
         def asked() -> int:
             return sum(proxy.blocked.values())
 
-        def ground(level: Level) -> Ground:
-            if level not in grounds:
+        def target(level: Level) -> Target:
+            if level not in targets:
                 folder = _folder(tmp_path_factory.mktemp(level))
-                grounds[level] = Ground(open_page, site, trap, asked, folder, level)
-            return grounds[level]
+                targets[level] = Target(open_page, site, forbidden, asked, folder, level)
+            return targets[level]
 
-        yield ground
-        for one in grounds.values():
+        yield target
+        for one in targets.values():
             one.close()
     site.close()
-    trap.close()
+    forbidden.close()
 
 
-def _furnish(site: Site, trap: Trap) -> None:
+def _furnish(site: Site, forbidden: ForbiddenServer) -> None:
     cookie = {"set-cookie": f"sid={CANARIES[2]}; HttpOnly"}
-    shop = SHOP.replace("{trap}", trap.url)
+    shop = SHOP.replace("{forbidden}", forbidden.url)
     site.put("/shop", shop, headers=cookie)
     site.put("/shop?frames", shop + FRAMES, headers=cookie)
     site.put("/inner", "<title>Inner</title><input aria-label=Note>")
     site.put("/foreign", "<title>Foreign</title><input aria-label=Note>")
     site.put("/popup", "<title>Popup</title><h1>Popup</h1>")
     site.put("/file.csv", "a,b\n1,2\n", headers={"content-type": "text/csv"})
-    site.put("/hop", "", status=302, headers={"location": trap.url})
+    site.put("/hop", "", status=302, headers={"location": forbidden.url})
     site.put("/large", "x" * (REPLY_BYTES + 1))
-    site.put("/swelling", "", headers={"content-encoding": "gzip"})
+    site.put("/inflating", "", headers={"content-encoding": "gzip"})
     site.put("/chain", "", status=307, headers={"location": "/hop"})
 
 
@@ -270,4 +274,4 @@ def _folder(folder: Path) -> Path:
     return folder
 
 
-GroundOf = Callable[[Level], Ground]
+TargetOf = Callable[[Level], Target]

@@ -1,4 +1,4 @@
-"""Hanging and swelling: time, processor, memory, output, calls."""
+"""Hanging and using up: time, processor, memory, output, calls."""
 
 from attacks.attack import ERROR, LITTLE, SHORT, TIMEOUT, Attack
 
@@ -84,7 +84,7 @@ _BROWSER = [
     _on_page("a predicate that hangs", TIMEOUT,
              "with page.expect_request(lambda r: sum(iter(int, 1))):\n    page.click('text=Next')"),
     _on_page("a huge reply", ERROR, "page.request.get('/large')"),
-    _on_page("a reply that swells", ERROR, "page.request.get('/swelling')"),
+    _on_page("a reply that inflates", ERROR, "page.request.get('/inflating')"),
     _on_page("a huge window", ERROR, "page.set_viewport_size({'width': 10 ** 9, 'height': 1})"),
     _on_page("a number without end", ERROR, "page.mouse.move(float('inf'), 1)"),
     _on_page("a number beyond floats", ERROR, "page.mouse.move(10 ** 400, 1)"),

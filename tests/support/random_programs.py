@@ -49,7 +49,7 @@ _OPERATORS = ("+", "-", "*", "%", "//", "|", "&", "^", "==", "<", "in", "is", "a
 # -- the whole grammar -----------------------------------------------------------------------
 
 
-def wild_program(rng: random.Random, size: int = 60) -> str:
+def random_program(rng: random.Random, size: int = 60) -> str:
     """A program of any syntax that this Python knows, most of it far outside the policy."""
     for _ in range(20):
         grown = _Grammar(rng, size)
@@ -130,15 +130,15 @@ _SMALLEST: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
 # -- the step language -----------------------------------------------------------------------
 
 
-def sly_program(rng: random.Random) -> str:
+def step_language_program(rng: random.Random) -> str:
     """A program of the step language's own words, so that the lint lets most of it through.
 
     Each statement stands in a `try`, so that the next one runs, with the exception as a value.
     """
-    return _Sly(rng, daring=rng.choice((0.0, 0.0, 0.02))).program()
+    return _StepLanguage(rng, daring=rng.choice((0.0, 0.0, 0.02))).program()
 
 
-class _Sly:
+class _StepLanguage:
     def __init__(self, rng: random.Random, daring: float) -> None:
         self._rng, self._daring = rng, daring
 

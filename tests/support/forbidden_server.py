@@ -10,7 +10,7 @@ _OPEN = (
 )
 
 
-class Trap:
+class ForbiddenServer:
     """Listens on one port of the loopback address."""
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """Looks at every value that code comes to hold inside the sandbox worker. Runs in there.
 
-`spied_worker` puts this module into a real worker, as its last one. Code that was rewritten to pass
-each of its values through `_spy` then tells on itself: a value of a class that the step language
-does not hand out is written to the log.
+`monitored_worker` puts this module into a real worker, as its last one. Code that was rewritten to
+pass each of its values through `_monitor` then tells on itself: a value of a class that the step
+language does not hand out is written to the log.
 """
 
 import types
@@ -48,7 +48,7 @@ _MADE_BY_MODULES = (
 )
 
 
-class Eye:
+class ValueMonitor:
     """Knows what the step language hands out.
 
     Args:
@@ -126,22 +126,22 @@ def _items_of(value: Any) -> list[Any]:
     return []
 
 
-class SpiedWorker(worker.Worker):
-    """A worker whose code can show its values to `_spy`."""
+class MonitoredWorker(worker.Worker):
+    """A worker whose code can show its values to `_monitor`."""
 
     def _given(self, real: dict[str, types.ModuleType]) -> dict[str, Any]:
         given = super()._given(real)
-        eye = Eye(given)
+        eye = ValueMonitor(given)
 
-        def spy(value: Any) -> Any:
+        def monitor(value: Any) -> Any:
             if text := eye.complaint(value):
                 self.pipe.send({"op": "log", "text": ESCAPED + text, "line": None})
             return value
 
-        return {**given, "_spy": spy}
+        return {**given, "_monitor": monitor}
 
 
 def main(limits: dict[str, Any]) -> None:
-    """The worker's own main, with the spy in it."""
-    setattr(worker, "Worker", SpiedWorker)  # noqa: B010  # mypy knows the name as a class
+    """The worker's own main, with the monitor in it."""
+    setattr(worker, "Worker", MonitoredWorker)  # noqa: B010  # mypy knows the name as a class
     worker.main(limits)

@@ -12,7 +12,7 @@ import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import worker_spy
+import value_monitor
 
 from pytest_autoweb.sandbox.allowed_members import CLASSES
 from pytest_autoweb.sandbox.frame_codec import WireError
@@ -22,7 +22,7 @@ _LIMIT_RULES = {"AW506"}
 """What ends a worker that used too much; anything else that ends it is a finding."""
 
 
-class SpiedProcess(WorkerProcess):
+class MonitoredProcess(WorkerProcess):
     """A worker with one more module, which is put into what is sent to it first."""
 
     _booted = False
@@ -30,7 +30,7 @@ class SpiedProcess(WorkerProcess):
     def _write(self, data: bytes) -> None:
         if not self._booted:
             self._booted = True
-            data = with_module(data, Path(worker_spy.__file__))
+            data = with_module(data, Path(value_monitor.__file__))
         super()._write(data)
 
 
@@ -51,7 +51,7 @@ def with_module(boot: bytes, path: Path, *, alone: bool = False) -> bytes:
 
 
 def showing(code: str) -> str:
-    """The code with each of its values passed through the spy."""
+    """The code with each of its values passed through the monitor."""
     tree = _Showing().visit(ast.parse(code))
     try:
         return ast.unparse(ast.fix_missing_locations(tree))
@@ -66,7 +66,7 @@ class _Showing(ast.NodeTransformer):
         stored = isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
         if not isinstance(node, ast.expr) or plain or stored or _has_slice(node):
             return inner
-        return ast.Call(ast.Name("_spy", ast.Load()), [inner], [])
+        return ast.Call(ast.Name("_monitor", ast.Load()), [inner], [])
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
         """Only what stands in braces is a value."""
@@ -91,7 +91,7 @@ class Seen(NamedTuple):
 
 
 class Watch:
-    """Runs programs in a spied worker, in a fresh one after each kill.
+    """Runs programs in a monitored worker, in a fresh one after each kill.
 
     Args:
         seconds: that one program may take.
@@ -99,7 +99,7 @@ class Watch:
 
     def __init__(self, seconds: float = 2.0) -> None:
         self._seconds = seconds
-        self._worker: SpiedProcess | None = None
+        self._worker: MonitoredProcess | None = None
 
     def close(self) -> None:
         """End the worker."""
@@ -109,7 +109,7 @@ class Watch:
 
     def run(self, code: str, rng: random.Random) -> Seen:
         """Run a program that the lint let through."""
-        worker = self._worker = self._worker or SpiedProcess(memory_mb=256, cpu_s=20)
+        worker = self._worker = self._worker or MonitoredProcess(memory_mb=256, cpu_s=20)
         worker.wait_ready()
         try:
             worker.send(
@@ -125,12 +125,12 @@ class Watch:
         except WireError:
             return Seen("stopped", "too long to send")
 
-    def _serve(self, worker: SpiedProcess, rng: random.Random) -> Seen:
+    def _serve(self, worker: MonitoredProcess, rng: random.Random) -> Seen:
         until, calls = time.monotonic() + self._seconds, 0
         escaped = ""
         while True:
             said = worker.receive(until)
-            if said["op"] == "log" and said["text"].startswith(worker_spy.ESCAPED):
+            if said["op"] == "log" and said["text"].startswith(value_monitor.ESCAPED):
                 escaped = escaped or said["text"]
             elif said["op"] == "call":
                 calls += 1

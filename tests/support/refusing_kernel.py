@@ -1,6 +1,6 @@
 """Runs a program on a kernel that refuses Landlock, seccomp or both, as containers do.
 
-    python without_walls.py landlock,seccomp PROGRAM ARGUMENT...
+    python refusing_kernel.py landlock,seccomp PROGRAM ARGUMENT...
 
 It is no pretence: a seccomp filter answers for the calls, for the program and all its children.
 """

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pytest_autoweb.models.client import Client, Message, Reply, Request
     from pytest_autoweb.models.model_spec import ModelSpec
     from pytest_autoweb.report.gates.gate_decision import Gate, GateContext
-    from pytest_autoweb.report.html_report import Panel
     from pytest_autoweb.report.json_report import PanelContent, Report
+    from pytest_autoweb.report.panels import Panel
     from pytest_autoweb.results.records import CellResult, Failure, Usage
     from pytest_autoweb.results.runs.run_folder import GateResult
     from pytest_autoweb.results.runs.saved_runs import Run, load_run
@@ -87,7 +87,7 @@ _HOMES = {
     "ModelError": "pytest_autoweb.base.errors",
     "ModelSpec": "pytest_autoweb.models.model_spec",
     "NotPossible": "pytest_autoweb.browser.page.capture",
-    "Panel": "pytest_autoweb.report.html_report",
+    "Panel": "pytest_autoweb.report.panels",
     "PanelContent": "pytest_autoweb.report.json_report",
     "Registry": "pytest_autoweb.session.registration",
     "Reply": "pytest_autoweb.models.client",

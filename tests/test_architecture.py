@@ -108,7 +108,7 @@ CALLS = (
     ("results.runs.run_folder", "is_run_folder(Path('run'))"),
     ("settings.run_settings", "_contestants(('openai/gpt-5-mini',), ('act', 'codegen'), ())"),
     ("judging.evidence.page_evidence", "downloads_text((), Path('run'), str)"),
-    ("report.html_report", "panels_in_order()"),
+    ("report.panels", "panels_in_order()"),
     ("judging.checks.check_type", "CHECKS.summaries()"),
     ("report.gates.gate_decision", "GATES.summaries()"),
     ("browser.traffic.traffic_rules", "TrafficRules()"),

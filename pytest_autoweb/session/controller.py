@@ -40,8 +40,8 @@ from pytest_autoweb.report.gates.gate_decision import (
     read_gate_inputs,
     rows_of,
 )
-from pytest_autoweb.report.html_report import RunReading, read_for_report
 from pytest_autoweb.report.json_report import Report
+from pytest_autoweb.report.large_report import RunReading, read_for_report
 from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.plain_stream import PlainStream, plain_text, write_obeyed
 from pytest_autoweb.report.terminal import terminal_lines

@@ -22,7 +22,7 @@ from pytest_autoweb.report.gates.gate_decision import (
     read_limits,
     why_unfinished,
 )
-from pytest_autoweb.report.html_report import read_for_report
+from pytest_autoweb.report.large_report import read_for_report
 from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.plain_stream import write_obeyed
 from pytest_autoweb.report.write import write_report

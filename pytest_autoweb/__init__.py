@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.cell.strategies import CorrectionArm, Strategy
     from pytest_autoweb.models.client import Client, Message, Reply, Request
     from pytest_autoweb.models.model_spec import ModelSpec
-    from pytest_autoweb.report.gates.gate_decision import Gate, GateContext
+    from pytest_autoweb.report.gates.gate_context import Gate, GateContext
     from pytest_autoweb.report.json_report import PanelContent, Report
     from pytest_autoweb.report.panels import Panel
     from pytest_autoweb.results.records import CellResult, Failure, Usage
@@ -79,8 +79,8 @@ _HOMES = {
     "Client": "pytest_autoweb.models.client",
     "CorrectionArm": "pytest_autoweb.cell.strategies",
     "Failure": "pytest_autoweb.results.records",
-    "Gate": "pytest_autoweb.report.gates.gate_decision",
-    "GateContext": "pytest_autoweb.report.gates.gate_decision",
+    "Gate": "pytest_autoweb.report.gates.gate_context",
+    "GateContext": "pytest_autoweb.report.gates.gate_context",
     "GateResult": "pytest_autoweb.results.runs.run_folder",
     "Limits": "pytest_autoweb.sandbox.engine",
     "Message": "pytest_autoweb.models.client",

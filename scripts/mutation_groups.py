@@ -40,8 +40,13 @@ GROUPS: dict[str, Group] = {
     ),
     "gates": Group(
         (
+            "pytest_autoweb.report.gates.baseline_gates",
+            "pytest_autoweb.report.gates.case_groups",
+            "pytest_autoweb.report.gates.cost_gates",
+            "pytest_autoweb.report.gates.gate_context",
             "pytest_autoweb.report.gates.gate_decision",
-            "pytest_autoweb.report.gates.gate_rules",
+            "pytest_autoweb.report.gates.gate_policy",
+            "pytest_autoweb.report.gates.outcome_gates",
         ),
         (
             "tests/unit/report/gates/test_gates.py",

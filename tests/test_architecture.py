@@ -110,7 +110,7 @@ CALLS = (
     ("judging.evidence.page_evidence", "downloads_text((), Path('run'), str)"),
     ("report.panels", "panels_in_order()"),
     ("judging.checks.check_type", "CHECKS.summaries()"),
-    ("report.gates.gate_decision", "GATES.summaries()"),
+    ("report.gates.built_in_gates", "GATES.summaries()"),
     ("browser.traffic.traffic_rules", "TrafficRules()"),
     ("cases.file_layout", "case_json_schema()"),
     ("models.model_spec", "load_specs(('openai/gpt-5-mini@low', 'openai/gpt-5-mini@act'))"),

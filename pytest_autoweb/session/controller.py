@@ -30,10 +30,10 @@ from pytest_autoweb.report.ci_formats import (
     on_github,
     path_prefix,
 )
+from pytest_autoweb.report.gates.gate_context import Spending
 from pytest_autoweb.report.gates.gate_decision import (
     GateDecision,
     GateInputs,
-    Spending,
     decide,
     gate_lines,
     keep,

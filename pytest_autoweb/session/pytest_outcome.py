@@ -7,7 +7,7 @@ import pytest
 
 from pytest_autoweb.cell.corrections import NO_CHECKS
 from pytest_autoweb.report.ci_formats import neutral
-from pytest_autoweb.report.gates.gate_decision import GatePolicy, read_policy
+from pytest_autoweb.report.gates.gate_policy import GatePolicy, read_policy
 from pytest_autoweb.report.wording import clean_lines, count_of, one_line
 from pytest_autoweb.results.analysis.cell_numbers import is_graded
 from pytest_autoweb.results.analysis.verdict_validity import NOOP, is_control, must_fail

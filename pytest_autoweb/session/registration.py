@@ -23,7 +23,8 @@ from pytest_autoweb.base.variants import Variant, Variants
 from pytest_autoweb.browser.page.capture import CAPTURE_MODES, CaptureMode
 from pytest_autoweb.cell.strategies import ARMS, STRATEGIES, CorrectionArm, Strategy, outside_agent
 from pytest_autoweb.judging.checks.check_type import CHECKS, Check, refuse_bad_type
-from pytest_autoweb.report.gates.gate_decision import GATES, Gate
+from pytest_autoweb.report.gates.built_in_gates import GATES
+from pytest_autoweb.report.gates.gate_context import Gate
 from pytest_autoweb.report.panels import PANELS, Panel
 
 GROUP = "pytest_autoweb"

@@ -10,18 +10,16 @@ from pytest_autoweb.base.errors import AutowebError, SettingsError
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.run_arguments import add_run_argument
 from pytest_autoweb.report.ci_formats import annotations, append_summary, on_github, path_prefix
+from pytest_autoweb.report.gates.case_groups import groups_file, read_groups
 from pytest_autoweb.report.gates.gate_decision import (
     GateDecision,
-    GatePolicy,
     decide,
     gate_lines,
-    groups_file,
     keep,
     read_gate_inputs,
-    read_groups,
-    read_limits,
     why_unfinished,
 )
+from pytest_autoweb.report.gates.gate_policy import GatePolicy, read_limits
 from pytest_autoweb.report.large_report import read_for_report
 from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.plain_stream import write_obeyed

@@ -1,7 +1,4 @@
 """Gates: rules that decide whether a run is good enough for CI, and thus the exit code.
 
-`analysis` computes the numbers that they compare; the built-in gates are in `gate_rules`.
+`analysis` computes the numbers that they compare; how the report shows gates is its own matter.
 """
-
-# It adds the built-in gates to `GATES`, which is thus complete for every other package.
-from pytest_autoweb.report.gates import gate_rules  # noqa: F401

@@ -16,7 +16,8 @@ from pytest_autoweb.report.ci_formats import (
     neutral,
     path_prefix,
 )
-from pytest_autoweb.report.gates.gate_decision import GatePolicy, evaluate_gates, read_limits
+from pytest_autoweb.report.gates.gate_decision import evaluate_gates
+from pytest_autoweb.report.gates.gate_policy import GatePolicy, read_limits
 from pytest_autoweb.report.markdown import LIMIT, comment_body, marker
 from pytest_autoweb.results.runs.run_folder import GateResult
 

@@ -12,13 +12,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_autoweb.agents.attempt.strategy import CorrectionArm, Strategy
     from pytest_autoweb.agents.locate.interview import VisionModel
     from pytest_autoweb.agents.locate.locator import Sight
     from pytest_autoweb.base.errors import AutowebError, ModelError
     from pytest_autoweb.browser.marks.marking import mark_page
     from pytest_autoweb.browser.page.capture import CaptureMode, NotPossible, ShownPage
     from pytest_autoweb.cases.case import Case
-    from pytest_autoweb.cell.strategies import CorrectionArm, Strategy
     from pytest_autoweb.models.client import Client, Message, Reply, Request
     from pytest_autoweb.models.model_spec import ModelSpec
     from pytest_autoweb.report.gates.gate_context import Gate, GateContext
@@ -77,7 +77,7 @@ _HOMES = {
     "Case": "pytest_autoweb.cases.case",
     "CellResult": "pytest_autoweb.results.records",
     "Client": "pytest_autoweb.models.client",
-    "CorrectionArm": "pytest_autoweb.cell.strategies",
+    "CorrectionArm": "pytest_autoweb.agents.attempt.strategy",
     "Failure": "pytest_autoweb.results.records",
     "Gate": "pytest_autoweb.report.gates.gate_context",
     "GateContext": "pytest_autoweb.report.gates.gate_context",
@@ -98,7 +98,7 @@ _HOMES = {
     "Sight": "pytest_autoweb.agents.locate.locator",
     "StepEngine": "pytest_autoweb.sandbox.engine",
     "StepOutcome": "pytest_autoweb.sandbox.engine",
-    "Strategy": "pytest_autoweb.cell.strategies",
+    "Strategy": "pytest_autoweb.agents.attempt.strategy",
     "Usage": "pytest_autoweb.results.records",
     "VisionModel": "pytest_autoweb.agents.locate.interview",
     "load_run": "pytest_autoweb.results.runs.saved_runs",

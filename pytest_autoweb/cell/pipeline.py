@@ -14,6 +14,7 @@ from pytest_autoweb.agents.attempt.execute import with_cause
 from pytest_autoweb.agents.attempt.finders import MarkFinder, SightFinder, noted
 from pytest_autoweb.agents.attempt.first_and_last import keep_records
 from pytest_autoweb.agents.attempt.retry_notes import at_new_address, guidance_at
+from pytest_autoweb.agents.attempt.strategy import CorrectionArm
 from pytest_autoweb.agents.attempt.tools import (
     LOG_LINES,
     STOPPING,
@@ -71,7 +72,7 @@ from pytest_autoweb.cell.prepared_cell import (
     traffic_of,
 )
 from pytest_autoweb.cell.stage_clock import StageClock
-from pytest_autoweb.cell.strategies import ARMS, CorrectionArm, stages_for, strategy_of
+from pytest_autoweb.cell.strategies import ARMS, strategy_of
 from pytest_autoweb.judging.evidence.page_evidence import DownloadRecord, Watch
 from pytest_autoweb.judging.evidence.wire import BODY_CHARS, WireEntry, WireRecord
 from pytest_autoweb.judging.model_judge import JudgedAttempt, ModelJudge
@@ -350,7 +351,7 @@ def _make_attempt(
                 _tools(cell, case, server, resources, folder, log, this) as tools,
                 WATCH.within(lambda: tools.budget.left),
             ):
-                stages = stages_for(cell.strategy, cell.spec, this.failed, this.arm)
+                stages = strategy_of(cell.strategy, cell.spec).stages(this.failed, this.arm)
                 if guidance and guidance.correction.relogin:
                     stages = (_relogin(resources), *stages)
                 attempt = _fold(attempt, tools, stages, times)

@@ -335,7 +335,7 @@ def checksums_of(cell: Cell, settings: Settings) -> dict[str, str]:
     recording, of cells that are replayed only.
     """
     replayed = recording_checksum(cell, settings)
-    prompts = prompts_of(cell.strategy, cell.spec, settings.correction)
+    prompts = prompts_of(strategy_of(cell.strategy, cell.spec), cell.spec, settings.correction)
     agent = agent_of(cell, settings)
     return {
         "case": cell.case.checksum,

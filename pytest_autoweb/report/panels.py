@@ -6,6 +6,7 @@ one script for all of them.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -166,7 +167,7 @@ def with_panels(report: Report, earlier: Sequence[ReportedPanel] = ()) -> Report
 def _built(panel: Panel, report: Report) -> ReportedPanel | None:
     """Return the panel's content; an error costs only this panel, not the report."""
     assert panel.build is not None
-    facts = {"name": panel.name, "title": panel.title, "order": panel.order}
+    facts: dict[str, Any] = {"name": panel.name, "title": panel.title, "order": panel.order}
     try:
         content = panel.build(report)
         if content is None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Protocol
 
 from playwright.sync_api import Frame, Locator, Page
 
@@ -21,7 +21,6 @@ from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.replies import closed_block
 from pytest_autoweb.results.records import (
     Attempt,
-    AttemptFields,
     CaptureModeName,
     Failure,
     FailureKind,
@@ -203,7 +202,18 @@ Stage = Callable[[Attempt, Tools], Attempt]
 model are returned as `Attempt.failure`."""
 
 
-def change(attempt: Attempt, **update: Unpack[AttemptFields]) -> Attempt:
+_P = ParamSpec("_P")
+
+
+def _with_keywords_of(
+    constructor: Callable[_P, Attempt],
+) -> Callable[[Callable[..., Attempt]], Callable[Concatenate[Attempt, _P], Attempt]]:
+    """Return a decorator that tells the type checker the keywords of a change, and their types."""
+    return lambda changing: changing
+
+
+@_with_keywords_of(Attempt)
+def change(attempt: Attempt, **update: Any) -> Attempt:
     """Return a copy of the attempt with the given fields changed.
 
     Raises:

@@ -132,8 +132,9 @@ GROUPS: dict[str, Group] = {
     "outcome": Group(
         (
             "pytest_autoweb.session.pytest_outcome",
+            "pytest_autoweb.cell.cell_outcome",
+            "pytest_autoweb.cell.checksums",
             "pytest_autoweb.cell.corrections",
-            "pytest_autoweb.cell.prepared_cell",
         ),
         (
             "tests/unit/agents/correction/test_policy.py",

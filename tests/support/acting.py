@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from pytest_autoweb.base.variant_names import StrategyName
 from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.pipeline import run_cell
-from pytest_autoweb.cell.prepared_cell import Cell, CellResources
 from pytest_autoweb.models.client import Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import CellResult

@@ -26,8 +26,7 @@ from pytest_autoweb.cell.cell_recording import describe_traffic
 from pytest_autoweb.report.summary import NOT_HELD, named_agents
 from pytest_autoweb.sandbox.worker_process import workers_of
 from pytest_autoweb.session.run_session import RunSession
-from pytest_autoweb.settings.options import SandboxLevel
-from pytest_autoweb.settings.run_settings import Settings
+from pytest_autoweb.settings.run_settings import SandboxLevel, Settings
 
 
 class Environment:

@@ -232,7 +232,7 @@ class Autoweb:
         from pytest_autoweb.cell.cell_inputs import Cell
         from pytest_autoweb.results.runs.saving import cell_folder
         from pytest_autoweb.session.items import SESSION, deployment_of, strategy_name
-        from pytest_autoweb.settings.options import captures
+        from pytest_autoweb.settings.run_settings import captures
 
         session = self._request.config.stash[SESSION]
         path, _, case_id = target.partition("::")

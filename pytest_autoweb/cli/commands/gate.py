@@ -27,7 +27,7 @@ from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.runs.run_folder import RecordedRun, refuse_other_folders
 from pytest_autoweb.session.pytest_outcome import no_verdicts
 from pytest_autoweb.session.registration import project_variants
-from pytest_autoweb.settings.options import OPTIONS
+from pytest_autoweb.settings.run_settings import OPTIONS
 
 _GATE_EPILOG = """\
 Also after a run in shards, on the report that `autoweb merge-reports` made of them:

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from pytest_autoweb.base.errors import SettingsError, near_miss
 from pytest_autoweb.base.specs import Written
-from pytest_autoweb.settings.options import percent, share_problem
+from pytest_autoweb.base.values.flag_texts import percent, share_problem
 
 TABLE = "tool.autoweb.groups"
 

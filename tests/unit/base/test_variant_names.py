@@ -16,7 +16,7 @@ from pytest_autoweb.base.variants import BoundVariants, Variants
 from pytest_autoweb.browser.page.capture import CAPTURE_MODES, CaptureMode
 from pytest_autoweb.cell.strategies import ACT, ARMS, STRATEGIES
 from pytest_autoweb.session.registration import Registry
-from pytest_autoweb.settings.options import arms, captures
+from pytest_autoweb.settings.run_settings import arms, captures
 
 
 @pytest.fixture

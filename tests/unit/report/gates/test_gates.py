@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from made_up_rows import cells, run
 
 from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.base.values.flag_texts import percent
 from pytest_autoweb.report.gates.built_in_gates import GATES
 from pytest_autoweb.report.gates.case_groups import CaseGroup, read_groups
 from pytest_autoweb.report.gates.gate_context import Gate, GateContext, Spending
@@ -18,7 +19,6 @@ from pytest_autoweb.report.gates.gate_policy import GatePolicy, read_limits
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows
 from pytest_autoweb.results.analysis.verdict_validity import NOOP, ORACLE
 from pytest_autoweb.results.runs.run_folder import GateResult
-from pytest_autoweb.settings.options import percent
 
 MODEL = "m"
 

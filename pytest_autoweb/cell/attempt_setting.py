@@ -221,7 +221,6 @@ def attempt_tools(setting: AttemptSetting) -> Iterator[Tools]:
                 policy=setting.policy,
                 engine=engine,
                 folder=setting.folder,
-                cell_folder=resources.run_folder / cell.folder,
                 redact=setting.redact,
                 reveal=setting.reveal,
                 log=setting.log,

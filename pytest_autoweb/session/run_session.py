@@ -39,7 +39,7 @@ from pytest_autoweb.models.gateway import (
     stop_shared_gateway,
 )
 from pytest_autoweb.models.model_spec import ModelSpec, describe_model, load_project_specs
-from pytest_autoweb.report.summary import named_agents
+from pytest_autoweb.report.reported_agents import named_agents
 from pytest_autoweb.results.analysis.verdict_validity import Agreement, agreements, is_control
 from pytest_autoweb.results.records import ModelDescription, OutsideAgent
 from pytest_autoweb.results.runs.saving import fresh_run_folder, reopen_run

@@ -150,8 +150,6 @@ class Tools:
     engine: StepEngine
     folder: Path
     """The attempt's own folder, for screenshots and logs."""
-    cell_folder: Path
-    """The folder to which paths in results are relative."""
     redact: Callable[[str], str]
     reveal: Callable[[str], str]
     """Replaces each `<secret:name>` in the case's checks by the secret; for the judge only."""
@@ -190,6 +188,11 @@ class Tools:
 
     mistaken: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """For each kind of element, the wrong choices and all choices of the model in earlier runs."""
+
+    @property
+    def cell_folder(self) -> Path:
+        """Return the folder to which paths in results are relative."""
+        return self.folder.parent
 
     @property
     def hidden(self) -> Callable[[str], str] | None:

@@ -5,10 +5,11 @@ A cell goes through this order:
 1. It is marked as started, so that readers of the run folder see it even if this process dies.
 2. What follows from its case and the settings of the run is looked up once (`cell_setting`).
 3. The first attempt is made (`one_attempt`): the stages of the strategy, folded over it.
-4. If it failed, each correction arm of the run continues from it (`corrections`). The first arm
-   decides the outcome; the others are only compared with it.
+4. If it failed, the first correction arm of the run tries again from there (`corrections`).
 5. Failures that no rule recognises are named by a model, if the run has one for that.
-6. The outcome is settled from all attempts (`cell_outcome`) and the result is saved as a whole.
+6. The outcome is settled from these attempts alone (`cell_outcome`).
+7. The other arms try again from the same first attempt, to be compared with the first arm.
+8. The result is saved as a whole.
 
 Nothing is kept between two cells but what the test process lends to both (`CellResources`).
 """

@@ -19,7 +19,8 @@ from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 
-from pytest_autoweb.report.gates.gate_decision import GatePolicy, evaluate_gates, read_limits
+from pytest_autoweb.report.gates.gate_decision import evaluate_gates
+from pytest_autoweb.report.gates.gate_policy import GatePolicy, read_limits
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows
 from pytest_autoweb.results.analysis.past_runs import History, history_of
 from pytest_autoweb.results.runs.side_files import GateResult

@@ -12,18 +12,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_autoweb.agents.attempt.strategy import CorrectionArm, Strategy
     from pytest_autoweb.agents.locate.interview import VisionModel
     from pytest_autoweb.agents.locate.locator import Sight
     from pytest_autoweb.base.errors import AutowebError, ModelError
     from pytest_autoweb.browser.marks.marking import mark_page
     from pytest_autoweb.browser.page.capture import CaptureMode, NotPossible, ShownPage
     from pytest_autoweb.cases.case import Case
-    from pytest_autoweb.cell.strategies import CorrectionArm, Strategy
     from pytest_autoweb.models.client import Client, Message, Reply, Request
     from pytest_autoweb.models.model_spec import ModelSpec
-    from pytest_autoweb.report.gates.gate_decision import Gate, GateContext
-    from pytest_autoweb.report.html_report import Panel
+    from pytest_autoweb.report.gates.gate_context import Gate, GateContext
     from pytest_autoweb.report.json_report import PanelContent, Report
+    from pytest_autoweb.report.panels import Panel
     from pytest_autoweb.results.records import CellResult, Failure, Usage
     from pytest_autoweb.results.runs.loaded_run import Run, load_run
     from pytest_autoweb.results.runs.side_files import GateResult
@@ -77,17 +77,17 @@ _HOMES = {
     "Case": "pytest_autoweb.cases.case",
     "CellResult": "pytest_autoweb.results.records",
     "Client": "pytest_autoweb.models.client",
-    "CorrectionArm": "pytest_autoweb.cell.strategies",
+    "CorrectionArm": "pytest_autoweb.agents.attempt.strategy",
     "Failure": "pytest_autoweb.results.records",
-    "Gate": "pytest_autoweb.report.gates.gate_decision",
-    "GateContext": "pytest_autoweb.report.gates.gate_decision",
+    "Gate": "pytest_autoweb.report.gates.gate_context",
+    "GateContext": "pytest_autoweb.report.gates.gate_context",
     "GateResult": "pytest_autoweb.results.runs.side_files",
     "Limits": "pytest_autoweb.sandbox.engine",
     "Message": "pytest_autoweb.models.client",
     "ModelError": "pytest_autoweb.base.errors",
     "ModelSpec": "pytest_autoweb.models.model_spec",
     "NotPossible": "pytest_autoweb.browser.page.capture",
-    "Panel": "pytest_autoweb.report.html_report",
+    "Panel": "pytest_autoweb.report.panels",
     "PanelContent": "pytest_autoweb.report.json_report",
     "Registry": "pytest_autoweb.session.registration",
     "Reply": "pytest_autoweb.models.client",
@@ -98,7 +98,7 @@ _HOMES = {
     "Sight": "pytest_autoweb.agents.locate.locator",
     "StepEngine": "pytest_autoweb.sandbox.engine",
     "StepOutcome": "pytest_autoweb.sandbox.engine",
-    "Strategy": "pytest_autoweb.cell.strategies",
+    "Strategy": "pytest_autoweb.agents.attempt.strategy",
     "Usage": "pytest_autoweb.results.records",
     "VisionModel": "pytest_autoweb.agents.locate.interview",
     "load_run": "pytest_autoweb.results.runs.loaded_run",

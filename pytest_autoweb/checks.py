@@ -24,8 +24,8 @@ from pytest_autoweb.judging.checks.check_type import (
     Verdict,
 )
 from pytest_autoweb.judging.checks.delegated_checks import CheckContext, CheckVerdict
-from pytest_autoweb.judging.evidence.page_evidence import Download
-from pytest_autoweb.judging.evidence.wire import WireEntry
+from pytest_autoweb.judging.evidence.downloads import Download
+from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.results.records import ToolCall
 
 __all__ = [

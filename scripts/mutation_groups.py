@@ -43,8 +43,13 @@ GROUPS: dict[str, Group] = {
     ),
     "gates": Group(
         (
+            "pytest_autoweb.report.gates.baseline_gates",
+            "pytest_autoweb.report.gates.case_groups",
+            "pytest_autoweb.report.gates.cost_gates",
+            "pytest_autoweb.report.gates.gate_context",
             "pytest_autoweb.report.gates.gate_decision",
-            "pytest_autoweb.report.gates.gate_rules",
+            "pytest_autoweb.report.gates.gate_policy",
+            "pytest_autoweb.report.gates.outcome_gates",
         ),
         (
             "tests/unit/report/gates/test_gates.py",
@@ -130,8 +135,9 @@ GROUPS: dict[str, Group] = {
     "outcome": Group(
         (
             "pytest_autoweb.session.pytest_outcome",
+            "pytest_autoweb.cell.cell_outcome",
+            "pytest_autoweb.cell.checksums",
             "pytest_autoweb.cell.corrections",
-            "pytest_autoweb.cell.prepared_cell",
         ),
         (
             "tests/unit/agents/correction/test_policy.py",

@@ -18,7 +18,7 @@ PAGE_CRASHED = "the process that shows the page crashed"
 _LOST = "lost"
 
 
-def with_loss(attempt: Attempt, tools: Tools) -> Attempt:
+def blame_dead_browser(attempt: Attempt, tools: Tools) -> Attempt:
     """Return the attempt, with the failure that its browser, or its page's process, died.
 
     If a script of the code was running at that moment, the code is to blame; whatever else it was
@@ -66,7 +66,7 @@ def _is_to_blame(call: ToolCall) -> bool:
     return call.method in SCRIPT_METHODS or "re.compile(" in call.arguments + call.target
 
 
-def made_again_if_lost(
+def retry_if_browser_died(
     make: Callable[[], tuple[Attempt, Any]], folder: Path
 ) -> tuple[Attempt, Any]:
     """Make an attempt, and once more if its browser died through no fault of its code.

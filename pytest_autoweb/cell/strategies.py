@@ -1,17 +1,17 @@
-"""Ways for a model to drive the browser, and ways to try a failed attempt again.
+"""The built-in strategies and correction arms: what each name in `variant_names` does.
 
-For both: the class, the registry, the built-in ones. A strategy is a list of stages; those live in
-`attempt`, `codegen`, `act` and `collect`. A correction arm changes the stages of a retry: those
-that write the second try live in `codegen`, the rules for retries in `correct`.
+A strategy is a list of stages; those live in `attempt`, `codegen`, `act` and `collect`. A
+correction arm changes the stages of a retry: those that write the second try live in `codegen`, the
+rules for retries in `correct`.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from functools import partial
 
 from pytest_autoweb.agents.act.loop import act_on_page
 from pytest_autoweb.agents.attempt.execute import run_steps
 from pytest_autoweb.agents.attempt.first_and_last import judge_outcome, open_entry
+from pytest_autoweb.agents.attempt.strategy import CorrectionArm, Strategy
 from pytest_autoweb.agents.attempt.tools import NamedStage
 from pytest_autoweb.agents.codegen.generate import (
     capture_pages,
@@ -34,30 +34,10 @@ from pytest_autoweb.agents.outside.adapters import ADAPTERS, declared_in_case
 from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside.outside_agent import judge_what_is_left, run_outside_agent
 from pytest_autoweb.base.specs import COMMAND
-from pytest_autoweb.base.variant_names import ARM_NAMES, STRATEGY_NAMES, Arm, StrategyName
+from pytest_autoweb.base.variant_names import ARM_NAMES, STRATEGY_NAMES, StrategyName
 from pytest_autoweb.base.variants import BoundVariants
 from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.results.records import Attempt, CorrectionArmName
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorrectionArm(Arm):
-    """A way to retry a failed attempt, with its changes to the stages of a retry."""
-
-    prompts: tuple[str, ...] = ()
-    """Files in `prompts/` that it uses besides those of the strategy. Runs are not comparable if
-    one of these differs."""
-    first_asks: tuple[NamedStage, ...] = ()
-    """Stages of a retry that run after the page was opened and before those of the strategy."""
-    writer: NamedStage | None = None
-    """The stage that replaces the strategy's stage `repair`, if it has one."""
-
-    def changed(self, stages: tuple[NamedStage, ...]) -> tuple[NamedStage, ...]:
-        """Return the stages of a retry, given those of the strategy."""
-        if self.writer is not None:
-            stages = tuple(self.writer if each.name == "repair" else each for each in stages)
-        return (*stages[:1], *self.first_asks, *stages[1:])
-
+from pytest_autoweb.results.records import CorrectionArmName
 
 ARMS: BoundVariants[CorrectionArm] = BoundVariants(ARM_NAMES)
 
@@ -80,36 +60,6 @@ CONSTRAINED = ARMS.add(
         writer=NamedStage("repair", write_constrained),
     )
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strategy:
-    """One way for a model to drive the browser, as a list of stages.
-
-    The first stage opens the page, usually with `OPEN`; the last one judges, with `JUDGE`.
-    """
-
-    name: str
-    summary: str
-    first: tuple[NamedStage, ...]
-    """The stages of a first attempt."""
-    repair: tuple[NamedStage, ...] = ()
-    """The stages of a retry, whose tools hold the failed attempt; empty if they are the same."""
-    prompts: tuple[str, ...] = ()
-    """Files in `prompts/` that it uses. Runs are not comparable if one of these differs."""
-    uses_capture: bool = True
-    """Whether it shows pages in the cell's capture mode. A strategy with its own form runs once,
-    however many modes a run has."""
-    in_dialect: Mapping[str, "Strategy"] = field(default_factory=dict)
-    """The strategies that replace it for models of other dialects of the step language."""
-    by_turns: "Strategy | None" = None
-    """The strategy that replaces it for models that write turn by turn (`--autoweb-codegen`)."""
-    outside: AgentSettings | None = None
-    """Returns the settings of an outside agent; None for strategies that run in this process."""
-
-    def stages(self, *, anew: bool) -> tuple[NamedStage, ...]:
-        """Return the stages of a fresh attempt, or of the repair of a failed one."""
-        return self.first if anew or not self.repair else self.repair
 
 
 STRATEGIES: BoundVariants[Strategy] = BoundVariants(STRATEGY_NAMES)
@@ -136,27 +86,12 @@ def strategy_of(name: StrategyName, spec: ModelSpec) -> Strategy:
 
 
 def prompts_of(
-    name: StrategyName, spec: ModelSpec, arms: Iterable[CorrectionArmName]
+    strategy: Strategy, spec: ModelSpec, arms: Iterable[CorrectionArmName]
 ) -> tuple[str, ...]:
     """Return every prompt file that a cell may use."""
     by_sight = _OF_SIGHT if spec.vision else ()
     more = (prompt for arm in arms for prompt in ARMS.pick(arm).prompts)
-    return (*strategy_of(name, spec).prompts, *by_sight, *more)
-
-
-def stages_for(
-    name: StrategyName,
-    spec: ModelSpec,
-    failed: Attempt | None,
-    arm: CorrectionArm | None = None,
-) -> tuple[NamedStage, ...]:
-    """Return the stages of a first attempt, or of a retry of the failed one in an arm.
-
-    If the plan was at fault, there is no script to repair, so the retry starts over.
-    """
-    at_fault = failed is not None and failed.failure is not None and failed.failure.kind == "plan"
-    stages = strategy_of(name, spec).stages(anew=failed is None or at_fault)
-    return arm.changed(stages) if arm is not None and failed is not None else stages
+    return (*strategy.prompts, *by_sight, *more)
 
 
 _CODEGEN = STRATEGIES.about("codegen")

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from pytest_autoweb.settings.options import dollars
+from pytest_autoweb.base.values.flag_texts import dollars
 
 
 def add_judge_arguments(parser: argparse.ArgumentParser, *, about: str) -> None:

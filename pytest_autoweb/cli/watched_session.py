@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_autoweb.base.errors import AutowebError
 from pytest_autoweb.base.interruption import end_pytest
-from pytest_autoweb.cell.prepared_cell import read_mutants
+from pytest_autoweb.cell.mutants import read_mutants
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results.analysis.controls import NOOP, ORACLE
 from pytest_autoweb.tools.verify.prove_cases import MUTANTS_FILE, Start

@@ -491,7 +491,7 @@ class CassetteStore:
         def clean(text: str) -> str:
             return self._mask(placeholders.conceal(text))
 
-        common = {
+        common: dict[str, Any] = {
             "stage": request.stage,
             "capture_mode": request.capture_mode,
             "repeat": request.repeat,

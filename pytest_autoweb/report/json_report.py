@@ -13,7 +13,8 @@ from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import asset_dir
-from pytest_autoweb.report.summary import ReportedAgent, Summary, agents_of, summarise
+from pytest_autoweb.report.reported_agents import ReportedAgent, agents_of
+from pytest_autoweb.report.summary import Summary, summarise
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, RunRows, case_key, run_rows
 from pytest_autoweb.results.analysis.comparison import (
     Comparison,

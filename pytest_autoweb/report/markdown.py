@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from pytest_autoweb.report.json_report import CaseReport, Report, ReportedPanel, Scalar
-from pytest_autoweb.report.summary import MatrixCell, Summary, named_agents
+from pytest_autoweb.report.reported_agents import named_agents
+from pytest_autoweb.report.summary import MatrixCell, Summary
 from pytest_autoweb.report.wording import (
     EVERY_STEP_RAN,
     count_of,

@@ -1,7 +1,4 @@
-"""The run at a glance: a row per model, controls separately, the matrix, the slow cells. Pure.
-
-Outside agents appear with their versions and a note that they are not confined.
-"""
+"""The run at a glance: a row per model, best first, controls, the matrix, the slow cells. Pure."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -27,59 +24,13 @@ from pytest_autoweb.results.analysis.controls import (
     is_control,
 )
 from pytest_autoweb.results.analysis.statistics import percentile
-from pytest_autoweb.results.records import (
-    CaptureModeName,
-    CellResult,
-    Outcome,
-    OutsideAgent,
-    Record,
-)
+from pytest_autoweb.results.records import CaptureModeName, CellResult, Outcome, Record
 from pytest_autoweb.results.runs.run_folder import RecordedRun
-
-NOT_HELD = (
-    "outside the sandbox, as processes of their own that reach files and the network as you do; "
-    "their browsers are confined by the egress proxy, their model calls by the gateway, their time "
-    "by a kill"
-)
-"""The note in header and report about agents that run outside the worker."""
 
 LISTED = 20
 """Limit on listed cells with a continued step."""
 LONGEST = 5
 """Number of the longest other cells to list."""
-
-
-class ReportedAgent(OutsideAgent):
-    """An outside agent with the part that it had in the run."""
-
-    models: tuple[str, ...] = ()
-    """The models that it asked, as the report names them."""
-    cells: int = 0
-    """The number of cells that it drove."""
-    not_held: str = NOT_HELD
-    """What it is not held by, and what holds it all the same."""
-
-
-def agents_of(cells: Iterable[CellResult]) -> tuple[ReportedAgent, ...]:
-    """Return the distinct outside agents that drove cells."""
-    found: dict[OutsideAgent, list[CellResult]] = {}
-    for cell in cells:
-        if cell.agent is not None and cell.attempts:
-            found.setdefault(cell.agent, []).append(cell)
-    return tuple(
-        ReportedAgent(
-            **dict(agent),
-            models=tuple(dict.fromkeys(cell.model for cell in driven)),
-            cells=len(driven),
-        )
-        for agent, driven in found.items()
-    )
-
-
-def named_agents(agents: Iterable[OutsideAgent]) -> str:
-    """Return the agents in one line, each with its version if known."""
-    words = (f"{one.name} ({one.version})" if one.version else one.name for one in agents)
-    return ", ".join(dict.fromkeys(words))
 
 
 class SlowCell(Record):

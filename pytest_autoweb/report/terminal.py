@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from pytest_autoweb.report.json_report import Report
-from pytest_autoweb.report.summary import Summary, named_agents
+from pytest_autoweb.report.reported_agents import named_agents
+from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.report.wording import (
     columns,
     count_of,

@@ -13,17 +13,17 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from pytest_autoweb.base.errors import AutowebError
-from pytest_autoweb.report.html_report import (
+from pytest_autoweb.report.html_page import render_html
+from pytest_autoweb.report.json_report import Analysis, Report, ReportedPanel, build_report
+from pytest_autoweb.report.large_report import (
     DetailParts,
     RunReading,
     lines_of,
     read_for_report,
     remove_details,
-    render_html,
-    with_panels,
 )
-from pytest_autoweb.report.json_report import Analysis, Report, ReportedPanel, build_report
 from pytest_autoweb.report.markdown import render_markdown
+from pytest_autoweb.report.panels import with_panels
 from pytest_autoweb.results.records import CellResult, Outcome
 from pytest_autoweb.results.runs.run_folder import RecordedRun, collector_paused
 from pytest_autoweb.results.runs.saving import compact_json, json_text, plain, write_text_atomic

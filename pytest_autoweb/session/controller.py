@@ -23,10 +23,10 @@ from pytest_autoweb.base.errors import (
 from pytest_autoweb.base.installation import extra_of_store, require_extras
 from pytest_autoweb.base.interruption import Interruption
 from pytest_autoweb.base.passing_lock import PassingLock
+from pytest_autoweb.report.gates.gate_context import Spending
 from pytest_autoweb.report.gates.gate_decision import (
     GateDecision,
     GateInputs,
-    Spending,
     decide,
     gate_lines,
     keep,
@@ -40,8 +40,8 @@ from pytest_autoweb.report.github_actions import (
     on_github,
     path_prefix,
 )
-from pytest_autoweb.report.html_report import RunReading, read_for_report
 from pytest_autoweb.report.json_report import Report
+from pytest_autoweb.report.large_report import RunReading, read_for_report
 from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.plain_stream import PlainStream, plain_text, write_obeyed
 from pytest_autoweb.report.terminal import terminal_lines
@@ -58,22 +58,13 @@ from pytest_autoweb.results.runs.saving import (
 )
 from pytest_autoweb.session.environment import Environment
 from pytest_autoweb.session.flights.flights import ALONE_KEY, FLIGHTS
-from pytest_autoweb.session.items import (
-    BAD_CASES,
-    INTERRUPTED,
-    SESSION,
-    open_cache,
-)
+from pytest_autoweb.session.items import BAD_CASES, INTERRUPTED, SESSION, open_cache
 from pytest_autoweb.session.local_analysis import analyse, full_name
 from pytest_autoweb.session.opened_session import open_session
 from pytest_autoweb.session.other_plugins import count_notice, reruns_notice
 from pytest_autoweb.session.progress import Display, LastingStream, refuse_with_others
 from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_of
-from pytest_autoweb.session.resuming import (
-    EarlierRun,
-    find_earlier_run,
-    read_told,
-)
+from pytest_autoweb.session.resuming import EarlierRun, find_earlier_run, read_told
 from pytest_autoweb.session.run_session import RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.session.single_runs import second_runs_notice

@@ -22,12 +22,11 @@ from pytest_autoweb.browser.egress.chromium import (
 )
 from pytest_autoweb.browser.egress.guarded_page import describe_egress
 from pytest_autoweb.browser.egress.remote_browsers import HOLDS, LOST, described
-from pytest_autoweb.cell.prepared_cell import describe_traffic
-from pytest_autoweb.report.summary import NOT_HELD, named_agents
+from pytest_autoweb.cell.cell_recording import describe_traffic
+from pytest_autoweb.report.reported_agents import NOT_HELD, named_agents
 from pytest_autoweb.sandbox.worker_process import workers_of
 from pytest_autoweb.session.run_session import RunSession
-from pytest_autoweb.settings.options import SandboxLevel
-from pytest_autoweb.settings.run_settings import Settings
+from pytest_autoweb.settings.run_settings import SandboxLevel, Settings
 
 
 class Environment:

@@ -7,7 +7,7 @@ import pytest
 from pytest_autoweb.base.errors import first_line, named_line
 from pytest_autoweb.base.redaction import Redactor, redact_keys
 from pytest_autoweb.cases.case import secret_value
-from pytest_autoweb.cell.pipeline import broken_cell, skipped_cell
+from pytest_autoweb.cell.cell_record import broken_cell, skipped_cell
 from pytest_autoweb.report.junit_properties import junit_properties
 from pytest_autoweb.results.records import CellResult, Failure
 from pytest_autoweb.results.runs.run_folder import saved_cell

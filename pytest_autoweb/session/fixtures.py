@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from pytest_autoweb.browser.egress.remote_browsers import BrowserPool
-    from pytest_autoweb.cell.prepared_cell import Cell
+    from pytest_autoweb.cell.cell_inputs import Cell
     from pytest_autoweb.results.records import CellResult
 
 FIXTURE = "autoweb"
@@ -229,10 +229,10 @@ class Autoweb:
     def _cell(self, target: str, model: str, capture: str | None) -> "Cell":
         from pytest_autoweb.base.errors import CaseError, SettingsError
         from pytest_autoweb.cases.loader import load_case_file
-        from pytest_autoweb.cell.prepared_cell import Cell
+        from pytest_autoweb.cell.cell_inputs import Cell
         from pytest_autoweb.results.runs.saving import cell_folder
         from pytest_autoweb.session.items import SESSION, deployment_of, strategy_name
-        from pytest_autoweb.settings.options import captures
+        from pytest_autoweb.settings.run_settings import captures
 
         session = self._request.config.stash[SESSION]
         path, _, case_id = target.partition("::")

@@ -26,14 +26,10 @@ from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import WATCH
 from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file, load_inline
-from pytest_autoweb.cell.pipeline import (
-    broken_cell,
-    planned_cell,
-    run_cell,
-    skipped_cell,
-    unsaved_cell,
-)
-from pytest_autoweb.cell.prepared_cell import Cell, CellResources, Mutant
+from pytest_autoweb.cell.cell_inputs import Cell, CellResources
+from pytest_autoweb.cell.cell_record import broken_cell, planned_cell, skipped_cell, unsaved_cell
+from pytest_autoweb.cell.mutants import Mutant
+from pytest_autoweb.cell.pipeline import run_cell
 from pytest_autoweb.cell.strategies import ARMS, CODEGEN, strategy_of
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.report.junit_properties import junit_properties

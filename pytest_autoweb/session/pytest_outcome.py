@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from pytest_autoweb.cell.corrections import NO_CHECKS
-from pytest_autoweb.report.gates.gate_decision import GatePolicy, read_policy
+from pytest_autoweb.cell.cell_outcome import NO_CHECKS
+from pytest_autoweb.report.gates.gate_policy import GatePolicy, read_policy
 from pytest_autoweb.report.github_actions import neutral
 from pytest_autoweb.report.wording import clean_lines, count_of, one_line
 from pytest_autoweb.results.analysis.cell_numbers import is_graded

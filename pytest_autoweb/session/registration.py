@@ -17,14 +17,16 @@ from typing import Any, TypeVar
 import pytest
 from pydantic import ValidationError
 
+from pytest_autoweb.agents.attempt.strategy import CorrectionArm, Strategy
 from pytest_autoweb.base.errors import RegistrationError
 from pytest_autoweb.base.specs import AgentCommand
 from pytest_autoweb.base.variants import Variant, Variants
 from pytest_autoweb.browser.page.capture import CAPTURE_MODES, CaptureMode
-from pytest_autoweb.cell.strategies import ARMS, STRATEGIES, CorrectionArm, Strategy, outside_agent
+from pytest_autoweb.cell.strategies import ARMS, STRATEGIES, outside_agent
 from pytest_autoweb.judging.checks.check_type import CHECKS, Check, refuse_bad_type
-from pytest_autoweb.report.gates.gate_decision import GATES, Gate
-from pytest_autoweb.report.html_report import PANELS, Panel
+from pytest_autoweb.report.gates.built_in_gates import GATES
+from pytest_autoweb.report.gates.gate_context import Gate
+from pytest_autoweb.report.panels import PANELS, Panel
 
 GROUP = "pytest_autoweb"
 """The group of entry points, each of which is a callable that takes the registry."""

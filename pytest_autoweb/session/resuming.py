@@ -9,7 +9,9 @@ from typing import NamedTuple
 import pytest
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.cell.prepared_cell import Cell, checksums_of
+from pytest_autoweb.cell.cell_inputs import Cell
+from pytest_autoweb.cell.cell_setting import setting_of
+from pytest_autoweb.cell.checksums import checksums_of
 from pytest_autoweb.models.call_limits import read_ledger
 from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.records import CellResult, PlannedCell, Resumption, RunInfo
@@ -158,7 +160,7 @@ class ResumedCells:
             return ASKED_FOR
         if result.outcome in _WITHOUT_VERDICT:
             return result.outcome
-        now = checksums_of(cell, settings)
+        now = checksums_of(setting_of(cell, settings))
         before = result.checksums
         differ = [word for name, word in _WORDS.items() if now.get(name) != before.get(name)]
         return f"changed since: {', '.join(differ)}" if differ else ""

@@ -25,7 +25,8 @@ from pytest_autoweb.browser.egress.chromium import ON, own_sandbox
 from pytest_autoweb.browser.egress.remote_browsers import BrowserPool
 from pytest_autoweb.cases.case import Case, Reset, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
-from pytest_autoweb.cell.prepared_cell import CellResources, read_mutants
+from pytest_autoweb.cell.cell_inputs import CellResources
+from pytest_autoweb.cell.mutants import read_mutants
 from pytest_autoweb.cell.strategies import STRATEGIES
 from pytest_autoweb.judging.model_judge import JudgeSelection, ModelJudge, judge_id, read_labels
 from pytest_autoweb.models.builtin_models import builtin_client
@@ -38,7 +39,7 @@ from pytest_autoweb.models.gateway import (
     stop_shared_gateway,
 )
 from pytest_autoweb.models.model_spec import ModelSpec, describe_model, load_project_specs
-from pytest_autoweb.report.summary import named_agents
+from pytest_autoweb.report.reported_agents import named_agents
 from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.judge_agreement import Agreement, agreements
 from pytest_autoweb.results.records import ModelDescription, OutsideAgent

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.cell.prepared_cell import Cell
+from pytest_autoweb.cell.cell_inputs import Cell
 from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.run_folder import saved_cell

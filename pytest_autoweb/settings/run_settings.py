@@ -1,106 +1,407 @@
-"""All settings of a run, read once from the flags, the environment and the ini file."""
+"""All settings of a run, each declared once, and read from the first place that has it.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+A setting has a flag, an environment variable and an ini key, and they are asked in this order.
+"""
+
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.base.language import Language
-from pytest_autoweb.base.variant_names import StrategyName
-from pytest_autoweb.results.records.attempt import LocatorAlgorithm
-from pytest_autoweb.settings.options import (
-    OPTIONS,
-    QuestionPolicy,
-    RecordMode,
-    SandboxLevel,
-    Source,
-    StepFailurePolicy,
-    first_value,
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    Never,
+    NoReturn,
+    TypeVar,
+    get_args,
+    overload,
 )
+
+from pytest_autoweb.base.errors import SettingsError, listed
+from pytest_autoweb.base.language import Language
+from pytest_autoweb.base.values.flag_texts import (
+    cache_place,
+    cluster_address,
+    comma_list,
+    count,
+    dollars,
+    flag,
+    in_flight,
+    one_of,
+    or_none,
+    path,
+    percent,
+    seconds,
+    shard_number,
+    words,
+)
+from pytest_autoweb.base.values.normal_forms import without_password
+from pytest_autoweb.base.variant_names import (
+    ARM_NAMES,
+    CAPTURE_MODE_NAMES,
+    StrategyName,
+    known_strategy,
+)
+
+# Late imports: every start reads the flags, and few need a browser's module or pydantic.
 
 if TYPE_CHECKING:
     import pytest
 
     from pytest_autoweb.browser.egress.remote_browsers import BrowserAddress
+    from pytest_autoweb.results.records.attempt import LocatorAlgorithm
 
+T = TypeVar("T")
+
+RecordMode = Literal["off", "none", "once", "new_episodes", "all"]
+QuestionPolicy = Literal["record", "strict", "answer"]
+StepFailurePolicy = Literal["block", "continue"]
+SandboxLevel = Literal["auto", "strict", "off"]
+Source = Literal["flag", "env", "ini", "default"]
+
+DEFAULT_STORE = "sqlite:///.autoweb/store.db"
+LATEST = "latest"
+"""The value of flags that name a run, if given without one."""
 MAX_RETRIES = 3
 """The number of retries of a correction when `--autoweb-max-repairs` is not set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """All settings of a run, with where each came from in `sources`."""
+def captures(text: str) -> tuple[str, ...]:
+    """Return the named capture modes, given in upper or lower case."""
+    spelled = {name.lower(): name for name in CAPTURE_MODE_NAMES}
+    given = (spelled.get(word.lower(), word) for word in comma_list(text))
+    return tuple(dict.fromkeys(CAPTURE_MODE_NAMES.pick(name).name for name in given))
 
-    models: tuple[str, ...]
-    models_file: Path | None
-    files: tuple[str, ...]
-    cases_file: Path | None
-    cases: str
-    base_url: str
+
+def arms(text: str) -> tuple[str, ...]:
+    """Return the named correction arms; the first one decides."""
+    given = tuple(ARM_NAMES.pick(name).name for name in comma_list(text))
+    if not given:
+        raise ValueError(f"names nothing; allowed: {listed(ARM_NAMES)}")
+    return given
+
+
+def codegen_ways(text: str) -> tuple[str, ...]:
+    """Read the ways of writing a script; with several, each model runs once in each."""
+    ways = comma_list(text)
+    for way in ways:
+        one_of("auto", "turns", "once")(way)
+    if len(ways) != 1 and set(ways) != {"turns", "once"}:
+        raise ValueError(f"{text!r} is not allowed; allowed: auto, turns, once, or turns,once")
+    return ways
+
+
+def agent_names(text: str) -> tuple[str, ...]:
+    """Read the named agents; with several, each model runs once with each."""
+    return tuple(known_strategy(name) for name in comma_list(text))
+
+
+def locator_name(text: str) -> "LocatorAlgorithm":
+    """Return the name of an algorithm that finds elements by sight."""
+    # Late, because the module imports pydantic.
+    from pytest_autoweb.results.records.attempt import LocatorAlgorithm
+
+    found: LocatorAlgorithm = one_of(*get_args(LocatorAlgorithm))(text)
+    return found
+
+
+def endpoints(text: str) -> "tuple[BrowserAddress, ...]":
+    """Read the addresses of remote browsers."""
+    # Late, because the module imports Playwright, which sessions without models must not pay for.
+    if not text.strip():
+        return ()
+    from pytest_autoweb.browser.egress.remote_browsers import parse_endpoints
+
+    return parse_endpoints(text)
+
+
+class Option(Generic[T]):
+    """One setting: its default, its meaning and its reader, which gives the setting its type.
+
+    `Settings.repeat` is the option, and `settings.repeat` its value in a run.
+
+    Args:
+        default: the text that stands for it where no place has it.
+        help: what it means, for `--help`.
+        parse: reads its text; raises a `ValueError` that says what is allowed.
+        metavar: what stands for its value in `--help`.
+        bare: the value of the flag when it is given without one; None if it needs one.
+        shown: turns the value into a form that the report may show.
+        repeatable: whether the flag may be given several times, like one list with commas.
+        prefix: the word before its name; empty for a flag that pytest-playwright declares.
+    """
+
+    name: str
+
+    def __init__(
+        self,
+        default: str,
+        help: str,
+        parse: Callable[[str], T],
+        metavar: str | None = None,
+        *,
+        bare: str | None = None,
+        shown: Callable[[Any], Any] = lambda value: value,
+        repeatable: bool = False,
+        prefix: str = "autoweb",
+    ) -> None:
+        self.default, self.help, self.parse, self.metavar = default, help, parse, metavar
+        self.bare, self.shown, self.repeatable, self.prefix = bare, shown, repeatable, prefix
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, settings: None, owner: type) -> "Option[T]": ...
+    @overload
+    def __get__(self, settings: "Settings", owner: type) -> T: ...
+    def __get__(self, settings: "Settings | None", owner: type) -> "Option[T] | T":
+        return self if settings is None else settings.value_of(self)
+
+    def __set__(self, settings: "Settings", value: Never) -> NoReturn:
+        raise AttributeError(f"the setting {self.name} cannot be changed during a run")
+
+    @property
+    def flag(self) -> str:
+        """Return its command-line flag."""
+        return "--" + self.dest.replace("_", "-")
+
+    @property
+    def dest(self) -> str:
+        """Return its attribute on pytest's options, and its ini key."""
+        return "_".join(filter(None, (self.prefix, self.name)))
+
+    @property
+    def env(self) -> str:
+        """Return its environment variable."""
+        return "_".join((self.prefix or "pytest", self.name)).upper()
+
+
+class Settings:
+    """All settings of a run; frozen.
+
+    Args:
+        values: the value of every option, by its name.
+        rootdir: pytest's.
+        sources: for each option, the place that had its value.
+    """
+
+    # fmt: off
+    models = Option(
+        "", "Models to compare, separated by commas. Turns the plugin on.", comma_list, "A,B")
+    models_file = Option(
+        "", "YAML or JSON file with settings per model, which take precedence over those of "
+        "[tool.autoweb.models] in pyproject.toml.", path, "PATH")
+    files = Option(
+        "cases/*.yaml cases/*.yml cases/**/*.yaml cases/**/*.yml", "Patterns (relative to the "
+        "rootdir) of the files that are read as cases. A file named on the command line is always "
+        "read, and so are files with cases in a folder that is named there.\nChecks in them: "
+        "{check_types}", words, "GLOBS")
+    cases_file = Option("", "A case file (YAML or JSON) to run, wherever it is.", path, "PATH")
+    cases = Option("", "Cases given inline: 'url|||task;;url|||task'.", str, "TEXT")
+    base_url = Option(
+        "", "The site under test, against which an entry URL such as /login is resolved; "
+        "expressions in case files name it base_url.", str, "URL", prefix="")
     """The address of `--base-url`, which pytest-playwright declares."""
-    capture: tuple[str, ...]
-    simplified_html: bool | None
-    visual_supplement: bool
-    strategy: StrategyName
-    agents: tuple[StrategyName, ...]
-    codegen: tuple[str, ...]
-    max_turns: int
-    max_decisions: int
-    feedback: bool
-    locator: LocatorAlgorithm
-    repeat: int
-    concurrency: int
+    capture = Option(
+        "", "How pages are shown to models; several modes become an axis of the comparison. The "
+        "default is ARIA_SNAPSHOT. {capture_modes}.", captures, "MODES")
+    simplified_html = Option(
+        "", "Used only without a capture mode: true means ARIA_SNAPSHOT, as without this flag; "
+        "false means RAW_HTML.", or_none(flag), "BOOL")
+    visual_supplement = Option(
+        "false", "Add a description of a screenshot to the prompt, for models that have vision "
+        "(one more call per page).", flag, "BOOL", bare="true")
+    strategy = Option(
+        "codegen", "How models drive the browser in cases that name no strategy: {strategies}.",
+        known_strategy, "NAME")
+    agents = Option(
+        "", "Agents to compare: several make each model run once with each of them, whatever a "
+        "case says, as MODEL@AGENT. One alone is what --autoweb-strategy names. The built-in "
+        "agents are the strategies; others are programs of their own.", agent_names, "A,B")
+    codegen = Option(
+        "auto", "How the strategy codegen writes a script: by turns (see a page, write code for "
+        "it, run it, look again), once (a plan, then the whole script), or auto: once for models "
+        "that are small by their name, else turns. turns,once compares both for every model.",
+        codegen_ways, "WAYS")
+    max_turns = Option(
+        "12", "The most turns that one attempt of codegen by turns may take; the model is told.",
+        count(1), "N")
+    max_decisions = Option(
+        "30", "The most decisions that one attempt of the strategy act may take.", count(1), "N")
+    feedback = Option(
+        "true", "Tell a model that acts by sight what was wrong with its last choice; false is "
+        "the control arm that asks again without the message.", flag, "BOOL", bare="true")
+    locator = Option(
+        "bayes", "How elements are found by sight (`get_by_sight`): bayes weighs the answers of a "
+        "model with vision, seed eliminates by them.", locator_name, "NAME")
+    repeat = Option("1", "Run each cell N times; needed for intervals over repeats.", count(1), "N")
+    concurrency = Option(
+        "1", "The most cells in flight in each process: a number, or auto for as many as memory "
+        "and the limits of the models allow, at most 16. A cell that needs what cannot be shared "
+        "runs alone; the end of the output says how many did, and why.", in_flight, "N|auto",
+        shown=lambda value: value or "auto")
     """Limit on cells in flight in each process; 0 means as many as make sense."""
-    cluster: str
+    cluster = Option(
+        "", "Run the cells on the nodes of a Ray cluster: auto for the one that this machine "
+        "belongs to, or ray://HOST:10001. As many workers as have room, or -n. Needs the extra "
+        "`cluster`, here and on the nodes.", cluster_address, "auto|ray://…", bare="auto")
     """The address of a Ray cluster; empty if there is none."""
-    max_repairs: int
-    correction: tuple[str, ...]
-    cache: str
-    questions: QuestionPolicy
-    on_step_failure: StepFailurePolicy
-    step_timeout: float
-    check_timeout: float
-    sandbox: SandboxLevel
-    browser_sandbox: SandboxLevel
-    connect: "tuple[BrowserAddress, ...]"
-    judge_model: str
-    judge_labels: Path | None
-    failure_model: str
-    controls: bool
-    mutants: Path | None
-    min_pass_rate: float | None
-    max_cost: float | None
-    allow_unpriced: bool
-    save: str
-    autosave: bool
-    compare: str
-    compare_fail: str
-    baseline_days: int
-    storage: Path
-    store: str
+    max_repairs = Option(
+        "1", "The most attempts after a failed first one; 3 if a correction is named and this is "
+        "not set.", count(0), "N")
+    correction = Option(
+        "off", "How a failed attempt is tried again. If several ways are named, the first one "
+        "decides; the others start from the same failure and are compared with it: "
+        "{correction_arms}.", arms, "ARMS")
+    cache = Option(
+        "memory", "Where readings of an unchanged page are kept for 300 s: memory, off, or the "
+        "URL of a Redis or a store, which also keeps identical model calls at temperature 0.",
+        cache_place, "PLACE", shown=without_password)
+    questions: Option[QuestionPolicy] = Option(
+        "record", "What to do with a model's question: record it and go on, strict (stop), or "
+        "answer from the case's `answers` (stop where none fits). Unless this is set, the "
+        "`answers` of a case are given, and other questions recorded.",
+        one_of(*get_args(QuestionPolicy)), "POLICY")
+    on_step_failure: Option[StepFailurePolicy] = Option(
+        "block", "What to do after a failed step: block the later ones, or continue.",
+        one_of(*get_args(StepFailurePolicy)), "POLICY")
+    step_timeout = Option(
+        "20", "Wall-clock seconds for a step; a step that runs out of time is continued once with "
+        "max(60, 3 times this).", seconds, "SECONDS")
+    check_timeout = Option(
+        "5", "Seconds for which the judge waits for the checks to hold.", seconds, "SECONDS")
+    sandbox: Option[SandboxLevel] = Option(
+        "auto", "How generated code is confined: auto uses Landlock and seccomp where the kernel "
+        "has them; strict does not run without them and refuses scripts in the page; off leaves "
+        "them out (only on the command line, never in CI).", one_of(*get_args(SandboxLevel)),
+        "LEVEL")
+    browser_sandbox: Option[SandboxLevel] = Option(
+        "auto", "Chromium's own sandbox: auto turns it on where the machine allows it (not as "
+        "root); strict runs no cell without it; off leaves it out.",
+        one_of(*get_args(SandboxLevel)), "LEVEL")
+    connect = Option(
+        "", "Use browsers that run elsewhere, in place of one on this machine: addresses of "
+        "servers of Playwright (ws://HOST:PORT/) or of Chromium's debugging port "
+        "(http://HOST:PORT), separated by commas or given by several flags. Each worker takes "
+        "one, and another if that is lost.", endpoints, "URLS",
+        shown=lambda value: [str(one) for one in value], repeatable=True)
+    judge_model = Option(
+        "", "The model for `judge` checks that name none; it must not be one of the models "
+        "compared.", str, "NAME")
+    judge_labels = Option(
+        "", "File with human verdicts on saved cells. Only with this file can a `judge` check "
+        "decide; the judge's agreement with people is printed.", path, "PATH")
+    failure_model = Option(
+        "", "A model that is asked for the type of a failure where no rule speaks clearly, after "
+        "the cell has ended; its answer is marked and changes no outcome.", str, "NAME")
+    controls = Option(
+        "false", "Also run the controls of every case, three times each from a fresh start: the "
+        "oracle must pass and doing nothing must fail. A case with a broken control is left out "
+        "of comparisons.", flag, "BOOL", bare="true")
+    mutants = Option(
+        "", "Instead of models, run what this file changes in the oracle of each case, which then "
+        "must fail; `autoweb prove` writes the file and reads the results.", path, "PATH")
+    min_pass_rate = Option(
+        "", "Gate: the least first-attempt pass rate of each model, in percent. The gate then "
+        "decides: a failed cell alone does not fail the run.", or_none(percent), "PERCENT")
+    max_cost = Option(
+        "", "The most US dollars that live model calls of the whole run may cost, over all "
+        "workers; a call that might exceed it is not made.", or_none(dollars), "USD")
+    allow_unpriced = Option(
+        "false", "With a cost cap, let models without a known price run; their calls are not "
+        "counted.", flag, "BOOL", bare="true")
+    save = Option(
+        "", "Save the run's results under this name in the storage folder, to compare later runs "
+        "with them.", str, "NAME")
+    autosave = Option(
+        "false", "Save the run's results in the storage folder.", flag, "BOOL", bare="true")
+    compare = Option(
+        "", "Compare with a saved run, given by its number or name, or as a file or a run folder; "
+        "without a value, with the latest run.", str, "RUN", bare=LATEST)
+    compare_fail = Option(
+        "", "Gates on the comparison (with the latest run, if no other is named): how much worse "
+        "each metric may get, as in 'pass_rate:5%,cost:20%,duration:50%'. Only a change that a "
+        "test finds significant fails the run.", str, "EXPR")
+    baseline_days = Option(
+        "90", "The age in days above which a baseline is used only with a notice.", count(1),
+        "DAYS")
+    storage = Option(".autoweb", "Folder of saved runs, relative to the rootdir.", Path, "DIR")
+    store = Option(
+        "", "Also write the run into this database when it ends: sqlite:///PATH or "
+        "postgresql://USER:PASSWORD@HOST/DATABASE. Without a value: sqlite:///.autoweb/store.db "
+        "below the rootdir.", str, "URL", bare=DEFAULT_STORE, shown=without_password)
     """The URL with its password, which `describe` hides."""
-    preview: bool
-    shard: tuple[int, int] | None
-    blobs: Path
-    record_mode: RecordMode
-    live: tuple[str, ...]
-    cassettes: Path
-    traffic: str
+    preview = Option(
+        "false", "Only list the cells, with an estimate of calls, tokens and money.", flag, "BOOL",
+        bare="true")
+    shard = Option(
+        "", "Run only this part of the cells, e.g. 2/4, and pack it for `autoweb merge-reports`.",
+        or_none(shard_number), "X/Y")
+    blobs = Option("autoweb-blobs", "Folder of the packed reports of shards.", Path, "DIR")
+    record_mode: Option[RecordMode] = Option(
+        "off", "How cassettes are used: off (live, nothing recorded), none (replay only), once, "
+        "new_episodes or all (record everything anew).", one_of(*get_args(RecordMode)), "MODE")
+    live = Option(
+        "", "Models that are called live, whatever the record mode says.", comma_list, "A,B")
+    cassettes = Option(
+        "cases/cassettes", "Folder of the cassettes, relative to the rootdir.", Path, "DIR")
+    traffic: Option[str] = Option(
+        "case", "What becomes of the traffic with live sites: off, record (kept, without "
+        "secrets), extend (kept beside what was kept before), replay (answered from what was "
+        "kept, offline), or case: what each case says in its field `traffic`.",
+        one_of("case", "off", "record", "extend", "replay"), "MODE")
     """`case`, or a mode for all cases: `off`, `record` or `replay`."""
-    traffic_files: Path
-    report: Path
-    resume: str
-    report_max_chars: int
-    language: Language
-    stdout: bool
-    pause: bool
-    otel: bool
-    watch: bool
-    local_analyze: bool
-    local_model: str
-    rootdir: Path
-    sources: Mapping[str, Source]
+    traffic_files = Option(
+        "cases/traffic", "Folder of recorded traffic, relative to the rootdir.", Path, "DIR")
+    report = Option(
+        "autoweb-report", "Folder of the run, with report, results and screenshots. An older run "
+        "found there is moved aside, never erased.", Path, "DIR")
+    resume = Option(
+        "", "Go on with a run that ended early, in this folder; without a value, with the one in "
+        "the folder of --autoweb-report. Cells that have a verdict are kept if what they rest on "
+        "has not changed; those that are missing, broken or skipped are run.", str, "RUN",
+        bare=LATEST)
+    report_max_chars = Option(
+        "8000000", "The largest report.json, in characters; the longest fields are shortened with "
+        "a marker.", count(10000), "N")
+    language: Option[Language] = Option(
+        "en", "Language of error lines in the report and the terminal: en, or zh for the Chinese "
+        "form with the English words beside it. Prompts do not change.",
+        one_of(*get_args(Language)), "LANGUAGE")
+    stdout = Option("false", "Stream the run log to the terminal.", flag, "BOOL", bare="true")
+    pause = Option(
+        "false", "After an attempt that failed, leave the browser as it is until Enter is "
+        "pressed. Shows most with --headed.", flag, "BOOL", bare="true")
+    otel = Option(
+        "false", "When the run has ended, send it as spans of OpenTelemetry (session, cells, "
+        "attempts, stages, model calls) to the collector that the variables OTEL_EXPORTER_OTLP_… "
+        "name. Needs the extra `otel`.", flag, "BOOL", bare="true")
+    watch = Option(
+        "false", "Run again what a changed file touches, until Ctrl-C: the cells of a case file, "
+        "or everything after a change of Python code, prompts or settings. Needs the extra "
+        "`watch`.", flag, "BOOL", bare="true")
+    local_analyze = Option(
+        "false", "After the run, ask a local model (Ollama) what went wrong and put its answer "
+        "into the report.", flag, "BOOL", bare="true")
+    local_model = Option(
+        "qwen3:8b", "The model of the local analysis; a bare name means Ollama.", str, "NAME")
+    # fmt: on
+
+    def __init__(
+        self, values: Mapping[str, Any], rootdir: Path, sources: Mapping[str, Source]
+    ) -> None:
+        if wrong := values.keys() ^ {option.name for option in OPTIONS}:
+            raise TypeError(f"missing or unknown settings: {', '.join(sorted(wrong))}")
+        self._values = dict(values)
+        self.rootdir: Final = rootdir
+        self.sources: Final = sources
+
+    def value_of(self, option: Option[T]) -> T:
+        """Return the value of an option in this run."""
+        value: T = self._values[option.name]
+        return value
 
     @property
     def capture_modes(self) -> tuple[str, ...]:
@@ -130,17 +431,46 @@ class Settings:
     def describe(self) -> dict[str, dict[str, Any]]:
         """Return each setting with its value and source, as JSON values for the report."""
         shown: dict[str, dict[str, Any]] = {}
-        telling = {option.name: option.shown for option in OPTIONS}
-        for field in fields(self):
-            if field.name in ("rootdir", "sources"):
-                continue
-            value = telling[field.name](getattr(self, field.name))
+        for option in OPTIONS:
+            value = option.shown(self.value_of(option))
             plain = list(value) if isinstance(value, tuple) else value
-            shown[field.name] = {
+            shown[option.name] = {
                 "value": plain.as_posix() if isinstance(plain, Path) else plain,
-                "source": self.sources[field.name],
+                "source": self.sources[option.name],
             }
         return shown
+
+
+OPTIONS: tuple[Option[Any], ...] = tuple(
+    each for each in vars(Settings).values() if isinstance(each, Option)
+)
+
+OF_OUTCOMES = (
+    *("capture", "strategy", "codegen", "max_repairs", "visual_supplement", "max_turns"),
+    *("max_decisions", "feedback", "locator", "correction", "questions", "on_step_failure"),
+    *("step_timeout", "check_timeout", "judge_model"),
+)
+"""The settings that may change how a cell ends, except for those that could weaken a wall or lead
+to other files."""
+
+
+def first_value(
+    option: Option[Any], config: "pytest.Config", environ: Mapping[str, str]
+) -> tuple[str, Source]:
+    """Return the text of an option from the first place that has it, and the place."""
+    flag = config.getoption(option.dest, default=None)
+    if flag is not None:
+        return ",".join(flag) if isinstance(flag, list) else str(flag), "flag"
+    if option.env in environ:
+        return environ[option.env], "env"
+    try:
+        ini = config.getini(option.dest)
+    except ValueError:
+        # A flag of a plugin that this session does without.
+        ini = None
+    if ini not in (None, "", []):
+        return str(ini), "ini"
+    return option.default, "default"
 
 
 def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settings:
@@ -163,7 +493,7 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
     _check_agents(values, sources)
     values["models"] = _contestants(values["models"], values["agents"], values["codegen"])
     _check_sandbox(values["sandbox"], config, environ)
-    return Settings(**values, rootdir=config.rootpath, sources=sources)
+    return Settings(values, rootdir=config.rootpath, sources=sources)
 
 
 def _contestants(
@@ -211,7 +541,7 @@ def _check_agents(values: dict[str, Any], sources: Mapping[str, Source]) -> None
 
 def _check_sandbox(level: str, config: "pytest.Config", environ: Mapping[str, str]) -> None:
     """Let only a person at the command line, not the tested repository, turn off the sandbox."""
-    flag = next(option.flag for option in OPTIONS if option.name == "sandbox")
+    flag = Settings.sandbox.flag
     if level != "off" or hasattr(config, "workerinput"):
         return
     if environ.get("CI", "").lower() not in ("", "0", "false"):

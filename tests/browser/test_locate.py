@@ -18,7 +18,7 @@ from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.browser.marks.crosshair import MARGIN, take_view
 from pytest_autoweb.cli.command_line import main
 from pytest_autoweb.models.client import Client, Reply, Request
-from pytest_autoweb.report.html_report import render_film
+from pytest_autoweb.report.search_film import render_film
 from pytest_autoweb.results.records import Location, LocatorAlgorithm, Probe
 from pytest_autoweb.testing.pixels import (
     HORIZONTAL,

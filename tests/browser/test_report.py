@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from pytest_autoweb.report import html_report
-from pytest_autoweb.report.html_report import render_html
+from pytest_autoweb.report import large_report
+from pytest_autoweb.report.html_page import render_html
 from pytest_autoweb.report.json_report import build_report
 from pytest_autoweb.report.write import shorten, write_report
 from pytest_autoweb.results.records import Attempt, CellResult, Exchange, StepResult, Usage
@@ -441,8 +441,8 @@ def test_turns_and_errors_corrected_on_the_way_are_counted(tmp_path: Path, open_
 @pytest.fixture
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run of 720 cells in parts, with pictures beside the page."""
-    monkeypatch.setattr(html_report, "IN_ONE_FILE", 0)
-    monkeypatch.setattr(html_report, "PART_CHARS", 100_000)
+    monkeypatch.setattr(large_report, "IN_ONE_FILE", 0)
+    monkeypatch.setattr(large_report, "PART_CHARS", 100_000)
     cells = [
         each.model_copy(update={"case_id": key.case_id, "folder": key.folder, "reason": HOSTILE})
         for copy in range(12)

@@ -10,7 +10,7 @@ from made_up_run import CellKey, cell, realistic_cells, save_run
 from playwright.sync_api import Browser, Page, expect
 
 from pytest_autoweb.cli.run_arguments import find_cell
-from pytest_autoweb.report import html_report
+from pytest_autoweb.report import large_report
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.records import (
     Attempt,
@@ -66,7 +66,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     save_run(run, [failed_cell(), *realistic_cells()])
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "details in parts":
-            patch.setattr(html_report, "IN_ONE_FILE", 0)
+            patch.setattr(large_report, "IN_ONE_FILE", 0)
         write_report(run, max_chars=8_000_000)
     return run
 

@@ -7,8 +7,8 @@ import pytest
 from made_up_run import CellKey, cell, save_run
 from playwright.sync_api import Browser, Page, expect
 
-from pytest_autoweb.report.html_report import Panel
 from pytest_autoweb.report.json_report import PanelContent, Report
+from pytest_autoweb.report.panels import Panel
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.session.registration import Registry
 

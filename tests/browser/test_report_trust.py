@@ -10,7 +10,7 @@ from made_up_history import GATES, WEAK_CASE, rich_run, rows_of
 from made_up_run import CellKey, cell, realistic_cells, run_info
 from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, expect
 
-from pytest_autoweb.report.html_report import render_html
+from pytest_autoweb.report.html_page import render_html
 from pytest_autoweb.report.json_report import build_report
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.records import (

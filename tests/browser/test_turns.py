@@ -1,7 +1,6 @@
 """How an attempt by turns goes on and ends, on a real page."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from playwright.sync_api import Browser
 from pytest_autoweb.agents.attempt.execute import TOLD_CALL_S
 from pytest_autoweb.agents.attempt.tools import Clock
 from pytest_autoweb.results.records import CellResult
-from pytest_autoweb.settings.options import Source
+from pytest_autoweb.settings.run_settings import Source
 from pytest_autoweb.testing import ScriptedClient, scripted_plan
 
 PAGE = """<h1>Shop</h1><button onclick="document.title = 'bought'">Buy</button>"""
@@ -42,7 +41,7 @@ def take(
             **(case or {}),
         },
         client,
-        replace(settings(folder, check_timeout=0.5, **more), sources=sources or {}),
+        settings(folder, sources=sources or {}, check_timeout=0.5, **more),
         strategy="codegen",
         spec={"codegen": "turns", **(spec or {})},
         opened=lambda page: None,

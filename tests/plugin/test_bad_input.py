@@ -97,7 +97,7 @@ def test_inline_cases_and_a_case_file_elsewhere_are_collected(project: pytest.Py
 
 
 def test_help_lists_every_flag_with_its_default(pytester: pytest.Pytester) -> None:
-    from pytest_autoweb.settings.options import OPTIONS
+    from pytest_autoweb.settings.run_settings import OPTIONS
 
     text = pytester.runpytest("--help").stdout.str()
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from made_up_run import CellKey, cell, planned, save_run
 
-from pytest_autoweb.cell.corrections import NO_CHECKS
+from pytest_autoweb.cell.cell_outcome import NO_CHECKS
 from pytest_autoweb.cli.command_line import main
 from pytest_autoweb.results.runs.saving import save_manifest
 

@@ -9,7 +9,7 @@ import pytest
 from order_shop import PROGRAM
 from session_server import autoweb_command
 
-from pytest_autoweb.cell.prepared_cell import parts_of
+from pytest_autoweb.cell.mutants import parts_of
 from pytest_autoweb.cli.case_proofs import proof_lines
 from pytest_autoweb.cli.command_line import main
 from pytest_autoweb.tools.verify.prove_cases import CaseProof, ChangeResult

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,12 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from pytest_autoweb.base.variant_names import StrategyName
 from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.pipeline import run_cell
-from pytest_autoweb.cell.prepared_cell import Cell, CellResources
 from pytest_autoweb.models.client import Request
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import CellResult
-from pytest_autoweb.settings.options import OPTIONS, Source
-from pytest_autoweb.settings.run_settings import Settings
+from pytest_autoweb.settings.run_settings import OPTIONS, Settings, Source
 from pytest_autoweb.testing import ScriptedClient
 
 Reply = str | Callable[[Request], str]
@@ -30,10 +29,13 @@ class NoServers:
         return nullcontext(None)
 
 
-def settings(folder: Path, **changed: Any) -> Settings:
+def settings(
+    folder: Path, *, sources: Mapping[str, Source] | None = None, **changed: Any
+) -> Settings:
     values = {option.name: option.parse(option.default) for option in OPTIONS}
-    sources: dict[str, Source] = dict.fromkeys(values, "default")
-    return Settings(**{**values, "max_repairs": 0, **changed}, rootdir=folder, sources=sources)
+    usual: dict[str, Source] = dict.fromkeys(values, "default")
+    chosen = {**values, "max_repairs": 0, **changed}
+    return Settings(chosen, rootdir=folder, sources=usual if sources is None else sources)
 
 
 def act(

@@ -377,7 +377,8 @@ def _in_place(
         return None
     place = _place(call)
     if name == "scroll":
-        return ScrollAt(action="scroll_at", x=place.x, y=place.y, **_wheel(call))
+        by_x, by_y = _wheel(call)
+        return ScrollAt(action="scroll_at", x=place.x, y=place.y, by_x=by_x, by_y=by_y)
     button, clicks = _PRESSED.get(name, ("left", 1))
     if call.get("button") in ("right", "middle") and name == "click":
         button = str(call["button"])
@@ -420,12 +421,12 @@ def _ends(call: Mapping[str, Any]) -> tuple[_Place, _Place]:
     return _place(call, "start_coordinate"), _place(call)
 
 
-def _wheel(call: Mapping[str, Any]) -> dict[str, float]:
+def _wheel(call: Mapping[str, Any]) -> tuple[float, float]:
     if "scroll_direction" in call:
         across, down = _WAYS.get(str(call["scroll_direction"]), (0, 1))
         amount = call.get("scroll_amount")
         by = SCROLL_LINE_PX * (float(amount) if isinstance(amount, int | float) else 3.0)
-        return {"by_x": across * by, "by_y": down * by}
+        return across * by, down * by
     given = (call.get("scroll_x"), call.get("scroll_y"))
     by_x, by_y = (float(one) if isinstance(one, int | float) else 0.0 for one in given)
-    return {"by_x": by_x, "by_y": by_y}
+    return by_x, by_y

@@ -114,7 +114,7 @@ def _chosen(mark: Mark, expected: str, found: TextComparison) -> ChosenMark:
         actual_text=mark.text,
         verdict=found.verdict,
         reason=found.reason,
-        box=tuple(mark.box),
+        box=mark.box,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Protocol
 
 from playwright.sync_api import Frame, Locator, Page
 
@@ -21,7 +21,6 @@ from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.replies import closed_block
 from pytest_autoweb.results.records import (
     Attempt,
-    AttemptFields,
     CaptureModeName,
     Failure,
     FailureKind,
@@ -152,8 +151,6 @@ class Tools:
     engine: StepEngine
     folder: Path
     """The attempt's own folder, for screenshots and logs."""
-    cell_folder: Path
-    """The folder to which paths in results are relative."""
     redact: Callable[[str], str]
     reveal: Callable[[str], str]
     """Replaces each `<secret:name>` in the case's checks by the secret; for the judge only."""
@@ -194,6 +191,11 @@ class Tools:
     """For each kind of element, the wrong choices and all choices of the model in earlier runs."""
 
     @property
+    def cell_folder(self) -> Path:
+        """Return the folder to which paths in results are relative."""
+        return self.folder.parent
+
+    @property
     def hidden(self) -> Callable[[str], str] | None:
         """`redact` if the case has secrets, else None, so that pictures need no search for them."""
         return self.redact if self.case.secrets else None
@@ -204,7 +206,18 @@ Stage = Callable[[Attempt, Tools], Attempt]
 model are returned as `Attempt.failure`."""
 
 
-def change(attempt: Attempt, **update: Unpack[AttemptFields]) -> Attempt:
+_P = ParamSpec("_P")
+
+
+def _with_keywords_of(
+    constructor: Callable[_P, Attempt],
+) -> Callable[[Callable[..., Attempt]], Callable[Concatenate[Attempt, _P], Attempt]]:
+    """Return a decorator that tells the type checker the keywords of a change, and their types."""
+    return lambda changing: changing
+
+
+@_with_keywords_of(Attempt)
+def change(attempt: Attempt, **update: Any) -> Attempt:
     """Return a copy of the attempt with the given fields changed.
 
     Raises:

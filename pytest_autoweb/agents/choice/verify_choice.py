@@ -326,7 +326,7 @@ def _chosen(choice: Choice, own: TextComparison | None, by_number: dict[int, Mar
             verdict="mismatch",
             reason=missing,
             kind=_kind_of(mark) if mark else "",
-            box=tuple(mark.box) if mark else None,
+            box=mark.box if mark else None,
         )
     return ChosenMark(
         mark=mark.number,
@@ -336,7 +336,7 @@ def _chosen(choice: Choice, own: TextComparison | None, by_number: dict[int, Mar
         reason=own.reason,
         matched=own.matched,
         kind=_kind_of(mark),
-        box=tuple(mark.box),
+        box=mark.box,
     )
 
 

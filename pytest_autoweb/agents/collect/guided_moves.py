@@ -65,11 +65,13 @@ def _step_of(decided: GuidedDecision) -> NavStep | None:
     if not decided.picked or decided.action not in ("click", "type", "select"):
         return None
     mark = decided.picked[0].mark
-    return NavStep(
-        action=decided.action,
-        xpaths=mark.xpaths,
-        expected_text=mark.text,
-        text=str(fields.get("option" if decided.action == "select" else "text") or ""),
+    return NavStep.model_validate(
+        {
+            "action": decided.action,
+            "xpaths": mark.xpaths,
+            "expected_text": mark.text,
+            "text": str(fields.get("option" if decided.action == "select" else "text") or ""),
+        }
     )
 
 

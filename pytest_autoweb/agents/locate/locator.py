@@ -372,7 +372,7 @@ class Sight:
             algorithm=self._algorithm,
             status=end.status,
             element=describe_candidate(end.candidate) if end.candidate else "",
-            box=tuple(end.candidate.box) if end.candidate else None,
+            box=end.candidate.box if end.candidate else None,
             viewport=wanted.viewport,
             confidence=end.confidence,
             candidates=wanted.candidates,

@@ -9,27 +9,25 @@ from typing import Any
 from pytest_autoweb.base.errors import AutowebError, SettingsError
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.run_arguments import add_run_argument
+from pytest_autoweb.report.gates.case_groups import groups_file, read_groups
 from pytest_autoweb.report.gates.gate_decision import (
     GateDecision,
-    GatePolicy,
     decide,
     gate_lines,
-    groups_file,
     keep,
     read_gate_inputs,
-    read_groups,
-    read_limits,
     why_unfinished,
 )
+from pytest_autoweb.report.gates.gate_policy import GatePolicy, read_limits
 from pytest_autoweb.report.github_actions import annotations, append_summary, on_github, path_prefix
-from pytest_autoweb.report.html_report import read_for_report
+from pytest_autoweb.report.large_report import read_for_report
 from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.plain_stream import write_obeyed
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.runs.run_folder import RecordedRun, refuse_other_folders
 from pytest_autoweb.session.pytest_outcome import no_verdicts
 from pytest_autoweb.session.registration import project_variants
-from pytest_autoweb.settings.options import OPTIONS
+from pytest_autoweb.settings.run_settings import OPTIONS
 
 _GATE_EPILOG = """\
 Also after a run in shards, on the report that `autoweb merge-reports` made of them:

@@ -15,7 +15,7 @@ from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.models.client import Client, Request
 from pytest_autoweb.models.gateway import temporary_gateway
 from pytest_autoweb.models.model_spec import load_project_specs
-from pytest_autoweb.report.html_report import render_film
+from pytest_autoweb.report.search_film import render_film
 from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
 
 _LOCATE_ABOUT = """\

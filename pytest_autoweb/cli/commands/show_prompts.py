@@ -11,7 +11,7 @@ import pytest
 
 from pytest_autoweb.base.errors import ModelError, SettingsError
 from pytest_autoweb.browser.page.outline import estimate_tokens
-from pytest_autoweb.cell.strategies import prompts_of
+from pytest_autoweb.cell.strategies import prompts_of, strategy_of
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.models.client import Client, Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
@@ -163,7 +163,7 @@ def _bytes_of(picture: str) -> int:
 
 def _versions(item: CellItem) -> dict[str, int | str]:
     """Return the version of each prompt file that the strategy may use, by its name."""
-    names = prompts_of(item.cell.strategy, item.cell.spec, ())
+    names = prompts_of(strategy_of(item.cell.strategy, item.cell.spec), item.cell.spec, ())
     return {name: load_prompt(name).version for name in sorted(names)}
 
 

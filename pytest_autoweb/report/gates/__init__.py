@@ -2,6 +2,3 @@
 
 The numbers that they compare are computed in `results/analysis`.
 """
-
-# It adds the built-in gates to `GATES`, which is thus complete for every other package.
-from pytest_autoweb.report.gates import gate_rules  # noqa: F401

@@ -5,7 +5,6 @@ They hold data only; `results/analysis` and `report` compute with them.
 
 from pytest_autoweb.results.records.attempt import (
     Attempt,
-    AttemptFields,
     CheckResult,
     ChosenMark,
     Decision,
@@ -62,7 +61,6 @@ __all__ = [
     "CELL_VERSION",
     "ArmRun",
     "Attempt",
-    "AttemptFields",
     "CaptureModeName",
     "CellResult",
     "CheckResult",

@@ -1,7 +1,7 @@
 """One attempt at a cell: its plan's steps, its decisions by sight, its checks' results."""
 
 from datetime import datetime
-from typing import Any, Literal, Self, TypedDict
+from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -510,62 +510,6 @@ class Attempt(Record):
                 "usage": {**self.usage, exchange.stage: used},
             }
         )
-
-
-class AttemptFields(TypedDict, total=False):
-    """The fields of `Attempt` as keyword arguments, for changes that the type checker can check.
-
-    A test ensures that they match the model's.
-    """
-
-    attempt_index: int
-    repair_attempt: bool
-    rerun_because: str
-    prompt: str
-    plan_text: str
-    plan_confirmed: bool | None
-    plan_has_question: bool | None
-    plan_question: str
-    plan_answer: str
-    plan_steps: tuple[PlanStep, ...]
-    snapshots: tuple[Snapshot, ...]
-    visual_description: str
-    code: str
-    turns: int
-    code_diff: str
-    code_notes: tuple[str, ...]
-    lint_errors: tuple[LintFinding, ...]
-    entry_url_used: str
-    step_results: tuple[StepResult, ...]
-    tool_calls: tuple[ToolCall, ...]
-    decisions: tuple[Decision, ...]
-    locations: tuple[Location, ...]
-    problems: tuple[StepProblem, ...]
-    formatted_errors: tuple[str, ...]
-    run_log_head: str
-    run_log_tail: str
-    blocked_origins: tuple[str, ...]
-    answer: Any
-    answered: bool
-    evidence: dict[str, str]
-    checks: tuple[CheckResult, ...]
-    executed: bool
-    checks_passed: bool | None
-    score: float | None
-    false_success: bool
-    failure: Failure | None
-    classification: Classification | None
-    findings: tuple[Finding, ...]
-    correction: Correction | None
-    writes: int
-    scene: Scene | None
-    exchanges: tuple[Exchange, ...]
-    usage: dict[str, Usage]
-    stage_ms: dict[str, float]
-    stage_started: dict[str, datetime]
-    final_url: str
-    final_screenshot: str | None
-    duration_ms: float
 
 
 def total_usage(attempts: tuple[Attempt, ...]) -> dict[str, Usage]:

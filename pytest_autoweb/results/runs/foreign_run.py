@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.results.runs.run_signs import holds_run
-from pytest_autoweb.settings.options import OF_OUTCOMES, OPTIONS
+from pytest_autoweb.settings.run_settings import OF_OUTCOMES, OPTIONS
 
 _INLINE = ("", "inline")
 _CONFTEST = "conftest.py"

@@ -17,7 +17,7 @@ from pytest_autoweb.results.analysis.controls import control_rows
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.run_folder import RecordedRun
 from pytest_autoweb.results.runs.saving import json_text
-from pytest_autoweb.settings.options import OF_OUTCOMES
+from pytest_autoweb.settings.run_settings import OF_OUTCOMES
 from pytest_autoweb.tools.publishing.benchmark_files import (
     MANIFEST_NAME,
     BenchmarkManifest,

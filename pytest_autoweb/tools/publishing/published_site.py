@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.report.html_report import self_contained, without_evidence
+from pytest_autoweb.report.html_page import self_contained
+from pytest_autoweb.report.large_report import without_evidence
 from pytest_autoweb.report.write import ANALYSIS_FILE, HTML_FILE, PANELS_FILE, write_report
 from pytest_autoweb.results.analysis.judge_agreement import JUDGE_FILE
 from pytest_autoweb.results.runs.inert_copies import RECORDINGS_FOLDER, copy_inert, inert_name

@@ -20,7 +20,7 @@ from pytest_autoweb.base.redaction import REDACTED
 from pytest_autoweb.base.values.url_globs import UrlGlob
 from pytest_autoweb.browser.egress.request_policy import SUPPRESSED, SuppressedRequest
 from pytest_autoweb.cases.loader import load_case_file
-from pytest_autoweb.cell.prepared_cell import Mutant, Mutants, MutantsFile, parts_of
+from pytest_autoweb.cell.mutants import Mutant, Mutants, MutantsFile, parts_of
 from pytest_autoweb.judging.evidence.har_file import read_har
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.report.wording import columns, count_of, one_line

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pytest_autoweb.agents.attempt.strategy import CorrectionArm, Strategy
 from pytest_autoweb.base.variant_names import (
     ARM_NAMES,
     CAPTURE_MODE_NAMES,
@@ -13,9 +14,9 @@ from pytest_autoweb.base.variant_names import (
 )
 from pytest_autoweb.base.variants import BoundVariants, Variants
 from pytest_autoweb.browser.page.capture import CAPTURE_MODES, CaptureMode
-from pytest_autoweb.cell.strategies import ACT, ARMS, STRATEGIES, CorrectionArm, Strategy
+from pytest_autoweb.cell.strategies import ACT, ARMS, STRATEGIES
 from pytest_autoweb.session.registration import Registry
-from pytest_autoweb.settings.options import arms, captures
+from pytest_autoweb.settings.run_settings import arms, captures
 
 
 @pytest.fixture

@@ -1,12 +1,15 @@
 """What the result of a cell rests on: what changes it, and what may change without a new run."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficRules
-from pytest_autoweb.cell.prepared_cell import Cell, checksums_of
+from pytest_autoweb.cell.cell_inputs import Cell
+from pytest_autoweb.cell.cell_setting import setting_of
+from pytest_autoweb.cell.checksums import checksums_of
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.settings.run_settings import Settings
 
@@ -16,6 +19,7 @@ SETTINGS: dict[str, Any] = {
     **{"on_step_failure": "stop", "step_timeout": 20.0, "check_timeout": 5.0},
     **{"sandbox": "auto", "browser_sandbox": "auto", "judge_model": ""},
 }
+TRAFFIC = {"traffic": "case", "rootdir": Path(), "traffic_files": Path("traffic")}
 MODEL = {"name": "fake/m", "context_tokens": 8000}
 
 
@@ -29,14 +33,16 @@ def sums(
 ) -> dict[str, str]:
     cell = SimpleNamespace(
         case=SimpleNamespace(
-            checksum=case, checks_checksum=checks, webserver=None, traffic=TrafficRules()
+            **{"id": "one", "path": None, "webserver": None, "traffic": TrafficRules()},
+            checksum=case,
+            checks_checksum=checks,
         ),
         spec=ModelSpec.model_validate({**MODEL, **(model or {})}),
         mode=mode,
         strategy=strategy,
     )
-    every = SimpleNamespace(**{"traffic": "case", **SETTINGS, **settings})
-    return checksums_of(cast(Cell, cell), cast(Settings, every))
+    every = SimpleNamespace(**{**TRAFFIC, **SETTINGS, **settings})
+    return checksums_of(setting_of(cast(Cell, cell), cast(Settings, every)))
 
 
 USUAL = sums()

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from pytest_autoweb.session.registration import HELP_LISTS
-from pytest_autoweb.settings.options import OPTIONS
+from pytest_autoweb.settings.run_settings import OPTIONS
 
 FLAGS = Path(__file__).parents[3] / "docs" / "flags.md"
 

@@ -15,7 +15,7 @@ from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.redaction import MASK, KeyMask, tidy_secrets, without_secrets
 from pytest_autoweb.models.litellm_client import LiteLLMClient
 from pytest_autoweb.models.model_spec import Endpoint, ModelSpec, load_specs, resolve_target
-from pytest_autoweb.settings.options import OPTIONS
+from pytest_autoweb.settings.run_settings import OPTIONS
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def gateway(
     scripts["broken"] = [Answer(TEXT, breaks_off=True), Answer(TEXT)]
     folder = tmp_path_factory.mktemp("streams")
     with OpenAIServer(by_model=scripts) as server:
-        base = {"api_base": server.api_base, "stream": True}
+        base: dict[str, Any] = {"api_base": server.api_base, "stream": True}
         specs = {
             name: ModelSpec(
                 name=name, model=f"{request.param}/{name}", **base | SETTINGS.get(name, {})

@@ -285,7 +285,7 @@ class TestDocsAndExamples:
             ("from pytest_autoweb import Gate, stages", True),
             ("from pytest_autoweb.checks import CheckContext", True),
             ("import pytest_autoweb.testing", True),
-            ("from pytest_autoweb.report.gates.gate_decision import Gate", False),
+            ("from pytest_autoweb.report.gates.gate_context import Gate", False),
             ("from pytest_autoweb import Gate, gates", False),
             ("from pytest_autoweb.checks import CHECKS", False),
             ("import pytest_autoweb.report.gates as gates", False),

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from made_up_rows import cells, run
 from made_up_run import CellKey, cell
 
-from pytest_autoweb.report.gates.gate_decision import GatePolicy, evaluate_gates, read_limits
+from pytest_autoweb.report.gates.gate_decision import evaluate_gates
+from pytest_autoweb.report.gates.gate_policy import GatePolicy, read_limits
 from pytest_autoweb.report.github_actions import (
     SHOWN,
     SUMMARY_BYTES,

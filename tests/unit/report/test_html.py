@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_run import CellKey, cell, run_info
 
-from pytest_autoweb.report.html_report import render_html
+from pytest_autoweb.report.html_page import render_html
 from pytest_autoweb.report.json_report import build_report
 from pytest_autoweb.results.runs.run_folder import RecordedRun
 from pytest_autoweb.results.runs.saving import plain

@@ -9,7 +9,7 @@ import pytest
 from made_up_run import CellKey, cell, realistic_cells, save_run
 
 from pytest_autoweb.base.errors import AutowebError
-from pytest_autoweb.report import html_report
+from pytest_autoweb.report import large_report
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.records import CellResult
@@ -20,8 +20,8 @@ CELL = re.compile(r'<script type="application/json" class="cell">(.*?)</script>'
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html_report, "IN_ONE_FILE", 100_000)
-    monkeypatch.setattr(html_report, "PART_CHARS", 50_000)
+    monkeypatch.setattr(large_report, "IN_ONE_FILE", 100_000)
+    monkeypatch.setattr(large_report, "PART_CHARS", 50_000)
 
 
 def page_of(folder: Path) -> Any:
@@ -57,7 +57,7 @@ def test_the_numbers_are_those_of_the_report_in_one_file(
 ) -> None:
     save_run(tmp_path, realistic_cells())
     parted = write_report(tmp_path, max_chars=8_000_000)
-    monkeypatch.setattr(html_report, "IN_ONE_FILE", 8_000_000)
+    monkeypatch.setattr(large_report, "IN_ONE_FILE", 8_000_000)
 
     whole = write_report(tmp_path, max_chars=8_000_000)
 

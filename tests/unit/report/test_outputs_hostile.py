@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from made_up_run import CellKey, cell, run_info, save_run
 
 from pytest_autoweb.report.comparison_text import comparison_text
-from pytest_autoweb.report.gates.gate_decision import GatePolicy, gate_lines, rows_of
+from pytest_autoweb.report.gates.gate_decision import gate_lines, rows_of
+from pytest_autoweb.report.gates.gate_policy import GatePolicy
 from pytest_autoweb.report.github_actions import annotations, neutral
-from pytest_autoweb.report.html_report import render_html
+from pytest_autoweb.report.html_page import render_html
 from pytest_autoweb.report.json_report import Report, build_report
 from pytest_autoweb.report.junit_properties import junit_properties
 from pytest_autoweb.report.markdown import comment_body, render_markdown

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from made_up_run import CellKey, cell, save_run
 
-from pytest_autoweb.report.gates.gate_decision import GATES
-from pytest_autoweb.report.html_report import PANELS, Panel
+from pytest_autoweb.report.gates.built_in_gates import GATES
 from pytest_autoweb.report.json_report import PanelContent, Report
+from pytest_autoweb.report.panels import PANELS, Panel
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.session.registration import Registry
 

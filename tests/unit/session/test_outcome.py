@@ -7,11 +7,14 @@ from typing import Any, cast, get_args
 
 import pytest
 
+from pytest_autoweb.agents.attempt.strategy import CorrectionArm
 from pytest_autoweb.agents.attempt.tools import Clock
 from pytest_autoweb.agents.correction.retry_rules import Guidance, Rules
-from pytest_autoweb.cell.corrections import ArmAttempts, arm_run, correct, repairable, settle
-from pytest_autoweb.cell.strategies import OFF, PLAIN, CorrectionArm
-from pytest_autoweb.report.gates.gate_decision import CaseGroup, GatePolicy
+from pytest_autoweb.cell.cell_outcome import settle
+from pytest_autoweb.cell.corrections import ArmAttempts, arm_run, correct, repairable
+from pytest_autoweb.cell.strategies import OFF, PLAIN
+from pytest_autoweb.report.gates.case_groups import CaseGroup
+from pytest_autoweb.report.gates.gate_policy import GatePolicy
 from pytest_autoweb.results.records import (
     Attempt,
     CellResult,

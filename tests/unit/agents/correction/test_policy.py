@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_autoweb.agents.attempt.strategy import CorrectionArm
 from pytest_autoweb.agents.attempt.tools import Clock
 from pytest_autoweb.agents.correction.failure_types import cause_of
 from pytest_autoweb.agents.correction.retry_rules import (
@@ -19,13 +20,7 @@ from pytest_autoweb.agents.correction.retry_rules import (
 )
 from pytest_autoweb.base.language import NO_CODE_FOR_STEP
 from pytest_autoweb.cell.corrections import correct
-from pytest_autoweb.cell.strategies import (
-    CONSTRAINED,
-    OFF,
-    PLAIN,
-    REFLEXION,
-    CorrectionArm,
-)
+from pytest_autoweb.cell.strategies import CONSTRAINED, OFF, PLAIN, REFLEXION
 from pytest_autoweb.results.records import (
     Attempt,
     CheckResult,

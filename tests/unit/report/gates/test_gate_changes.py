@@ -9,13 +9,9 @@ import pytest
 import yaml
 from made_up_rows import SUMS, cells, run
 
-from pytest_autoweb.report.gates.gate_decision import (
-    CaseGroup,
-    GatePolicy,
-    evaluate_gates,
-    read_limits,
-    verdict_of,
-)
+from pytest_autoweb.report.gates.case_groups import CaseGroup
+from pytest_autoweb.report.gates.gate_decision import evaluate_gates, verdict_of
+from pytest_autoweb.report.gates.gate_policy import GatePolicy, read_limits
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
 from pytest_autoweb.results.analysis.past_runs import history_of
 from pytest_autoweb.results.analysis.statistics import ALPHA, all_failures_late

@@ -8,20 +8,18 @@ import pytest
 from made_up_rows import cells, run
 from made_up_run import CellKey, cell, run_info
 
+from pytest_autoweb.report.gates.built_in_gates import GATES
+from pytest_autoweb.report.gates.gate_context import Gate, GateContext, Spending
 from pytest_autoweb.report.gates.gate_decision import (
-    GATES,
-    Gate,
-    GateContext,
     GateDecision,
     GateInputs,
-    GatePolicy,
-    Spending,
     decide,
     gate_lines,
     keep,
     read_gate_inputs,
     rows_of,
 )
+from pytest_autoweb.report.gates.gate_policy import GatePolicy
 from pytest_autoweb.results.records import CellResult, Outcome
 from pytest_autoweb.results.runs.run_folder import RecordedRun
 from pytest_autoweb.results.runs.saved_runs import save_run

@@ -7,16 +7,10 @@ import pytest
 from made_up_rows import SUMS, cells, run
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.report.gates.gate_decision import (
-    CaseGroup,
-    GatePolicy,
-    Spending,
-    evaluate_gates,
-    groups_file,
-    read_limits,
-    read_policy,
-    verdict_of,
-)
+from pytest_autoweb.report.gates.case_groups import CaseGroup, groups_file
+from pytest_autoweb.report.gates.gate_context import Spending
+from pytest_autoweb.report.gates.gate_decision import evaluate_gates, verdict_of
+from pytest_autoweb.report.gates.gate_policy import GatePolicy, read_limits, read_policy
 from pytest_autoweb.results.analysis.cell_numbers import RunRows, by_model
 from pytest_autoweb.results.analysis.counted_outcomes import first_attempt_rate
 from pytest_autoweb.results.analysis.past_runs import history_of

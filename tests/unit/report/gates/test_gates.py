@@ -10,22 +10,15 @@ from hypothesis import strategies as st
 from made_up_rows import cells, run
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.report.gates.gate_decision import (
-    GATES,
-    CaseGroup,
-    Gate,
-    GateContext,
-    GatePolicy,
-    Spending,
-    evaluate_gates,
-    read_groups,
-    read_limits,
-    verdict_of,
-)
+from pytest_autoweb.base.values.flag_texts import percent
+from pytest_autoweb.report.gates.built_in_gates import GATES
+from pytest_autoweb.report.gates.case_groups import CaseGroup, read_groups
+from pytest_autoweb.report.gates.gate_context import Gate, GateContext, Spending
+from pytest_autoweb.report.gates.gate_decision import evaluate_gates, verdict_of
+from pytest_autoweb.report.gates.gate_policy import GatePolicy, read_limits
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows
 from pytest_autoweb.results.analysis.controls import NOOP, ORACLE
 from pytest_autoweb.results.runs.side_files import GateResult
-from pytest_autoweb.settings.options import percent
 
 MODEL = "m"
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from pytest_autoweb.base.values.flag_texts import in_flight
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.session.flights import flights
 from pytest_autoweb.session.flights.flight_scheduling import FlightScheduling
 from pytest_autoweb.session.flights.flights import ItemOrder, how_many
-from pytest_autoweb.settings.options import in_flight
 
 
 def spec(name: str, **more: Any) -> ModelSpec:

@@ -128,7 +128,13 @@ def test_the_set_up_and_the_server_of_the_case_are_those_of_the_test(tmp_path: P
         "http_credentials": {"username": "ana", "password": "{{ secrets.pw }}"},
     }
     ran = "http://127.0.0.1:41999/app/start"
-    frame = {"index": 0, "type": "text", "passed": True, "expected": "e", "actual": "a"}
+    frame: dict[str, Any] = {
+        "index": 0,
+        "type": "text",
+        "passed": True,
+        "expected": "e",
+        "actual": "a",
+    }
     text = written(
         tmp_path,
         {"text": "in {{ webserver.data }}"},

@@ -1,0 +1,340 @@
+"""What one attempt is made with: its page behind the proxy, its sandbox, its tools.
+
+Each is made afresh for every attempt, and all of them are made from one value, the setting.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from pytest_autoweb.agents.attempt.finders import MarkFinder, SightFinder, noted
+from pytest_autoweb.agents.attempt.retry_notes import at_new_address, guidance_at
+from pytest_autoweb.agents.attempt.strategy import CorrectionArm
+from pytest_autoweb.agents.attempt.tools import RunLog, StepBudget, Tools
+from pytest_autoweb.agents.codegen.generate import show_more
+from pytest_autoweb.agents.collect.collect_list import collect_urls
+from pytest_autoweb.agents.correction.call_cache import MemoryCache, SeenCalls, with_reply_cache
+from pytest_autoweb.agents.correction.retry_rules import Guidance
+from pytest_autoweb.base.redaction import Redactor, environment_keys, redact_shapes
+from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.browser.egress.guarded_page import guarded_page
+from pytest_autoweb.browser.egress.request_policy import SUPPRESSED, OriginPolicy, Suppression
+from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
+from pytest_autoweb.browser.marks.drawing import covers
+from pytest_autoweb.browser.page.quiet import is_leaving
+from pytest_autoweb.browser.page.read_back import read_back
+from pytest_autoweb.browser.page.setup import (
+    PLAIN_CONTEXT,
+    add_cookies,
+    context_args,
+    limit_talk,
+    set_clock,
+)
+from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
+from pytest_autoweb.cases.case import Case, ServerHandle, resolve_secrets
+from pytest_autoweb.cell.cell_inputs import Cell, CellResources
+from pytest_autoweb.cell.cell_setting import CellSetting
+from pytest_autoweb.judging.evidence.console import Watch
+from pytest_autoweb.judging.evidence.downloads import DownloadRecord
+from pytest_autoweb.judging.evidence.requests_log import BODY_CHARS, WireEntry, WireRecord
+from pytest_autoweb.judging.model_judge import JudgedAttempt, ModelJudge
+from pytest_autoweb.models.client import TimedClient
+from pytest_autoweb.results.records import Attempt
+from pytest_autoweb.results.runs.inert_copies import DOWNLOADS_FOLDER
+from pytest_autoweb.sandbox.engine import (
+    Finder,
+    JsonValue,
+    SandboxBorder,
+    SentRequest,
+    scripts_allowed,
+)
+from pytest_autoweb.settings.run_settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptOrder:
+    """The attempt that is to be made."""
+
+    index: int
+    failed: Attempt | None = None
+    """The attempt that it repairs, if any."""
+    guidance: Guidance | None = None
+    folder: str = "attempt-"
+    """The beginning of its folder's name."""
+    arm: CorrectionArm | None = None
+    """The arm in which it is a retry; None for the first attempt."""
+    ran: Attempt | None = None
+    """The last attempt that ran, if the failed one was refused before it did."""
+
+    @property
+    def previous(self) -> Attempt | None:
+        """Return the failed attempt, of which an uninformed arm must not even know.
+
+        The ordinary repair always knows it.
+        """
+        arm = self.guidance.arm if self.guidance else None
+        return self.failed if arm is None or arm.informed or arm.ordinary else None
+
+    @property
+    def ran_before(self) -> Attempt | None:
+        """Return the last attempt that ran before a refused one, if it may be known."""
+        return self.ran if self.previous else None
+
+    def at(self, entry_url: str) -> "AttemptOrder":
+        """Return the order with what went before as if made at the address of this attempt."""
+        failed = at_new_address(self.failed, entry_url) if self.failed else None
+        guidance = guidance_at(self.guidance, entry_url) if self.guidance else None
+        ran = at_new_address(self.ran, entry_url) if self.ran else None
+        return replace(self, failed=failed, guidance=guidance, ran=ran)
+
+
+@dataclass(frozen=True)
+class AttemptSetting:
+    """What page, sandbox and tools of an attempt have in common, once its server runs."""
+
+    of: CellSetting
+    resources: CellResources
+    order: AttemptOrder
+    case: Case
+    """The cell's case, with its final texts."""
+    server: ServerHandle | None
+    folder: Path
+    """The attempt's own folder."""
+    log: RunLog
+
+    @property
+    def cell(self) -> Cell:
+        """Return the cell."""
+        return self.of.cell
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings of the run."""
+        return self.of.settings
+
+    @property
+    def case_folder(self) -> Path:
+        """Return the folder of the case file, to which paths in it are relative."""
+        return self.cell.case.path.parent if self.cell.case.path else self.settings.rootdir
+
+    @cached_property
+    def secrets(self) -> Mapping[str, str]:
+        """The values of the case's secrets, by name."""
+        return resolve_secrets(self.case, self.resources.environ, self.cell.case.path)
+
+    @cached_property
+    def redact(self) -> Redactor:
+        """What takes the case's secrets out of texts."""
+        return Redactor(self.secrets)
+
+    @cached_property
+    def known(self) -> Redactor:
+        """What takes known values out of logs and evidence.
+
+        Code and prompts must still work, but evidence needs no key of the environment either.
+        """
+        keys = environment_keys(self.resources.environ)
+        return Redactor(self.secrets, keys - set(self.secrets.values()))
+
+    def redact_evidence(self, text: str) -> str:
+        """Return a text for logs and evidence, also without what looks like a key."""
+        return redact_shapes(self.known(text))
+
+    def reveal(self, text: str) -> str:
+        """Return a text with each `<secret:name>` replaced by the secret."""
+        for name, value in self.secrets.items():
+            text = text.replace(f"<secret:{name}>", value)
+        return text
+
+    @cached_property
+    def policy(self) -> OriginPolicy:
+        """The origins that the browser may reach."""
+        return OriginPolicy(self.case.entry_url, self.case.allowed_origins)
+
+    @cached_property
+    def suppression(self) -> Suppression | None:
+        """What recognises the request that a mutant suppresses; None for all other cells."""
+        return self.cell.mutant.suppression() if self.cell.mutant else None
+
+    @cached_property
+    def traffic(self) -> CellTraffic | None:
+        """What records, replays or holds back the attempt's requests; None if nothing does."""
+        name = self.cell.nodeid.partition("::")[2] or self.cell.nodeid
+        return self.of.recording.traffic(
+            self.case,
+            self.secrets,
+            self.log.write,
+            title=f"{name}, {self.folder.name}",
+            run_id=self.resources.run_id,
+        )
+
+    @cached_property
+    def client(self) -> TimedClient:
+        """The client that asks the cell's model, and counts the time that it takes."""
+        client = self.resources.client(self.cell.spec, self.case)
+        return TimedClient(with_reply_cache(client, self.cell.spec, self.resources.cache))
+
+    @cached_property
+    def judge(self) -> ModelJudge | None:
+        """The model that evaluates `judge` checks; None if there is none."""
+        if self.resources.judge is None:
+            return None
+        failed = self.order.failed
+        judged = JudgedAttempt(
+            case_id=self.case.id,
+            user_task=self.case.user_task,
+            capture_mode=self.cell.mode,
+            repeat=self.cell.repeat,
+            attempt=failed.attempt_index + 1 if failed else 1,
+            model=self.cell.spec,
+        )
+        return self.resources.judge(judged)
+
+
+@contextmanager
+def attempt_tools(setting: AttemptSetting) -> Iterator[Tools]:
+    """Open page and sandbox for an attempt, and give its stages the tools to use them."""
+    cell, case, resources = setting.cell, setting.case, setting.resources
+    setting.log.redact = setting.redact_evidence
+    others = waiting.others()
+    with _open_page(setting) as page:
+        border = _border(setting, page)
+        border.on_password = setting.known.learn
+        border.waited = lambda: setting.client.waited() + others()
+        engine = resources.engine(border, setting.settings.sandbox)
+        try:
+            tools = Tools(
+                case=case,
+                spec=cell.spec,
+                mode=cell.mode,
+                repeat=cell.repeat,
+                settings=setting.settings,
+                client=setting.client,
+                page=page,
+                watch=Watch(page, redact=setting.redact_evidence),
+                wire=WireRecord(suppressed=setting.suppression),
+                downloads=DownloadRecord(setting.folder / DOWNLOADS_FOLDER, setting.redact),
+                policy=setting.policy,
+                engine=engine,
+                folder=setting.folder,
+                redact=setting.redact,
+                reveal=setting.reveal,
+                log=setting.log,
+                clock=resources.clock,
+                redact_evidence=setting.redact_evidence,
+                case_path=cell.case.path,
+                check_checksums=cell.case.check_checksums,
+                server_url=setting.server.url if setting.server else "",
+                budget=StepBudget(case.timeout, setting.client.waited),
+                previous=setting.order.previous,
+                ran=setting.order.ran_before,
+                guidance=setting.order.guidance,
+                progress=resources.progress,
+                marks=MarkFinder(setting.redact if case.secrets else None),
+                judge=setting.judge,
+                mistaken=resources.mistaken,
+                traffic=setting.traffic,
+            )
+            yield _connected(setting, border, tools)
+        finally:
+            engine.close()
+
+
+@contextmanager
+def _open_page(setting: AttemptSetting) -> Iterator[Page]:
+    case, resources, log = setting.case, setting.resources, setting.log
+    suppression, traffic = setting.suppression, setting.traffic
+    args = context_args(case.setup, setting.case_folder, case.entry_url, setting.reveal)
+    plain = args == PLAIN_CONTEXT and case.setup.clock is None
+    ready = resources.ready_page() if plain and suppression is None and traffic is None else None
+    with guarded_page(
+        resources.open_page,
+        args,
+        setting.policy,
+        log.write,
+        remote=resources.remote,
+        suppression=suppression,
+        traffic=TrafficReader(traffic, verify=case.traffic.verify) if traffic else None,
+        ready=ready,
+        on_blocked=lambda origin: log.blocked.setdefault(origin),
+    ) as page:
+        if ready is None:
+            limit_talk(page.context)
+        set_clock(page.context, case.setup)
+        add_cookies(page.context, case.setup, case.entry_url, setting.reveal)
+        yield page
+    if traffic is not None:
+        traffic.save()
+
+
+def _border(setting: AttemptSetting, page: Page) -> SandboxBorder:
+    redact, secrets = setting.redact, setting.secrets
+    return SandboxBorder(
+        page=page,
+        artifacts=setting.folder / "files",
+        secrets=secrets,
+        allowed=setting.policy.allows,
+        secret_allowed=setting.policy.allows,
+        scripts=scripts_allowed(setting.settings.sandbox, setting.cell.spec.provider),
+        files={Path(name).name: setting.case_folder / name for name in setting.case.files},
+        redact=redact,
+        covers=lambda shown: covers(shown, redact if secrets else None),
+        read_back=read_back if setting.settings.corrects else None,
+        leaving=is_leaving,
+    )
+
+
+def _connected(setting: AttemptSetting, border: SandboxBorder, tools: Tools) -> Tools:
+    """Return the tools, known to the border of the sandbox and to the attempt's traffic."""
+    if tools.settings.cache != "off":
+        cache = setting.resources.cache or MemoryCache()
+        border.recall = SeenCalls(tools.newest.look_before, cache)
+    if tools.traffic is not None:
+        tools.traffic.on_left = partial(_spend, tools.budget)
+    border.sent = partial(_keep_sent, tools.wire, setting.suppression)
+    border.finders, border.functions = finders(tools), functions(tools)
+    # The finders need the tools, and the tools the names of the finders.
+    return replace(tools, offered=border.offered)
+
+
+def finders(tools: Tools) -> Mapping[str, Finder]:
+    """Return the finders that the cell offers, by their names in the step language."""
+    offered: dict[str, Finder] = {"get_by_mark": noted(tools.marks.find, tools)}
+    if tools.spec.vision:
+        offered["get_by_sight"] = noted(SightFinder(tools).find, tools)
+    return offered
+
+
+def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
+    """Return the functions that the cell offers, by their names in the step language."""
+    return {"collect_urls": partial(collect_urls, tools), "show_more": partial(show_more, tools)}
+
+
+def _spend(budget: StepBudget) -> None:
+    """Leave no time for further steps, as nothing that they could do would count."""
+    budget.left = 0.0
+
+
+def _keep_sent(wire: WireRecord, suppression: Suppression | None, sent: SentRequest) -> None:
+    """Record a request that the code sent itself, as checks count it like those of pages."""
+    taken = suppression is not None and suppression.has_just_taken(sent.method, sent.url)
+    wire.add(
+        WireEntry(
+            method=sent.method,
+            url=sent.url,
+            status=sent.status,
+            resource_type="fetch",
+            request_body=None if sent.body is None else sent.body[:BODY_CHARS],
+            request_truncated=len(sent.body or "") > BODY_CHARS,
+            started=datetime.now(UTC),
+            failed=sent.failed,
+            page_url=sent.page_url,
+            response_headers={SUPPRESSED: suppression.mark} if suppression and taken else {},
+            counted=not taken,
+        )
+    )

@@ -1,0 +1,88 @@
+"""What a cell is before it runs, and the resources that a test process lends to it."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from playwright.sync_api import Page
+
+from pytest_autoweb.agents.attempt.tools import Clock
+from pytest_autoweb.agents.correction.call_cache import Cache
+from pytest_autoweb.agents.correction.naming_model import NamingModel
+from pytest_autoweb.agents.correction.retry_rules import PastCorrections
+from pytest_autoweb.base.variant_names import StrategyName
+from pytest_autoweb.browser.egress.guarded_page import ReadyPage
+from pytest_autoweb.cases.case import Case, ServerHandle
+from pytest_autoweb.cases.loader import LoadedCase
+from pytest_autoweb.cell.mutants import Mutant
+from pytest_autoweb.judging.model_judge import JudgedAttempt, ModelJudge
+from pytest_autoweb.models.client import Client
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.results.records import Attempt, CaptureModeName
+from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
+from pytest_autoweb.settings.run_settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Case x model x capture mode x repeat, before it runs."""
+
+    case: LoadedCase
+    spec: ModelSpec
+    mode: CaptureModeName
+    repeat: int
+    nodeid: str
+    case_path: str
+    folder: str
+    """The cell's folder, relative to the run folder."""
+    strategy: StrategyName
+    mutant: Mutant | None = None
+    """What is changed in the case's oracle; None for every model and control."""
+
+
+class ServerLender(Protocol):
+    """A lender of the web servers of case files, each in its original state, for one attempt."""
+
+    def lend(self, case: LoadedCase) -> AbstractContextManager[ServerHandle | None]:
+        """Lend the running server, or None if the case file names none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CellResources:
+    """The resources that a test process lends to the cells it runs."""
+
+    settings: Settings
+    run_folder: Path
+    client: Callable[[ModelSpec, Case], Client]
+    servers: ServerLender
+    open_page: Callable[[dict[str, Any]], Page]
+    """Opens a page in a fresh context that is created with these arguments."""
+    environ: Mapping[str, str]
+    ready_page: Callable[[], ReadyPage | None] = lambda: None
+    """Returns a page that was opened in advance with `PLAIN_CONTEXT`, if there is one."""
+    remote: bool = False
+    """Whether the browser was connected to rather than launched here."""
+    worker: str = "main"
+    run_id: str = ""
+    """The id of the run, for which recorded traffic is kept together."""
+    progress: Callable[[str], None] = lambda text: None
+    stream: Callable[[str], None] = lambda line: None
+    clock: Clock = field(default_factory=Clock)
+    engine: MakeEngine = worker_engine
+    cache: Cache | None = None
+    """A cache shared with other processes; None if each attempt has its own, in memory."""
+    relogin: Callable[[Case, Page], object] | None = None
+    """The user's hook that logs in again; None if there is none."""
+    past: PastCorrections = field(default_factory=dict)
+    """How often the cell's way of correcting has helped its model, according to the store."""
+    mistaken: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """For each kind of element, the wrong choices and all choices of the model, by the store."""
+    judge: Callable[[JudgedAttempt], ModelJudge] | None = None
+    """Makes the judge of an attempt; None if `judge` checks cannot be evaluated."""
+    naming: NamingModel | None = None
+    """Names the types of failures that no rule recognises; None if no model is to be asked."""
+    pause: Callable[[Attempt, Page], None] | None = None
+    """Lets a person look at the page of a failed attempt; None if the run just goes on."""

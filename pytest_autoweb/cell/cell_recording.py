@@ -1,0 +1,104 @@
+"""What a cell does with its traffic, and the recording of its case."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pytest_autoweb.browser.traffic.cell_traffic import (
+    CellTraffic,
+    TrafficFile,
+    traffic_mode,
+    traffic_path,
+)
+from pytest_autoweb.browser.traffic.traffic_file import traffic_checksum
+from pytest_autoweb.browser.traffic.traffic_rules import TrafficMode
+from pytest_autoweb.cases.case import Case
+from pytest_autoweb.cell.cell_inputs import Cell
+from pytest_autoweb.settings.run_settings import Settings
+
+TrafficStatus = Literal["", "recorded", "replayed"]
+"""What the result of a cell says about its traffic."""
+
+_STATUS: dict[TrafficMode, TrafficStatus] = {
+    "off": "",
+    "record": "recorded",
+    "extend": "recorded",
+    "replay": "replayed",
+}
+
+
+def describe_traffic(settings: Settings) -> str:
+    """Return the value for a report header; empty where each case says what it does."""
+    folder = settings.traffic_files.as_posix()
+    told = {
+        "record": f"recorded in {folder}, without secrets, each case anew",
+        "extend": f"recorded in {folder}, without secrets, beside what is there",
+        "replay": f"replayed from {folder}: no site is asked",
+    }
+    return told.get(settings.traffic, "")
+
+
+@dataclass(frozen=True, slots=True)
+class CellRecording:
+    """The recording of a cell's case, and what the cell does with it."""
+
+    mode: TrafficMode
+    path: Path
+
+    @property
+    def status(self) -> TrafficStatus:
+        """Return what the result of the cell says about its traffic."""
+        return _STATUS[self.mode]
+
+    @property
+    def checksum(self) -> str:
+        """Return the checksum of the recording that the cell replays; empty if it replays none."""
+        return (traffic_checksum(self.path) or "none") if self.mode == "replay" else ""
+
+    def traffic(
+        self,
+        case: Case,
+        secrets: Mapping[str, str],
+        note: Callable[[str], None],
+        *,
+        title: str,
+        run_id: str,
+    ) -> CellTraffic | None:
+        """Return what records, replays or holds back the requests of an attempt.
+
+        Args:
+            case: the cell's case, with its final texts.
+            secrets: the values of its secrets, by name.
+            note: receives sentences for the attempt's log.
+            title: the name of the attempt in the recording.
+            run_id: the run for which recorded traffic is kept together.
+
+        Returns:
+            None if nothing does.
+
+        Raises:
+            TrafficError: there is no recording to replay, or it is damaged.
+        """
+        if self.mode == "off" and not case.traffic.hold:
+            return None
+        extends = self.mode == "extend"
+        origins = (case.entry_url, *case.allowed_origins)
+        file = TrafficFile(
+            path=self.path,
+            case_id=case.id,
+            run=run_id,
+            extends=extends,
+            title=title,
+            encrypted=any(origin.startswith("https:") for origin in origins),
+        )
+        return CellTraffic("record" if extends else self.mode, case.traffic, file, secrets, note)
+
+
+def recording_of(cell: Cell, settings: Settings) -> CellRecording:
+    """Return what a cell does with its traffic, by its case and the settings of the run."""
+    case, folder = cell.case, settings.rootdir / settings.traffic_files
+    return CellRecording(
+        traffic_mode(case.traffic, settings.traffic, own_server=case.webserver is not None),
+        traffic_path(folder, settings.rootdir, case.path, case.id),
+    )

@@ -1,0 +1,35 @@
+"""What follows for a cell from the settings of its run, looked up once for all its attempts."""
+
+from dataclasses import dataclass
+
+from pytest_autoweb.agents.attempt.strategy import Strategy
+from pytest_autoweb.agents.outside.adapters import identity_of
+from pytest_autoweb.cell.cell_inputs import Cell
+from pytest_autoweb.cell.cell_recording import CellRecording, recording_of
+from pytest_autoweb.cell.strategies import strategy_of
+from pytest_autoweb.results.records import OutsideAgent
+from pytest_autoweb.settings.run_settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class CellSetting:
+    """A cell and the settings of its run, with what follows from both."""
+
+    cell: Cell
+    settings: Settings
+    strategy: Strategy
+    """The strategy, in the variant for the cell's model."""
+    recording: CellRecording
+    agent: OutsideAgent | None
+    """The outside agent that drives the browser; None for a built-in one."""
+
+
+def setting_of(cell: Cell, settings: Settings) -> CellSetting:
+    """Return the setting of a cell in a run."""
+    strategy = strategy_of(cell.strategy, cell.spec)
+    agent = None
+    if strategy.outside is not None:
+        agent = identity_of(
+            cell.strategy, strategy.outside, cell.spec, cell.case.command, settings.rootdir
+        )
+    return CellSetting(cell, settings, strategy, recording_of(cell, settings), agent)

@@ -1,0 +1,139 @@
+"""Gates on the outcomes of a run alone: missing verdicts, pinned cases, pass rates, groups.
+
+Missing scores fail closed: a cell that broke, could not be judged or was not run counts as not
+passed. A model without any verdict at all is an error, not a rate of 0 %.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from pytest_autoweb.report.gates.case_groups import CaseGroup, empty_group_warning
+from pytest_autoweb.report.gates.gate_context import GateContext
+from pytest_autoweb.report.wording import rate
+from pytest_autoweb.results.analysis.cell_numbers import CellSummary, by_model
+from pytest_autoweb.results.analysis.counted_outcomes import GOOD, GRADED, first_attempt_rate
+from pytest_autoweb.results.runs.side_files import GateResult
+
+_PASSED = GOOD["after_repair"]
+_LISTED = 20
+# A rate equal to the requirement meets it, although shares such as 7/10 are inexact in binary.
+_ROUNDING = 1e-9
+
+
+def without_verdict(context: GateContext) -> Iterator[GateResult]:
+    """Report an error for each model whose cells came to no verdict at all."""
+    if not context.policy.asks_anything:
+        return
+    for model, own in by_model(context.contestants).items():
+        if not any(row.outcome in GRADED for row in own):
+            yield GateResult(
+                name="infrastructure",
+                model=model,
+                passed=False,
+                message=f"not one of {len(own)} cells came to a verdict ({_counts(own)}); "
+                "that is an error, not a pass rate of 0%",
+            )
+
+
+def pinned_cases(context: GateContext) -> Iterator[GateResult]:
+    """Demand that every cell of a pinned case passes, if need be after a repair."""
+    pinned = [row for row in context.contestants if context.policy.is_pinned(row)]
+    if not pinned:
+        return
+    bad = [row for row in pinned if row.outcome not in _PASSED]
+    yield GateResult(
+        name="must pass",
+        passed=not bad,
+        message=f"{len(bad)} of {len(pinned)} pinned cells did not pass"
+        if bad
+        else f"all {len(pinned)} pinned cells passed",
+        details=_listed(bad),
+    )
+
+
+def pass_rates(context: GateContext) -> Iterator[GateResult]:
+    """Judge each model's first-attempt rate over all cells that were planned."""
+    policy = context.policy
+    if policy.min_pass_rate is None:
+        return
+    for model, own in by_model(context.contestants).items():
+        hard = [row for row in own if not policy.is_soft(row)]
+        result = _least_rate("pass rate", model, hard, policy.min_pass_rate)
+        if len(hard) < len(own):
+            note = f"{len(own) - len(hard)} cells of soft groups are left out"
+            result = result.model_copy(update={"details": (*result.details, note)})
+        yield result
+
+
+def groups(context: GateContext) -> Iterator[GateResult]:
+    """Judge, model by model, what `[tool.autoweb.groups]` asks."""
+    for group in context.policy.groups:
+        name = f"group {group.name}"
+        members = [row for row in context.contestants if group.has(row)]
+        if not members:
+            message = empty_group_warning(group, context.contestants)
+            yield GateResult(name=name, passed=None, message=message, soft=group.soft)
+        for model, own in by_model(members).items():
+            yield from _group_gates(name, group, model, own)
+
+
+def _group_gates(
+    name: str, group: CaseGroup, model: str, rows: Sequence[CellSummary]
+) -> Iterator[GateResult]:
+    if group.must_pass:
+        bad = [row for row in rows if row.outcome not in _PASSED]
+        yield GateResult(
+            name=f"{name}: must pass",
+            model=model,
+            passed=not bad,
+            message=f"{len(rows) - len(bad)} of {len(rows)} cells passed",
+            details=_listed(bad),
+            soft=group.soft,
+        )
+    if group.min_pass_rate is not None:
+        least = _least_rate(f"{name}: pass rate", model, rows, group.min_pass_rate)
+        yield least.model_copy(update={"soft": group.soft})
+    elif not group.must_pass:
+        message = f"nothing is demanded of it; first attempt {rate(first_attempt_rate(rows))}"
+        yield GateResult(
+            name=name, model=model, passed=None, message=message, soft=True, notice=True
+        )
+
+
+def _least_rate(name: str, model: str, rows: Sequence[CellSummary], least: float) -> GateResult:
+    reached = first_attempt_rate(rows)
+    if reached.value is None:
+        return GateResult(name=name, model=model, passed=None, message="there are no cells to rate")
+    passed = reached.value >= least / 100 - _ROUNDING
+    details = []
+    missing = [row for row in rows if row.outcome not in GRADED]
+    if missing:
+        details.append(f"{len(missing)} cells without a verdict count as not passed")
+    inside = reached.interval and reached.interval.low <= least / 100 <= reached.interval.high
+    if inside and not passed:
+        details.append(
+            f"{least:g}% lies inside the 95% interval: a model that deserves it fails this often"
+        )
+    sign = "reaches" if passed else "is below"
+    return GateResult(
+        name=name,
+        model=model,
+        passed=passed,
+        message=f"first attempt {rate(reached)} {sign} {least:g}%",
+        details=tuple(details),
+    )
+
+
+def _counts(rows: Sequence[CellSummary]) -> str:
+    outcomes = [row.outcome for row in rows]
+    return ", ".join(f"{outcomes.count(each)} {each}" for each in dict.fromkeys(outcomes))
+
+
+def _listed(rows: Sequence[CellSummary]) -> tuple[str, ...]:
+    lines = [_cell_line(row) for row in rows[:_LISTED]]
+    return (*lines, f"and {len(rows) - _LISTED} more") if len(rows) > _LISTED else tuple(lines)
+
+
+def _cell_line(row: CellSummary) -> str:
+    """Describe a cell and its outcome on one line."""
+    repeat = f", repeat {row.repeat}" if row.repeat > 1 else ""
+    return f"{row.case_id} on {row.model} ({row.capture_mode}{repeat}): {row.outcome}"

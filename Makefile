@@ -31,7 +31,7 @@ agents: ## Install five outside agents and compare them with the built-in ones o
 setup: ## Only set up: .venv, packages, a browser
 	@scripts/setup
 
-check: ## Only lint, types and architecture
+check: ## Only lint (Python and JavaScript), types and architecture
 	@scripts/check
 
 mutants: ## Change the code that decides verdicts, line by line, and count what the tests notice

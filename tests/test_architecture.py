@@ -70,11 +70,16 @@ HEAVY = {
 IDLE = {
     "base.errors",
     "hookspecs",
+    "base.installation",
     "base.language",
     "settings.options",
     "plugin",
     "results.runs.run_signs",
+    "session.case_files",
+    "session.cells_on_demand",
     "session.fixtures",
+    "session.playwright_fixtures",
+    "session.refused_sessions",
     "session.shared_run",
     "base.values.normal_forms",
     "base.variant_names",
@@ -129,9 +134,9 @@ MAY_IMPORT_LATE = {
     "models/litellm_client.py",
     "options.py",
     "plugin.py",
-    "session/controller.py",
-    "session/fixtures.py",
-    "session/items.py",
+    "session/cells_on_demand.py",
+    "session/extras.py",
+    "session/refused_sessions.py",
 }
 
 # Packages that come with another one as a part of its public face, or under another name.

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from filelock import FileLock
 
 from pytest_autoweb.agents.correction.naming_model import NamingModel
@@ -422,6 +423,10 @@ class RunSession:
                 spent=self.shared.spent_usd,
             ),
         )
+
+
+SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
+"""The session of this process."""
 
 
 def end_shared(shared: SharedRun) -> None:

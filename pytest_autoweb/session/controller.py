@@ -88,7 +88,40 @@ def _interrupted(session: pytest.Session) -> None:
 
 
 class RunController:
-    """The plugin of a session's controller or only process."""
+    """The plugin of a session's controller or only process: it opens the run and ends it.
+
+    It keeps no results. Cells are on disk when they end, whichever process ran them, and the report
+    is made of these files; so it has what is there even after a worker died or a run was
+    interrupted.
+
+    Order of the calls, and the state that each leaves:
+
+    1. `pytest_sessionstart` reads what the gates need (`_gate_inputs`) and opens this process's
+       `RunSession`. Unless the session only looks (`--collect-only`, a preview), it holds the run
+       folder against other sessions (`_held`), finds the run to resume (`_earlier`), and checks
+       everything that could make the run fail later (`_environment`, models, agents, URLs). What is
+       wrong ends the session here, before the folder of the last run is touched.
+    2. `pytest_report_header` tells what was found.
+    3. While cells run, `pytest_collectreport` notes bad case files (`_bad_cases`),
+       `pytest_testnodedown` which cells ran alone (`_alone`), `_notices` collects sentences for the
+       end, and `_display` follows the file to which all processes append their progress.
+    4. `pytest_sessionfinish` comes after all others' and calls `finish`, whatever they raised. It
+       writes how the run ended, reads the whole run once (`_reading`), lets the gates decide
+       (`_decision`), writes the report (`_report`), and only then packs, stores and sends it. A
+       failure of one of these is a notice and an exit code, never a lost report.
+    5. `pytest_unconfigure` prints notices, comparison and gates, after pytest's own summary.
+
+    Whatever happens after step 1 has begun, `_end` stops the gateway and the web servers and
+    releases the folder: in `finish`, or in step 1 if that fails, because pytest then calls no
+    sessionfinish. In a session without models, `CellHooks` calls `pytest_sessionstart` itself,
+    when a test first runs a cell, and `finish` where workers did.
+
+    Args:
+        config: pytest's.
+        settings: the session's.
+        shared: what the processes of the session share; a resumed run adds what was spent.
+        interruption: what turns signals to end into Ctrl-C, in force while the report is written.
+    """
 
     def __init__(
         self,

@@ -670,4 +670,4 @@ def test_cells_of_notebooks_are_no_cells_of_this_plugin(project: pytest.Pytester
     project.makeconftest(NOTEBOOKS)
     (project.path / "book.ipynb").touch()
 
-    project.runpytest("book.ipynb").assert_outcomes(passed=1)
+    project.runpytest_subprocess("book.ipynb").assert_outcomes(passed=1)

@@ -2,10 +2,12 @@
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
 from pytest_autoweb.base.errors import AutowebError, RegistrationError, SettingsError, first_line
 from pytest_autoweb.base.interruption import Interruption
@@ -43,11 +45,6 @@ from pytest_autoweb.session.shared_run import (
 from pytest_autoweb.session.touched_cells import TOUCHED, TouchedSelection
 from pytest_autoweb.session.worker_marks import mark_worker
 from pytest_autoweb.settings.run_settings import Settings, read_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from playwright.sync_api import Browser
 
 
 class CellHooks:
@@ -268,8 +265,8 @@ class CellHooks:
         return chosen_launch_args(given, request)
 
     def launcher(
-        self, given: "Callable[..., Browser]", request: pytest.FixtureRequest
-    ) -> "Callable[..., Browser]":
+        self, given: Callable[..., Browser], request: pytest.FixtureRequest
+    ) -> Callable[..., Browser]:
         """Return what starts the browser of the cells, or connects to it."""
         return browser_launcher(given, request)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.results.runs.loaded_run import Run, load_run
     from pytest_autoweb.results.runs.side_files import GateResult
     from pytest_autoweb.sandbox.engine import Limits, SandboxBorder, StepEngine, StepOutcome
-    from pytest_autoweb.session.fixtures import Autoweb
+    from pytest_autoweb.session.autoweb_fixture import Autoweb
     from pytest_autoweb.session.registration import Registry
 
 __version__ = "0.2.0"
@@ -70,7 +70,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Autoweb": "pytest_autoweb.session.fixtures",
+    "Autoweb": "pytest_autoweb.session.autoweb_fixture",
     "AutowebError": "pytest_autoweb.base.errors",
     "SandboxBorder": "pytest_autoweb.sandbox.engine",
     "CaptureMode": "pytest_autoweb.browser.page.capture",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -20,7 +20,6 @@ from pytest_autoweb.base.errors import (
     first_line,
     named_line,
 )
-from pytest_autoweb.base.installation import extra_of_store, require_extras
 from pytest_autoweb.base.interruption import Interruption
 from pytest_autoweb.base.passing_lock import PassingLock
 from pytest_autoweb.report.gates.gate_context import Spending
@@ -56,25 +55,23 @@ from pytest_autoweb.results.runs.saving import (
     pack,
     save_run_info,
 )
+from pytest_autoweb.session.cluster.ray_cluster import RayCluster
+from pytest_autoweb.session.collection import BAD_CASES
 from pytest_autoweb.session.environment import Environment
+from pytest_autoweb.session.extras import check_places, open_cluster, send_spans, store_run
 from pytest_autoweb.session.flights.flights import ALONE_KEY, FLIGHTS
-from pytest_autoweb.session.items import BAD_CASES, INTERRUPTED, SESSION, open_cache
+from pytest_autoweb.session.guarded_run import INTERRUPTED
 from pytest_autoweb.session.local_analysis import analyse, full_name
 from pytest_autoweb.session.opened_session import open_session
 from pytest_autoweb.session.other_plugins import count_notice, reruns_notice
 from pytest_autoweb.session.progress import Display, LastingStream, refuse_with_others
 from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_of
 from pytest_autoweb.session.resuming import EarlierRun, find_earlier_run, read_told
-from pytest_autoweb.session.run_session import RunSession, end_shared
+from pytest_autoweb.session.run_session import SESSION, RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.session.single_runs import second_runs_notice
 from pytest_autoweb.session.worker_marks import interrupt_workers
 from pytest_autoweb.settings.run_settings import Settings
-
-# Late imports: what a cluster, a store or spans need comes with an extra.
-
-if TYPE_CHECKING:
-    from pytest_autoweb.session.cluster.ray_cluster import RayCluster
 
 UNSOLVED = "unsolved"
 """pytest's category of cells that a model lost."""
@@ -87,7 +84,40 @@ def _interrupted(session: pytest.Session) -> None:
 
 
 class RunController:
-    """The plugin of a session's controller or only process."""
+    """The plugin of a session's controller or only process: it opens the run and ends it.
+
+    It keeps no results. Cells are on disk when they end, whichever process ran them, and the report
+    is made of these files; so it has what is there even after a worker died or a run was
+    interrupted.
+
+    Order of the calls, and the state that each leaves:
+
+    1. `pytest_sessionstart` reads what the gates need (`_gate_inputs`) and opens this process's
+       `RunSession`. Unless the session only looks (`--collect-only`, a preview), it holds the run
+       folder against other sessions (`_held`), finds the run to resume (`_earlier`), and checks
+       everything that could make the run fail later (`_environment`, models, agents, URLs). What is
+       wrong ends the session here, before the folder of the last run is touched.
+    2. `pytest_report_header` tells what was found.
+    3. While cells run, `pytest_collectreport` notes bad case files (`_bad_cases`),
+       `pytest_testnodedown` which cells ran alone (`_alone`), `_notices` collects sentences for the
+       end, and `_display` follows the file to which all processes append their progress.
+    4. `pytest_sessionfinish` comes after all others' and calls `finish`, whatever they raised. It
+       writes how the run ended, reads the whole run once (`_reading`), lets the gates decide
+       (`_decision`), writes the report (`_report`), and only then packs, stores and sends it. A
+       failure of one of these is a notice and an exit code, never a lost report.
+    5. `pytest_unconfigure` prints notices, comparison and gates, after pytest's own summary.
+
+    Whatever happens after step 1 has begun, `_end` stops the gateway and the web servers and
+    releases the folder: in `finish`, or in step 1 if that fails, because pytest then calls no
+    sessionfinish. In a session without models, `CellHooks` calls `pytest_sessionstart` itself,
+    when a test first runs a cell, and `finish` where workers did.
+
+    Args:
+        config: pytest's.
+        settings: the session's.
+        shared: what the processes of the session share; a resumed run adds what was spent.
+        interruption: what turns signals to end into Ctrl-C, in force while the report is written.
+    """
 
     def __init__(
         self,
@@ -162,7 +192,7 @@ class RunController:
         if only_looks:
             return session
         self._environment = Environment(self._config, self._settings)
-        self._check_places()
+        check_places(self._settings)
         if self._settings.models and self._earlier is None:
             # The folder is created once there is something to run, so that a failed start leaves
             # the last run's report in place.
@@ -175,22 +205,8 @@ class RunController:
         if self._settings.pause:
             refuse_with_others(self._config, session.concurrency(1))
         if self._settings.cluster:
-            from pytest_autoweb.session.cluster.cluster_session import open_cluster
-
             self._cluster = open_cluster(self._config, self._settings, session)
         return session
-
-    def _check_places(self) -> None:
-        """Check the URLs of store and cache before the run costs anything, without connecting."""
-        if "://" in self._settings.cache:
-            open_cache(self._settings.cache, self._settings.rootdir).close()
-        if self._settings.otel:
-            require_extras("otel")
-        if self._settings.store:
-            require_extras(extra_of_store(self._settings.store))
-            from pytest_autoweb.store.database import read_address
-
-            read_address(self._settings.store, base=self._settings.rootdir)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -308,19 +324,14 @@ class RunController:
         if self._settings.store:
             self._store(run)
         if self._settings.otel:
-            from pytest_autoweb.report.otel_spans import send_spans
-
             self._notices.append(send_spans(run.run_folder, self._reading.run.info))
 
     def _store(self, run: RunSession) -> None:
         """Copy the run into its database; an error here does not stop the report."""
-        from pytest_autoweb.store.session_hooks import store_at_end
-
         if self._settings.shard is not None:
             self._notices.append("the store waits for `autoweb store sync` on the merged report")
             return
-        told = store_at_end(self._settings.store, self._settings.rootdir, run.run_folder)
-        self._notices.append(told)
+        self._notices.append(store_run(self._settings, run.run_folder))
 
     def _report_agreement(self, run: RunSession) -> None:
         """Print how far the judges of `--autoweb-judge-labels` agree with people."""

@@ -12,8 +12,10 @@ from pytest_autoweb.report.junit_properties import junit_properties
 from pytest_autoweb.results.records import CellResult, Failure
 from pytest_autoweb.results.runs.run_folder import saved_cell
 from pytest_autoweb.results.runs.saving import save_cell
-from pytest_autoweb.session.items import SESSION, CellItem, kept_result, tell_end
+from pytest_autoweb.session.cell_run import kept_result, tell_end
+from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.pytest_outcome import CellEnded
+from pytest_autoweb.session.run_session import SESSION
 from pytest_autoweb.session.single_runs import BegunBefore, has_ended, note_end
 
 

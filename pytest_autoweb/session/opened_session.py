@@ -1,17 +1,21 @@
 """Open the session of a process, and say which cells it has, in its manifest."""
 
 import os
+from collections.abc import Iterable
 
 import pytest
 
 from pytest_autoweb.base.waiting.waiting import loop_hidden
+from pytest_autoweb.cell.cell_record import planned_cell
 from pytest_autoweb.models.client import Client
 from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.results.records import PlannedCell
 from pytest_autoweb.results.runs.saving import Manifest, save_manifest
 from pytest_autoweb.sandbox.host import worker_engine
-from pytest_autoweb.session.items import SESSION, UNSHARDED_ITEMS, planned
+from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.resuming import all_planned
-from pytest_autoweb.session.run_session import RunSession
+from pytest_autoweb.session.run_session import SESSION, RunSession
+from pytest_autoweb.session.shards import UNSHARDED_ITEMS
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.settings.run_settings import Settings
 
@@ -45,9 +49,9 @@ def write_manifest(session: pytest.Session) -> None:
     run = stash.get(SESSION, None)
     if run is None or session.config.option.collectonly or run.settings.preview:
         return
-    cells = planned(session.items)
+    cells = _planned(session.items)
     everything = stash.get(UNSHARDED_ITEMS, None)
-    whole = planned(everything or ())
+    whole = _planned(everything or ())
     if not (cells or whole):
         return
     if session.testsfailed and not session.config.option.continue_on_collection_errors:
@@ -59,3 +63,9 @@ def write_manifest(session: pytest.Session) -> None:
     resumed = all_planned(folder, cells) if run.settings.resume else cells
     save_manifest(folder, resumed, whole=whole, ts=run.shared.ts)
     run.progress.emit("", "planned", str(len(cells)))
+
+
+def _planned(items: Iterable[pytest.Item]) -> list[PlannedCell]:
+    """Return the manifest's rows for the collected cells, each once if a plugin doubled it."""
+    cells = {item.cell.folder: item.cell for item in items if isinstance(item, CellItem)}
+    return [planned_cell(cell) for cell in cells.values()]

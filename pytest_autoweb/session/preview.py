@@ -31,9 +31,9 @@ from pytest_autoweb.models.prompts import load_prompt
 from pytest_autoweb.report.wording import columns, count_of, money, one_line
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, Cost, RunRows
 from pytest_autoweb.results.runs.saved_runs import saved_rows
-from pytest_autoweb.session.items import SESSION, CellItem
+from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.resuming import ResumedCells
-from pytest_autoweb.session.run_session import RunSession
+from pytest_autoweb.session.run_session import SESSION, RunSession
 
 CELL_S = 0.5
 """Processor seconds that a cell takes besides its model calls."""

@@ -44,7 +44,7 @@ def policy_of(config: pytest.Config, settings: Settings) -> GatePolicy:
     return config.stash[POLICY]
 
 
-def conclude(result: CellResult, policy: GatePolicy) -> None:
+def raise_outcome(result: CellResult, policy: GatePolicy) -> None:
     """Translate the outcome into pytest's terms.
 
     Where a gate decides, a failed cell is an expected failure: it neither fails the session nor

@@ -5,16 +5,14 @@ files may name them. They are removed when the session ends, because one process
 sessions, as tests of plugins do.
 """
 
-import io
 import tomllib
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pytest
 from pydantic import ValidationError
 
 from pytest_autoweb.agents.attempt.strategy import CorrectionArm, Strategy
@@ -30,14 +28,6 @@ from pytest_autoweb.report.panels import PANELS, Panel
 
 GROUP = "pytest_autoweb"
 """The group of entry points, each of which is a callable that takes the registry."""
-
-HELP_LISTS: Mapping[str, Variants[Any]] = {
-    "capture_modes": CAPTURE_MODES,
-    "check_types": CHECKS,
-    "correction_arms": ARMS,
-    "strategies": STRATEGIES,
-}
-"""The variants that replace `{name}` in the help text of an option."""
 
 _PYPROJECT = "pyproject.toml"
 _OWN_FOLDER = str(Path(__file__).parents[1])
@@ -199,76 +189,3 @@ def _place(error: BaseException) -> str:
 
 def _is_of_library(file: Path) -> bool:
     return "pluggy" in file.parts or str(file).startswith(("<frozen", _OWN_FOLDER))
-
-
-def fill_help(config: pytest.Config) -> None:
-    """Replace placeholders such as `{check_types}` in help texts with the registered variants."""
-    lists = {f"{{{name}}}": f"\n{kind.summaries()}" for name, kind in HELP_LISTS.items()}
-
-    def filled(text: str) -> str:
-        for placeholder, listed in lists.items():
-            text = text.replace(placeholder, listed)
-        return text
-
-    # pytest has no public way to change a help text once its option is declared.
-    parser: Any = config._parser
-    for action in parser.optparser._actions:
-        if isinstance(action.help, str) and "{" in action.help:
-            # argparse reads a percent sign as a placeholder.
-            action.help = filled(action.help.replace("%%", "%")).replace("%", "%%")
-    for name, (help_text, *rest) in parser._inidict.items():
-        if isinstance(help_text, str) and "{" in help_text:
-            parser._inidict[name] = (filled(help_text), *rest)
-
-
-@contextmanager
-def project_variants(folder: Path | None = None) -> Iterator[None]:
-    """Load the project's variants for a command outside pytest, as its own test run would.
-
-    pytest reads the project's settings and conftests as for a run, and is stopped before it
-    collects anything.
-
-    Args:
-        folder: the project; by default the working folder.
-
-    Raises:
-        RegistrationError: a conftest cannot be imported, or one of its variants was refused.
-    """
-    reader = _ConftestReader()
-    told = io.StringIO()
-    arguments = ["--capture=no", "--assert=plain"]
-    if folder is not None and folder.resolve() != Path.cwd():
-        arguments.append(str(folder))
-    with redirect_stdout(told), redirect_stderr(told):
-        try:
-            code: object = int(pytest.main(arguments, plugins=[reader]))
-        except SystemExit as error:
-            # A conftest may end the interpreter while it is imported, e.g. with `sys.exit`.
-            code = error.code
-    if reader.problem is not None:
-        raise reader.problem
-    if reader.registry is None:
-        raise RegistrationError(
-            f"pytest cannot read this project (exit code {code}):\n{told.getvalue().strip()}"
-        )
-    try:
-        yield
-    finally:
-        reader.registry.undo()
-
-
-class _ConftestReader:
-    """A pytest plugin that replaces the whole session."""
-
-    def __init__(self) -> None:
-        self.registry: Registry | None = None
-        self.problem: RegistrationError | None = None
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_cmdline_main(self, config: pytest.Config) -> int:
-        """Load the variants once all conftests are known; the result ends pytest here."""
-        try:
-            self.registry = load_variants(config.hook, config.rootpath)
-        except RegistrationError as error:
-            self.problem = error
-        return 0

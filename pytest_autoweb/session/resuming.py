@@ -90,11 +90,6 @@ def find_earlier_run(folder: Path, ts: str) -> EarlierRun:
     )
 
 
-def ts_of_run(folder: Path) -> str:
-    """Return the id of the run in a folder; empty if there is none."""
-    return read_manifest(folder).ts
-
-
 def _cost(cell: CellResult) -> float:
     used = [cell.total_usage, *(arm.usage for arm in cell.arms)]
     return sum(usage.cost_usd or 0.0 for usage in used)

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from filelock import FileLock
 
 from pytest_autoweb.agents.correction.naming_model import NamingModel
@@ -86,7 +87,40 @@ class Servers:
 
 
 class RunSession:
-    """Runs cells in this process."""
+    """What this process runs cells with: settings, models, run folder, gateway, servers, browsers.
+
+    Each process has one for a session. Processes know of each other only by the files and folders
+    of `SharedRun`: whoever needs the run folder, the gateway or a web server first makes it, under
+    a lock, and all others use it. So nothing is made for a session that runs no cell, and a worker
+    that dies takes nothing with it that others need.
+
+    State besides the settings:
+
+    - `_specs` grows: the compared models at once, a judge or a case's model when it is asked for.
+    - `_seen_browser` is the browser whose version and sandbox were noted last. It changes when a
+      lost browser is replaced.
+    - `mutants` and `agreements` are read at once, because what is wrong in these files has to end
+      the session before it costs anything.
+    - `away` decides where files go: on a node of a cluster, every finished cell is delivered to the
+      session's machine, and the gateway is a relay that this process cannot start.
+
+    Order of the calls: the controller calls `check_agents`, `check_browsers` and `check_models`
+    once, before any cell. Each process calls `check_judges` for each case that it collects; then
+    for each cell `cell_resources`, `see_browser` with each page it opens, and `deliver` once the
+    cell is saved. `end_shared` ends what all processes shared; only the controller calls it, after
+    the last cell.
+
+    Args:
+        settings: the session's.
+        shared: the facts that all processes of the session share.
+        environ: the environment variables, from which secrets are read.
+        worker: the name of this process in records: xdist's of a worker, else `main`.
+        custom_client: returns a user's client for a model, or None to leave it to the gateway.
+        engine: makes what runs generated code.
+
+    Raises:
+        SettingsError: a model, or a file that the settings name, cannot be used.
+    """
 
     def __init__(
         self,
@@ -424,6 +458,10 @@ class RunSession:
                 spent=self.shared.spent_usd,
             ),
         )
+
+
+SESSION: pytest.StashKey[RunSession] = pytest.StashKey()
+"""The session of this process."""
 
 
 def end_shared(shared: SharedRun) -> None:

@@ -5,8 +5,11 @@ from typing import NamedTuple
 
 import pytest
 
-from pytest_autoweb.session.fixtures import FIXTURE
-from pytest_autoweb.session.items import UNSHARDED_ITEMS, CellItem
+from pytest_autoweb.session.items import CellItem
+from pytest_autoweb.session.playwright_fixtures import uses_fixture
+
+UNSHARDED_ITEMS: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
+"""In a shard, all items that the session would run without `--autoweb-shard`."""
 
 
 class ShardPlace(NamedTuple):
@@ -77,6 +80,6 @@ def _place(item: pytest.Item) -> ShardPlace | None:
     if isinstance(item, CellItem):
         cell = item.cell
         return ShardPlace((cell.spec.name, cell.mode, cell.repeat), (cell.case_path, cell.case.id))
-    if FIXTURE in getattr(item, "fixturenames", ()):
+    if uses_fixture(item):
         return ShardPlace(("", "", 0), (item.nodeid, ""))
     return None

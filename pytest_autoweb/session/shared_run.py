@@ -8,6 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
+from pytest_autoweb.results.runs.run_signs import ts_of_run
+from pytest_autoweb.settings.options import is_resuming, report_folder
+
+WORKER_KEY = "autoweb-session"
+"""The key under which xdist workers are sent the facts."""
+CONTROLLER = "autoweb-session"
+"""The name under which the plugin of a session's controller is registered."""
 STEALS_KEY = "autoweb-steals"
 """The key that tells xdist workers that one may take another's items."""
 
@@ -71,6 +80,29 @@ class SharedRun(NamedTuple):
     def parse(cls, text: str) -> "SharedRun":
         """Read the text that `dump` wrote."""
         return cls(**json.loads(text))
+
+
+SHARED: pytest.StashKey[SharedRun] = pytest.StashKey()
+"""The facts, in the process that decided them."""
+
+
+def shared_run_of(config: pytest.Config) -> SharedRun:
+    """Return the facts that a session's controller, or its only process, decides once.
+
+    Only two settings are read, because reading all would load the variants, which an xdist session
+    without models must not pay for.
+
+    Raises:
+        pytest.UsageError: there is no temporary folder.
+    """
+    if SHARED not in config.stash:
+        folder = report_folder(config, os.environ)
+        ts = ts_of_run(folder) if is_resuming(config, os.environ) else ""
+        try:
+            config.stash[SHARED] = share_run(folder, ts)
+        except OSError as error:
+            raise pytest.UsageError(f"there is no temporary folder to use: {error}") from None
+    return config.stash[SHARED]
 
 
 def on_node(shared: SharedRun, environ: Mapping[str, str]) -> SharedRun:

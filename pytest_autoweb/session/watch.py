@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 from watchfiles import Change, DefaultFilter, watch
 
-from pytest_autoweb.base.interruption import run_pytest
+from pytest_autoweb.base.interruption import like_ctrl_c, run_pytest
 from pytest_autoweb.report.plain_stream import plain_text
 from pytest_autoweb.session.case_files import CASE_SUFFIXES, holds_cases
+from pytest_autoweb.session.touched_cells import TOUCHED
 from pytest_autoweb.settings.options import named_folder
 
-TOUCHED = "_AUTOWEB_TOUCHED"
-"""Repeated in the plugin, which must not import this module unless watching is on."""
 SETTINGS_FILES = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
 PROMPTS = "prompts"
 OUTPUTS = tuple(f"autoweb-{name}" for name in ("controls", "explore", "proof", "record", "rerun"))
@@ -27,22 +26,6 @@ OUTPUTS = tuple(f"autoweb-{name}" for name in ("controls", "explore", "proof", "
 _PARTIAL = ("--autoweb-shard", "--autoweb-preview")
 _LOOK_MS = 300
 _SHOWN_NAMES = 5
-
-
-class TouchedSelection:
-    """The plugin of a run that gets the list of touched case files."""
-
-    def __init__(self, touched: str) -> None:
-        self._paths = {Path(path) for path in touched.split(os.pathsep)}
-
-    def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
-        """Deselect everything except the cells of these files."""
-        left = [item for item in items if item.path not in self._paths]
-        items[:] = [item for item in items if item.path in self._paths]
-        if left:
-            config.hook.pytest_deselected(items=left)
 
 
 class _Sources(DefaultFilter):
@@ -73,6 +56,7 @@ def _concerns_everything(file: Path) -> bool:
     return file.suffix == ".py" or file.name in SETTINGS_FILES or PROMPTS in file.parts[:-1]
 
 
+@like_ctrl_c()
 def watch_and_run(config: pytest.Config) -> int:
     """Run everything, then the cells that each change affects; return the last run's exit code.
 

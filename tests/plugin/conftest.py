@@ -13,8 +13,7 @@ from shop_project import SCRIPTED, SharedProject, furnish
 
 # A session in this process forgets at its end what it imported. What is imported here stays, which
 # saves each of them seconds.
-import pytest_autoweb.session.controller
-import pytest_autoweb.session.preview  # noqa: F401
+import pytest_autoweb.session.cell_hooks  # noqa: F401
 
 HERE = Path(__file__).parent
 FIRST = (

@@ -662,3 +662,26 @@ def test_a_test_may_run_loops_between_its_cells(project: pytest.Pytester) -> Non
     result = project.runpytest_subprocess("test_between.py", "cases", ORACLE)
 
     result.assert_outcomes(passed=5)
+
+
+# What nbval does, in short.
+NOTEBOOKS = """
+import pytest
+def pytest_collect_file(file_path, parent):
+    if file_path.suffix == ".ipynb":
+        return Notebook.from_parent(parent, path=file_path)
+class Notebook(pytest.File):
+    def collect(self):
+        yield NotebookCell.from_parent(self, name="first")
+class NotebookCell(pytest.Item):
+    cell = {"source": "1 + 1"}
+    def runtest(self):
+        pass
+"""
+
+
+def test_cells_of_notebooks_are_no_cells_of_this_plugin(project: pytest.Pytester) -> None:
+    project.makeconftest(NOTEBOOKS)
+    (project.path / "book.ipynb").touch()
+
+    project.runpytest_subprocess("book.ipynb").assert_outcomes(passed=1)

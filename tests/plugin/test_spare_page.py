@@ -135,10 +135,10 @@ def test_a_folder_with_arguments_of_its_own_gets_pages_of_its_own(shop: SharedPr
 DYING = """
 import os, signal, time
 
-import pytest_autoweb.session.items as items
+import pytest_autoweb.session.cell_run as cell_run
 from pytest_autoweb.browser.egress.browser_watch import browser_processes
 
-leave = items.leave_living
+leave = cell_run.leave_living
 
 
 def kill(word):
@@ -156,7 +156,7 @@ def left(request, opened):
     kill("run-driver")
 
 
-items.leave_living = left
+cell_run.leave_living = left
 """
 
 

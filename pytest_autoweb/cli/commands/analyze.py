@@ -13,7 +13,7 @@ from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.runs.run_folder import read_run, refuse_other_folders
 from pytest_autoweb.session.local_analysis import analyse, full_name
-from pytest_autoweb.session.registration import project_variants
+from pytest_autoweb.session.project_variants import project_variants
 
 _ANALYZE_ABOUT = """\
 Prints the facts of a saved run (rates, outcomes, cost, the verdict of the paired tests), and below

@@ -21,7 +21,7 @@ from pytest_autoweb.cli.run_arguments import add_run_option, find_cell
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.foreign_run import case_file
 from pytest_autoweb.results.runs.loaded_run import load_run
-from pytest_autoweb.session.registration import project_variants
+from pytest_autoweb.session.project_variants import project_variants
 from pytest_autoweb.tools.export.plain_code import NotExportable
 from pytest_autoweb.tools.export.proof import (
     FAILED,

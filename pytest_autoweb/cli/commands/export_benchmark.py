@@ -12,7 +12,7 @@ from pytest_autoweb.report.wording import count_of, one_line
 from pytest_autoweb.results.runs.foreign_run import run_folder_around
 from pytest_autoweb.results.runs.run_folder import RecordedRun, read_run, refuse_other_folders
 from pytest_autoweb.session.case_files import holds_cases
-from pytest_autoweb.session.registration import project_variants
+from pytest_autoweb.session.project_variants import project_variants
 from pytest_autoweb.tools.publishing.benchmark_files import (
     BenchmarkManifest,
     PackingRules,

@@ -25,8 +25,8 @@ from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.plain_stream import write_obeyed
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.runs.run_folder import RecordedRun, refuse_other_folders
+from pytest_autoweb.session.project_variants import project_variants
 from pytest_autoweb.session.pytest_outcome import no_verdicts
-from pytest_autoweb.session.registration import project_variants
 from pytest_autoweb.settings.run_settings import OPTIONS
 
 _GATE_EPILOG = """\

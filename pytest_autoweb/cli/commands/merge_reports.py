@@ -9,7 +9,7 @@ from pytest_autoweb.report.gates.gate_decision import why_unfinished
 from pytest_autoweb.report.merge import merge_reports
 from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.results.runs.run_folder import read_run
-from pytest_autoweb.session.registration import project_variants
+from pytest_autoweb.session.project_variants import project_variants
 
 _MERGE_REPORTS_EPILOG = """\
 The first command runs on each machine, the second where all packed reports are collected:

@@ -5,7 +5,7 @@ import json
 
 from pytest_autoweb.cases.file_layout import case_json_schema
 from pytest_autoweb.report.json_report import report_json_schema
-from pytest_autoweb.session.registration import project_variants
+from pytest_autoweb.session.project_variants import project_variants
 
 _SCHEMA_ABOUT = """\
 Prints the JSON Schema of a file format, with the meaning of each field. Checks and strategies that

@@ -9,7 +9,7 @@ from pytest_autoweb.cli.run_arguments import add_run_argument
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.run_folder import refuse_other_folders
-from pytest_autoweb.session.registration import project_variants
+from pytest_autoweb.session.project_variants import project_variants
 
 _SHOW_REPORT_ABOUT = """\
 Builds index.html, report.json and summary.md from the cells on disk, and opens the report in a

@@ -13,7 +13,7 @@ from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.judge_arguments import add_judge_arguments
 from pytest_autoweb.report.gates.gate_decision import why_unfinished
 from pytest_autoweb.results.runs.run_folder import is_run_folder, read_run
-from pytest_autoweb.session.registration import project_variants
+from pytest_autoweb.session.project_variants import project_variants
 from pytest_autoweb.tools.verify.prove_cases import control_files, control_lines, control_run
 from pytest_autoweb.tools.verify.verify_run import (
     Order,

@@ -1,4 +1,4 @@
-"""By what a run folder is recognised, whatever its name is.
+"""By what a run folder is recognised, whatever its name is, and the id of the run in it.
 
 pytest asks about every folder of every project, so this imports nothing but the standard library.
 """
@@ -6,6 +6,7 @@ pytest asks about every folder of every project, so this imports nothing but the
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 SIGNS = ("cells", "manifest.json", "run.json", "report.json")
 """Only a folder with one of these can be a run folder."""
@@ -23,11 +24,22 @@ def holds_run(folder: Path) -> bool:
         (folder / _RUN).is_file() or any(folder.glob(f"{_CELLS}/*/*/*/cell.json"))
     ):
         return True
+    return _read(folder / _RUN).keys() >= _RUN_FIELDS
+
+
+def ts_of_run(folder: Path) -> str:
+    """Return the id of the run in a folder; empty if there is none."""
+    ts = _read(folder / _MANIFEST).get("ts", "")
+    return ts if isinstance(ts, str) else ""
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """Return the object in a file of JSON, which is empty if it cannot be read."""
     try:
-        told = json.loads((folder / _RUN).read_bytes())
+        told = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(told, dict) and told.keys() >= _RUN_FIELDS
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def _is_marked(file: Path) -> bool:

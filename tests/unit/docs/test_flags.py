@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from pytest_autoweb.session.registration import HELP_LISTS
+from pytest_autoweb.session.help_texts import HELP_LISTS
 from pytest_autoweb.settings.run_settings import OPTIONS
 
 FLAGS = Path(__file__).parents[3] / "docs" / "flags.md"

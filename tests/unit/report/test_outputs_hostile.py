@@ -30,7 +30,7 @@ from pytest_autoweb.results.runs.run_folder import RecordedRun, read_run
 from pytest_autoweb.results.runs.saving import json_text, plain
 from pytest_autoweb.results.runs.side_files import GateResult, SideFiles
 from pytest_autoweb.session.progress import Display, Progress
-from pytest_autoweb.session.pytest_outcome import conclude, describe
+from pytest_autoweb.session.pytest_outcome import describe, raise_outcome
 
 PATIENT = settings(
     deadline=None,
@@ -135,7 +135,7 @@ def test_what_a_session_says_of_a_cell_steers_neither_terminal_nor_runner(text: 
     assert_fit_for_a_log("\n".join(neutral(line) for line, _ in terminal_lines(report)))
     ungraded = failed.model_copy(update={"outcome": "ungraded"})
     with pytest.raises(pytest.skip.Exception) as skipped:
-        conclude(ungraded, GatePolicy())
+        raise_outcome(ungraded, GatePolicy())
     assert_fit_for_a_log(str(skipped.value))
 
 

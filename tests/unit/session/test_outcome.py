@@ -29,12 +29,12 @@ from pytest_autoweb.results.records.attempt import StepResult
 from pytest_autoweb.session.pytest_outcome import (
     CellBroken,
     CellFailed,
-    conclude,
     describe,
     is_lost,
     never_graded,
     no_verdicts,
     policy_of,
+    raise_outcome,
 )
 from pytest_autoweb.settings.run_settings import Settings
 
@@ -282,7 +282,7 @@ LENIENT = GatePolicy(min_pass_rate=80)
 def said(result: CellResult, policy: GatePolicy) -> str:
     """What becomes of the test, in pytest's words. A skip raised here must not skip this test."""
     try:
-        conclude(result, policy)
+        raise_outcome(result, policy)
     except pytest.skip.Exception as skipped:
         return f"skipped: {skipped}"
     except pytest.xfail.Exception as expected:

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_autoweb.agents.correction.call_cache import Cache
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.session.items import open_cache
+from pytest_autoweb.session.extras import open_cache
 from pytest_autoweb.store.database import Store, read_address
 from pytest_autoweb.store.session_hooks import StoreCache
 

@@ -1,0 +1,208 @@
+"""Runs the cell of an item: by its fixtures, or in flight beside others."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_autoweb.base.errors import SettingsError, first_line
+from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.browser.egress.browser_watch import WATCH
+from pytest_autoweb.cell.cell_inputs import Cell
+from pytest_autoweb.cell.cell_record import unsaved_cell
+from pytest_autoweb.report.junit_properties import junit_properties
+from pytest_autoweb.results.records import CellResult, Failure
+from pytest_autoweb.results.runs.saving import mark_started, unmark_started
+from pytest_autoweb.session.axes import shown_name
+from pytest_autoweb.session.browser_life import (
+    close_contexts,
+    leave_living,
+    open_apart,
+    open_living,
+)
+from pytest_autoweb.session.flights.flights import FLIGHTS, Flights, OpenPage, processes_of
+from pytest_autoweb.session.flights.spare_page import spare_page_of
+from pytest_autoweb.session.guarded_run import is_outside, run_or_break
+from pytest_autoweb.session.items import CellItem
+from pytest_autoweb.session.lent_resources import resources_of
+from pytest_autoweb.session.pytest_outcome import policy_of, raise_outcome
+from pytest_autoweb.session.recordings import RECORDED_IN, is_recorded, recordings_of_secrets
+from pytest_autoweb.session.resuming import ResumedCells
+from pytest_autoweb.session.run_session import SESSION, RunSession
+from pytest_autoweb.session.single_runs import first_result, note_end
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+
+    from pytest_autoweb.browser.egress.guarded_page import ReadyPage
+
+HIDDEN: pytest.StashKey[waiting.HiddenLoop] = pytest.StashKey()
+"""What hides Playwright's loop between cells."""
+_RESUMED: pytest.StashKey[ResumedCells] = pytest.StashKey()
+_TURN: pytest.StashKey[bool] = pytest.StashKey()
+"""Whether an item's turn has come."""
+
+
+def run_item(request: pytest.FixtureRequest) -> None:
+    """Run a cell with Playwright's loop shown, which is hidden from all that runs around it."""
+    with request.config.stash[HIDDEN].shown():
+        _run_once(request)
+
+
+def _run_once(request: pytest.FixtureRequest) -> None:
+    """Run a cell once, however often other plugins run its item."""
+    item = request.node
+    session = request.config.stash[SESSION]
+    if is_recorded(request.config):
+        item.stash[RECORDED_IN] = Path(request.getfixturevalue("output_path"))
+    flights = _flights(request)
+    # A cell in flight may have ended before its turn.
+    item.stash[_TURN] = True
+    begun = flights is not None and flights.has_begun(item)
+    if not begun and (first := first_result(item.config, session, item.cell)) is not None:
+        raise_outcome(first, policy_of(request.config, session.settings))
+        return
+    result = kept_result(item)
+    if result is None:
+        alone = partial(run_with_fixtures, item.cell, session, request)
+        result = flights.result_of(request, alone) if flights else alone()
+        with waiting.loop_hidden():
+            request.config.hook.pytest_autoweb_cell_finished(result=result)
+    else:
+        session.progress.emit(shown_name(item.cell), "end", result.outcome)
+    note_end(item.config, session, item.cell, result)
+    item.stash[_TURN] = False
+    item.user_properties.extend(junit_properties(result))
+    if kept := recordings_of_secrets(item):
+        item.user_properties.append(("autoweb_contains_secrets", kept))
+        item.warn(pytest.PytestWarning(f"{item.name}: files of {kept} contain secrets of the case"))
+    raise_outcome(result, policy_of(request.config, session.settings))
+
+
+def kept_result(item: CellItem) -> CellResult | None:
+    """Return a cell's result that a resumed run keeps; None if the cell is to run."""
+    session, config = item.config.stash[SESSION], item.config
+    if (away := session.away) is not None and (
+        ended := away.begin(item.cell.folder, item.nodeid)
+    ) is not None:
+        return ended
+    if not session.settings.resume:
+        return None
+    if _RESUMED not in config.stash:
+        folder, told = session.run_folder, session.shared.resumed_file
+        config.stash[_RESUMED] = ResumedCells(config, folder, told)
+    return config.stash[_RESUMED].kept(item.cell, session.settings)
+
+
+def run_with_fixtures(
+    cell: Cell, session: RunSession, request: pytest.FixtureRequest
+) -> CellResult:
+    """Run a cell on contexts made by pytest-playwright's `new_context`.
+
+    The fixture is requested while the cell runs, so that a browser that cannot be started makes a
+    `broken` cell like any other infrastructure failure.
+    """
+    outside = is_outside(cell)
+
+    def open_page(context_args: dict[str, Any]) -> "Page":
+        page = (open_apart if outside else open_living)(request, context_args)
+        opened.append(page.context)
+        session.see_browser(page.context.browser, remote=connected or pool is not None)
+        return page
+
+    def ready_page() -> "ReadyPage | None":
+        ready = spare.take(request) if spare else None
+        if ready is not None:
+            opened.append(ready.page.context)
+            session.see_browser(ready.page.context.browser, remote=False)
+        return ready
+
+    opened: list[BrowserContext] = []
+    pool, connected = session.browsers, bool(request.getfixturevalue("connect_options"))
+    remote = connected or (pool is not None and not pool.reaches_proxy)
+    spare = None if outside or connected or pool is not None else spare_page_of(request)
+    try:
+        lent = resources_of(cell, session, request.config, open_page, remote=remote)
+    except (SettingsError, OSError) as error:
+        return _without_place(cell, error)
+    resources = replace(lent, ready_page=ready_page)
+    with WATCH.on():
+        try:
+            result = run_or_break(cell, resources)
+        finally:
+            leave_living(request, opened)
+    session.deliver(cell.folder, keep=is_recorded(request.config))
+    tell_end(session, cell, result)
+    return result
+
+
+def _without_place(cell: Cell, error: Exception) -> CellResult:
+    """Return the result of a cell whose run folder cannot be made."""
+    return unsaved_cell(cell, Failure(kind="internal", message=first_line(error)))
+
+
+def tell_end(session: RunSession, cell: Cell, result: CellResult) -> None:
+    """Tell whoever follows the run how a cell ended, and what it cost."""
+    name = shown_name(cell)
+    if cost := result.total_usage.cost_usd:
+        session.progress.emit(name, "spent", str(cost))
+    session.progress.emit(name, "end", result.outcome)
+
+
+def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
+    """Run a cell on contexts of a shared browser, whose other cells may proceed first."""
+
+    def opening(context_args: dict[str, Any]) -> "Page":
+        page = open_page(context_args)
+        opened.append(page.context)
+        session.see_browser(page.context.browser, remote=session.browsers is not None)
+        return page
+
+    assert isinstance(item, CellItem)
+    session = item.config.stash[SESSION]
+    # Of the item whose turn it is, this is known already.
+    is_next = item.stash.get(_TURN, False)
+    if not is_next and (first := first_result(item.config, session, item.cell)) is not None:
+        return first
+    if (kept := kept_result(item)) is not None:
+        return kept
+    opened: list[BrowserContext] = []
+    with WATCH.on(), waiting.working():
+        try:
+            try:
+                resources = resources_of(item.cell, session, item.config, opening, remote=False)
+            except (SettingsError, OSError) as error:
+                return _without_place(item.cell, error)
+            result = run_or_break(item.cell, resources)
+        finally:
+            close_contexts(opened)
+    session.deliver(item.cell.folder, keep=is_recorded(item.config))
+    tell_end(session, item.cell, result)
+    return result
+
+
+def _flights(request: pytest.FixtureRequest) -> Flights | None:
+    """Return this process's cells in flight; None if cells run one by one."""
+    stash = request.config.stash
+    if FLIGHTS not in stash:
+        most = stash[SESSION].concurrency(processes_of(request.config))
+        pool = stash[SESSION].browsers
+        gap = pool.gap if pool else ""
+        stash[FLIGHTS] = (
+            Flights(request.session, most, _run_in_flight, _unfinished, gap) if most > 1 else None
+        )
+    return stash[FLIGHTS]
+
+
+def _unfinished(item: pytest.Item, why: str) -> None:
+    """Save why a cell in flight was not finished; without a reason, it never began."""
+    assert isinstance(item, CellItem)
+    folder = item.config.stash[SESSION].run_folder
+    if why:
+        mark_started(folder, item.cell.folder, why)
+    else:
+        unmark_started(folder, item.cell.folder)
+        if (away := item.config.stash[SESSION].away) is not None:
+            away.forget(item.cell.folder)

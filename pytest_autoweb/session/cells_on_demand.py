@@ -1,0 +1,36 @@
+"""The door to the part of the plugin that only sessions with cells pay for.
+
+It is loaded as a whole when it is first needed: when models are named, or when a test uses the
+`autoweb` fixture.
+"""
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_autoweb.session.cell_hooks import CellHooks
+
+_CELL_HOOKS: pytest.StashKey["CellHooks"] = pytest.StashKey()
+
+
+def cell_hooks(config: pytest.Config) -> "CellHooks":
+    """Return what the hooks do in a session with cells, loading it the first time."""
+    if _CELL_HOOKS not in config.stash:
+        # Late, because pytest loads this module in every project, most of whose sessions run no
+        # model.
+        from pytest_autoweb.session.cell_hooks import CellHooks
+
+        config.stash[_CELL_HOOKS] = CellHooks(config)
+    return config.stash[_CELL_HOOKS]
+
+
+def loaded_hooks(config: pytest.Config) -> "CellHooks | None":
+    """Return what the hooks do in a session with cells; None if nothing has needed it yet."""
+    return config.stash.get(_CELL_HOOKS, None)
+
+
+def has_models(config: pytest.Config) -> bool:
+    """Tell whether models were named, as `pytest_configure` found."""
+    hooks = loaded_hooks(config)
+    return hooks is not None and hooks.has_models

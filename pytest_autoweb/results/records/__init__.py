@@ -31,14 +31,9 @@ from pytest_autoweb.results.records.cell import (
     CELL_VERSION,
     ArmRun,
     CellResult,
-    ModelDescription,
-    ModelSetting,
     OutsideAgent,
     PlannedCell,
     Recording,
-    Resumption,
-    RunInfo,
-    SettingSource,
 )
 from pytest_autoweb.results.records.record import (
     BROKEN,
@@ -54,6 +49,13 @@ from pytest_autoweb.results.records.record import (
     StageName,
     StepStatus,
     Usage,
+)
+from pytest_autoweb.results.records.run_info import (
+    ModelDescription,
+    ModelSetting,
+    Resumption,
+    RunInfo,
+    SettingSource,
 )
 
 __all__ = [

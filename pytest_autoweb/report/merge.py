@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.base.specs import COMMAND
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.analysis.verdict_validity import is_control
@@ -37,6 +36,7 @@ from pytest_autoweb.results.runs.saving import (
     unpack,
     write_text_atomic,
 )
+from pytest_autoweb.settings.agent_command import COMMAND
 
 
 @dataclass(frozen=True, slots=True)

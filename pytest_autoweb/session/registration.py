@@ -18,13 +18,13 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_autoweb.base.errors import RegistrationError
-from pytest_autoweb.base.specs import AgentCommand
 from pytest_autoweb.base.variants import Variant, Variants
 from pytest_autoweb.browser.page.capture import CAPTURE_MODES, CaptureMode
 from pytest_autoweb.cell.strategies import ARMS, STRATEGIES, CorrectionArm, Strategy, outside_agent
 from pytest_autoweb.judging.checks.check_type import CHECKS, Check, refuse_bad_type
 from pytest_autoweb.report.gates.gate_decision import GATES, Gate
 from pytest_autoweb.report.html_report import PANELS, Panel
+from pytest_autoweb.settings.agent_command import AgentCommand
 
 GROUP = "pytest_autoweb"
 """The group of entry points, each of which is a callable that takes the registry."""

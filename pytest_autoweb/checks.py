@@ -15,7 +15,8 @@ A check type of your own derives from `Check`; `docs/extending.md` shows one. Th
 of the public interface (docs/api.md) and holds no code of its own.
 """
 
-from pytest_autoweb.base.specs import FieldError, Pattern
+from pytest_autoweb.base.field_errors import FieldError
+from pytest_autoweb.base.specs import Pattern
 from pytest_autoweb.judging.checks.check_type import (
     Check,
     CheckProbe,

@@ -122,6 +122,7 @@ GROUPS: dict[str, Group] = {
         (
             "pytest_autoweb.base.redaction",
             "pytest_autoweb.base.redaction.environment_keys",
+            "pytest_autoweb.base.redaction.http_credentials",
             "pytest_autoweb.base.redaction.key_shapes",
             "pytest_autoweb.base.redaction.secret_forms",
         ),

@@ -5,8 +5,6 @@ import inspect
 import re
 import textwrap
 from collections import ChainMap
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from types import UnionType
@@ -27,58 +25,7 @@ from pydantic_core import CoreSchema, PydanticSerializationError, to_json
 
 from pytest_autoweb.base.whole_characters import whole_text, whole_value
 
-FieldPath = tuple[str | int, ...]
-"""The place of a field: keys and list positions from the top of the file."""
-
 _PATTERN_SENTENCES: dict[str, str] = {}
-
-
-class FieldError(Exception):
-    """Raised when a field breaks the contract; the loader turns it into a `CaseError`.
-
-    Attributes:
-        also: other errors found at the same time.
-    """
-
-    def __init__(self, at: FieldPath, reason: str, also: "Sequence[FieldError]" = ()) -> None:
-        self.at, self.reason, self.also = at, reason, tuple(also)
-        super().__init__(reason)
-
-    def all(self) -> "list[FieldError]":
-        """Return this error and the others separately."""
-        return [FieldError(self.at, self.reason), *self.also]
-
-
-class FieldErrors:
-    """All errors in one place, so that an author sees them together."""
-
-    def __init__(self) -> None:
-        self._found: list[FieldError] = []
-
-    @contextmanager
-    def kept(self, below: FieldPath = ()) -> Iterator[None]:
-        """Keep the error that ends this block, with `below` in front of its place."""
-        try:
-            yield
-        except FieldError as error:
-            self._found += [FieldError((*below, *one.at), one.reason) for one in error.all()]
-
-    def __bool__(self) -> bool:
-        return bool(self._found)
-
-    def add(self, at: FieldPath, reason: str) -> None:
-        """Keep one more error."""
-        self._found.append(FieldError(at, reason))
-
-    def all(self) -> tuple[FieldError, ...]:
-        """Return each error that was kept."""
-        return tuple(self._found)
-
-    def raise_any(self) -> None:
-        """Raise the first error, with all others, if there is one."""
-        if self._found:
-            first, *others = self._found
-            raise FieldError(first.at, first.reason, others)
 
 
 def fitting(pattern: str, sentence: str) -> Any:
@@ -206,27 +153,3 @@ class Pattern(Spec):
     matches: Regex
     """A regular expression in Python's syntax; it is searched for and need not match the whole
     text."""
-
-
-COMMAND = "command"
-"""The name of an agent that a case file or a model's settings declare themselves."""
-
-
-class AgentCommand(Spec):
-    """An outside agent: a program of its own that drives the cell's browser (docs/agents.md)."""
-
-    command: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
-    """The program with its arguments, started in the rootdir without a shell; `{python}` is the
-    interpreter that runs pytest."""
-    timeout: Seconds | None = None
-    """Wall-clock seconds for an attempt, apart from waiting for the model; the default is the
-    case's `timeout`, but at least 120. Then the program is killed."""
-    max_calls: Annotated[int, Field(ge=1)] = 100
-    """The most calls of the model in an attempt."""
-    secrets: bool = False
-    """Whether it is told the values of the case's secrets; otherwise it skips cases that have
-    some."""
-    env: dict[str, str] = Field(default_factory=dict)
-    """Environment variables for it, besides the few that every program needs."""
-    version: str = ""
-    """Which version of the agent it is, for the report; results of two versions are told apart."""

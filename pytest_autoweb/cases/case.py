@@ -15,20 +15,13 @@ from pydantic import (
 )
 
 from pytest_autoweb.base.errors import CaseError
-from pytest_autoweb.base.specs import (
-    COMMAND,
-    AgentCommand,
-    HttpUrl,
-    Pattern,
-    Seconds,
-    Spec,
-    fitting,
-)
+from pytest_autoweb.base.specs import HttpUrl, Pattern, Seconds, Spec, fitting
 from pytest_autoweb.base.variant_names import StrategyName, known_strategy
 from pytest_autoweb.browser.page.setup import Setup
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficRules
 from pytest_autoweb.judging.checks.answer_checks import AnswerCheck, InfeasibleCheck
 from pytest_autoweb.judging.checks.check_type import Check, saved_check
+from pytest_autoweb.settings.agent_command import COMMAND, AgentCommand
 
 Positive = Annotated[int, Field(ge=1)]
 Pause = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -24,7 +24,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from pytest_autoweb.base.errors import near_miss
-from pytest_autoweb.base.specs import FieldErrors, FieldPath
+from pytest_autoweb.base.field_errors import FieldErrors, FieldPath
 from pytest_autoweb.cases.deployment import Deployment, missing_variable
 
 _MARKS = ("{{", "{%", "{#")

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 
 from pytest_autoweb.base.errors import nearest
+from pytest_autoweb.base.field_errors import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.base.installation import asset_dir
-from pytest_autoweb.base.specs import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.base.variant_names import STRATEGY_NAMES
 from pytest_autoweb.cases.case import NAME_PATTERN, Case, Webserver
 from pytest_autoweb.cases.expressions import Expressions, syntax_error

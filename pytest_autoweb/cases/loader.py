@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_autoweb.base.errors import CaseError, joined_errors
-from pytest_autoweb.base.specs import AgentCommand, FieldError, FieldErrors, FieldPath
+from pytest_autoweb.base.field_errors import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.base.variant_names import StrategyName
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficRules
 from pytest_autoweb.cases.case import (
@@ -23,6 +23,7 @@ from pytest_autoweb.cases.file_layout import sources
 from pytest_autoweb.cases.source import MAIN, STAND_IN, CaseSource, names_of, stand_in
 from pytest_autoweb.cases.validation import Document, read_document
 from pytest_autoweb.judging.checks.delegated_checks import JudgeCheck, PythonCheck
+from pytest_autoweb.settings.agent_command import AgentCommand
 
 BETWEEN_CASES = ";;"
 BETWEEN_PARTS = "|||"

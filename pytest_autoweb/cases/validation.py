@@ -17,7 +17,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from pytest_autoweb.base.errors import CaseError, joined_errors, near_miss
-from pytest_autoweb.base.specs import FieldError, FieldPath, pattern_sentence
+from pytest_autoweb.base.field_errors import FieldError, FieldPath
+from pytest_autoweb.base.specs import pattern_sentence
 from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.yaml_mistakes import mistake
 

@@ -33,11 +33,11 @@ from pytest_autoweb.agents.correction.retry_rules import PROMPTS
 from pytest_autoweb.agents.outside.adapters import ADAPTERS, declared_in_case
 from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside.outside_agent import judge_what_is_left, run_outside_agent
-from pytest_autoweb.base.specs import COMMAND
 from pytest_autoweb.base.variant_names import ARM_NAMES, STRATEGY_NAMES, StrategyName
 from pytest_autoweb.base.variants import BoundVariants
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import CorrectionArmName
+from pytest_autoweb.settings.agent_command import COMMAND
 
 ARMS: BoundVariants[CorrectionArm] = BoundVariants(ARM_NAMES)
 

@@ -18,9 +18,10 @@ import yaml
 from pydantic import ConfigDict, Field
 
 from pytest_autoweb.base.errors import ModelError, SettingsError
+from pytest_autoweb.base.field_errors import FieldError
 from pytest_autoweb.base.files import replace_text
 from pytest_autoweb.base.redaction import redact_shapes
-from pytest_autoweb.base.specs import Documented, FieldError
+from pytest_autoweb.base.specs import Documented
 from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.cases.validation import read_document, validated
 from pytest_autoweb.judging.checks.check_type import (

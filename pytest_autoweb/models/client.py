@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from pytest_autoweb.base.errors import CassetteMiss, ModelError
 from pytest_autoweb.base.specs import WholeText
 from pytest_autoweb.base.waiting import waiting
-from pytest_autoweb.models.agent_requests import ChatBody, ComputerTool
+from pytest_autoweb.models.agent_chat import ChatBody
+from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.results.records import Exchange, StageName, Usage
 
 

@@ -17,10 +17,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.base.installation import missing_extras
-from pytest_autoweb.base.redaction import without_secrets
-from pytest_autoweb.models.child_process import (
+from pytest_autoweb.base.child_process import (
     StartFailed,
     answer_owner,
     die_with_owner,
@@ -28,7 +25,10 @@ from pytest_autoweb.models.child_process import (
     start_owned,
     stop_owned,
 )
-from pytest_autoweb.models.model_catalogues import (
+from pytest_autoweb.base.errors import ModelError
+from pytest_autoweb.base.installation import missing_extras
+from pytest_autoweb.base.redaction import without_secrets
+from pytest_autoweb.models.local_models import (
     LocalModel,
     is_present,
     is_verified,

@@ -19,14 +19,14 @@ from typing import Any, TypeVar
 from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pytest_autoweb.base.child_process import StartFailed, start_owned, stop_owned
 from pytest_autoweb.base.errors import CassetteMiss, ModelCause, ModelError
 from pytest_autoweb.base.files import PRIVATE, replace_text
 from pytest_autoweb.base.specs import WholeText
-from pytest_autoweb.models.call_limits import Ledger, Price
 from pytest_autoweb.models.cassettes import RecordMode
-from pytest_autoweb.models.child_process import StartFailed, start_owned, stop_owned
 from pytest_autoweb.models.client import Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.models.spending import Ledger, Price
 from pytest_autoweb.results.records import Usage
 
 LARGEST_BODY = 48 * 1024 * 1024

@@ -12,19 +12,12 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
+from pytest_autoweb.base.child_process import answer_owner, die_with_owner, read_config
 from pytest_autoweb.base.errors import AccountEmpty, CassetteMiss, ModelError, SettingsError
 from pytest_autoweb.base.local_server import LocalHandler, LocalServer, RequestRefused
 from pytest_autoweb.base.redaction import KeyMask, redact_keys, tidy_secrets
-from pytest_autoweb.models.call_limits import (
-    CircuitBreaker,
-    CostBudget,
-    Ledger,
-    Price,
-    Reservation,
-    token_bound,
-)
 from pytest_autoweb.models.cassettes import CassetteStore, ReplySource
-from pytest_autoweb.models.child_process import answer_owner, die_with_owner, read_config
+from pytest_autoweb.models.circuit_breaker import CircuitBreaker
 from pytest_autoweb.models.client import Reply, Request
 from pytest_autoweb.models.engine_pool import SLOTS, EnginePool, engine_problem, engine_version
 from pytest_autoweb.models.gateway import (
@@ -44,7 +37,7 @@ from pytest_autoweb.models.gateway import (
     read_specs,
 )
 from pytest_autoweb.models.litellm_client import LiteLLMClient
-from pytest_autoweb.models.model_catalogues import local_model
+from pytest_autoweb.models.local_models import local_model
 from pytest_autoweb.models.model_spec import (
     DEFAULT_PARALLEL,
     Endpoint,
@@ -52,6 +45,7 @@ from pytest_autoweb.models.model_spec import (
     base_url,
     resolve_target,
 )
+from pytest_autoweb.models.spending import CostBudget, Ledger, Price, Reservation, token_bound
 from pytest_autoweb.results.records import Usage
 
 _CONNECT_TIMEOUT_S = 5.0

@@ -20,32 +20,30 @@ from typing import Any, cast
 
 from pytest_autoweb.base.errors import AccountEmpty, ModelError
 from pytest_autoweb.models import openai_api
-from pytest_autoweb.models.agent_requests import completion_of, completion_with
-from pytest_autoweb.models.call_limits import (
-    LONGEST_WAIT_S,
-    CallTurn,
-    Price,
-    RateGate,
-    Reservation,
-    pause_before_next,
-    price_in_spec,
-    retry_after,
-    within,
-)
-from pytest_autoweb.models.client import Reply, Request
-from pytest_autoweb.models.model_catalogues import installed_litellm, is_listed
-from pytest_autoweb.models.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec, key_problem
-from pytest_autoweb.models.service_calls import (
-    LIMITS,
+from pytest_autoweb.models.agent_chat import completion_of
+from pytest_autoweb.models.call_arguments import LIMITS, request_arguments
+from pytest_autoweb.models.call_failures import (
     cause_of,
     describe,
     is_transient,
     may_be_billed,
     out_of_money,
-    request_arguments,
     status_of,
     words_of,
 )
+from pytest_autoweb.models.client import Reply, Request
+from pytest_autoweb.models.computer_tool import completion_with
+from pytest_autoweb.models.model_facts import installed_litellm, is_listed
+from pytest_autoweb.models.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec, key_problem
+from pytest_autoweb.models.rate_limits import (
+    LONGEST_WAIT_S,
+    CallTurn,
+    RateGate,
+    pause_before_next,
+    retry_after,
+)
+from pytest_autoweb.models.spending import Price, Reservation, price_in_spec
+from pytest_autoweb.models.time_limit import within
 from pytest_autoweb.results.records import Usage
 
 # Late imports: litellm takes seconds to load, and the user's own servers are called without it.
@@ -334,7 +332,7 @@ def _import_litellm() -> ModuleType:
     # httpx is loaded with litellm.
     from litellm.llms.custom_httpx.http_handler import HTTPHandler, get_ssl_configuration
 
-    from pytest_autoweb.models.tidying_client import TidyingClient, correct_statuses
+    from pytest_autoweb.models.answer_repairs import TidyingClient, correct_statuses
 
     correct_statuses(HTTPHandler)
     litellm.client_session = TidyingClient(verify=get_ssl_configuration(), follow_redirects=True)

@@ -16,12 +16,13 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from pytest_autoweb.base.errors import ModelError, SettingsError, near_miss
 from pytest_autoweb.base.redaction import tidy_key
-from pytest_autoweb.base.specs import COMMAND, AgentCommand, WholeText, Written
+from pytest_autoweb.base.specs import WholeText, Written
 from pytest_autoweb.base.variant_names import STRATEGY_NAMES
-from pytest_autoweb.models import model_catalogues
-from pytest_autoweb.models.model_catalogues import EFFORTS, ModelFacts, facts_of
+from pytest_autoweb.models.local_models import PREFIX, local_model
+from pytest_autoweb.models.model_facts import EFFORTS, ModelFacts, facts_of
 from pytest_autoweb.results.analysis.controls import MUTANT
 from pytest_autoweb.results.records import ModelDescription, ModelSetting, SettingSource
+from pytest_autoweb.settings.agent_command import COMMAND, AgentCommand
 
 Dialect = Literal["playwright", "refs"]
 """The two forms of the step language a model may be asked for (docs/models.md)."""
@@ -536,8 +537,8 @@ def _defaults(behind: str) -> dict[str, Any]:
         if behind not in BUILTINS and not behind.startswith(MUTANT):
             raise SettingsError(f"{behind!r} is not a built-in model{near_miss(behind, BUILTINS)}")
         return {}
-    if behind.startswith(model_catalogues.PREFIX):
-        model = model_catalogues.local_model(behind)
+    if behind.startswith(PREFIX):
+        model = local_model(behind)
         return {**_LOCAL_DEFAULTS, "context_tokens": model.context_tokens}
     return dict(_OLLAMA_DEFAULTS) if prefix in ("ollama", "ollama_chat") else {}
 

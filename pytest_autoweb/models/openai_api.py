@@ -5,7 +5,7 @@ everything else that litellm can do (other providers, its table of prices), an e
 as a requirement.
 
 Some servers report an error with status 200, and some send the text of a reply in parts or as a
-number. Both are brought into the form that the API promises, here and in `tidying_client`.
+number. Both are brought into the form that the API promises, here and in `answer_repairs`.
 
 Streamed replies are server-sent events, described at
 https://platform.openai.com/docs/api-reference/chat-streaming and, for their lines, at

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.base.specs import COMMAND
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.analysis.controls import is_control
@@ -35,6 +34,7 @@ from pytest_autoweb.results.runs.saving import (
     write_text_atomic,
 )
 from pytest_autoweb.results.runs.side_files import MERGE_FILE, MergedSource, MergeInfo
+from pytest_autoweb.settings.agent_command import COMMAND
 
 
 @dataclass(frozen=True, slots=True)

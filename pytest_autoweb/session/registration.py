@@ -17,7 +17,6 @@ from pydantic import ValidationError
 
 from pytest_autoweb.agents.attempt.strategy import CorrectionArm, Strategy
 from pytest_autoweb.base.errors import RegistrationError
-from pytest_autoweb.base.specs import AgentCommand
 from pytest_autoweb.base.variants import Variant, Variants
 from pytest_autoweb.browser.page.capture import CAPTURE_MODES, CaptureMode
 from pytest_autoweb.cell.strategies import ARMS, STRATEGIES, outside_agent
@@ -25,6 +24,7 @@ from pytest_autoweb.judging.checks.check_type import CHECKS, Check, refuse_bad_t
 from pytest_autoweb.report.gates.built_in_gates import GATES
 from pytest_autoweb.report.gates.gate_context import Gate
 from pytest_autoweb.report.panels import PANELS, Panel
+from pytest_autoweb.settings.agent_command import AgentCommand
 
 GROUP = "pytest_autoweb"
 """The group of entry points, each of which is a callable that takes the registry."""

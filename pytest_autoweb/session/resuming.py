@@ -12,7 +12,7 @@ from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cell.cell_inputs import Cell
 from pytest_autoweb.cell.cell_setting import setting_of
 from pytest_autoweb.cell.checksums import checksums_of
-from pytest_autoweb.models.call_limits import read_ledger
+from pytest_autoweb.models.spending import read_ledger
 from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.records import CellResult, PlannedCell, Resumption, RunInfo
 from pytest_autoweb.results.runs.run_folder import (

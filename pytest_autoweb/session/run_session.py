@@ -20,18 +20,16 @@ from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside.adapters import declared_in_case, identity_of, settings_of
 from pytest_autoweb.agents.outside.outside_agent import check_command
 from pytest_autoweb.base.errors import BrowserError, CaseError, ModelError, SettingsError
-from pytest_autoweb.base.specs import AgentCommand
 from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.browser.egress.chromium import ON, own_sandbox
 from pytest_autoweb.browser.egress.remote_browsers import BrowserPool
 from pytest_autoweb.cases.case import Case, Reset, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cell.cell_inputs import CellResources
+from pytest_autoweb.cell.control_clients import builtin_client
 from pytest_autoweb.cell.mutants import read_mutants
 from pytest_autoweb.cell.strategies import STRATEGIES
 from pytest_autoweb.judging.model_judge import JudgeSelection, ModelJudge, judge_id, read_labels
-from pytest_autoweb.models.builtin_models import builtin_client
-from pytest_autoweb.models.call_limits import Ledger, price_advice
 from pytest_autoweb.models.client import Client
 from pytest_autoweb.models.gateway import (
     GatewayAddress,
@@ -40,6 +38,7 @@ from pytest_autoweb.models.gateway import (
     stop_shared_gateway,
 )
 from pytest_autoweb.models.model_spec import ModelSpec, describe_model, load_project_specs
+from pytest_autoweb.models.spending import Ledger, price_advice
 from pytest_autoweb.report.reported_agents import named_agents
 from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.judge_agreement import Agreement, agreements
@@ -52,6 +51,7 @@ from pytest_autoweb.session.local_analysis import full_name
 from pytest_autoweb.session.progress import Progress
 from pytest_autoweb.session.servers.webservers import ServerPool, stop_all
 from pytest_autoweb.session.shared_run import SharedRun
+from pytest_autoweb.settings.agent_command import AgentCommand
 from pytest_autoweb.settings.run_settings import Settings
 
 if TYPE_CHECKING:

@@ -3,15 +3,8 @@
 The package itself does not use them.
 """
 
-from pytest_autoweb.testing.scripted import (
-    Answer,
-    Faults,
-    FaultyClient,
-    Right,
-    ScriptedClient,
-    Slip,
-    scripted_plan,
-)
+from pytest_autoweb.testing.faulty import Faults, FaultyClient, Right, Slip
+from pytest_autoweb.testing.scripted import Answer, ScriptedClient, scripted_plan
 
 __all__ = [
     "Answer",

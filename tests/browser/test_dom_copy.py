@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from local_site import Site
 from playwright.sync_api import Browser, Page
 
+from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.base.redaction import Redactor
 from pytest_autoweb.browser.page.frames import run_on_elements, run_script
 from pytest_autoweb.cases.source import read_checks
@@ -229,6 +230,74 @@ def test_a_copy_that_a_person_opens_loads_nothing(
     context.close()
 
 
+OLD = """<!doctype html><html data-autoweb="0"><head><title>Old</title><style>
+[data-autoweb="2"]{display:none!important}</style></head><body data-autoweb="0">
+<p id=broken>A<template data-autoweb-graft><div>B</div></template>C</p>
+<table><template data-autoweb-graft><tr><td>direct</td></tr></template></table>
+<label>City <input value="Rome" data-autoweb-value="Paris"></label><p data-autoweb="2">unseen</p>
+<div><template shadowrootmode="open"><p>Shadow words</p></template></div>
+<pre>
+
+kept</pre><iframe srcdoc="&lt;p&gt;Framed words&lt;/p&gt;"></iframe></body></html>"""
+
+
+def test_a_copy_of_an_earlier_version_is_opened_as_before(browser: Browser) -> None:
+    with open_copy(browser, OLD, "http://a.example/") as copy:
+        told = {"B", "direct", "Shadow words", "Framed words", "unseen"}
+        seen = {text for text in told if copy.page.get_by_text(text, exact=True).is_visible()}
+        framed = copy.page.frames[1].get_by_text("Framed words").is_visible()
+
+        assert seen == {"B", "direct", "Shadow words"}
+        assert framed
+        assert copy.page.get_by_label("City").input_value() == "Paris"
+        assert copy.page.locator("p#broken > div").count() == 1
+        assert copy.page.locator("table > tr").count() == 1
+        assert copy.page.locator("pre").evaluate("pre => pre.textContent") == "\nkept"
+
+
+def hostile_copy(url: str) -> str:
+    """A copy of the current form in which somebody has put what a page could do harm with."""
+    parts = (
+        "<script>document.title = 'ran'</script>",
+        f'<script src="{url}script.js"></script>',
+        f'<img src="{url}picture.png" onerror="document.title = 1"/>',
+        f'<link rel="stylesheet" href="{url}style.css"/>',
+        f'<meta http-equiv="refresh" content="0; url={url}refresh"/><base href="{url}base/"/>',
+        f'<iframe src="{url}frame"></iframe><object data="{url}object"></object>',
+        f'<iframe src="javascript:parent.document.title = 2" srcdoc="&lt;script src='
+        f'&quot;{url}inner.js&quot;&gt;&lt;/script&gt;"></iframe>',
+        '<form id="f"><input name="appendChild"/><input name="setAttribute"/>'
+        '<input name="attachShadow"/><p>in the form</p></form>',
+        '<svg data-autoweb-space="1"><script>document.title = 3</script>'
+        f'<image href="{url}image.png"></image></svg>',
+        f"<style>body {{ background: url({url}background.png) }}</style>",
+    )
+    return f'<html data-autoweb-format="2"><head></head><body>{"".join(parts)}</body></html>'
+
+
+def test_what_a_copy_from_somebody_else_holds_neither_runs_nor_loads(
+    browser: Browser, site: Site
+) -> None:
+    with open_copy(browser, hostile_copy(site.url), "http://a.example/") as copy:
+        copy.page.wait_for_timeout(300)
+
+        assert copy.page.get_by_text("in the form").count() == 1
+        assert copy.page.url == "http://a.example/"
+        assert copy.page.title() == ""
+        assert site.hits == []
+
+
+@pytest.mark.parametrize("body", ["</p></body></html></div>x", "<i>" * 100_000, "<p"])
+def test_a_copy_that_no_page_gives_says_that_it_does_not_open(browser: Browser, body: str) -> None:
+    text = f'<html data-autoweb-format="2"><head></head><body>{body}'
+
+    with (
+        pytest.raises(BrowserError, match="the stored page does not open"),
+        open_copy(browser, text, "http://a.example/"),
+    ):
+        pass
+
+
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -294,7 +363,26 @@ def test_any_tree_that_a_script_can_build_is_kept(kept_page: Page, tree: Any) ->
     kept_page.evaluate(BUILD, tree)
     live = kept_page.evaluate(OUTLINE)
     text = copy_page(kept_page, str)
-    kept_page.set_content(text)
-    run_script(kept_page, "dom_restore")
+    run_script(kept_page, "dom_build", text)
 
     assert json.loads(kept_page.evaluate(OUTLINE)) == json.loads(live)
+
+
+PICTURE = """() => { const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  svg.setAttribute('viewBox', '0 0 9 9');
+  const use = document.createElementNS(svg.namespaceURI, 'linearGradient');
+  use.setAttributeNS('http://www.w3.org/1999/xlink', 'xlink:href', '#a');
+  const block = document.createElement('div'); block.append('html in a picture');
+  svg.append(use, block); document.body.replaceChildren(svg, document.createElement('svg')); }"""
+SPACES = """() => [...document.querySelectorAll('body *')].map(e => [e.parentNode.localName,
+  e.namespaceURI, e.localName, ...[...e.attributes].filter(a => !a.name.startsWith('data-autoweb'))
+  .map(a => [a.namespaceURI, a.name, a.value])])"""
+
+
+def test_elements_of_pictures_keep_their_names_and_places(kept_page: Page) -> None:
+    kept_page.set_content("<!doctype html><body></body>")
+    kept_page.evaluate(PICTURE)
+    live = kept_page.evaluate(SPACES)
+    run_script(kept_page, "dom_build", copy_page(kept_page, str))
+
+    assert kept_page.evaluate(SPACES) == live

@@ -27,8 +27,8 @@ from pytest_autoweb.agents.choice.decision_json import ReplyProblem, read_decisi
 from pytest_autoweb.agents.choice.disambiguate import ambiguous, distinguishing_texts
 from pytest_autoweb.agents.choice.feedback import section, warning
 from pytest_autoweb.browser.marks.marking import Mark, listing, mark_page, option_lines
-from pytest_autoweb.models.agent_requests import ComputerTool
 from pytest_autoweb.models.client import Message, picture_uri
+from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import literal, string_rule, whole_lines, whole_object
 from pytest_autoweb.results.records import Attempt

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from pytest_autoweb.agents.attempt.tools import NamedStage
-from pytest_autoweb.base.specs import AgentCommand
 from pytest_autoweb.base.variant_names import Arm
 from pytest_autoweb.results.records import Attempt
+from pytest_autoweb.settings.agent_command import AgentCommand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

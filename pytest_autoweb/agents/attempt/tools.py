@@ -15,8 +15,8 @@ from pytest_autoweb.browser.page.opening import PageLook, page_look
 from pytest_autoweb.browser.page.outline import Folds
 from pytest_autoweb.cases.case import Case
 from pytest_autoweb.judging.model_judge import ModelJudge
-from pytest_autoweb.models.agent_requests import ComputerTool
 from pytest_autoweb.models.client import Client, Message, Request, ask_once, redacted_messages
+from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.replies import closed_block
 from pytest_autoweb.results.records import (

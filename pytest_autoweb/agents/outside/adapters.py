@@ -23,10 +23,10 @@ from typing import Any
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import asset_dir
-from pytest_autoweb.base.specs import COMMAND, AgentCommand
 from pytest_autoweb.base.variant_names import STRATEGY_NAMES
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import OutsideAgent
+from pytest_autoweb.settings.agent_command import COMMAND, AgentCommand
 
 HOME = "AUTOWEB_AGENTS_DIR"
 """The variable that overrides the folder for agents in the user's cache."""

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.local_server import LocalHandler, LocalServer, RequestRefused
 from pytest_autoweb.base.whole_characters import read_json
-from pytest_autoweb.models.agent_requests import ChatBody, as_message, as_text, is_picture
+from pytest_autoweb.models.agent_chat import ChatBody, as_message, as_text, is_picture
 from pytest_autoweb.models.client import Client, Message, Reply, Request, ask_once
 from pytest_autoweb.models.gateway import LARGEST_BODY
 from pytest_autoweb.models.model_spec import ModelSpec

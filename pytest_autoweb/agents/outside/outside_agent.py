@@ -32,7 +32,6 @@ from pytest_autoweb.agents.outside.model_endpoint import ModelEndpoint
 from pytest_autoweb.base.errors import BrowserError, SettingsError
 from pytest_autoweb.base.language import StepProblem
 from pytest_autoweb.base.process_tree import end_kept, kept
-from pytest_autoweb.base.specs import AgentCommand
 from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.chromium import browser_environ
@@ -40,6 +39,7 @@ from pytest_autoweb.browser.page.opening import browser_ended
 from pytest_autoweb.judging.evidence.scene import shot
 from pytest_autoweb.models.client import Request
 from pytest_autoweb.results.records import Attempt, Failure, FailureKind, StepResult
+from pytest_autoweb.settings.agent_command import AgentCommand
 
 LINE_BYTES = 1_000_000
 """Limit on a line from the agent; a longer one arrives in pieces, none of them a valid message."""

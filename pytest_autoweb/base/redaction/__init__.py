@@ -13,7 +13,8 @@ from pytest_autoweb.base.redaction.environment_keys import (
     tidy_secrets,
     without_secrets,
 )
-from pytest_autoweb.base.redaction.key_shapes import SHAPES, KeyShape, redact_keys, redact_shapes
+from pytest_autoweb.base.redaction.http_credentials import redact_keys
+from pytest_autoweb.base.redaction.key_shapes import SHAPES, KeyShape, redact_shapes
 from pytest_autoweb.base.redaction.secret_forms import MIN_LENGTH, REDACTED, SECRET, Redactor
 from pytest_autoweb.base.redaction.sensitive_names import (
     SECRET_PLACE,

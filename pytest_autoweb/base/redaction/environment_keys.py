@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, MutableMapping
 
-from pytest_autoweb.base.redaction.key_shapes import redact_login
+from pytest_autoweb.base.redaction.http_credentials import redact_login
 from pytest_autoweb.base.redaction.secret_forms import Redactor
 
 MASK = "<key>"

@@ -10,8 +10,9 @@ from playwright.sync_api import BrowserContext, Error, Page
 from pydantic import AfterValidator, Field
 
 from pytest_autoweb.base.errors import CaseError, first_line
+from pytest_autoweb.base.field_errors import FieldError
 from pytest_autoweb.base.redaction import SECRET
-from pytest_autoweb.base.specs import FieldError, Spec, fitting
+from pytest_autoweb.base.specs import Spec, fitting
 from pytest_autoweb.base.values.quantities import UnknownLocale, locale_of
 from pytest_autoweb.browser.egress.request_policy import parse_origin
 from pytest_autoweb.browser.page.frames import call_function, script

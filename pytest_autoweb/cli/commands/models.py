@@ -13,15 +13,15 @@ from pytest_autoweb.base.errors import AutowebError
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.models.engine_pool import engine_problem
 from pytest_autoweb.models.gateway import GatewayClient, ModelCheck, start_gateway, stop_gateway
-from pytest_autoweb.models.model_catalogues import (
+from pytest_autoweb.models.local_models import (
     CATALOGUE,
     LocalModel,
-    installed_litellm,
     is_present,
     local_model,
     models_dir,
     pull,
 )
+from pytest_autoweb.models.model_facts import installed_litellm
 from pytest_autoweb.models.model_spec import (
     BUILTINS,
     OLLAMA_PROVIDERS,

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 from playwright.sync_api import Page
 from pydantic import Field
 
-from pytest_autoweb.base.specs import FieldPath, Spec
+from pytest_autoweb.base.field_errors import FieldPath
+from pytest_autoweb.base.specs import Spec
 from pytest_autoweb.base.values.patterns import SlowPattern, search
 from pytest_autoweb.base.variants import Variants
 from pytest_autoweb.judging.evidence.downloads import Download

@@ -20,7 +20,8 @@ from playwright.sync_api import Page
 from pydantic import Field
 
 from pytest_autoweb.base.errors import named_line
-from pytest_autoweb.base.specs import FieldError, fitting
+from pytest_autoweb.base.field_errors import FieldError
+from pytest_autoweb.base.specs import fitting
 from pytest_autoweb.base.values.normal_forms import normalise
 from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.base.whole_characters import read_json

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from pytest_autoweb.base.specs import Count, FieldError, FieldPath, Regex, Spec
+from pytest_autoweb.base.field_errors import FieldError, FieldPath
+from pytest_autoweb.base.specs import Count, Regex, Spec
 from pytest_autoweb.base.values.compare_values import (
     Meanings,
     ValueFormat,

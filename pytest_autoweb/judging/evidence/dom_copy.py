@@ -19,119 +19,25 @@ from pytest_autoweb.browser.page.frames import (
     run_script_handle,
 )
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# These lists follow the rules for tree construction in the HTML standard.
-_CLOSES_P = _words(
-    "address article aside blockquote center details dialog dir div dl fieldset figcaption figure"
-    " footer form h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p pre search"
-    " section summary table ul dd dt xmp plaintext"
-)
-_HEADINGS = _words("h1 h2 h3 h4 h5 h6")
-_SCOPE = _words("applet caption html table td th marquee object template svg math foreignobject")
-_TABLE_PARENTS = {
-    "caption": _words("table"),
-    "colgroup": _words("table"),
-    "col": _words("colgroup"),
-    "thead": _words("table"),
-    "tbody": _words("table"),
-    "tfoot": _words("table"),
-    "tr": _words("thead tbody tfoot"),
-    "td": _words("tr"),
-    "th": _words("tr"),
-}
-_TABLE_CHILDREN = {
-    "table": _words("caption colgroup thead tbody tfoot template"),
-    "colgroup": _words("col template"),
-    "thead": _words("tr template"),
-    "tbody": _words("tr template"),
-    "tfoot": _words("tr template"),
-    "tr": _words("td th template"),
-}
-_SELECT_CHILDREN = {
-    "select": _words("option optgroup hr template"),
-    "optgroup": _words("option hr template"),
-    "option": _words("template"),
-}
-_NEVER_INSIDE_ITSELF = _words("a button form nobr")
-_SIBLING_CLOSERS = {"li": _words("li"), "dd": _words("dd dt"), "dt": _words("dd dt")}
-_LIST_BARRIERS = _SCOPE | _words("ul ol dl menu button") | (_CLOSES_P - _words("address div p"))
-_NOT_AGAIN = _words("html head body frameset frame")
-
-
-# Scripts build trees that no text gives when it is parsed, such as a table in a paragraph. A copy
-# is parsed again, so whatever a parser would move has to be found while it is written.
-def is_moved(tag: str, ancestors: Sequence[str]) -> bool:
-    """Tell whether a parser would move a start tag, or close an ancestor because of it.
-
-    Args:
-        tag: the element's lower-case name.
-        ancestors: names of the open elements up to `body`, outermost first. Inside a `template`
-            a parser starts afresh.
-    """
-    if not ancestors or tag == "template":
-        return False
-    parent = ancestors[-1]
-    if parent == "template":
-        return tag in _NOT_AGAIN
-    if tag in _NOT_AGAIN:
-        return True
-    if tag in _TABLE_PARENTS and parent not in _TABLE_PARENTS[tag]:
-        return True
-    if parent in _TABLE_CHILDREN and tag not in _TABLE_CHILDREN[parent]:
-        return True
-    if parent in _SELECT_CHILDREN and tag not in _SELECT_CHILDREN[parent]:
-        return True
-    if tag in _HEADINGS and parent in _HEADINGS:
-        return True
-    return _closes_an_ancestor(tag, ancestors)
-
-
-def text_is_moved(text: str, parent: str) -> bool:
-    """Tell whether a parser would move this text out of its parent, as it does in tables."""
-    return parent in _TABLE_CHILDREN and bool(text.strip(" \t\n\f\r"))
-
-
-def _closes_an_ancestor(tag: str, ancestors: Sequence[str]) -> bool:
-    if tag in _CLOSES_P and _open("p", ancestors, _SCOPE | _words("button")):
-        return True
-    if tag in _NEVER_INSIDE_ITSELF and _open(tag, ancestors, _SCOPE):
-        return True
-    if tag == "form" and _open("form", ancestors, _words("template")):
-        return True
-    siblings = _SIBLING_CLOSERS.get(tag, frozenset())
-    return any(_open(other, ancestors, _LIST_BARRIERS - siblings) for other in siblings)
-
-
-def _open(tag: str, ancestors: Sequence[str], barriers: frozenset[str]) -> bool:
-    for name in reversed(ancestors):
-        if name == tag:
-            return True
-        if name in barriers:
-            return False
-    return False
-
-
 HIDDEN = "<hidden>"
 """Placeholder for the value of a password or hidden field."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 CUT = "data-autoweb-cut"
 
+_DOCTYPE = "<!doctype html>"
+_START = '<html data-autoweb-format="2"'
+"""The start of a copy whose tags, taken one by one, give the tree. Older copies were parsed."""
 _VOID = frozenset(
     re.findall(r"\w+", "area base br col embed hr img input link meta source track wbr")
 )
-_DROPS_FIRST_LINE_BREAK = frozenset({"pre", "textarea"})
-# Inside a body, a parser would merge, drop or never close these elements.
+# Inside a body, the parser of whoever opens the file would merge, drop or never close these.
 _RENAMED = {
     **dict.fromkeys(("frameset", "body", "html", "head"), "div"),
     **dict.fromkeys(("frame", "embed"), "iframe"),
     **dict.fromkeys(("plaintext", "xmp", "listing"), "pre"),
     "image": "span",
 }
-_TAG = re.compile(r"[a-z][^\s/>\0<]*")
+_TAG = re.compile(r"[a-zA-Z][^\s/>\0<\"]*")
 _ATTRIBUTE = re.compile(r"[^\s\"'<>/=\0]+")
 _CSS_WORDS = re.compile(r"[a-z -]{1,60}")
 _CSS_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -152,9 +58,6 @@ _EMPTY_BOX = (
     "width:0!important;height:0!important;min-width:0!important;min-height:0!important;"
     "padding:0!important;border:0 none!important;font-size:0!important;overflow:hidden!important"
 )
-
-
-_GRAFT = ("<template data-autoweb-graft>", "</template>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +84,9 @@ def document_html(
     mark = f' {CUT}=""' if document.cut else ""
     look = f' data-autoweb="{document.root_look}"' if document.root_look >= 0 else ""
     return (
-        f"{'<!doctype html>' if document.standards else ''}<html{root}{look}{mark}><head>"
-        f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f"{_DOCTYPE if document.standards else ''}{_START}{root}{look}{mark}><head>"
+        f'<meta charset="utf-8"/>'
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(POLICY)}"/>'
         f"<title>{html.escape(redact(document.title))}</title>"
         f"<style>{writer.sheet()}</style></head>{body}</html>"
     )
@@ -230,11 +134,6 @@ def _outside_strings(content: str) -> tuple[list[str], bool, list[str]]:
     return before, slash, after
 
 
-def _grafted(text: str) -> str:
-    """Wrap text that a parser would move, so that it stays in place; opening a copy unwraps it."""
-    return _GRAFT[0] + text + _GRAFT[1]
-
-
 def _unescaped(text: str) -> str:
     def plain(match: re.Match[str]) -> str:
         code = match[1]
@@ -255,8 +154,8 @@ class _Open(NamedTuple):
     """An element that has not ended yet."""
 
     end: str
-    names: int
-    """Number of names that it added to the stack of ancestors."""
+    space: int
+    """Number of its namespace: 0 for HTML."""
 
 
 @dataclass(slots=True)
@@ -266,11 +165,8 @@ class _Writer:
     rules: Sequence[str]
     out: list[str] = field(default_factory=list)
     open: list[_Open] = field(default_factory=list)
-    ancestors: list[str] = field(default_factory=list)
     used: list[set[int]] = field(default_factory=list)
     """Rules used in the document and in each open shadow root, which needs a style sheet itself."""
-    at_start: bool = False
-    """Whether nothing has been written since the last start tag."""
     muted: int | None = None
     """Number of open elements when a frame or void element began, whose content is not written."""
 
@@ -278,16 +174,14 @@ class _Writer:
         self.used.append({root_look})
         for token in tokens:
             if isinstance(token, str):
-                self.text(token)
+                self.put(html.escape(self.redact(token), quote=False))
             elif token == 0:
                 self.end()
             elif token == 1:
                 self.put('<template shadowrootmode="open">')
-                self.ancestors.append("template")
                 self.used.append(set())
             elif token == 2:
                 self.put(f"<style>{self.sheet()}</style></template>")
-                self.ancestors.pop()
             else:
                 self.start(*token)
         return "".join(self.out)
@@ -300,34 +194,22 @@ class _Writer:
         if self.muted is None:
             self.out.append(text)
 
-    def text(self, text: str) -> None:
-        shown = html.escape(self.redact(text), quote=False)
-        parent = self.ancestors[-1] if self.ancestors else ""
-        # A parser drops the first line break in these elements, so it is written twice.
-        if shown.startswith("\n") and parent in _DROPS_FIRST_LINE_BREAK and self.at_start:
-            shown = "\n" + shown
-        self.at_start = False
-        self.put(_grafted(shown) if text_is_moved(text, parent) else shown)
-
     def start(
         self, tag: str, space: int, given: Sequence[str], look: int, state: Mapping[str, Any]
     ) -> None:
         name = self.name(tag, space, state)
-        graft = space == 0 and is_moved(name, self.ancestors)
-        before, after = _GRAFT if graft else ("", "")
         mark = f' data-autoweb="{look}"' if look >= 0 else ""
+        if space != (self.open[-1].space if self.open else 0):
+            mark += f' data-autoweb-space="{space}"'
         self.used[-1].add(look)
-        self.put(f"{before}<{name}{self.attributes(given)}{mark}{self.state(state)}>")
         void = space == 0 and name in _VOID
-        names = ["template", name] if graft else [name]
-        self.at_start = True
-        self.open.append(_Open(("" if void else f"</{name}>") + after, len(names)))
-        self.ancestors.extend(names)
+        self.put(f"<{name}{self.attributes(given)}{mark}{self.state(state)}{'/' * void}>")
+        self.open.append(_Open("" if void else f"</{name}>", space))
         if (void or name == "iframe") and self.muted is None:
             self.muted = len(self.open)
 
     def name(self, tag: str, space: int, state: Mapping[str, Any]) -> str:
-        if not self.ancestors:
+        if not self.open:
             return "body"
         if not _TAG.fullmatch(tag):
             return "span"
@@ -338,10 +220,7 @@ class _Writer:
     def end(self) -> None:
         if self.muted == len(self.open):
             self.muted = None
-        self.at_start = False
-        last = self.open.pop()
-        self.put(last.end)
-        del self.ancestors[len(self.ancestors) - last.names :]
+        self.put(self.open.pop().end)
 
     def attributes(self, given: Sequence[str]) -> str:
         parts: list[str] = []
@@ -473,13 +352,14 @@ def open_copy(browser: Browser, text: str, url: str) -> Iterator[OpenCopy]:
     context = browser.new_context(
         java_script_enabled=False, offline=True, service_workers="block", accept_downloads=False
     )
+    parsed = not text.startswith((_START, _DOCTYPE + _START))
 
     def answer(route: Route) -> None:
         # The copy keeps its URL, because checks of the URL are judged on it as well.
         if route.request.is_navigation_request() and _same(route.request.url, address):
             headers = {"content-type": "text/html; charset=utf-8"}
             headers["content-security-policy"] = POLICY
-            route.fulfill(status=200, headers=headers, body=text)
+            route.fulfill(status=200, headers=headers, body=text if parsed else "")
         else:
             route.abort()
 
@@ -488,6 +368,8 @@ def open_copy(browser: Browser, text: str, url: str) -> Iterator[OpenCopy]:
         page = context.new_page()
         try:
             page.goto(address, wait_until="load", timeout=OBSERVE_TIMEOUT_MS)
+            if not parsed:
+                run_script(page, "dom_build", text)
             cut = [bool(run_script(frame, "dom_restore")) for frame in page.frames]
         except Error as error:
             raise BrowserError(f"the stored page does not open: {first_line(error)}") from error

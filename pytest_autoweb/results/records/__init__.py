@@ -30,14 +30,9 @@ from pytest_autoweb.results.records.cell import (
     CELL_VERSION,
     ArmRun,
     CellResult,
-    ModelDescription,
-    ModelSetting,
     OutsideAgent,
     PlannedCell,
     Recording,
-    Resumption,
-    RunInfo,
-    SettingSource,
 )
 from pytest_autoweb.results.records.record import (
     BROKEN,
@@ -53,6 +48,13 @@ from pytest_autoweb.results.records.record import (
     StageName,
     StepStatus,
     Usage,
+)
+from pytest_autoweb.results.records.run_info import (
+    ModelDescription,
+    ModelSetting,
+    Resumption,
+    RunInfo,
+    SettingSource,
 )
 
 __all__ = [

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pytest_autoweb.base.child_process import StartFailed, start_owned, stop_owned
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.redaction import without_secrets
 from pytest_autoweb.base.tokens import is_token
-from pytest_autoweb.models.child_process import StartFailed, start_owned, stop_owned
 from pytest_autoweb.session.cluster.node_worker import Frame, FrameStream
 from pytest_autoweb.session.cluster.ray_process import BridgeConfig
 from pytest_autoweb.session.cluster.session_side import Home

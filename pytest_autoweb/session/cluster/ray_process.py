@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from pytest_autoweb import __version__
-from pytest_autoweb.models.child_process import answer_owner, die_with_owner, read_config
+from pytest_autoweb.base.child_process import answer_owner, die_with_owner, read_config
 from pytest_autoweb.session.cluster.node_worker import Frame, FrameStream, NodeWorker
 
 SILENT_S = 60.0

@@ -8,8 +8,8 @@ import pytest
 from pytest_autoweb.cli.command_line import main
 from pytest_autoweb.cli.commands import models
 from pytest_autoweb.cli.commands.models import ProgressLine
-from pytest_autoweb.models import model_catalogues
-from pytest_autoweb.models.model_catalogues import CATALOGUE
+from pytest_autoweb.models import model_facts
+from pytest_autoweb.models.local_models import CATALOGUE
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +76,7 @@ def test_check_shows_what_each_model_is_and_who_says_so(
 def test_check_says_that_nothing_is_known_of_models_without_litellm(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for module in (models, model_catalogues):
+    for module in (models, model_facts):
         monkeypatch.setattr(module, "installed_litellm", lambda: None)
 
     autoweb("check", "openai/gpt-5-mini")

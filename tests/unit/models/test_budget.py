@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.call_limits import (
+from pytest_autoweb.models.client import Message, Request
+from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.models.spending import (
     LEDGER_FILE,
     CostBudget,
     Ledger,
@@ -18,8 +20,6 @@ from pytest_autoweb.models.call_limits import (
     price_in_spec,
     token_bound,
 )
-from pytest_autoweb.models.client import Message, Request
-from pytest_autoweb.models.model_spec import ModelSpec
 
 DOLLAR = Price(input_usd=1.0, output_usd=1.0)
 FREE = Price(input_usd=0.0, output_usd=0.0)

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.agent_requests import ComputerTool
-from pytest_autoweb.models.call_limits import CostBudget, Ledger, Reservation
 from pytest_autoweb.models.client import Message, Reply, Request
+from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.models.litellm_client import LiteLLMClient
 from pytest_autoweb.models.model_spec import ModelSpec, resolve_target
+from pytest_autoweb.models.spending import CostBudget, Ledger, Reservation
 
 PICTURE = "data:image/png;base64,iVBORw0KGgo="
 ANTHROPIC = {

@@ -28,7 +28,7 @@ ASK = """
 import json
 import sys
 from pytest_autoweb.models.litellm_client import _import_litellm
-from pytest_autoweb.models.service_calls import cause_of
+from pytest_autoweb.models.call_failures import cause_of
 said = {}
 for model, address in json.loads(sys.argv[1]).items():
     try:

@@ -15,7 +15,7 @@ from openai_server import OpenAIServer
 from scripted_models import SCRIPTS, SECRET, SETTINGS, TOOL
 
 from pytest_autoweb.base.errors import CassetteMiss, ModelError
-from pytest_autoweb.models.agent_requests import ChatBody, as_message
+from pytest_autoweb.models.agent_chat import ChatBody, as_message
 from pytest_autoweb.models.client import Message, Request, ask_once
 from pytest_autoweb.models.gateway import GatewayAddress, GatewayClient, start_gateway, stop_gateway
 from pytest_autoweb.models.model_spec import ModelSpec

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_autoweb.base.child_process import StartFailed, start_owned
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.child_process import StartFailed, start_owned
 from pytest_autoweb.models.gateway import GatewayAddress, GatewayClient, start_gateway, stop_gateway
 
 

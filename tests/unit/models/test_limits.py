@@ -10,10 +10,11 @@ from openai_server import Answer, OpenAIServer
 from slow_server import SlowServer
 
 from pytest_autoweb.base.errors import ModelCause, ModelError
-from pytest_autoweb.models.call_limits import CallOverdue, CircuitBreaker, within
+from pytest_autoweb.models.circuit_breaker import CircuitBreaker
 from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.models.gateway import GatewayClient, start_gateway, stop_gateway
 from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.models.time_limit import CallOverdue, within
 
 LIMIT_S = 0.6
 REFUSED = "openai/refused-key"

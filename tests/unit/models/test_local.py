@@ -24,7 +24,7 @@ from pytest_autoweb.models import engine_pool
 from pytest_autoweb.models.client import Message, Reply, Request
 from pytest_autoweb.models.engine_pool import EnginePool, engine_problem
 from pytest_autoweb.models.gateway import GatewayClient, start_gateway, stop_gateway
-from pytest_autoweb.models.model_catalogues import is_present, local_model
+from pytest_autoweb.models.local_models import is_present, local_model
 from pytest_autoweb.models.model_spec import Endpoint, ModelSpec, load_specs
 
 SMALL = "local/smollm2-135m"

@@ -14,7 +14,7 @@ import pytest
 from provider_server import REFUSALS, SHAPES, TEXT, TOKEN_PATH, ProviderServer
 
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.agent_requests import ChatBody, as_message
+from pytest_autoweb.models.agent_chat import ChatBody, as_message
 from pytest_autoweb.models.client import Message, Request, ask_once
 from pytest_autoweb.models.gateway import GatewayClient, start_gateway, stop_gateway
 from pytest_autoweb.models.model_spec import load_specs

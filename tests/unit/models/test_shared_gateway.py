@@ -15,7 +15,6 @@ import pytest
 from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.call_limits import LEDGER_FILE, Price
 from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.models.gateway import (
     ADDRESS_FILE,
@@ -26,6 +25,7 @@ from pytest_autoweb.models.gateway import (
     stop_shared_gateway,
 )
 from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.models.spending import LEDGER_FILE, Price
 
 CENT = ModelSpec(name="openai/cent", input_cost_per_mtok=0.0, output_cost_per_mtok=10_000.0)
 """A reply of seven tokens costs seven cents, and may have cost ten."""

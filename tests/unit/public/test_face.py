@@ -53,7 +53,7 @@ DOCSTRINGS = [
         "hookspecs.py",
         "judging/checks/__init__.py",
         "stages.py",
-        "testing/scripted.py",
+        "testing/faulty.py",
         "testing/scripted.py",
     )
 ]

@@ -111,7 +111,8 @@
     const rendered = dom.rendered(node);
     const list = attributes(node, tag);
     const look = styleNumber(looks(node, rendered, parentRendered, !space));
-    put([tag, space, list, look, state(node, tag)], 40 + list.join('').length);
+    // The names of other elements, such as linearGradient, are kept as they are written.
+    put([space ? node.localName : tag, space, list, look, state(node, tag)], 40 + list.join('').length);
     const root = dom.shadow(node);
     if (root) {
       tokens.push(1);

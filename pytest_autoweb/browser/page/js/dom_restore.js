@@ -1,5 +1,6 @@
-// Restores state of the page that HTML text cannot express in an opened copy, such as form values.
+// Restores state of the page that tags cannot express in an opened copy, such as form values.
 ({ dom }) => {
+  // Copies of earlier versions were parsed, and hold what a parser would move in templates.
   const graft = (root) => {
     for (;;) {
       const found = dom.query(root, 'template[data-autoweb-graft]');

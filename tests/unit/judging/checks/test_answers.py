@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_autoweb.base.specs import FieldError
+from pytest_autoweb.base.field_errors import FieldError
 from pytest_autoweb.judging.checks.answer_checks import AnswerCheck
 from pytest_autoweb.judging.checks.check_type import Evidence
 from pytest_autoweb.judging.checks.expected_values import AnswerSpec, compare, equal

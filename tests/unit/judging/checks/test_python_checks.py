@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_autoweb.base.specs import FieldError
+from pytest_autoweb.base.field_errors import FieldError
 from pytest_autoweb.judging.checks.check_type import Evidence
 from pytest_autoweb.judging.checks.delegated_checks import (
     FunctionProblem,

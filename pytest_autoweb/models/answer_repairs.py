@@ -1,4 +1,4 @@
-"""The HTTP clients through which litellm calls services.
+"""Repairs of what services answer, in the HTTP clients through which litellm calls them.
 
 httpx comes with litellm, so this module is imported together with it, in the gateway process.
 """

@@ -1,11 +1,4 @@
-"""Facts about models before any call: litellm's registry, and the embedded engine's models.
-
-The registry is litellm's table of limits, prices and abilities. It is read as data, because
-importing litellm takes seconds. It supplies settings that no user has made (`model_spec`); anything
-it lacks stays at this package's defaults.
-
-The models that run inside the embedded engine have a catalogue, files and a download.
-"""
+"""The models that run inside the embedded engine: their catalogue, their files and the download."""
 
 import hashlib
 import json
@@ -17,13 +10,11 @@ import tempfile
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from filelock import FileLock
 from platformdirs import user_cache_dir
@@ -31,175 +22,8 @@ from platformdirs import user_cache_dir
 from pytest_autoweb.base.errors import AutowebError, SettingsError, near_miss
 from pytest_autoweb.base.files import whole_file
 
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-"""How much a model is asked to reason before it replies, least first."""
-USUAL_EFFORTS = ("low", "medium", "high")
-"""The efforts of a model for which the registry states only that it reasons."""
-
-_TABLE = "model_prices_and_context_window_backup.json"
-_MTOK = 1_000_000
-# Services whose reasoning models take no temperature; the registry does not record this.
-_WITHOUT_TEMPERATURE = ("openai", "azure")
-# Google warns that these may loop below their default temperature.
-_KEEP_THEIR_TEMPERATURE = "gemini-3"
-# Services that cache the beginning of a prompt only where it is marked. Others do so on their own,
-# and Gemini would create a stored cache billed by the hour.
-_MARKED = ("anthropic", "bedrock", "vertex_ai", "azure_ai", "openrouter")
-_MARKED_FAMILY = "claude"
-
 PREFIX = "local/"
 """Prefix of the names of embedded models on the command line."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
-    """One model as the registry describes it; None marks missing facts."""
-
-    entry: str
-    """The name of its entry."""
-    same_service: bool
-    """Whether the entry is about the service being called, so that its prices apply."""
-    context_tokens: int | None
-    output_limit: int | None
-    vision: bool
-    reasoning: bool
-    structured: bool
-    """Whether replies can be held to a JSON schema."""
-    marked_caching: bool
-    """Whether the service caches the beginning of a prompt where the prompt marks it."""
-    own_caching: bool
-    """Whether it does so unasked."""
-    efforts: tuple[str, ...]
-    refuses: tuple[str, ...]
-    prices: Mapping[str, float]
-    """US dollars per million tokens, by kind of token."""
-
-
-def installed_litellm() -> Path | None:
-    """Return litellm's folder, or None if it is not installed."""
-    found = find_spec("litellm")
-    return Path(found.origin).parent if found and found.origin else None
-
-
-def facts_of(model: str) -> ModelFacts | None:
-    """Return the registry's facts about a model, or None if it has none.
-
-    Args:
-        model: the name as litellm takes it, such as `openai/gpt-5-mini`.
-    """
-    for name in _names(model):
-        if (entry := _entry(name)) is not None:
-            return _facts(model, name, entry)
-    return None
-
-
-def is_listed(name: str) -> bool:
-    """Tell whether the registry has an entry of exactly this name."""
-    return _entry(name) is not None
-
-
-def _entry(name: str) -> Mapping[str, Any] | None:
-    place = installed_litellm()
-    # Most models of users' own servers are not in the table, which takes long to parse.
-    if place is None or f'"{name}"' not in _text(place):
-        return None
-    entry = _table(place).get(name)
-    return entry if isinstance(entry, dict) else None
-
-
-@cache
-def _text(place: Path) -> str:
-    table = place / _TABLE
-    return table.read_text(encoding="utf-8") if table.is_file() else ""
-
-
-@cache
-def _table(place: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(_text(place))
-    return found
-
-
-def _names(model: str) -> Iterator[str]:
-    """Yield the names under which the registry may know a model, the most exact first."""
-    yield model
-    provider, slash, rest = model.partition("/")
-    if not slash:
-        return
-    yield rest
-    if provider == "openrouter":
-        # OpenRouter writes claude-opus-4.8 where Anthropic writes claude-opus-4-8.
-        last = rest.rpartition("/")[2].partition(":")[0]
-        yield last
-        yield last.replace(".", "-")
-
-
-def _facts(model: str, name: str, entry: Mapping[str, Any]) -> ModelFacts:
-    service = model.partition("/")[0] if "/" in model else ""
-    provider = str(entry.get("litellm_provider", ""))
-    caches, reasons = bool(entry.get("supports_prompt_caching")), _reasons(entry)
-    marked = (service or provider).startswith(_MARKED) and _MARKED_FAMILY in model
-    return ModelFacts(
-        entry=name,
-        same_service=name == model or provider.startswith(service),
-        context_tokens=_whole(entry.get("max_input_tokens")),
-        output_limit=_whole(entry.get("max_output_tokens")) or _whole(entry.get("max_tokens")),
-        vision=bool(entry.get("supports_vision")),
-        reasoning=reasons,
-        structured=bool(entry.get("supports_response_schema")),
-        marked_caching=caches and marked,
-        own_caching=caches and not marked,
-        efforts=_efforts(entry) if reasons else (),
-        refuses=("temperature",) if _refuses_temperature(service or provider, name, entry) else (),
-        prices=_prices(entry),
-    )
-
-
-def _reasons(entry: Mapping[str, Any]) -> bool:
-    return bool(entry.get("supports_reasoning") or entry.get("reasoning_effort_levels"))
-
-
-def _refuses_temperature(service: str, name: str, entry: Mapping[str, Any]) -> bool:
-    if entry.get("supports_sampling_params") is False:
-        return True
-    if _KEEP_THEIR_TEMPERATURE in name:
-        return True
-    return _reasons(entry) and service in _WITHOUT_TEMPERATURE
-
-
-def _efforts(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    levels = entry.get("reasoning_effort_levels")
-    if isinstance(levels, list):
-        return tuple(level for level in EFFORTS if level in levels)
-    openai = str(entry.get("litellm_provider", "")) in _WITHOUT_TEMPERATURE
-    found = []
-    for level in EFFORTS:
-        flag = entry.get(f"supports_{level}_reasoning_effort")
-        # For other services, litellm turns these two into a small token budget, or none.
-        assumed = level in USUAL_EFFORTS or (not openai and level in ("none", "minimal"))
-        if flag or (flag is None and assumed):
-            found.append(level)
-    return tuple(found)
-
-
-def _prices(entry: Mapping[str, Any]) -> dict[str, float]:
-    kinds = {
-        "input": "input_cost_per_token",
-        "output": "output_cost_per_token",
-        "cached input": "cache_read_input_token_cost",
-        "writing to the cache": "cache_creation_input_token_cost",
-        "reasoning": "output_cost_per_reasoning_token",
-    }
-    found = {kind: entry.get(key) for kind, key in kinds.items()}
-    return {
-        kind: round(price * _MTOK, 6)
-        for kind, price in found.items()
-        if isinstance(price, int | float) and price
-    }
-
-
-def _whole(value: Any) -> int | None:
-    """Return a number of tokens; the table's example entry has sentences instead."""
-    return int(value) if isinstance(value, int | float) and value > 0 else None
 
 
 @dataclass(frozen=True, slots=True)

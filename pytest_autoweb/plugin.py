@@ -242,6 +242,13 @@ def _use_cluster(config: pytest.Config) -> None:
 
     try:
         require_extras("cluster")
+        from pytest_autoweb.session.xdist_internals import can_replace_controller
+
+        if not can_replace_controller():
+            raise SettingsError(
+                "--autoweb-cluster replaces a part of pytest-xdist that this version does not have "
+                "any more; update pytest-autoweb, or install the xdist that it was tested with"
+            )
         # Only now, because it imports xdist's controller.
         from pytest_autoweb.session.cluster.cluster_session import use_cluster
 
@@ -316,6 +323,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         return None
     from pytest_autoweb.session.flights.flight_scheduling import FlightScheduling
     from pytest_autoweb.session.items import SESSION
+    from pytest_autoweb.session.xdist_internals import can_schedule
 
     workers = len(config.getvalue("tx"))
     most = config.stash[SESSION].concurrency(workers)
@@ -323,7 +331,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         from pytest_autoweb.session.cluster.cluster_session import ClusterScheduling
 
         return ClusterScheduling(config, log, most)
-    return FlightScheduling(config, log, most) if most > 1 else None
+    return FlightScheduling(config, log, most) if most > 1 and can_schedule() else None
 
 
 def _add_case_arguments(config: pytest.Config, settings: "Settings") -> None:

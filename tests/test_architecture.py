@@ -24,7 +24,7 @@ PACKAGE = ROOT / "pytest_autoweb"
 # A module imports only from rows above its own, or from its own package.
 ROWS = (
     {"base"},
-    {"interruption", "lanes", "process_tree", "whole_characters"},
+    {"interruption", "process_tree", "whole_characters"},
     {"errors", "language", "redaction", "specs", "values", "waiting"},
     {"egress", "installation", "results", "variants"},
     {"variant_names"},
@@ -75,6 +75,7 @@ IDLE = {
     "plugin",
     "results.runs.run_signs",
     "session.fixtures",
+    "session.pytest_internals",
     "session.shared_run",
     "base.values.normal_forms",
     "base.variant_names",
@@ -87,7 +88,6 @@ CALLS = (
     ("base.passing_lock", "PassingLock('run', Path('run'))"),
     ("base.errors", "near_miss('cases', ['case'])"),
     ("base.interruption", "Interruption().restore()"),
-    ("base.waiting.lanes", "Lanes(2)"),
     ("base.process_tree", "import_folders()"),
     ("base.whole_characters", "whole_text('tea')"),
     ("base.language", "step_failed(1, 'no').line('zh')"),
@@ -95,7 +95,7 @@ CALLS = (
     ("base.specs", "AgentCommand.model_validate({'command': ['agent']})"),
     ("base.values.dates", "date_readings('1 May 2024', 'en')"),
     ("base.variants", "Variants('check type').summaries()"),
-    ("base.waiting.waiting", "in_company()"),
+    ("base.waiting", "others_in_flight()"),
     ("browser.egress.remote_browsers", "parse_endpoints('ws://127.0.0.1:9/')"),
     ("base.installation", "missing_extras(['store'])"),
     ("results.records", "Usage() + Usage()"),
@@ -132,13 +132,12 @@ MAY_IMPORT_LATE = {
     "session/controller.py",
     "session/fixtures.py",
     "session/items.py",
+    "session/xdist_internals.py",
 }
 
 # Packages that come with another one as a part of its public face, or under another name.
 COMES_WITH = {
     "PIL": "pillow",
-    "execnet": "pytest-xdist",
-    "greenlet": "playwright",
     "httpx": "litellm",
     "json_repair": "json-repair",
     "markupsafe": "jinja2",

@@ -34,6 +34,7 @@ from pytest_autoweb.agents.correction.call_cache import (
 from pytest_autoweb.agents.correction.failure_types import cause_of
 from pytest_autoweb.agents.correction.naming_model import AskedCell
 from pytest_autoweb.agents.correction.retry_rules import Guidance, Rules, was_refused
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import (
     AutowebError,
     BrowserError,
@@ -43,7 +44,6 @@ from pytest_autoweb.base.errors import (
     named_line,
 )
 from pytest_autoweb.base.redaction import Redactor, environment_keys, redact_shapes
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.browser.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.browser.egress.guarded_page import guarded_page
 from pytest_autoweb.browser.egress.request_policy import SUPPRESSED, OriginPolicy, Suppression
@@ -414,7 +414,7 @@ def _tools(
     redact, known = Redactor(secrets), _for_evidence(secrets, resources.environ)
     log.redact = evidence = lambda text: redact_shapes(known(text))
     policy = OriginPolicy(case.entry_url, case.allowed_origins)
-    client, others = _client(cell, case, resources), waiting.others()
+    client, others = _client(cell, case, resources), waiting.time_of_others()
     reveal = partial(_reveal, secrets=secrets)
     suppression = cell.mutant.suppression() if cell.mutant else None
     traffic = traffic_of(cell, case, resources, secrets, f"{folder.name}", log.write)

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
 
-from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.base import waiting
+from pytest_autoweb.base.waiting.playwright_internals import driver_of
 from pytest_autoweb.browser.egress.browser_watch import (
     WATCH,
     CallEnded,
@@ -172,7 +173,7 @@ class BrowserDeadline:
     def __init__(self) -> None:
         self.page_lost = False
         self._sessions: dict[Any, Any] = {}
-        self._others = waiting.others()
+        self._others = waiting.time_of_others()
 
     def run(
         self,
@@ -205,20 +206,20 @@ class BrowserDeadline:
 
     def spin(self, page: Any, seconds: float) -> None:
         """Let Playwright's event loop run for a moment without asking the browser anything."""
-        loop, fiber = _loop_of(page), getattr(page, "_dispatcher_fiber", None)
-        if loop is None or fiber is None or fiber.dead:
+        driver = driver_of(page)
+        if driver is None or driver.ended:
             return
-        me, waiting = greenlet.getcurrent(), [True]
+        me, waits = greenlet.getcurrent(), [True]
 
         def resume() -> None:
-            if waiting:
+            if waits:
                 me.switch()
 
-        timer = loop.call_later(seconds, resume)
+        timer = driver.loop.call_later(seconds, resume)
         try:
-            fiber.switch()
+            driver.fiber.switch()
         finally:
-            waiting.clear()
+            waits.clear()
             timer.cancel()
 
     def _session(self, page: Any) -> Any:
@@ -318,10 +319,10 @@ def _terminate(session: Any) -> None:
         request.switch()
 
 
-# Private to Playwright, as is `_dispatcher_fiber`; only this module relies on them.
 def _loop_of(page: Any) -> asyncio.AbstractEventLoop | None:
-    loop = getattr(page, "_loop", None)
-    return loop if isinstance(loop, asyncio.AbstractEventLoop) and not loop.is_closed() else None
+    """Return the loop on which a page is called; None where it is not known, or closed."""
+    driver = driver_of(page)
+    return None if driver is None or driver.loop.is_closed() else driver.loop
 
 
 def _result_or_none(call: Callable[[], T]) -> T | None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_autoweb.session.pytest_internals import definitions_of
+
 # Late imports: pytest loads this module in every project, most of whose sessions run no model.
 
 if TYPE_CHECKING:
@@ -114,10 +116,9 @@ def refuse_both_playwrights(manager: pytest.PytestPluginManager) -> None:
 
 def lacks_playwright(item: pytest.Item) -> str:
     """Return why the fixtures that a cell needs are not there, or ""."""
-    manager = item.session._fixturemanager
     for name in ("connect_options", "new_context"):
-        definitions = manager.getfixturedefs(name, item)
-        if any(one.func.__module__.startswith(_ASYNC_TWIN) for one in definitions or ()):
+        definitions = definitions_of(item, name)
+        if any(one.func.__module__.startswith(_ASYNC_TWIN) for one in definitions):
             return _ONE_OF_BOTH
         if not definitions:
             return (
@@ -132,8 +133,7 @@ _OF_BROWSERS = ("browser_type_launch_args", "browser_type", "connect_options", "
 
 def starts_own_browsers(item: pytest.Item) -> bool:
     """Tell whether the tested project changes how the browser of an item is started."""
-    manager = item.session._fixturemanager
-    found = (manager.getfixturedefs(name, item) or () for name in _OF_BROWSERS)
+    found = (definitions_of(item, name) for name in _OF_BROWSERS)
     modules = (
         str(getattr(one.func, "__module__", "")) for definitions in found for one in definitions
     )
@@ -202,7 +202,7 @@ class Autoweb:
             pytest.UsageError: the target names no case, or the model or the capture mode is
                 unknown.
         """
-        from pytest_autoweb.base.waiting.waiting import loop_hidden
+        from pytest_autoweb.base.waiting import loop_hidden
         from pytest_autoweb.session.items import HIDDEN, SESSION, run_with_fixtures
         from pytest_autoweb.session.pytest_outcome import describe
         from pytest_autoweb.session.single_runs import first_result, note_end

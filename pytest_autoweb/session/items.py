@@ -12,6 +12,7 @@ import pytest
 from pytest_autoweb.agents.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.agents.correction.retry_rules import CORRECTIONS_COUNTED
 from pytest_autoweb.agents.outside.adapters import settings_of
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import (
     CaseError,
     SettingsError,
@@ -21,7 +22,6 @@ from pytest_autoweb.base.errors import (
 )
 from pytest_autoweb.base.installation import extra_of_store, require_extras
 from pytest_autoweb.base.variant_names import StrategyName
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import WATCH
 from pytest_autoweb.cases.deployment import Deployment
@@ -47,8 +47,9 @@ from pytest_autoweb.session.browser_life import (
     open_living,
 )
 from pytest_autoweb.session.flights.flights import FLIGHTS, Flights, OpenPage, processes_of
-from pytest_autoweb.session.flights.spare_page import spare_page_of
+from pytest_autoweb.session.flights.prefetched_page import prefetched_page_of
 from pytest_autoweb.session.progress import pause_of
+from pytest_autoweb.session.pytest_internals import fixture_info
 from pytest_autoweb.session.pytest_outcome import CellEnded, conclude, describe, policy_of
 from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import RunSession
@@ -211,7 +212,7 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: _Axes) 
         fixtureinfo=parent.fixtureinfo,
     )
     # All cells of a file use the same fixtures, so pytest has to find them only once.
-    parent.fixtureinfo = item._fixtureinfo
+    parent.fixtureinfo = fixture_info(item)
     if (structured := getattr(item, "id", None)) is not None:
         # Since 9.2 pytest compares ids in parts; `--lf` reads them from text, where `[` begins one.
         item._id = type(structured).parse(item.nodeid)
@@ -386,7 +387,7 @@ def run_with_fixtures(
         return page
 
     def ready_page() -> "ReadyPage | None":
-        ready = spare.take(request) if spare else None
+        ready = prefetched.take(request) if prefetched else None
         if ready is not None:
             opened.append(ready.page.context)
             session.see_browser(ready.page.context.browser, remote=False)
@@ -395,7 +396,8 @@ def run_with_fixtures(
     opened: list[BrowserContext] = []
     pool, connected = session.browsers, bool(request.getfixturevalue("connect_options"))
     remote = connected or (pool is not None and not pool.reaches_proxy)
-    spare = None if outside or connected or pool is not None else spare_page_of(request)
+    apart = outside or connected or pool is not None
+    prefetched = None if apart else prefetched_page_of(request)
     try:
         lent = _resources(cell, session, request.config, open_page, remote=remote)
     except (SettingsError, OSError) as error:
@@ -442,7 +444,7 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
     if (kept := kept_result(item)) is not None:
         return kept
     opened: list[BrowserContext] = []
-    with WATCH.on(), waiting.working():
+    with WATCH.on(), waiting.in_lane():
         try:
             try:
                 resources = _resources(item.cell, session, item.config, opening, remote=False)

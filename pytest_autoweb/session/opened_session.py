@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pytest_autoweb.base.waiting.waiting import loop_hidden
+from pytest_autoweb.base.waiting import loop_hidden
 from pytest_autoweb.models.client import Client
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.runs.saving import Manifest, save_manifest

@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 
 from pytest_autoweb.base.errors import first_line
-from pytest_autoweb.base.waiting.waiting import HiddenLoop
+from pytest_autoweb.base.waiting import HiddenLoop
+from pytest_autoweb.base.waiting.playwright_internals import end_waits_without_driver
 from pytest_autoweb.results.records import CellResult, Recording
 from pytest_autoweb.results.runs.inert_copies import RECORDINGS_FOLDER
 from pytest_autoweb.results.runs.saving import CELL_FILE, mark_started, save_cell
 from pytest_autoweb.session.fixture_failures import note_failure
 from pytest_autoweb.session.flights.flights import ALONE_KEY, FLIGHTS
-from pytest_autoweb.session.flights.spare_page import close_spare_page
+from pytest_autoweb.session.flights.prefetched_page import close_prefetched_page
 from pytest_autoweb.session.items import (
     HIDDEN,
     INTERRUPTED,
@@ -84,6 +85,7 @@ class CellProtocol:
         runs_cells: Callable[[pytest.Item], bool],
         uses_browser: Callable[[pytest.Item], bool],
     ) -> None:
+        end_waits_without_driver()
         self._runs_cells, self._uses_browser = runs_cells, uses_browser
         self._hidden = config.stash.setdefault(HIDDEN, HiddenLoop())
         self._shows = False
@@ -143,7 +145,7 @@ class CellProtocol:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """End the cells in flight whose turn will not come, and close the spare pages."""
+        """End the cells in flight whose turn will not come, and close the prefetched page."""
         with self._hidden.shown():
             self._end_flights(session, exitstatus)
 
@@ -152,7 +154,7 @@ class CellProtocol:
         self._hidden.show()
 
     def _end_flights(self, session: pytest.Session, exitstatus: int) -> None:
-        close_spare_page(session.config)
+        close_prefetched_page(session.config)
         if flights := session.config.stash.get(FLIGHTS, None):
             interrupted = exitstatus == pytest.ExitCode.INTERRUPTED
             flights.cancel(INTERRUPTED if interrupted else "")

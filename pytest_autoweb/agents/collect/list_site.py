@@ -25,8 +25,8 @@ from pytest_autoweb.agents.collect.list_page import (
     read_entries,
 )
 from pytest_autoweb.agents.collect.saved_state import Collection
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import first_line
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.browser.page.frames import run_script

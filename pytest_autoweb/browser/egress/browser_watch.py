@@ -19,7 +19,12 @@ from typing import Any, NamedTuple, TypeVar
 import greenlet  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Frame, Page, TimeoutError
 
-from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.base import waiting
+from pytest_autoweb.base.waiting.playwright_internals import (
+    can_share_loop,
+    driver_of,
+    is_connection_closed,
+)
 
 CALL_S = 45.0
 """Limit on one call of this package to the browser; longer than the longest timeout it asks for."""
@@ -72,7 +77,7 @@ class _Caller:
         self.page_ended = False
         self.since: float | None = None
         self.crash: Callable[[], None] | None = None
-        self.others = waiting.others()
+        self.others = waiting.time_of_others()
 
     def now(self) -> float:
         return time.monotonic() - self.others()
@@ -264,12 +269,15 @@ def call_within(owner: Page | Frame, milliseconds: float, call: Callable[[], T])
     Raises:
         TimeoutError: Playwright's, when the time is over; the browser may still be busy with it.
     """
-    loop = getattr(owner, "_loop", None)
-    if loop is None:
+    driver = driver_of(owner)
+    if driver is None:
         return call()
     caller, over = greenlet.getcurrent(), list[bool]()
     timer = waiting.OwnTimer(
-        loop, milliseconds / 1000, waiting.others(), lambda: over or caller.throw(CallEnded())
+        driver.loop,
+        milliseconds / 1000,
+        waiting.time_of_others(),
+        lambda: over or caller.throw(CallEnded()),
     )
     try:
         return call()
@@ -332,8 +340,10 @@ def driver_ended(owner: Browser | BrowserContext) -> bool:
     The greenlet in which Playwright talks to its driver ends with the driver. Even to remove a
     listener fails from then on.
     """
-    fiber = getattr(owner, "_dispatcher_fiber", None)
-    return fiber is not None and bool(fiber.dead)
+    if (driver := driver_of(owner)) is not None:
+        return bool(driver.fiber.dead)
+    # Where the greenlet cannot be found, the processes tell, which takes a few milliseconds.
+    return not can_share_loop() and not browser_processes()
 
 
 def is_lost(browser: Browser) -> bool:
@@ -342,8 +352,7 @@ def is_lost(browser: Browser) -> bool:
     Playwright learns of the latter only while its loop runs, which no call on a closed connection
     waits for.
     """
-    connection = getattr(getattr(browser, "_impl_obj", None), "_connection", None)
-    return not browser.is_connected() or getattr(connection, "_closed_error", None) is not None
+    return not browser.is_connected() or is_connection_closed(browser)
 
 
 def megabytes_of(processes: list[Process]) -> float:

@@ -11,7 +11,8 @@ import pytest
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.session.flights import flights
 from pytest_autoweb.session.flights.flight_scheduling import FlightScheduling
-from pytest_autoweb.session.flights.flights import ItemOrder, how_many
+from pytest_autoweb.session.flights.flights import how_many
+from pytest_autoweb.session.flights.item_order import ItemOrder
 from pytest_autoweb.settings.options import in_flight
 
 

@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page
 
 from pytest_autoweb.agents.outside.outside_agent import open_agent_page
 from pytest_autoweb.base.errors import BrowserError
+from pytest_autoweb.base.waiting.playwright_internals import LOST_DRIVER
 from pytest_autoweb.browser.egress.browser_watch import (
     KEEP_MB,
     LOST_S,
@@ -214,7 +215,7 @@ def forgotten_if_failed(request: pytest.FixtureRequest) -> Iterator[None]:
 def _no_lost_driver(record: logging.LogRecord) -> bool:
     """Leave out what asyncio says of the pipe to a driver that has been replaced."""
     error = record.exc_info[1] if record.exc_info else None
-    return not str(error).startswith("Connection closed while reading from the driver")
+    return not str(error).startswith(LOST_DRIVER)
 
 
 def dead_part(request: pytest.FixtureRequest) -> str:

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.waiting import HiddenLoop
-from pytest_autoweb.base.waiting.playwright_internals import end_waits_without_driver
+from pytest_autoweb.base.waiting.playwright_internals import watch_driver
 from pytest_autoweb.results.records import CellResult, Recording
 from pytest_autoweb.results.runs.inert_copies import RECORDINGS_FOLDER
 from pytest_autoweb.results.runs.saving import CELL_FILE, mark_started, save_cell
@@ -85,7 +85,7 @@ class CellProtocol:
         runs_cells: Callable[[pytest.Item], bool],
         uses_browser: Callable[[pytest.Item], bool],
     ) -> None:
-        end_waits_without_driver()
+        watch_driver()
         self._runs_cells, self._uses_browser = runs_cells, uses_browser
         self._hidden = config.stash.setdefault(HIDDEN, HiddenLoop())
         self._shows = False

@@ -1,4 +1,5 @@
 """What a session's header says about versions of Playwright and xdist that need a word.
+
 Both are used by names that they do not promise to keep, and Playwright's older versions need help
 when their driver dies. The names are probed once, at the start.
 """
@@ -8,10 +9,7 @@ from importlib.metadata import version
 
 import pytest
 
-from pytest_autoweb.base.waiting.playwright_internals import (
-    can_share_loop,
-    end_waits_without_driver,
-)
+from pytest_autoweb.base.waiting.playwright_internals import can_share_loop, watch_driver
 from pytest_autoweb.session.xdist_internals import can_schedule, can_see_queues
 
 
@@ -27,10 +25,10 @@ def version_notices(config: pytest.Config) -> Iterator[str]:
             f"{playwright} has changed inside, so cells run one at a time and open their pages "
             "themselves, and a call that hangs is ended later; update pytest-autoweb"
         )
-    elif end_waits_without_driver():
+    elif watch_driver():
         yield (
-            f"{playwright} would wait for ever if its driver died, so such waits are ended from "
-            "here; 1.65 and newer do it themselves"
+            f"{playwright} does not report that its driver died, so pytest-autoweb watches for "
+            "that; 1.65 and newer report it themselves"
         )
     if config.getoption("numprocesses", None) and not (can_see_queues() and can_schedule()):
         yield (

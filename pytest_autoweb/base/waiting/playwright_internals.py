@@ -7,8 +7,10 @@ finds nothing, and those who ask do without: they block, one cell at a time.
 """
 
 import asyncio
+import logging
 import sys
 from functools import cache
+from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -104,34 +106,58 @@ def can_share_loop() -> bool:
         loop.close()
 
 
+_REPORTS_DEATH = (1, 65)
+"""The first version of Playwright whose calls end with an error of its own when its driver dies."""
 _STOP = "stop_sync"
 """Playwright's own function that switches to its loop's greenlet without waiting for anything."""
+LOST_DRIVER = "Connection closed while reading from the driver"
 
 
 @cache
-def end_waits_without_driver() -> bool:
-    """Let calls of a Playwright before 1.64 fail when its driver dies; they would never end.
+def watch_driver() -> bool:
+    """Have the calls of a Playwright before 1.65 report that its driver died.
 
-    While a call waits, it switches to the loop's greenlet until it has its answer. If that greenlet
-    has ended with the driver, a switch returns at once, again and again. From now on it raises, as
-    newer Playwrights do by themselves.
+    While a call waits, it switches to the loop's greenlet until it has its answer. Once that
+    greenlet has ended with the driver, a switch returns at once, again and again, and until 1.63
+    the call would never end. From now on such a switch raises. Those calls that do end by
+    themselves raise a bare `Exception`, which nobody could tell from a fault of the tested code;
+    from now on it is Playwright's error of a closed browser.
 
     Returns:
         Whether this Playwright needs it.
     """
-    from playwright._impl import _errors, _greenlets
-
-    fiber_type: Any = getattr(_greenlets, "MainGreenlet", None)
-    if hasattr(_greenlets, "wait_for_future") or fiber_type is None:
+    numbers = version("playwright").split(".")[:2]
+    if not all(map(str.isdecimal, numbers)) or tuple(map(int, numbers)) >= _REPORTS_DEATH:
         return False
+    from playwright._impl import _errors, _greenlets, _sync_base
+
+    fiber_type: Any = _greenlets.MainGreenlet
+    caller_type: Any = _sync_base.SyncBase
+    call = getattr(caller_type, _WAIT)
 
     def switch(fiber: Any, *values: Any) -> Any:
         if fiber.dead and sys._getframe(1).f_code.co_name != _STOP:
-            raise _errors.TargetClosedError("Playwright connection closed")
+            raise _errors.TargetClosedError(LOST_DRIVER)
         return greenlet.greenlet.switch(fiber, *values)
 
+    def called(caller: Any, awaited: Any) -> Any:
+        try:
+            return call(caller, awaited)
+        except Exception as error:
+            if LOST_DRIVER in str(error) and not isinstance(error, _errors.Error):
+                raise _errors.TargetClosedError(str(error)) from None
+            raise
+
     fiber_type.switch = switch
+    setattr(caller_type, _WAIT, called)
+    # Calls that were given up are complained of when Python forgets them.
+    logging.getLogger("asyncio").addFilter(_is_no_closed_browser)
     return True
+
+
+def _is_no_closed_browser(record: logging.LogRecord) -> bool:
+    error = record.exc_info[1] if record.exc_info else None
+    return type(error).__name__ != "TargetClosedError" and LOST_DRIVER not in str(error)
 
 
 def ended_error() -> Exception:

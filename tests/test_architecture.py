@@ -159,6 +159,21 @@ HOMES = {
     r"[\"']concat\(\{": "base/xpath.py",
 }
 
+# Names that other packages keep to themselves stand in one module each.
+PRIVATE = {
+    "base/waiting/playwright_internals.py": {
+        "_closed_error",
+        "_connection",
+        "_dispatcher_fiber",
+        "_impl_obj",
+        "_loop",
+        "_start_recording",
+        "_sync",
+    },
+    "session/xdist_internals.py": {"nextitem_index", "torun"},
+    "session/pytest_internals.py": {"_fixture_defs", "_fixtureinfo", "_fixturemanager"},
+}
+
 FUNCTION_LINES = 60
 
 MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if "migrations" not in path.parts]
@@ -465,6 +480,37 @@ def test_a_small_thing_is_written_in_its_home_alone(written: str, home: str) -> 
     places = [shown(path) for path in MODULES if re.search(written, path.read_text("utf-8"))]
 
     assert places == [home]
+
+
+@pytest.mark.parametrize(("home", "names"), PRIVATE.items(), ids=PRIVATE)
+def test_private_names_of_other_packages_stand_in_one_module(home: str, names: set[str]) -> None:
+    users = {
+        shown(path)
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        # Objects of our own may have a name of the same spelling.
+        if (isinstance(node, ast.Attribute) and ast.unparse(node.value) != "self"
+            and node.attr in names)
+        or (isinstance(node, ast.Constant) and node.value in names)
+    }  # fmt: skip
+
+    assert users == {home}
+
+
+def test_only_these_modules_import_what_playwright_and_xdist_do_not_offer() -> None:
+    users = {
+        shown(path)
+        for path in MODULES
+        for found in imports_of(path)
+        if found.module.startswith(("playwright._", "xdist"))
+    }
+
+    assert users == {
+        "session/cluster/cluster_session.py",
+        "session/flights/flight_scheduling.py",
+        "session/xdist_internals.py",
+        "base/waiting/playwright_internals.py",
+    }
 
 
 def test_a_function_fits_on_a_screen() -> None:

@@ -20,6 +20,7 @@ import greenlet  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Frame, Page, TimeoutError
 
 from pytest_autoweb.base import waiting
+from pytest_autoweb.base.waiting.calls import CallEnded, bounded_call
 from pytest_autoweb.base.waiting.playwright_internals import (
     can_share_loop,
     driver_of,
@@ -254,10 +255,6 @@ WATCH = BrowserWatch()
 T = TypeVar("T")
 
 
-class CallEnded(BaseException):
-    """Thrown into a call that exceeded its limit; not an `Exception`, so nothing swallows it."""
-
-
 def call_within(owner: Page | Frame, milliseconds: float, call: Callable[[], T]) -> T:
     """Make a call to the browser that has no timeout of its own, such as `evaluate`.
 
@@ -269,23 +266,10 @@ def call_within(owner: Page | Frame, milliseconds: float, call: Callable[[], T])
     Raises:
         TimeoutError: Playwright's, when the time is over; the browser may still be busy with it.
     """
-    driver = driver_of(owner)
-    if driver is None:
-        return call()
-    caller, over = greenlet.getcurrent(), list[bool]()
-    timer = waiting.OwnTimer(
-        driver.loop,
-        milliseconds / 1000,
-        waiting.time_of_others(),
-        lambda: over or caller.throw(CallEnded()),
-    )
     try:
-        return call()
+        return bounded_call(owner, milliseconds / 1000, call)
     except CallEnded:
         raise TimeoutError(f"Timeout {milliseconds:.0f}ms exceeded.") from None
-    finally:
-        over.append(True)
-        timer.cancel()
 
 
 _ATTACH_MS = 5_000.0

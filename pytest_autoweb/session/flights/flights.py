@@ -326,6 +326,11 @@ class Flights:
         for cell in flying:
             if not self._hub.dead:
                 self._hub.loop.call_soon(_end, cell)
+            elif cell.flight is not None and cell.flight.fiber:
+                # Forgotten instead, it would be ended by Python, and saved as a cell that broke.
+                cell.flight.fiber.parent = greenlet.getcurrent()
+                with self._hub.as_if_running():
+                    _end(cell)
         over: list[bool] = []
         if flying and not self._hub.dead:
 

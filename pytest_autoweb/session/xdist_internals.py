@@ -102,6 +102,6 @@ def can_replace_controller() -> bool:
     return classes and reports and can_schedule() and not _SESSION - _names_of(dsession.DSession)
 
 
-def _names_of(kind: type) -> set[str]:
+def _names_of(kind: Any) -> set[str]:
     """Return the names of a class, and those that its objects get when they are made."""
     return {*dir(kind), *kind.__init__.__code__.co_names, *getattr(kind, "__annotations__", {})}

@@ -92,8 +92,21 @@ class _Caller:
 class BrowserWatch:
     """The watch of one process over the browser of its cells; use `WATCH`.
 
-    Each cell has limits of its own. What is not asked by a cell (by a handler of a page's event)
-    counts for the only cell, and with several in flight for none.
+    Each cell is watched in its greenlet while it is in `on`. A call of Playwright leaves that
+    greenlet until it is answered, so each switch away from it begins a call (`since`), and each
+    switch back ends it. A thread looks at all callers several times a second. It does nothing but
+    read what the cells have set and end processes; the cell then notices that its call fails.
+
+    What happens to a call that waits too long, step by step:
+
+    1. The process that shows the page is ended, if it is known or found (`end_page`). The call
+       fails, the cell goes on with what it has, and `page_ended` says why.
+    2. If it still waits `LOST_S` later, or nothing could be ended, all of the browser is ended with
+       its driver (`end`). `reason` then says why, until the next cell begins.
+
+    Each cell has limits of its own: `within` for what is left of its time, `limit` for single
+    calls, `trust` for a page that has stopped answering. What is not asked by a cell (by a handler
+    of a page's event) counts for the only cell, and with several in flight for none.
 
     Attributes:
         reason: why the browser was ended, or "" while it lives.

@@ -75,6 +75,7 @@ IDLE = {
     "session.fixtures",
     "session.playwright_fixtures",
     "session.refused_sessions",
+    "session.pytest_internals",
     "session.shared_run",
     "settings.run_settings",
     "base.values.flag_texts",
@@ -89,7 +90,6 @@ CALLS = (
     ("base.passing_lock", "PassingLock('run', Path('run'))"),
     ("base.errors", "near_miss('cases', ['case'])"),
     ("base.interruption", "Interruption().restore()"),
-    ("base.waiting.lanes", "Lanes(2)"),
     ("base.process_tree", "import_folders()"),
     ("base.whole_characters", "whole_text('tea')"),
     ("base.language", "step_failed(1, 'no').line('zh')"),
@@ -97,8 +97,8 @@ CALLS = (
     ("base.specs", "Pattern.model_validate({'matches': 'tea'})"),
     ("base.values.dates", "date_readings('1 May 2024', 'en')"),
     ("base.variants", "Variants('check type').summaries()"),
-    ("base.waiting.waiting", "in_company()"),
     ("settings.agent_command", "AgentCommand.model_validate({'command': ['agent']})"),
+    ("base.waiting", "others_in_flight()"),
     ("browser.egress.remote_browsers", "parse_endpoints('ws://127.0.0.1:9/')"),
     ("base.installation", "missing_extras(['store'])"),
     ("results.records", "Usage() + Usage()"),
@@ -148,13 +148,12 @@ MAY_IMPORT_LATE = {
     "session/extras.py",
     "session/refused_sessions.py",
     "settings/options.py",
+    "session/xdist_internals.py",
 }
 
 # Packages that come with another one as a part of its public face, or under another name.
 COMES_WITH = {
     "PIL": "pillow",
-    "execnet": "pytest-xdist",
-    "greenlet": "playwright",
     "httpx": "litellm",
     "json_repair": "json-repair",
     "markupsafe": "jinja2",
@@ -174,6 +173,21 @@ HOMES = {
     r"compare_digest\(": "base/tokens.py",
     r"BaseHTTPRequestHandler": "base/local_server.py",
     r"[\"']concat\(\{": "base/xpath.py",
+}
+
+# Names that other packages keep to themselves stand in one module each.
+PRIVATE = {
+    "base/waiting/playwright_internals.py": {
+        "_closed_error",
+        "_connection",
+        "_dispatcher_fiber",
+        "_impl_obj",
+        "_loop",
+        "_start_recording",
+        "_sync",
+    },
+    "session/xdist_internals.py": {"nextitem_index", "torun"},
+    "session/pytest_internals.py": {"_fixture_defs", "_fixtureinfo", "_fixturemanager"},
 }
 
 FUNCTION_LINES = 60
@@ -489,6 +503,37 @@ def test_a_small_thing_is_written_in_its_home_alone(written: str, home: str) -> 
     places = [shown(path) for path in MODULES if re.search(written, path.read_text("utf-8"))]
 
     assert places == [home]
+
+
+@pytest.mark.parametrize(("home", "names"), PRIVATE.items(), ids=PRIVATE)
+def test_private_names_of_other_packages_stand_in_one_module(home: str, names: set[str]) -> None:
+    users = {
+        shown(path)
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        # Objects of our own may have a name of the same spelling.
+        if (isinstance(node, ast.Attribute) and ast.unparse(node.value) != "self"
+            and node.attr in names)
+        or (isinstance(node, ast.Constant) and node.value in names)
+    }  # fmt: skip
+
+    assert users == {home}
+
+
+def test_only_these_modules_import_what_playwright_and_xdist_do_not_offer() -> None:
+    users = {
+        shown(path)
+        for path in MODULES
+        for found in imports_of(path)
+        if found.module.startswith(("playwright._", "xdist"))
+    }
+
+    assert users == {
+        "session/cluster/cluster_session.py",
+        "session/flights/flight_scheduling.py",
+        "session/xdist_internals.py",
+        "base/waiting/playwright_internals.py",
+    }
 
 
 def test_a_function_fits_on_a_screen() -> None:

@@ -20,8 +20,8 @@ from pytest_autoweb.agents.codegen.generate import show_more
 from pytest_autoweb.agents.collect.collect_list import collect_urls
 from pytest_autoweb.agents.correction.call_cache import MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.agents.correction.retry_rules import Guidance
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.redaction import Redactor, environment_keys, redact_shapes
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.browser.egress.guarded_page import guarded_page
 from pytest_autoweb.browser.egress.request_policy import SUPPRESSED, OriginPolicy, Suppression
 from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
@@ -201,7 +201,7 @@ def attempt_tools(setting: AttemptSetting) -> Iterator[Tools]:
     """Open page and sandbox for an attempt, and give its stages the tools to use them."""
     cell, case, resources = setting.cell, setting.case, setting.resources
     setting.log.redact = setting.redact_evidence
-    others = waiting.others()
+    others = waiting.time_of_others()
     with _open_page(setting) as page:
         border = _border(setting, page)
         border.on_password = setting.known.learn

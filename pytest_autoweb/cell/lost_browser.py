@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_autoweb.agents.attempt.tools import Tools, change
 from pytest_autoweb.agents.outside.outside_agent import BLAMED
-from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.base import waiting
 from pytest_autoweb.browser.egress.browser_watch import WATCH
 from pytest_autoweb.browser.page.opening import browser_ended
 from pytest_autoweb.results.records import Attempt, Failure, ToolCall, Usage
@@ -31,7 +31,7 @@ def blame_dead_browser(attempt: Attempt, tools: Tools) -> Attempt:
     if not lost:
         return attempt
     # With others in flight any of them may have been what the browser died of.
-    call = None if waiting.in_company() else _running(attempt)
+    call = None if waiting.others_in_flight() else _running(attempt)
     if call is not None and _is_to_blame(call):
         message = f"{lost} while {call.method}() ran, a script or pattern of the code"
         failure = Failure(
@@ -78,7 +78,7 @@ def retry_if_browser_died(
     attempt, more = make()
     if not _is_lost(attempt):
         return attempt, more
-    waiting.own_turn()
+    waiting.wait_until_alone()
     with suppress(OSError):
         folder.rename(folder.with_name(f"{folder.name}-lost"))
     again, more = make()

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.base import waiting
 
 
 class StageClock:

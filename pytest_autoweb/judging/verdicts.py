@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Error
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import named_line
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.judging.checks.check_type import (
     Check,
     CheckProbe,

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import CassetteMiss, ModelError
 from pytest_autoweb.base.specs import WholeText
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.models.agent_chat import ChatBody
 from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.results.records import Exchange, StageName, Usage
@@ -191,7 +191,7 @@ def _call(
     began = now()
     try:
         # A thread calls the client of a cell in flight.
-        reply = waiting.asking(lambda: client.complete(request))
+        reply = waiting.call_model(lambda: client.complete(request))
     except ModelError as error:
         waited = Usage(calls=1, unpriced_calls=1, latency_s=now() - began)
         return _Call(error, "", "", error.usage or waited)

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
 
-from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.base.waiting.calls import CallEnded, bounded_call
+from pytest_autoweb.base.waiting.playwright_internals import driver_of
 from pytest_autoweb.browser.egress.browser_watch import (
     WATCH,
-    CallEnded,
     call_within,
     debugging_session,
 )
@@ -136,10 +136,8 @@ def _milliseconds(requested: object, default: float) -> float:
 
 T = TypeVar("T")
 
-# Calls are ended by timers on the event loop on which Playwright makes them. Neither a thread nor a
-# trace function can interrupt a call that waits for the browser. A signal can, but does not exist
-# on Windows, and leaves a page whose script never ends as dead as before. Time for the browser to
-# answer after its script was stopped.
+# Ending a call leaves a page whose script never ends as dead as before, so that script is stopped
+# first. This is the time that the browser then gets to answer.
 _AFTER_STOP_S = 0.6
 _PROBE_S = 1.5
 _SLOW_ERRORS = frozenset({"TimeoutError", "AssertionError"})
@@ -152,16 +150,6 @@ class StuckError(Exception):
         super().__init__("the browser did not answer in time")
 
 
-class _Watch:
-    """State of one running call."""
-
-    def __init__(self, waited: float) -> None:
-        self.waited = waited
-        self.over = False
-        self.stopped = False
-        self.timers: list[waiting.OwnTimer] = []
-
-
 class BrowserDeadline:
     """Runs browser calls and enforces an upper time limit.
 
@@ -172,7 +160,6 @@ class BrowserDeadline:
     def __init__(self) -> None:
         self.page_lost = False
         self._sessions: dict[Any, Any] = {}
-        self._others = waiting.others()
 
     def run(
         self,
@@ -205,20 +192,20 @@ class BrowserDeadline:
 
     def spin(self, page: Any, seconds: float) -> None:
         """Let Playwright's event loop run for a moment without asking the browser anything."""
-        loop, fiber = _loop_of(page), getattr(page, "_dispatcher_fiber", None)
-        if loop is None or fiber is None or fiber.dead:
+        driver = driver_of(page)
+        if driver is None or driver.ended:
             return
-        me, waiting = greenlet.getcurrent(), [True]
+        me, waits = greenlet.getcurrent(), [True]
 
         def resume() -> None:
-            if waiting:
+            if waits:
                 me.switch()
 
-        timer = loop.call_later(seconds, resume)
+        timer = driver.loop.call_later(seconds, resume)
         try:
-            fiber.switch()
+            driver.fiber.switch()
         finally:
-            waiting.clear()
+            waits.clear()
             timer.cancel()
 
     def _session(self, page: Any) -> Any:
@@ -239,48 +226,17 @@ class BrowserDeadline:
         session: Any,
         seconds: float,
         call: Callable[[], T],
-        waited: Callable[[], float] = lambda: 0.0,
+        waited: Callable[[], float],
     ) -> T:
-        loop = _loop_of(page)
-        if loop is None:
-            return call()
-        watch, caller = _Watch(waited()), greenlet.getcurrent()
-
-        def end() -> None:
-            if not watch.over:
-                caller.throw(CallEnded())
-
-        def stop() -> None:
-            if watch.over:
-                return
-            # Time spent waiting for a model is not the call's fault, so the limit moves.
-            if (more := waited() - watch.waited) > 0:
-                watch.waited += more
-                watch.timers.append(self._after(loop, more, stop))
-                return
-            watch.stopped = True
+        def stop() -> float:
             _terminate(session)
-            watch.timers.append(self._after(loop, _AFTER_STOP_S, end))
+            return _AFTER_STOP_S
 
-        watch.timers.append(self._after(loop, max(0.05, seconds), stop))
         try:
-            result = call()
+            # Time spent waiting for a model is not the call's fault.
+            return bounded_call(page, max(0.05, seconds), call, not_counted=waited, stop=stop)
         except CallEnded:
             raise StuckError from None
-        except Exception:
-            if watch.stopped:
-                raise StuckError from None
-            raise
-        finally:
-            watch.over = True
-            for timer in watch.timers:
-                timer.cancel()
-        return result
-
-    def _after(
-        self, loop: asyncio.AbstractEventLoop, seconds: float, call: Callable[[], object]
-    ) -> waiting.OwnTimer:
-        return waiting.OwnTimer(loop, seconds, self._others, call)
 
     def _revive(self, page: Any, session: Any) -> None:
         """Stop a script that may still run after a timeout of Playwright's own."""
@@ -318,10 +274,10 @@ def _terminate(session: Any) -> None:
         request.switch()
 
 
-# Private to Playwright, as is `_dispatcher_fiber`; only this module relies on them.
 def _loop_of(page: Any) -> asyncio.AbstractEventLoop | None:
-    loop = getattr(page, "_loop", None)
-    return loop if isinstance(loop, asyncio.AbstractEventLoop) and not loop.is_closed() else None
+    """Return the loop on which a page is called; None where it is not known, or closed."""
+    driver = driver_of(page)
+    return None if driver is None or driver.loop.is_closed() else driver.loop
 
 
 def _result_or_none(call: Callable[[], T]) -> T | None:

@@ -18,8 +18,8 @@ from functools import partial
 from importlib import resources
 from typing import IO, Any, Protocol
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import SandboxError
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.sandbox.call_frames import read_frame
 from pytest_autoweb.sandbox.confine import EXIT_DENIED
 from pytest_autoweb.sandbox.engine import WALLS, Layers, Level, Limits, Walls

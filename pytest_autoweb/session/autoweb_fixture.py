@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_autoweb.base.errors import CaseError, SettingsError
-from pytest_autoweb.base.waiting.waiting import loop_hidden
+from pytest_autoweb.base.waiting.hidden_loop import loop_hidden
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cell.cell_inputs import Cell
 from pytest_autoweb.results.records import CellResult

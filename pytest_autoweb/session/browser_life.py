@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page
 
 from pytest_autoweb.agents.outside.outside_agent import open_agent_page
 from pytest_autoweb.base.errors import BrowserError
+from pytest_autoweb.base.waiting.playwright_internals import LOST_DRIVER
 from pytest_autoweb.browser.egress.browser_watch import (
     KEEP_MB,
     LOST_S,
@@ -28,6 +29,7 @@ from pytest_autoweb.browser.egress.browser_watch import (
     is_lost,
     megabytes_of,
 )
+from pytest_autoweb.session.pytest_internals import definition_of, made_fixtures
 
 # What to put aside, the least first: if Playwright's driver lives, only its browser is replaced.
 _BROWSER, _DRIVER = "browser", "playwright"
@@ -176,7 +178,7 @@ def too_large(more_mb: int = 0) -> bool:
 
 def put_aside(request: pytest.FixtureRequest, name: str) -> None:
     """End a fixture and all that depend on it, whatever they raise, so that it is made anew."""
-    active: dict[str, Any] = getattr(request, "_fixture_defs", {})
+    active = made_fixtures(request)
     if name not in active:
         return
     # Playwright's future of a driver that died is forgotten when Python ends at the latest, and
@@ -199,27 +201,21 @@ def forgotten_if_failed(request: pytest.FixtureRequest) -> Iterator[None]:
 
     Pytest would find that other one under the name from then on.
     """
-    active: dict[str, Any] = getattr(request, "_fixture_defs", {})
+    active = made_fixtures(request)
     known = set(active)
     try:
         yield
     except BaseException:
         for name in active.keys() - known:
-            if active[name] is not _fixture(request, name):
+            if active[name] is not definition_of(request.node, name):
                 del active[name]
         raise
-
-
-def _fixture(request: pytest.FixtureRequest, name: str) -> Any:
-    """Return the fixture that a test gets under a name, whether or not it was ever made."""
-    found = request.session._fixturemanager.getfixturedefs(name, request.node)
-    return found[-1] if found else None
 
 
 def _no_lost_driver(record: logging.LogRecord) -> bool:
     """Leave out what asyncio says of the pipe to a driver that has been replaced."""
     error = record.exc_info[1] if record.exc_info else None
-    return not str(error).startswith("Connection closed while reading from the driver")
+    return not str(error).startswith(LOST_DRIVER)
 
 
 def dead_part(request: pytest.FixtureRequest) -> str:
@@ -227,9 +223,9 @@ def dead_part(request: pytest.FixtureRequest) -> str:
 
     A browser that was never started is not dead; one that did not start may lack its driver.
     """
-    active = getattr(request, "_fixture_defs", {})
+    active = made_fixtures(request)
     # One that failed is not among them.
-    fixture = active.get(_BROWSER) or _fixture(request, _BROWSER)
+    fixture = active.get(_BROWSER) or definition_of(request.node, _BROWSER)
     if fixture is None or fixture.cached_result is None:
         return ""
     browser, _, failed = fixture.cached_result

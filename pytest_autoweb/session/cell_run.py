@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import SettingsError, first_line
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.browser.egress.browser_watch import WATCH
 from pytest_autoweb.cell.cell_inputs import Cell
 from pytest_autoweb.cell.cell_record import unsaved_cell
@@ -23,7 +23,7 @@ from pytest_autoweb.session.browser_life import (
     open_living,
 )
 from pytest_autoweb.session.flights.flights import FLIGHTS, Flights, OpenPage, processes_of
-from pytest_autoweb.session.flights.spare_page import spare_page_of
+from pytest_autoweb.session.flights.prefetched_page import prefetched_page_of
 from pytest_autoweb.session.guarded_run import is_outside, run_or_break
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.lent_resources import resources_of
@@ -113,7 +113,7 @@ def run_with_fixtures(
         return page
 
     def ready_page() -> "ReadyPage | None":
-        ready = spare.take(request) if spare else None
+        ready = prefetched.take(request) if prefetched else None
         if ready is not None:
             opened.append(ready.page.context)
             session.see_browser(ready.page.context.browser, remote=False)
@@ -122,7 +122,8 @@ def run_with_fixtures(
     opened: list[BrowserContext] = []
     pool, connected = session.browsers, bool(request.getfixturevalue("connect_options"))
     remote = connected or (pool is not None and not pool.reaches_proxy)
-    spare = None if outside or connected or pool is not None else spare_page_of(request)
+    apart = outside or connected or pool is not None
+    prefetched = None if apart else prefetched_page_of(request)
     try:
         lent = resources_of(cell, session, request.config, open_page, remote=remote)
     except (SettingsError, OSError) as error:
@@ -169,7 +170,7 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
     if (kept := kept_result(item)) is not None:
         return kept
     opened: list[BrowserContext] = []
-    with WATCH.on(), waiting.working():
+    with WATCH.on(), waiting.in_lane():
         try:
             try:
                 resources = resources_of(item.cell, session, item.config, opening, remote=False)

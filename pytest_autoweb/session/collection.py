@@ -24,6 +24,7 @@ from pytest_autoweb.session.cell_run import run_item
 from pytest_autoweb.session.guarded_run import is_outside
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.playwright_fixtures import CELL
+from pytest_autoweb.session.pytest_internals import fixture_info
 from pytest_autoweb.session.run_session import SESSION, RunSession
 
 BAD_CASES = "bad case file"
@@ -93,7 +94,7 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: Axes) -
         fixtureinfo=parent.fixtureinfo,
     )
     # All cells of a file use the same fixtures, so pytest has to find them only once.
-    parent.fixtureinfo = item._fixtureinfo
+    parent.fixtureinfo = fixture_info(item)
     if (structured := getattr(item, "id", None)) is not None:
         # Since 9.2 pytest compares ids in parts; `--lf` reads them from text, where `[` begins one.
         item._id = type(structured).parse(item.nodeid)

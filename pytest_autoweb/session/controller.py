@@ -70,6 +70,7 @@ from pytest_autoweb.session.resuming import EarlierRun, find_earlier_run, read_t
 from pytest_autoweb.session.run_session import SESSION, RunSession, end_shared
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.session.single_runs import second_runs_notice
+from pytest_autoweb.session.version_notices import version_notices
 from pytest_autoweb.session.worker_marks import interrupt_workers
 from pytest_autoweb.settings.run_settings import Settings
 
@@ -225,7 +226,8 @@ class RunController:
             lines.append(f"autoweb cluster: {self._cluster.told()}")
         if self._earlier is not None:
             lines.append(f"autoweb {self._earlier.told()}")
-        notices = (reruns_notice(self._config), count_notice(self._config))
+        others = (reruns_notice(self._config), count_notice(self._config))
+        notices = (*version_notices(self._config), *others)
         lines += [f"autoweb: {notice}" for notice in notices if notice]
         return lines
 

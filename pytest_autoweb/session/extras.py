@@ -14,10 +14,12 @@ import pytest
 from pytest_autoweb.agents.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.agents.correction.call_cache import Cache
 from pytest_autoweb.agents.correction.retry_rules import CORRECTIONS_COUNTED, PastCorrections
+from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import extra_of_store, require_extras
 from pytest_autoweb.results.records import RunInfo
 from pytest_autoweb.session.cluster.ray_cluster import RayCluster
 from pytest_autoweb.session.run_session import RunSession
+from pytest_autoweb.session.xdist_internals import can_replace_controller, can_schedule
 from pytest_autoweb.settings.run_settings import Settings
 
 
@@ -86,9 +88,15 @@ def use_cluster(config: pytest.Config) -> None:
     """Replace xdist's controller with one whose workers are on the nodes of a cluster.
 
     Raises:
-        SettingsError: a package is missing, or another flag is not possible with a cluster.
+        SettingsError: a package is missing, xdist has changed, or another flag is not possible with
+            a cluster.
     """
     require_extras("cluster")
+    if not can_replace_controller():
+        raise SettingsError(
+            "--autoweb-cluster replaces a part of pytest-xdist that this version does not have any "
+            "more; update pytest-autoweb, or install the xdist that it was tested with"
+        )
     from pytest_autoweb.session.cluster import cluster_session
 
     cluster_session.use_cluster(config)
@@ -118,7 +126,7 @@ def make_scheduler(config: pytest.Config, log: Any, most: int, *, on_cluster: bo
         from pytest_autoweb.session.cluster.cluster_session import ClusterScheduling
 
         return ClusterScheduling(config, log, most)
-    if most < 2:
+    if most < 2 or not can_schedule():
         return None
     from pytest_autoweb.session.flights.flight_scheduling import FlightScheduling
 

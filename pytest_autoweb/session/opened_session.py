@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from pytest_autoweb.base.waiting.waiting import loop_hidden
+from pytest_autoweb.base.waiting.hidden_loop import loop_hidden
 from pytest_autoweb.cell.cell_record import planned_cell
 from pytest_autoweb.models.client import Client
 from pytest_autoweb.models.model_spec import ModelSpec

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from pytest_autoweb.base.errors import first_line
-from pytest_autoweb.base.waiting.waiting import HiddenLoop
+from pytest_autoweb.base.waiting.hidden_loop import HiddenLoop
+from pytest_autoweb.base.waiting.playwright_internals import watch_driver
 from pytest_autoweb.results.runs.saving import mark_started
 from pytest_autoweb.session.cell_run import HIDDEN
 from pytest_autoweb.session.fixture_failures import note_failure
 from pytest_autoweb.session.flights.flights import ALONE_KEY, FLIGHTS
-from pytest_autoweb.session.flights.spare_page import close_spare_page
+from pytest_autoweb.session.flights.prefetched_page import close_prefetched_page
 from pytest_autoweb.session.guarded_run import INTERRUPTED
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.run_session import SESSION
@@ -68,6 +69,7 @@ class CellProtocol:
         runs_cells: Callable[[pytest.Item], bool],
         uses_browser: Callable[[pytest.Item], bool],
     ) -> None:
+        watch_driver()
         self._runs_cells, self._uses_browser = runs_cells, uses_browser
         self._hidden = config.stash.setdefault(HIDDEN, HiddenLoop())
         self._shows = False
@@ -127,7 +129,7 @@ class CellProtocol:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """End the cells in flight whose turn will not come, and close the spare pages."""
+        """End the cells in flight whose turn will not come, and close the prefetched page."""
         with self._hidden.shown():
             self._end_flights(session, exitstatus)
 
@@ -136,7 +138,7 @@ class CellProtocol:
         self._hidden.show()
 
     def _end_flights(self, session: pytest.Session, exitstatus: int) -> None:
-        close_spare_page(session.config)
+        close_prefetched_page(session.config)
         if flights := session.config.stash.get(FLIGHTS, None):
             interrupted = exitstatus == pytest.ExitCode.INTERRUPTED
             flights.cancel(INTERRUPTED if interrupted else "")

@@ -1,6 +1,6 @@
 """pytest-playwright's fixtures, on which cells run: who needs them, whether they are there, whose.
 
-Every session of pytest asks, so this imports nothing but pytest and the standard library.
+Every session of pytest asks, so this leads to nothing but pytest and the standard library.
 """
 
 import os
@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
+
+from pytest_autoweb.session.pytest_internals import definitions_of
 
 if TYPE_CHECKING:
     from pytest_autoweb.cell.cell_inputs import Cell
@@ -71,10 +73,9 @@ def refuse_both_playwrights(manager: pytest.PytestPluginManager) -> None:
 def lacks_playwright(item: pytest.Item) -> str:
     """Return why the fixtures that a cell needs are not there, or ""."""
     # pytest has no public way to ask which fixtures of a name an item would get.
-    manager = item.session._fixturemanager
     for name in ("connect_options", "new_context"):
-        definitions = manager.getfixturedefs(name, item)
-        if any(one.func.__module__.startswith(_ASYNC_TWIN) for one in definitions or ()):
+        definitions = definitions_of(item, name)
+        if any(one.func.__module__.startswith(_ASYNC_TWIN) for one in definitions):
             return _ONE_OF_BOTH
         if not definitions:
             return (
@@ -86,8 +87,7 @@ def lacks_playwright(item: pytest.Item) -> str:
 
 def starts_own_browsers(item: pytest.Item) -> bool:
     """Tell whether the tested project changes how the browser of an item is started."""
-    manager = item.session._fixturemanager
-    found = (manager.getfixturedefs(name, item) or () for name in _OF_BROWSERS)
+    found = (definitions_of(item, name) for name in _OF_BROWSERS)
     modules = (
         str(getattr(one.func, "__module__", "")) for definitions in found for one in definitions
     )

@@ -22,6 +22,7 @@ from pytest_autoweb.agents.correction.page_critic import (
     writes_of,
 )
 from pytest_autoweb.agents.correction.retry_rules import failed_call
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.language import (
     NEVER_TOUCHED,
     NO_CODE_FOR_STEP,
@@ -30,7 +31,6 @@ from pytest_autoweb.base.language import (
     step_failed,
 )
 from pytest_autoweb.base.python_source import is_python, read_python
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.browser.egress.browser_watch import LOST_S, WATCH
 from pytest_autoweb.browser.page.frames import ContextWrapper, best_context
 from pytest_autoweb.browser.page.opening import page_look
@@ -461,7 +461,7 @@ def _pictured(index: int, tools: Tools) -> str | None:
     newest, page, path = tools.newest, tools.page, tools.folder / f"step-{index}.jpg"
     # The look comes first, so that what it finds was there before the frame. Where the page had to
     # be prepared before, it most likely has to be again.
-    looked = waiting.aside(page, lambda: page_look(page))
+    looked = waiting.start_call(page, lambda: page_look(page))
     drawn = begin_frame(page) if tools.hidden is None and newest.may_be_bare else None
     try:
         look = looked()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pytest_autoweb.agents.attempt.execute import relative, relative_scene, with_findings
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.base.language import StepProblem
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.browser.page.opening import PageLook, open_page, page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
 from pytest_autoweb.browser.page.setup import run_setup_js
@@ -174,7 +174,7 @@ def _keep_page_and_look(attempt: Attempt, tools: Tools) -> tuple[Attempt, PageLo
     """Save the page, and look meanwhile whether it is still as the last step's picture shows it."""
     if tools.newest.path is None or tools.newest.look is None:
         return keep_page(attempt, tools), None
-    looked = waiting.aside(tools.page, lambda: page_look(tools.page))
+    looked = waiting.start_call(tools.page, lambda: page_look(tools.page))
     try:
         attempt = keep_page(attempt, tools)
     finally:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Proto
 from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb.agents.correction.retry_rules import Guidance
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.language import StepProblem
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.browser.page.opening import PageLook, page_look
 from pytest_autoweb.browser.page.outline import Folds
 from pytest_autoweb.cases.case import Case

@@ -9,7 +9,7 @@ page, such as a dialog or a download, are reported with the turn.
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from playwright.sync_api import Dialog, Error, Page
 
@@ -32,6 +32,7 @@ from pytest_autoweb.agents.codegen.generate import find_answer, page_budget, rea
 from pytest_autoweb.agents.codegen.grammars import repeated_calls
 from pytest_autoweb.base.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_python
+from pytest_autoweb.base.waiting.playwright_internals import has_listeners
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.browser.page.form_validation import refused_values
@@ -95,9 +96,8 @@ class TurnEvents:
         """Record a dialog, and answer it as Playwright does when no code listens to dialogs."""
         said, kind = self._clean(whole_text(dialog.message)), dialog.type
         # A listener is expected to answer; Playwright answers only if there is none. This listener
-        # must not prevent that, and only the page's own emitter knows the other listeners.
-        page: Any = getattr(dialog.page, "_impl_obj", None)
-        if page is not None and page.listeners("dialog"):
+        # must not prevent that; Playwright has no public way to ask for the others.
+        if has_listeners(dialog.page, "dialog"):
             self._lines.append(f'the page showed a dialog ({kind}), "{said}": your code answered')
             return
         leaving = kind == "beforeunload"

@@ -14,8 +14,8 @@ from pytest_autoweb.agents.collect.list_page import ListEntry, read_entries
 from pytest_autoweb.agents.collect.page_traffic import REFUSALS, Traffic
 from pytest_autoweb.agents.collect.robots import OPEN_MS, Robots
 from pytest_autoweb.agents.collect.saved_state import Collection
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import first_line
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.browser.page.frames import run_script

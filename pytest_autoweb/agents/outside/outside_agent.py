@@ -29,10 +29,10 @@ from pytest_autoweb.agents.attempt.first_and_last import judge_outcome
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail
 from pytest_autoweb.agents.outside.adapters import Settings, settings_of
 from pytest_autoweb.agents.outside.model_endpoint import ModelEndpoint
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError, SettingsError
 from pytest_autoweb.base.language import StepProblem
 from pytest_autoweb.base.process_tree import end_kept, kept
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.chromium import browser_environ
 from pytest_autoweb.browser.page.opening import browser_ended

@@ -19,7 +19,13 @@ from typing import Any, NamedTuple, TypeVar
 import greenlet  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Frame, Page, TimeoutError
 
-from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.base import waiting
+from pytest_autoweb.base.waiting.calls import CallEnded, bounded_call
+from pytest_autoweb.base.waiting.playwright_internals import (
+    can_share_loop,
+    driver_of,
+    is_connection_closed,
+)
 
 CALL_S = 45.0
 """Limit on one call of this package to the browser; longer than the longest timeout it asks for."""
@@ -72,7 +78,7 @@ class _Caller:
         self.page_ended = False
         self.since: float | None = None
         self.crash: Callable[[], None] | None = None
-        self.others = waiting.others()
+        self.others = waiting.time_of_others()
 
     def now(self) -> float:
         return time.monotonic() - self.others()
@@ -86,8 +92,21 @@ class _Caller:
 class BrowserWatch:
     """The watch of one process over the browser of its cells; use `WATCH`.
 
-    Each cell has limits of its own. What is not asked by a cell (by a handler of a page's event)
-    counts for the only cell, and with several in flight for none.
+    Each cell is watched in its greenlet while it is in `on`. A call of Playwright leaves that
+    greenlet until it is answered, so each switch away from it begins a call (`since`), and each
+    switch back ends it. A thread looks at all callers several times a second. It does nothing but
+    read what the cells have set and end processes; the cell then notices that its call fails.
+
+    What happens to a call that waits too long, step by step:
+
+    1. The process that shows the page is ended, if it is known or found (`end_page`). The call
+       fails, the cell goes on with what it has, and `page_ended` says why.
+    2. If it still waits `LOST_S` later, or nothing could be ended, all of the browser is ended with
+       its driver (`end`). `reason` then says why, until the next cell begins.
+
+    Each cell has limits of its own: `within` for what is left of its time, `limit` for single
+    calls, `trust` for a page that has stopped answering. What is not asked by a cell (by a handler
+    of a page's event) counts for the only cell, and with several in flight for none.
 
     Attributes:
         reason: why the browser was ended, or "" while it lives.
@@ -249,10 +268,6 @@ WATCH = BrowserWatch()
 T = TypeVar("T")
 
 
-class CallEnded(BaseException):
-    """Thrown into a call that exceeded its limit; not an `Exception`, so nothing swallows it."""
-
-
 def call_within(owner: Page | Frame, milliseconds: float, call: Callable[[], T]) -> T:
     """Make a call to the browser that has no timeout of its own, such as `evaluate`.
 
@@ -264,20 +279,10 @@ def call_within(owner: Page | Frame, milliseconds: float, call: Callable[[], T])
     Raises:
         TimeoutError: Playwright's, when the time is over; the browser may still be busy with it.
     """
-    loop = getattr(owner, "_loop", None)
-    if loop is None:
-        return call()
-    caller, over = greenlet.getcurrent(), list[bool]()
-    timer = waiting.OwnTimer(
-        loop, milliseconds / 1000, waiting.others(), lambda: over or caller.throw(CallEnded())
-    )
     try:
-        return call()
+        return bounded_call(owner, milliseconds / 1000, call)
     except CallEnded:
         raise TimeoutError(f"Timeout {milliseconds:.0f}ms exceeded.") from None
-    finally:
-        over.append(True)
-        timer.cancel()
 
 
 _ATTACH_MS = 5_000.0
@@ -332,8 +337,10 @@ def driver_ended(owner: Browser | BrowserContext) -> bool:
     The greenlet in which Playwright talks to its driver ends with the driver. Even to remove a
     listener fails from then on.
     """
-    fiber = getattr(owner, "_dispatcher_fiber", None)
-    return fiber is not None and bool(fiber.dead)
+    if (driver := driver_of(owner)) is not None:
+        return bool(driver.fiber.dead)
+    # Where the greenlet cannot be found, the processes tell, which takes a few milliseconds.
+    return not can_share_loop() and not browser_processes()
 
 
 def is_lost(browser: Browser) -> bool:
@@ -342,8 +349,7 @@ def is_lost(browser: Browser) -> bool:
     Playwright learns of the latter only while its loop runs, which no call on a closed connection
     waits for.
     """
-    connection = getattr(getattr(browser, "_impl_obj", None), "_connection", None)
-    return not browser.is_connected() or getattr(connection, "_closed_error", None) is not None
+    return not browser.is_connected() or is_connection_closed(browser)
 
 
 def megabytes_of(processes: list[Process]) -> float:

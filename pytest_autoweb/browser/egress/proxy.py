@@ -18,9 +18,9 @@ from typing import Any, Self
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.base.tokens import is_token
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.browser.egress.http_messages import (
     HEAD_BYTES,
     AnswerHead,

@@ -11,10 +11,10 @@ from typing import Any, Literal, NamedTuple
 
 from playwright.sync_api import CDPSession, Error, Frame, Page
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.variant_names import CAPTURE_MODE_NAMES
 from pytest_autoweb.base.variants import BoundVariants
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.base.whole_characters import whole_text, whole_value
 from pytest_autoweb.browser.egress.browser_watch import debugging_session
 from pytest_autoweb.browser.page.accessibility import HIDDEN, aria_outline, ax_outline
@@ -79,7 +79,7 @@ def _snapshot_and_secrets(
     root: Page | Frame, *, for_models: bool, boxes: bool = False
 ) -> tuple[str, frozenset[str]]:
     """Return `aria_snapshot` and `secret_texts`, which the page is asked for at the same time."""
-    asked = waiting.aside(root, lambda: secret_texts(root))
+    asked = waiting.start_call(root, lambda: secret_texts(root))
     try:
         snapshot = aria_snapshot(root, for_models=for_models, boxes=boxes)
     finally:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Error, Frame, JSHandle, Locator, Page
 
-from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.whole_characters import read_json, whole_json, whole_text
 from pytest_autoweb.browser.egress.browser_watch import WATCH, call_within
 from pytest_autoweb.browser.egress.request_policy import parse_origin

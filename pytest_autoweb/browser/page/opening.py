@@ -8,9 +8,9 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
 from playwright.sync_api import Error, Page, Response
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.values.normal_forms import ascii_host
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.browser.egress.browser_watch import (
     CALL_S,
     WATCH,
@@ -149,10 +149,10 @@ def _preparing(page: Page) -> Iterator[None]:
         with suppress(Error):
             call_within(page, _PREPARE_MS, page.locator("html").count)
 
-    if waiting.in_company():
+    if waiting.others_in_flight():
         yield
         return
-    loaded = waiting.aside(page, load)
+    loaded = waiting.start_call(page, load)
     try:
         yield
     finally:

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary, ref
 
 from playwright.sync_api import BrowserContext, Error, Frame, Page, Request, Response
 
-from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.base import waiting
 from pytest_autoweb.browser.page.frames import run_script, script
 
 LIMIT_MS = 3_000.0

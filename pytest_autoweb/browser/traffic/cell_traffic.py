@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 from urllib.parse import urlsplit
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import TrafficError
 from pytest_autoweb.base.installation import missing_extras
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.browser.egress.traffic_reader import (
     Fetch,
     HttpAnswer,

@@ -19,11 +19,11 @@ from typing import Annotated, Any
 from playwright.sync_api import Page
 from pydantic import Field
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import named_line
 from pytest_autoweb.base.field_errors import FieldError
 from pytest_autoweb.base.specs import fitting
 from pytest_autoweb.base.values.normal_forms import normalise
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.frames import run_script

@@ -13,9 +13,9 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, field_validator
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.specs import HttpUrl, Spec
 from pytest_autoweb.base.values.packed_bytes import NotUnpacked, unpacked
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.judging.checks.check_type import (
     CHECKS,

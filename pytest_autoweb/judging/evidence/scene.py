@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Error, Page
 
-from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.browser_watch import (
     call_within,
@@ -100,7 +100,7 @@ def begin_frame(page: Page) -> Callable[[], bytes | None]:
     Returns:
         A function that waits for the frame, and returns None if it may not be kept.
     """
-    return waiting.aside(page, lambda: _next_frame(page))
+    return waiting.start_call(page, lambda: _next_frame(page))
 
 
 def _next_frame(page: Page) -> bytes | None:

@@ -23,10 +23,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import SettingsError, first_line
 from pytest_autoweb.base.files import whole_file
 from pytest_autoweb.base.passing_lock import PassingLock
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.results.records import CellResult, PlannedCell, Record, RunInfo
 

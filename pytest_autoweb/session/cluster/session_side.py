@@ -14,8 +14,8 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import AutowebError, ModelError, SettingsError
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.models.gateway import (
     MODELS_PATH,
     Acknowledgement,

@@ -1,25 +1,21 @@
-"""Many cells in flight in one process, while pytest runs its items strictly one after another.
-
-Which items come next in this process is known only as far as a worker of xdist was sent them. It
-keeps them in a queue that has no public name, and all use of it is here.
-"""
+"""Many cells in flight in one process, while pytest runs its items strictly one after another."""
 
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import greenlet  # type: ignore[import-untyped]
 import pytest
 from playwright.sync_api import Browser, Error, Page
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError
-from pytest_autoweb.base.waiting import waiting
-from pytest_autoweb.base.waiting.waiting import DRIVER_ENDED, CancelledFlight, Flight, Hub
+from pytest_autoweb.base.waiting.hub import CancelledFlight, Flight, Hub
+from pytest_autoweb.base.waiting.playwright_internals import DRIVER_ENDED, can_share_loop, driver_of
 from pytest_autoweb.browser.egress.browser_watch import EACH_MB, LOST_S, WATCH, is_lost
 from pytest_autoweb.models.model_spec import DEFAULT_PARALLEL, ModelSpec
 from pytest_autoweb.results.records import CellResult
@@ -30,53 +26,8 @@ from pytest_autoweb.session.browser_life import (
     put_aside,
     too_large,
 )
-from pytest_autoweb.session.shared_run import STEALS_KEY
-
-# Plugins whose hooks around a test change nothing for a cell.
-_HARMLESS = frozenset(
-    (
-        "_hypothesis_pytestplugin",
-        "_pytest",
-        "anyio",
-        "hypothesis",
-        "pytest_asyncio",
-        "pytest_autoweb",
-        "pytest_base_url",
-        "pytest_cov",
-        "pytest_html",
-        "pytest_jsonreport",
-        "pytest_metadata",
-        "pytest_playwright",
-        "pytest_randomly",
-        "pytest_rerunfailures",
-        "pytest_sugar",
-        "pytest_timeout",
-        "schemathesis",
-        "xdist",
-    )
-)
-_AROUND = (
-    "pytest_runtest_protocol",
-    "pytest_runtest_setup",
-    "pytest_runtest_call",
-    "pytest_pyfunc_call",
-    "pytest_runtest_teardown",
-)
-_MARKS = (
-    "skip",
-    "skipif",
-    "xfail",
-    "timeout",
-    "usefixtures",
-    "flaky",
-    "browser_context_args",
-    "skip_browser",
-    "only_browser",
-)
-_RECORDINGS = ("tracing", "video", "screenshot")
-# What a cell takes from pytest-playwright, and what of it lasts for the session.
-_LASTING = ("browser", "browser_context_args", "connect_options")
-_EACH = ("new_context", "_artifacts_recorder")
+from pytest_autoweb.session.flights.flight_bounds import item_bound, session_bound
+from pytest_autoweb.session.flights.item_order import ItemOrder
 
 FLIGHTS: pytest.StashKey["Flights | None"] = pytest.StashKey()
 ALONE_KEY = "autoweb-alone"
@@ -88,137 +39,15 @@ _WINDOW = 4
 OpenPage = Callable[[dict[str, Any]], Page]
 
 
-class ItemOrder:
-    """The order in which this process will run its items, as far as it is known."""
-
-    def __init__(self, session: pytest.Session) -> None:
-        self._items = session.items
-        self._places = {id(item): place for place, item in enumerate(session.items)}
-        plugins = session.config.pluginmanager.get_plugins()
-        self._queue = next((p for p in plugins if hasattr(p, "torun")), None)
-
-    def after(self, item: pytest.Item) -> Iterator[pytest.Item]:
-        """Yield the items that come after this one, which is the one that runs now."""
-        if self._queue is None:
-            for place in range(self._places[id(item)] + 1, len(self._items)):
-                yield self._items[place]
-            return
-        for index in (self._queue.nextitem_index, *_queued(self._queue.torun)):
-            # What is no number says that nothing more will come.
-            if not isinstance(index, int):
-                return
-            yield self._items[index]
-
-
-def _queued(torun: Any) -> list[Any]:
-    """Return what stands in a worker's queue, without taking it out."""
-    if hasattr(torun, "lock"):
-        with torun.lock() as items:
-            return list(items)
-    # A `queue.Queue` before xdist 3.7.
-    with torun.mutex:
-        return list(torun.queue)
-
-
-def session_bound(config: pytest.Config) -> str:
-    """Say why no cell of the session may run ahead of its turn, or return "" if some may."""
-    for name in _RECORDINGS:
-        if config.getoption(name, "off") != "off":
-            return f"--{name} records each test in its turn"
-    if getattr(config, "workerinput", {}).get(STEALS_KEY):
-        return "--dist=worksteal may take a cell away that has begun"
-    if config.getoption("usepdb", False) or config.getoption("trace", False):
-        return "--pdb and --trace stop within a test"
-    if config.getoption("playwright_debug", None):
-        return "--playwright-debug stops within a test"
-    if _has_timeout(config):
-        return "pytest-timeout measures each test in its turn"
-    if config.hook.pytest_autoweb_engine.get_hookimpls():
-        return "an engine of a plugin runs the code"
-    return next(_foreign_hooks(config), "")
-
-
-def _has_timeout(config: pytest.Config) -> bool:
-    if not config.pluginmanager.has_plugin("timeout"):
-        return False
-    asked = config.getoption("timeout", None) or os.environ.get("PYTEST_TIMEOUT")
-    return bool(asked or config.getini("timeout"))
-
-
-def _foreign_hooks(config: pytest.Config) -> Iterator[str]:
-    for name in _AROUND:
-        for found in getattr(config.hook, name).get_hookimpls():
-            if found.function.__module__.partition(".")[0] not in _HARMLESS:
-                yield f"{_place(found.plugin, found.plugin_name, config)} implements {name}"
-
-
-def _place(plugin: Any, name: str, config: pytest.Config) -> str:
-    file = getattr(plugin, "__file__", None) if isinstance(plugin, ModuleType) else None
-    if file is None:
-        return f"the plugin {name}"
-    path = Path(file)
-    inside = path.is_relative_to(config.rootpath)
-    return path.relative_to(config.rootpath).as_posix() if inside else path.name
-
-
-def item_bound(item: pytest.Item, now: pytest.Item) -> str:
-    """Say why a cell may not run ahead of its turn, or return "" if it may.
-
-    Args:
-        item: the cell.
-        now: the item whose turn it is, whose fixtures are set up.
-    """
-    if getattr(item, "outside", False):
-        return "an outside agent has a browser of its own"
-    for name in _MARKS:
-        if item.get_closest_marker(name) is not None:
-            return f"a mark `{name}`"
-    for name, fixture in _fixtures(item):
-        if _is_known(fixture) or (fixture.scope == "session" and _is_set_up(fixture)):
-            continue
-        return f"the fixture `{name}` of {_owner(fixture)} is set up for each {fixture.scope}"
-    for name in _EACH:
-        if not _is_known(_last(item, name)):
-            return f"a fixture `{name}` of its own"
-    for name in _LASTING:
-        fixture = _last(item, name)
-        if fixture is None or fixture.scope != "session" or fixture is not _last(now, name):
-            return f"a fixture `{name}` of its own"
-    return ""
-
-
-def _fixtures(item: pytest.Item) -> Iterator[tuple[str, Any]]:
-    """Yield what pytest sets up for the item before it runs; pytest has no public name for it."""
-    for name, found in getattr(item, "_fixtureinfo").name2fixturedefs.items():  # noqa: B009
-        if found:
-            yield name, found[-1]
-
-
-def _last(item: pytest.Item, name: str) -> Any:
-    """Return the definition of a fixture that an item would get."""
-    found = item.session._fixturemanager.getfixturedefs(name, item)
-    return found[-1] if found else None
-
-
-def _is_known(fixture: Any) -> bool:
-    return fixture is not None and _module(fixture).partition(".")[0] in _HARMLESS
-
-
-def _is_set_up(fixture: Any) -> bool:
-    """Tell whether a fixture has a value, rather than none yet or the error of its setup."""
-    return fixture.cached_result is not None and fixture.cached_result[2] is None
-
-
-def _owner(fixture: Any) -> str:
-    return f"{fixture.baseid}/conftest.py" if fixture.baseid else _module(fixture)
-
-
-def _module(fixture: Any) -> str:
-    return str(getattr(fixture.func, "__module__", ""))
-
-
 class FlownCell:
-    """One cell that was begun, whether its turn has come or not."""
+    """One cell that was begun, whether its turn has come or not.
+
+    Attributes:
+        item: the pytest item of the cell.
+        flight: its greenlet; None until it is launched.
+        result: what came of it, once it has ended.
+        error: what it raised instead; its item raises it in its turn.
+    """
 
     def __init__(self, item: pytest.Item) -> None:
         self.item = item
@@ -239,6 +68,34 @@ class FlownCell:
 
 class Flights:
     """The cells of this process that are in flight.
+
+    Pytest runs item after item and asks for each of them `result_of`. That call lets all cells in
+    flight run until the one that is asked for has ended, and while it waits it begins the cells of
+    coming items, as many as may be in flight. So most items find that their cell was begun, or has
+    even ended, before their turn. Everything that pytest does for an item (reports, fixtures,
+    `-x`) still happens in the item's turn; `flight_bounds` says which cells this allows.
+
+    Order of calls: `result_of` for each item in pytest's order; `cancel` when the session ends
+    before all cells have, after which `result_of` may be called again.
+
+    State of a cell, which is in `_cells` from `_begin` until `result_of` returns it:
+
+    - in flight: it runs, or waits for the browser, a model or a lane;
+    - waiting for its turn (`waits`): it needs what only its own item can get, a new browser for
+      instance. No further cell is begun then. When all that are in flight wait too, the cell whose
+      item pytest runs goes on alone;
+    - alone: it was given its turn, and no other cell is begun until it has ended;
+    - ended: it has a result or an error.
+
+    Invariants:
+
+    - At most `most` cells are in flight, and at most `_WINDOW * most` are begun ahead.
+    - The main greenlet is always in `result_of` or in pytest; only it opens browsers, gives turns
+      and begins cells. It waits for news (`_tell`): a cell has ended, or waits for its turn.
+    - All cells in flight share one browser, and its driver's loop (see `Hub`). When that driver has
+      ended, no cell can be resumed by the loop: each is thrown an error (`_end_of_driver`) and
+      then either ends or waits for its turn, in which it gets a new browser.
+    - The hub is open only while cells are in flight, so between them everything blocks as usual.
 
     Args:
         session: pytest's.
@@ -308,7 +165,7 @@ class Flights:
     # -- the turn ----------------------------------------------------------------------
 
     def _fly_until_ended(self, cell: FlownCell, request: pytest.FixtureRequest) -> None:
-        """Let cells fly until this one has ended."""
+        """Let the cells in flight run until this one has ended."""
         while not cell.ended:
             others = [one for one in self._flying if one is not cell]
             if cell.waits and all(one.waits for one in others):
@@ -375,7 +232,7 @@ class Flights:
             try:
                 cell.result = self._run(item, self._new_page)
             except BaseException as error:
-                # Here nobody else would take it; the item raises it in its turn.
+                # Nobody else would catch it here; the item raises it in its turn.
                 cell.error = error
             finally:
                 self._hub.flights.pop(greenlet.getcurrent(), None)
@@ -391,7 +248,7 @@ class Flights:
             except Error:
                 if self._browser is not None and not is_lost(self._browser):
                     raise
-        waiting.own_turn()
+        waiting.wait_until_alone()
         if self._browser is None:
             raise self._no_browser
         return new_page(self._browser, self._context_args, context_args)
@@ -407,7 +264,7 @@ class Flights:
         if self._hub.dead:
             return
         self._news = self._hub.loop.create_future()
-        # The loop may end with Playwright's driver, which whoever called this looks at next.
+        # The loop may end with Playwright's driver; the caller checks for that next.
         with suppress(Error):
             self._hub.wait(self._news)
 
@@ -428,11 +285,14 @@ class Flights:
             self._browser, self._no_browser = None, error
             return False
         if remote or self._gap or browser.browser_type.name != "chromium":
-            # Requests are then routed in this process, which must answer them at any time.
+            # This process then answers the browser's requests itself, and must do so at any time.
             self._bound = "the browser does not send everything through the proxy"
             return False
+        driver = driver_of(browser)
+        if driver is None:
+            return False
         self._browser = browser
-        self._hub.open(browser)
+        self._hub.open(driver)
         return True
 
     def _put_aside(self, request: pytest.FixtureRequest, name: str) -> None:
@@ -466,6 +326,11 @@ class Flights:
         for cell in flying:
             if not self._hub.dead:
                 self._hub.loop.call_soon(_end, cell)
+            elif cell.flight is not None and cell.flight.fiber:
+                # Forgotten instead, it would be ended by Python, and saved as a cell that broke.
+                cell.flight.fiber.parent = greenlet.getcurrent()
+                with self._hub.as_if_running():
+                    _end(cell)
         over: list[bool] = []
         if flying and not self._hub.dead:
 
@@ -501,13 +366,15 @@ def processes_of(config: pytest.Config) -> int:
 
 
 def how_many(asked: int, specs: Sequence[ModelSpec], processes: int) -> int:
-    """Return how many cells each process may have in flight.
+    """Return how many cells each process may have in flight; one if they cannot share a loop.
 
     Args:
         asked: the number that was asked for; 0 means as many as make sense.
         specs: the models of the run.
         processes: how many test processes there are.
     """
+    if not can_share_loop():
+        return 1
     if asked:
         return asked
     # Controls never wait for a model, and what computes all the time gains nothing.

@@ -23,10 +23,10 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 import psutil
 from filelock import FileLock
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import WebServerError
 from pytest_autoweb.base.files import replace_text
 from pytest_autoweb.base.process_tree import import_folders, start_mark
-from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.cases.case import Reset, ServerHandle, Webserver
 from pytest_autoweb.cases.static_folder import static_folder
 from pytest_autoweb.session.servers import webserver_process
@@ -349,7 +349,7 @@ class ServerPool:
                 stop(run.folder)
             return
         exclusive = isinstance(webserver.reset, Reset)
-        with waiting.held(FileLock(home / "attempt.lock")) if exclusive else nullcontext():
+        with waiting.file_lock(FileLock(home / "attempt.lock")) if exclusive else nullcontext():
             if webserver.running:
                 yield _found_running(webserver, home)
             else:
@@ -405,7 +405,7 @@ class ServerPool:
 
     def _shared(self, webserver: Webserver, case_path: Path | None, home: Path) -> ServerHandle:
         current, failed = home / "current.json", home / "failed"
-        with waiting.held(FileLock(home / "start.lock")):
+        with waiting.file_lock(FileLock(home / "start.lock")):
             if failed.exists():
                 raise WebServerError(failed.read_text())
             if current.exists():

@@ -1,9 +1,9 @@
 """A browser for a person to work in, and the recorder of what is done there.
 
-Playwright offers its recorder to programs only through a private method of a context,
-`_start_recording`. The public way, `playwright codegen`, is a separate process, which does not
-reveal the password fields and writes typed text to a file. So this module alone uses the private
-method; where it is missing, the error names the public way.
+Playwright offers its recorder to programs only through a private method of a context. The public
+way, `playwright codegen`, is a separate process, which does not reveal the password fields and
+writes typed text to a file. So the private method is used; where it is missing, the error names the
+public way.
 """
 
 import os
@@ -22,6 +22,7 @@ from typing import Any
 from playwright.sync_api import BrowserContext, Dialog, Error, Request, sync_playwright
 
 from pytest_autoweb.base.errors import BrowserError, SettingsError, first_line
+from pytest_autoweb.base.waiting.playwright_internals import start_recorder
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.chromium import browser_environ, launch_args
 from pytest_autoweb.browser.egress.request_policy import parse_origin
@@ -166,16 +167,12 @@ def record(
 
 
 def _start(context: BrowserContext, listener: _Listener) -> None:
-    inner: Any = getattr(context, "_impl_obj", None)
-    wait: Any = getattr(context, "_sync", None)
-    start = getattr(inner, "_start_recording", None)
-    if start is None or wait is None:
+    if not start_recorder(context, listener):
         raise SettingsError(
             "this version of Playwright does not let programs listen to its recorder. Update it "
             f"(`pip install -U playwright`), or run `{CODEGEN}` and then "
             "`autoweb record --from recorded.py`"
         )
-    wait(start({"language": "python"}, listener))
 
 
 def _answer(dialog: Dialog, *, accept: bool) -> None:

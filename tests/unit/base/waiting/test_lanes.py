@@ -15,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Error
 
-from pytest_autoweb.base.waiting import lanes, waiting
-from pytest_autoweb.base.waiting.waiting import DRIVER_ENDED, CancelledFlight, Flight, Hub
+from pytest_autoweb.base import waiting
+from pytest_autoweb.base.waiting import lanes
+from pytest_autoweb.base.waiting.hub import CancelledFlight, Flight, Hub
+from pytest_autoweb.base.waiting.playwright_internals import DRIVER_ENDED, Driver
 
 LANES = 2
 
@@ -31,7 +33,7 @@ class Airport:
         self.loop = asyncio.new_event_loop()
         self.hub = Hub(lambda: None, cores=1)
         fiber = greenlet.greenlet(self.loop.run_forever)
-        self.hub.open(SimpleNamespace(_loop=self.loop, _dispatcher_fiber=fiber))
+        self.hub.open(Driver(self.loop, fiber))
         self.launched: list[Flight] = []
         self.did: list[str] = []
         self.most = 0
@@ -84,7 +86,7 @@ def test_no_more_cells_work_at_once_than_there_are_lanes_and_the_first_comes_fir
     airport: Airport,
 ) -> None:
     def cell(number: int) -> None:
-        with waiting.working():
+        with waiting.in_lane():
             airport.work(number)
 
     airport.fly(7, cell)
@@ -95,9 +97,9 @@ def test_no_more_cells_work_at_once_than_there_are_lanes_and_the_first_comes_fir
 
 def test_a_cell_that_asks_its_model_lets_another_one_work(airport: Airport) -> None:
     def cell(number: int) -> None:
-        with waiting.working():
+        with waiting.in_lane():
             airport.did.append(f"{number} asks")
-            waiting.asking(lambda: time.sleep(0.2))
+            waiting.call_model(lambda: time.sleep(0.2))
             airport.work(number)
 
     began = time.monotonic()
@@ -125,10 +127,10 @@ def test_with_many_pages_open_those_who_have_one_go_on_before_others_begin(
     with closing(Airport()) as airport:
 
         def cell(number: int) -> None:
-            with waiting.working():
+            with waiting.in_lane():
                 airport.did.append(f"{number} opens")
                 waiting.sleep(0.1)
-                waiting.asking(lambda: time.sleep(0.02))
+                waiting.call_model(lambda: time.sleep(0.02))
                 airport.did.append(f"{number} goes on")
                 waiting.sleep(0.1)
 
@@ -147,12 +149,12 @@ def test_with_many_pages_open_further_ones_are_opened_one_by_one(
     with closing(Airport()) as airport:
 
         def cell(number: int) -> None:
-            with waiting.working():
+            with waiting.in_lane():
                 opening.add(number)
                 together.append(set(opening))
                 waiting.sleep(0.05)
                 opening.discard(number)
-                waiting.asking(lambda: time.sleep(0.4))
+                waiting.call_model(lambda: time.sleep(0.4))
                 airport.did.append(f"{number} goes on")
 
         airport.fly(6, cell)
@@ -181,9 +183,9 @@ def test_whatever_cells_do_all_of_them_end_and_leave_the_lanes_as_they_were(seed
             opens, asks, works = naps[number]
             if number in cancelled:
                 airport.loop.call_later(chance.choice((0, 0.01, 0.03)), cancel, number)
-            with waiting.working():
+            with waiting.in_lane():
                 waiting.sleep(opens)
-                waiting.asking(lambda: time.sleep(asks))
+                waiting.call_model(lambda: time.sleep(asks))
                 waiting.sleep(works)
 
         airport.fly(12, cell)
@@ -195,7 +197,7 @@ def test_whatever_cells_do_all_of_them_end_and_leave_the_lanes_as_they_were(seed
 
 
 def _work_in_lane(airport: Airport, number: int) -> None:
-    with waiting.working():
+    with waiting.in_lane():
         airport.work(number, 0.009)
 
 
@@ -205,7 +207,7 @@ def test_a_cell_that_waits_long_for_its_page_loses_its_lane(
     monkeypatch.setattr(lanes, "LENT_S", 0.05)
 
     def cell(number: int) -> None:
-        with waiting.working():
+        with waiting.in_lane():
             airport.work(number, 1.0 if number < LANES else 0.01)
 
     began = time.monotonic()
@@ -221,7 +223,7 @@ def test_waiting_for_a_lane_is_not_the_cells_own_time(airport: Airport) -> None:
     def cell(number: int) -> None:
         clock = waiting.own_clock()
         began = clock()
-        with waiting.working():
+        with waiting.in_lane():
             own[number] = clock() - began
             airport.work(number, 0.1)
 
@@ -238,7 +240,7 @@ def test_a_cell_that_is_cancelled_while_it_queues_keeps_nobody_waiting(airport: 
             airport.loop.call_later(
                 0.05, lambda: airport.launched[3].fiber.throw(CancelledFlight())
             )
-        with waiting.working():
+        with waiting.in_lane():
             airport.work(number, 0.1)
 
     airport.fly(6, cell)
@@ -248,7 +250,7 @@ def test_a_cell_that_is_cancelled_while_it_queues_keeps_nobody_waiting(airport: 
 
 def test_a_lane_that_was_passed_to_a_cancelled_cell_goes_to_the_next(airport: Airport) -> None:
     def cell(number: int) -> None:
-        with waiting.working():
+        with waiting.in_lane():
             airport.work(number)
             if number == 0:
                 # It is cancelled after its lane was given, and before it could begin.
@@ -269,7 +271,7 @@ def test_nor_is_it_while_the_cell_still_queues(airport: Airport) -> None:
         if number == 0:
             airport.loop.call_later(0.05, lambda: read.append(clocks[LANES]()))
             airport.loop.call_later(0.25, lambda: read.append(clocks[LANES]()))
-        with waiting.working():
+        with waiting.in_lane():
             airport.work(number, 0.3)
 
     airport.fly(LANES + 1, cell)
@@ -281,7 +283,7 @@ def test_a_cell_that_queues_when_the_driver_dies_goes_on_without_a_lane(airport:
     def cell(number: int) -> None:
         if number == LANES:
             airport.loop.call_later(0.05, airport.loop.stop)
-        with waiting.working():
+        with waiting.in_lane():
             airport.work(number, 0.4)
 
     with pytest.raises(Error, match=DRIVER_ENDED):
@@ -305,7 +307,7 @@ def test_what_goes_on_aside_counts_as_the_work_of_whoever_began_it(airport: Airp
         clock = waiting.own_clock()
         began = clock()
         if number == 0:
-            waiting.aside(owner, lambda: time.sleep(0.3))()
+            waiting.start_call(owner, lambda: time.sleep(0.3))()
         else:
             waiting.sleep(0.1)
         spent[number] = clock() - began
@@ -320,7 +322,7 @@ def test_what_goes_on_aside_counts_as_the_work_of_whoever_began_it(airport: Airp
 def test_what_goes_on_aside_fails_with_the_driver(airport: Airport) -> None:
     owner = SimpleNamespace(_loop=airport.loop, _dispatcher_fiber=airport.hub.fiber)
     never = airport.loop.create_future()
-    ended = waiting.aside(owner, lambda: airport.hub.wait(never))
+    ended = waiting.start_call(owner, lambda: airport.hub.wait(never))
     airport.loop.call_soon(airport.loop.stop)
 
     with pytest.raises(Error, match=DRIVER_ENDED):

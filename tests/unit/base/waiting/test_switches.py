@@ -6,7 +6,7 @@ import greenlet  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.base.waiting.waiting import SWITCHES
+from pytest_autoweb.base.waiting.switches import SWITCHES
 
 
 def switch() -> None:

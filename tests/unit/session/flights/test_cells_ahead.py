@@ -11,8 +11,16 @@ import pytest
 from pytest_autoweb.base.values.flag_texts import in_flight
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.session.flights import flights
+from pytest_autoweb.session.flights.flight_bounds import session_bound
 from pytest_autoweb.session.flights.flight_scheduling import FlightScheduling
-from pytest_autoweb.session.flights.flights import ItemOrder, how_many
+from pytest_autoweb.session.flights.flights import how_many
+from pytest_autoweb.session.flights.item_order import ItemOrder
+from pytest_autoweb.session.xdist_internals import (
+    can_replace_controller,
+    can_schedule,
+    can_see_queues,
+    hides_order,
+)
 
 
 def spec(name: str, **more: Any) -> ModelSpec:
@@ -82,6 +90,21 @@ def test_a_worker_knows_what_it_was_sent(make: Any) -> None:
 
     # No item comes after the word that nothing more will come.
     assert list(map(str, order(items, worker).after(items[0]))) == ["b", "d", "e"]
+
+
+def test_a_worker_whose_queue_is_hidden_lets_no_cell_run_ahead_of_its_turn() -> None:
+    plugins = SimpleNamespace(get_plugins=set)
+    worker: Any = SimpleNamespace(pluginmanager=plugins, workerinput={})
+    alone: Any = SimpleNamespace(pluginmanager=plugins)
+
+    assert session_bound(worker) == "this pytest-xdist hides which items come next"
+    assert not hides_order(alone)
+
+
+def test_this_xdist_has_all_that_is_used() -> None:
+    assert can_see_queues()
+    assert can_schedule()
+    assert can_replace_controller()
 
 
 class Node:

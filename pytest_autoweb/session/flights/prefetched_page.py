@@ -1,7 +1,7 @@
 """A page in a fresh context, opened while the cell before it runs, so that its cell need not wait.
 
 Only a cell that asks nothing special of its context gets it, and only where pytest does nothing for
-the cell in its turn; see `flights.session_bound` and `flights.item_bound`.
+the cell in its turn; see `flight_bounds`.
 """
 
 from contextlib import suppress
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Error, Page
 
-from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.base import waiting
 from pytest_autoweb.browser.egress.browser_watch import (
     WATCH,
     debugging_session,
@@ -23,14 +23,22 @@ from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.page.quiet import watch
 from pytest_autoweb.browser.page.setup import PLAIN_CONTEXT, limit_talk
 from pytest_autoweb.session.browser_life import close_contexts, new_page
-from pytest_autoweb.session.flights.flights import FLIGHTS, ItemOrder, item_bound, session_bound
+from pytest_autoweb.session.flights.flight_bounds import item_bound, session_bound
+from pytest_autoweb.session.flights.flights import FLIGHTS
+from pytest_autoweb.session.flights.item_order import ItemOrder
 
-# How long the first cell, which opens its own page, goes before the page of the second is opened.
+# How long the first cell, which opens its own page, runs before the page of the second is opened.
 _LATER_S = 0.1
 
 
-class SparePage:
+class PrefetchedPage:
     """The page that the next cell of this process gets.
+
+    Each cell calls `take`, which also has the page of the cell after it opened, on Playwright's
+    loop, while the cell runs. A page is in one of three states: it is being opened (`_opening` has
+    its browser), it is ready (`_ready`), or there is none, in which case the next cell opens its
+    own. A page that does not fit its cell is closed and never given to another one. `close` when
+    the session ends.
 
     Args:
         session: pytest's.
@@ -58,7 +66,7 @@ class SparePage:
         try:
             browser: Browser = request.getfixturevalue("browser")
         except Error:
-            # The driver died after its browser; `open_living`, which is next, replaces both.
+            # The driver died after its browser; `open_living`, which comes next, replaces both.
             return None
         given = dict(request.getfixturevalue("browser_context_args"))
         same = self._ready is not None and self._ready.page.context.browser is browser
@@ -92,16 +100,16 @@ class SparePage:
         return not item_bound(coming, item)
 
     def _open_later(self, browser: Browser, given: dict[str, Any], running: Page | None) -> None:
-        """Open the page once the running cell's has loaded, which is not to be late because of it.
+        """Open the page as soon as the running cell's own page has loaded, so as not to delay it.
 
-        Then that cell waits until its page is quiet, and needs little of the machine.
+        From then on that cell waits until its page is quiet, and needs little of the machine.
         """
 
         def begin(seconds: float) -> None:
             if self._opening is browser or self._ready is not None:
                 return
             self._opening = browser
-            waiting.beside(browser, seconds, lambda: self._open(browser, given))
+            waiting.run_later(browser, seconds, lambda: self._open(browser, given))
 
         if running is None:
             begin(_LATER_S)
@@ -109,7 +117,7 @@ class SparePage:
             running.once("load", lambda page: begin(0))
 
     def _open(self, browser: Browser, given: dict[str, Any]) -> None:
-        # It may reach nothing until a cell says what.
+        # Until a cell names the origins that it may reach, it may reach none.
         proxy = EgressProxy(OriginPolicy("http://none.invalid"), lambda origin: None)
         page: Page | None = None
         try:
@@ -118,7 +126,7 @@ class SparePage:
             limit_talk(page.context)
             watch(page.context)
             page.on("crash", self._note_crash)
-            # Its cell needs one, and a page that is loading takes longer to open it.
+            # Its cell needs one, and opening it takes longer while a page loads.
             debugging_session(page)
             self._ready, self._given, self._crashed = ReadyPage(page, proxy), given, False
         except BaseException as error:
@@ -134,10 +142,10 @@ class SparePage:
                 self._opening = None
 
 
-_SPARE: pytest.StashKey[SparePage] = pytest.StashKey()
+_PREFETCHED: pytest.StashKey[PrefetchedPage] = pytest.StashKey()
 
 
-def spare_page_of(request: pytest.FixtureRequest) -> SparePage | None:
+def prefetched_page_of(request: pytest.FixtureRequest) -> PrefetchedPage | None:
     """Return what opens pages in advance in this process.
 
     None for a test that is no cell, and with many cells in flight, which open their pages while
@@ -146,12 +154,12 @@ def spare_page_of(request: pytest.FixtureRequest) -> SparePage | None:
     stash = request.config.stash
     if not hasattr(request.node, "cell") or stash.get(FLIGHTS, None) is not None:
         return None
-    if _SPARE not in stash:
-        stash[_SPARE] = SparePage(request.session)
-    return stash[_SPARE]
+    if _PREFETCHED not in stash:
+        stash[_PREFETCHED] = PrefetchedPage(request.session)
+    return stash[_PREFETCHED]
 
 
-def close_spare_page(config: pytest.Config) -> None:
+def close_prefetched_page(config: pytest.Config) -> None:
     """Close the page that was opened in advance, if there is one."""
-    if (spare := config.stash.get(_SPARE, None)) is not None:
-        spare.close()
+    if (prefetched := config.stash.get(_PREFETCHED, None)) is not None:
+        prefetched.close()

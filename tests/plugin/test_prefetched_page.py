@@ -8,9 +8,9 @@ from shop_project import SharedProject
 CONFTEST = """
 from pathlib import Path
 
-from pytest_autoweb.session.flights.spare_page import SparePage
+from pytest_autoweb.session.flights.prefetched_page import PrefetchedPage
 
-take = SparePage.take
+take = PrefetchedPage.take
 
 
 def taken(self, request):
@@ -20,7 +20,7 @@ def taken(self, request):
     return ready
 
 
-SparePage.take = taken
+PrefetchedPage.take = taken
 """
 PAGE = """<!doctype html><title>Shop</title>
 <p id="seen"></p><p id="told"></p><button>Stay</button>

@@ -5,21 +5,21 @@ import time
 import pytest
 from playwright.sync_api import Error, Page
 
-from pytest_autoweb.base.waiting import waiting
+from pytest_autoweb.base import waiting
 
 COUNT = "() => { window.asked = (window.asked || 0) + 1; return window.asked }"
 LATER = "() => new Promise((done) => { window.answer = done })"
 
 
 def test_the_browser_gets_it_before_what_its_caller_asks_next(page: Page) -> None:
-    first = waiting.aside(page, lambda: page.evaluate(COUNT))
+    first = waiting.start_call(page, lambda: page.evaluate(COUNT))
     second = page.evaluate(COUNT)
 
     assert (first(), second) == (1, 2)
 
 
 def test_it_goes_on_while_its_caller_makes_other_calls(page: Page) -> None:
-    answered = waiting.aside(page, lambda: page.evaluate(LATER))
+    answered = waiting.start_call(page, lambda: page.evaluate(LATER))
 
     page.evaluate("() => window.answer('tea')")
 
@@ -30,7 +30,7 @@ def test_it_goes_on_while_its_caller_makes_other_calls(page: Page) -> None:
 def test_two_go_on_at_the_same_time(page: Page) -> None:
     pause = "() => new Promise((done) => setTimeout(done, 400))"
     began = time.monotonic()
-    both = [waiting.aside(page, lambda: page.evaluate(pause)) for _ in range(2)]
+    both = [waiting.start_call(page, lambda: page.evaluate(pause)) for _ in range(2)]
     for end in both:
         end()
 
@@ -38,7 +38,9 @@ def test_two_go_on_at_the_same_time(page: Page) -> None:
 
 
 def test_its_error_is_raised_to_whoever_waits_for_it(page: Page) -> None:
-    failed = waiting.aside(page, lambda: page.evaluate("() => { throw new Error('sold out') }"))
+    failed = waiting.start_call(
+        page, lambda: page.evaluate("() => { throw new Error('sold out') }")
+    )
 
     assert page.evaluate("() => 1") == 1
     with pytest.raises(Error, match="sold out"):
@@ -50,7 +52,7 @@ def test_so_is_an_interruption(page: Page) -> None:
         page.evaluate("() => 1")
         raise KeyboardInterrupt
 
-    ended = waiting.aside(page, interrupted)
+    ended = waiting.start_call(page, interrupted)
 
     assert page.evaluate("() => 2") == 2
     with pytest.raises(KeyboardInterrupt):
@@ -58,8 +60,8 @@ def test_so_is_an_interruption(page: Page) -> None:
 
 
 def test_one_that_nobody_waits_for_does_no_harm(page: Page) -> None:
-    waiting.aside(page, lambda: page.evaluate(LATER))
-    waiting.aside(page, lambda: page.evaluate("() => { throw new Error('sold out') }"))
+    waiting.start_call(page, lambda: page.evaluate(LATER))
+    waiting.start_call(page, lambda: page.evaluate("() => { throw new Error('sold out') }"))
     page.close()
 
     assert page.context.new_page().evaluate("() => 1") == 1
@@ -67,7 +69,7 @@ def test_one_that_nobody_waits_for_does_no_harm(page: Page) -> None:
 
 def test_what_is_not_playwrights_is_called_at_once() -> None:
     asked = iter(("tea", "rice"))
-    ended = waiting.aside(object(), lambda: next(asked))
+    ended = waiting.start_call(object(), lambda: next(asked))
 
     assert next(asked) == "rice"
     assert ended() == "tea"

@@ -1,0 +1,79 @@
+"""Time as one cell sees it: while others hold the thread, its clock stands still.
+
+Only one greenlet runs at a time. What others need of it must count neither towards a cell's limits
+nor in its record.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import greenlet  # type: ignore[import-untyped]
+
+from pytest_autoweb.base.waiting.hub import flight_of
+
+# Below this it does not matter who held the thread.
+_LEAST_S = 0.005
+
+
+def time_of_others() -> Callable[[], float]:
+    """Return a function that tells for how many seconds others held the thread.
+
+    It speaks of the cell that asked for it, and may be called in any greenlet or thread.
+    """
+    flight = flight_of(greenlet.getcurrent())
+    return flight.others_s if flight else _none
+
+
+def own_clock() -> Callable[[], float]:
+    """Return a clock in seconds that stands still while others hold the thread."""
+    held = time_of_others()
+    return time.monotonic if held is _none else lambda: time.monotonic() - held()
+
+
+def now() -> float:
+    """Return the caller's own time in seconds."""
+    return own_clock()()
+
+
+def _none() -> float:
+    return 0.0
+
+
+class OwnTimer:
+    """A timer that counts a cell's own time.
+
+    It is set for the whole time. When that is over it asks what of it others held, and is set again
+    for so long; so it never rings early, and late only by what nobody could know.
+
+    Args:
+        loop: the event loop that rings it.
+        seconds: when.
+        others: tells for how many seconds others held the thread; see `time_of_others`.
+        call: is called then.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        seconds: float,
+        others: Callable[[], float],
+        call: Callable[[], object],
+    ) -> None:
+        self._loop, self._others, self._call = loop, others, call
+        self._set(seconds)
+
+    def _set(self, seconds: float) -> None:
+        self._held = self._others()
+        self._handle = self._loop.call_later(seconds, self._ring)
+
+    def _ring(self) -> None:
+        # The loop reads answers that came in the meantime only after this.
+        if (more := self._others() - self._held) > _LEAST_S:
+            self._set(more)
+        else:
+            self._call()
+
+    def cancel(self) -> None:
+        """Never ring."""
+        self._handle.cancel()

@@ -1,0 +1,39 @@
+"""What this package uses of pytest's fixtures that has no public name.
+
+Pytest offers no way to ask which fixtures an item gets, whose they are, and which of them are set
+up. Only this module knows the names by which it keeps that.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+def definitions_of(item: pytest.Item, name: str) -> tuple[Any, ...]:
+    """Return the definitions of a fixture that an item can see, the one that it gets last."""
+    return tuple(item.session._fixturemanager.getfixturedefs(name, item) or ())
+
+
+def definition_of(item: pytest.Item, name: str) -> Any:
+    """Return the definition of the fixture that an item gets under a name, or None."""
+    found = definitions_of(item, name)
+    return found[-1] if found else None
+
+
+def definitions_before_run(item: pytest.Item) -> Iterator[tuple[str, Any]]:
+    """Yield the name and definition of whatever pytest sets up for an item before it runs."""
+    for name, found in fixture_info(item).name2fixturedefs.items():
+        if found:
+            yield name, found[-1]
+
+
+def fixture_info(item: pytest.Item) -> Any:
+    """Return what pytest found out about the fixtures of an item when it was collected."""
+    return getattr(item, "_fixtureinfo")  # noqa: B009 - pytest.Item does not declare it
+
+
+def made_fixtures(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Return the definitions by name that a request has asked for; pytest looks here first."""
+    made: dict[str, Any] = getattr(request, "_fixture_defs", {})
+    return made

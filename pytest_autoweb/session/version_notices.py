@@ -1,0 +1,37 @@
+"""What a session's header says about versions of Playwright and xdist that need a word.
+
+Both are used by names that they do not promise to keep, and Playwright's older versions need help
+when their driver dies. The names are probed once, at the start.
+"""
+
+from collections.abc import Iterator
+from importlib.metadata import version
+
+import pytest
+
+from pytest_autoweb.base.waiting.playwright_internals import can_share_loop, watch_driver
+from pytest_autoweb.session.xdist_internals import can_schedule, can_see_queues
+
+
+def version_notices(config: pytest.Config) -> Iterator[str]:
+    """Yield a sentence for each way in which this session differs from one with usual versions.
+
+    Args:
+        config: that of the controller.
+    """
+    playwright = f"Playwright {version('playwright')}"
+    if not can_share_loop():
+        yield (
+            f"{playwright} has changed inside, so cells run one at a time and open their pages "
+            "themselves, and a call that hangs is ended later; update pytest-autoweb"
+        )
+    elif watch_driver():
+        yield (
+            f"{playwright} does not report that its driver died, so pytest-autoweb watches for "
+            "that; 1.65 and newer report it themselves"
+        )
+    if config.getoption("numprocesses", None) and not (can_see_queues() and can_schedule()):
+        yield (
+            f"pytest-xdist {version('pytest-xdist')} has changed inside, so each worker runs one "
+            "cell at a time; update pytest-autoweb"
+        )

@@ -32,8 +32,9 @@ from pytest_autoweb.agents.correction.call_cache import (
     with_reply_cache,
 )
 from pytest_autoweb.agents.correction.failure_types import cause_of
+from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.agents.correction.naming_model import AskedCell
-from pytest_autoweb.agents.correction.retry_rules import Guidance, Rules, was_refused
+from pytest_autoweb.agents.correction.retry_decision import Rules, was_refused
 from pytest_autoweb.base.errors import (
     AutowebError,
     BrowserError,

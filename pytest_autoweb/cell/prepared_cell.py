@@ -25,7 +25,7 @@ from pytest_autoweb.agents.attempt.execute import split_blocks
 from pytest_autoweb.agents.attempt.tools import Clock
 from pytest_autoweb.agents.correction.call_cache import Cache
 from pytest_autoweb.agents.correction.naming_model import NamingModel
-from pytest_autoweb.agents.correction.retry_rules import PastCorrections
+from pytest_autoweb.agents.correction.retry_decision import PastCorrections
 from pytest_autoweb.agents.outside.adapters import identity_of
 from pytest_autoweb.base.errors import CaseError, SettingsError
 from pytest_autoweb.base.python_source import read_python

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_autoweb.agents.choice.feedback import CHOICES_COUNTED
-from pytest_autoweb.agents.correction.retry_rules import CORRECTIONS_COUNTED
+from pytest_autoweb.agents.correction.retry_decision import CORRECTIONS_COUNTED
 from pytest_autoweb.agents.outside.adapters import settings_of
 from pytest_autoweb.base.errors import (
     CaseError,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
 
     from pytest_autoweb.agents.correction.call_cache import Cache
-    from pytest_autoweb.agents.correction.retry_rules import PastCorrections
+    from pytest_autoweb.agents.correction.retry_decision import PastCorrections
     from pytest_autoweb.browser.egress.guarded_page import ReadyPage
     from pytest_autoweb.cases.case import Case
 

@@ -27,7 +27,8 @@ from pytest_autoweb.cases.case import Case, Reset, ServerHandle
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cell.prepared_cell import CellResources, read_mutants
 from pytest_autoweb.cell.strategies import STRATEGIES
-from pytest_autoweb.judging.model_judge import JudgeSelection, ModelJudge, judge_id, read_labels
+from pytest_autoweb.judging.human_labels import read_labels
+from pytest_autoweb.judging.model_judge import JudgeSelection, ModelJudge, judge_id
 from pytest_autoweb.models.builtin_models import builtin_client
 from pytest_autoweb.models.call_limits import Ledger, price_advice
 from pytest_autoweb.models.client import Client

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
 
 from playwright.sync_api import Frame, Locator, Page
 
-from pytest_autoweb.agents.correction.retry_rules import Guidance
+from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.language import StepProblem
 from pytest_autoweb.base.waiting import waiting

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from playwright.sync_api import Error
 
-from pytest_autoweb.agents.collect.guide import Guide, GuidedDecision, Picked
 from pytest_autoweb.agents.collect.list_page import (
     MIN_CONFIDENCE,
     MIN_VISITS,
@@ -15,6 +14,7 @@ from pytest_autoweb.agents.collect.list_page import (
     read_links,
 )
 from pytest_autoweb.agents.collect.list_site import Site, follow
+from pytest_autoweb.agents.collect.page_questions import Guide, GuidedDecision, Picked
 from pytest_autoweb.agents.collect.saved_state import Collection, CollectProgress, NavStep, NextPage
 from pytest_autoweb.agents.collect.walk import Pacer, do_step
 from pytest_autoweb.base.specs import Pattern

@@ -8,7 +8,8 @@ from typing import Any, cast, get_args
 import pytest
 
 from pytest_autoweb.agents.attempt.tools import Clock
-from pytest_autoweb.agents.correction.retry_rules import Guidance, Rules
+from pytest_autoweb.agents.correction.guidance import Guidance
+from pytest_autoweb.agents.correction.retry_decision import Rules
 from pytest_autoweb.cell.corrections import ArmAttempts, arm_run, correct, repairable, settle
 from pytest_autoweb.cell.strategies import OFF, PLAIN, CorrectionArm
 from pytest_autoweb.report.gates.gate_decision import CaseGroup, GatePolicy

@@ -19,7 +19,7 @@ from pytest_autoweb.agents.attempt.tools import RunLog, StepBudget, Tools
 from pytest_autoweb.agents.codegen.generate import show_more
 from pytest_autoweb.agents.collect.collect_list import collect_urls
 from pytest_autoweb.agents.correction.call_cache import MemoryCache, SeenCalls, with_reply_cache
-from pytest_autoweb.agents.correction.retry_rules import Guidance
+from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.redaction import Redactor, environment_keys, redact_shapes
 from pytest_autoweb.browser.egress.guarded_page import guarded_page

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from pytest_autoweb.agents.attempt.tools import Clock
 from pytest_autoweb.agents.correction.call_cache import Cache
 from pytest_autoweb.agents.correction.naming_model import NamingModel
-from pytest_autoweb.agents.correction.retry_rules import PastCorrections
+from pytest_autoweb.agents.correction.retry_decision import PastCorrections
 from pytest_autoweb.base.variant_names import StrategyName
 from pytest_autoweb.browser.egress.guarded_page import ReadyPage
 from pytest_autoweb.cases.case import Case, ServerHandle

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pytest_autoweb.agents.attempt.tools import Clock, change
-from pytest_autoweb.agents.correction.retry_rules import Guidance, Rules, decide_retry, guidance_for
+from pytest_autoweb.agents.correction.guidance import Guidance, guidance_for
+from pytest_autoweb.agents.correction.retry_decision import Rules, decide_retry
 from pytest_autoweb.base.variant_names import Arm
 from pytest_autoweb.results.records import ArmRun, Attempt, Usage, total_usage
 

@@ -19,8 +19,9 @@ from datetime import UTC, datetime
 from functools import partial
 
 from pytest_autoweb.agents.attempt.strategy import CorrectionArm
+from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.agents.correction.naming_model import AskedCell
-from pytest_autoweb.agents.correction.retry_rules import Guidance, Rules, was_refused
+from pytest_autoweb.agents.correction.retry_decision import Rules, was_refused
 from pytest_autoweb.cell.attempt_setting import AttemptOrder
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_outcome import settle

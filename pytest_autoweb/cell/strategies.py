@@ -29,7 +29,7 @@ from pytest_autoweb.agents.codegen.repair import (
 )
 from pytest_autoweb.agents.codegen.script_turns import write_by_turns
 from pytest_autoweb.agents.collect.collect_list import collect_list
-from pytest_autoweb.agents.correction.retry_rules import PROMPTS
+from pytest_autoweb.agents.correction.advice import PROMPTS
 from pytest_autoweb.agents.outside.adapters import ADAPTERS, declared_in_case
 from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside.outside_agent import judge_what_is_left, run_outside_agent

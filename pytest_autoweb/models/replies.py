@@ -62,17 +62,6 @@ _QUESTION_TITLE = re.compile(r"^[\s#]*(?:questions?|提问|问题)\s*$", re.IGNO
 _NO_QUESTION = re.compile(r"^\W*(?:none|no|n/?a|nil|无|没有)\W*$", re.IGNORECASE)
 
 
-def literal(text: str) -> str:
-    """Return the terminal that matches exactly this text."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
-
-
-def string_rule(max_chars: int) -> str:
-    """Return the rule `str`: a quoted string on one line, without escapes."""
-    return 'str ::= "\\"" [^"\\\\\\n]{0,' + str(max_chars) + '} "\\""'
-
-
 _REASONING = re.compile(
     r"\A\s*<(think|thinking|reasoning|thought)\b[^>]*>.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_autoweb.agents.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.agents.correction.call_cache import Cache
-from pytest_autoweb.agents.correction.retry_rules import CORRECTIONS_COUNTED, PastCorrections
+from pytest_autoweb.agents.correction.retry_decision import CORRECTIONS_COUNTED, PastCorrections
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import extra_of_store, require_extras
 from pytest_autoweb.results.records import RunInfo

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_autoweb.agents.correction.call_cache import Cache
-from pytest_autoweb.agents.correction.retry_rules import PastCorrections
+from pytest_autoweb.agents.correction.retry_decision import PastCorrections
 from pytest_autoweb.base.waiting.hidden_loop import loop_hidden
 from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources

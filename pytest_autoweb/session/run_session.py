@@ -29,7 +29,8 @@ from pytest_autoweb.cell.cell_inputs import CellResources
 from pytest_autoweb.cell.control_clients import builtin_client
 from pytest_autoweb.cell.mutants import read_mutants
 from pytest_autoweb.cell.strategies import STRATEGIES
-from pytest_autoweb.judging.model_judge import JudgeSelection, ModelJudge, judge_id, read_labels
+from pytest_autoweb.judging.human_labels import read_labels
+from pytest_autoweb.judging.model_judge import JudgeSelection, ModelJudge, judge_id
 from pytest_autoweb.models.client import Client
 from pytest_autoweb.models.gateway import (
     GatewayAddress,

@@ -16,8 +16,8 @@ from playwright.sync_api import Page
 
 from pytest_autoweb.agents.choice.feedback import section
 from pytest_autoweb.agents.collect.collect_list import Job, collect
-from pytest_autoweb.agents.collect.guide import Guide, GuideQuestion
 from pytest_autoweb.agents.collect.list_site import Site
+from pytest_autoweb.agents.collect.page_questions import Guide, GuideQuestion
 from pytest_autoweb.agents.collect.saved_state import Collection, CollectProgress, collection_of
 from pytest_autoweb.agents.collect.walk import Pacer
 from pytest_autoweb.cases.case import CollectSpec, PageParameter, Rate

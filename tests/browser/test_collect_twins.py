@@ -10,9 +10,9 @@ from acting import prompt, run_one, settings
 from local_site import Site as Server
 from playwright.sync_api import Browser, Page
 
-from pytest_autoweb.agents.collect.guide import Guide, GuideQuestion
 from pytest_autoweb.agents.collect.guided_moves import set_list
 from pytest_autoweb.agents.collect.list_site import Site
+from pytest_autoweb.agents.collect.page_questions import Guide, GuideQuestion
 from pytest_autoweb.agents.collect.saved_state import NavStep
 from pytest_autoweb.results.records import Decision
 from pytest_autoweb.testing import ScriptedClient

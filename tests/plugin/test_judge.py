@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.judging.model_judge import JudgeVerdict, Label, judge_id, write_labels
+from pytest_autoweb.judging.human_labels import JudgeVerdict, Label, write_labels
+from pytest_autoweb.judging.model_judge import judge_id
 from pytest_autoweb.models.model_spec import ModelSpec
 
 CASES = """

@@ -7,7 +7,7 @@ import yaml
 from openai_server import Answer, OpenAIServer
 from session_server import autoweb_command
 
-from pytest_autoweb.judging.model_judge import Label, read_labels
+from pytest_autoweb.judging.human_labels import Label, read_labels
 
 CASES = """
 version: 1

@@ -1,9 +1,6 @@
 """The actions a model may decide on, as one discriminated union: schema, validator, examples."""
 
-import copy
-import json
 from collections.abc import Collection, Sequence
-from functools import cache
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
@@ -17,6 +14,19 @@ from pytest_autoweb.agents.choice.decision_json import (
     named_steps,
 )
 from pytest_autoweb.browser.marks.marking import Mark
+from pytest_autoweb.models.reply_forms import (
+    Fixed,
+    Items,
+    Kind,
+    Number,
+    OneOf,
+    ReplyForm,
+    Text,
+    Word,
+    example_of,
+    examples_of,
+    schema_of_any,
+)
 
 MAX_WAIT_MS = 10_000
 MAX_FIELDS = 12
@@ -25,8 +35,30 @@ MAX_STEPS = 8
 """The most actions that one reply may hold."""
 _TEXT_CHARS = 2_000
 
-MarkNumber = Annotated[int, BeforeValidator(mark_of)]
+_Numbered = Annotated[int, BeforeValidator(mark_of)]
+MarkNumber = Annotated[_Numbered, OneOf()]
+AnyText = Annotated[str, Text()]
+LongText = Annotated[str, Text(), Field(max_length=_TEXT_CHARS)]
+Way = Annotated[Literal["down", "up"], Word(("down", "up"))]
+Across = Annotated[float, Number(310)]
+Down = Annotated[float, Number(240)]
 Confidence = Annotated[Annotated[float, Field(ge=0, le=1)] | None, BeforeValidator(confidence_of)]
+
+
+def _form_of(model: type[BaseModel]) -> ReplyForm:
+    """Return what a reply holds for an action: the fields that are annotated with a kind, in order.
+
+    The validator accepts more spellings than the form asks for.
+    """
+    action = model.model_fields.get("action")
+    tag = {"action": Fixed(*get_args(action.annotation))} if action else {}
+    kinds = {
+        name: kind
+        for name, field in model.model_fields.items()
+        for kind in field.metadata
+        if isinstance(kind, Kind)
+    }
+    return ReplyForm({**tag, **kinds})
 
 
 class _DecidedAction(BaseModel):
@@ -45,9 +77,9 @@ class _DecidedAction(BaseModel):
 class OnElement(_DecidedAction):
     """An action on one marked element."""
 
-    expected_text: str
+    expected_text: AnyText
     """The element's text as the model sees it; empty or a description for icons."""
-    near: str = ""
+    near: AnyText = ""
     """What surrounds the element (a row, a card), where others have the same text."""
     mark_id: MarkNumber
 
@@ -62,14 +94,14 @@ class Type(OnElement):
     """Replace what a field holds."""
 
     action: Literal["type"]
-    text: str = Field(max_length=_TEXT_CHARS)
+    text: LongText
 
 
 class Select(OnElement):
     """Choose an option of a select box."""
 
     action: Literal["select"]
-    option: str
+    option: AnyText
 
 
 class FormField(BaseModel):
@@ -77,10 +109,11 @@ class FormField(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
-    mark_id: MarkNumber
-    expected_text: str
+    expected_text: AnyText
     near: str = ""
-    text: str = Field(max_length=_TEXT_CHARS)
+    """Read, but not asked for."""
+    mark_id: MarkNumber
+    text: LongText
     """What to type, or the option of a select box."""
 
 
@@ -89,7 +122,10 @@ class FillForm(_DecidedAction):
 
     action: Literal["fill_form"]
     fields: Annotated[
-        list[FormField], BeforeValidator(named_items), Field(min_length=1, max_length=MAX_FIELDS)
+        list[FormField],
+        BeforeValidator(named_items),
+        Field(min_length=1, max_length=MAX_FIELDS),
+        Items((_form_of(FormField),), most=MAX_FIELDS),
     ]
 
     def actions(self, marks: Sequence[Mark]) -> tuple[Type | Select, ...]:
@@ -139,23 +175,23 @@ class Drag(OnElement):
     """Drag an element and drop it on another, which is verified in the same way."""
 
     action: Literal["drag"]
-    to_expected_text: str
-    to_near: str = ""
-    to_mark_id: MarkNumber
+    to_expected_text: AnyText
+    to_near: AnyText = ""
+    to_mark_id: Annotated[_Numbered, OneOf(example=4)]
 
 
 class Upload(OnElement):
     """Choose a file in a file field, or in the chooser that a button opens."""
 
     action: Literal["upload"]
-    file: str
+    file: AnyText
 
 
 class ScrollIn(OnElement):
     """Scroll the box that an element is in, such as a list or a table."""
 
     action: Literal["scroll_in"]
-    direction: Literal["down", "up"] = "down"
+    direction: Way = "down"
 
 
 class Extract(OnElement):
@@ -168,60 +204,62 @@ class Press(_DecidedAction):
     """Press a key, in the element that has the focus."""
 
     action: Literal["press"]
-    key: str = "Enter"
+    key: Annotated[str, Text("Enter")] = "Enter"
 
 
 class Scroll(_DecidedAction):
     """Scroll the page."""
 
     action: Literal["scroll"]
-    direction: Literal["down", "up"] = "down"
+    direction: Way = "down"
 
 
 class Navigate(_DecidedAction):
     """Open an address."""
 
     action: Literal["navigate"]
-    url: str
+    url: AnyText
 
 
 class Wait(_DecidedAction):
     """Wait for the page."""
 
     action: Literal["wait"]
-    timeout_ms: int = Field(default=1_000, ge=0, le=MAX_WAIT_MS)
+    timeout_ms: Annotated[
+        int, Number(1_000, whole=True, most=MAX_WAIT_MS), Field(ge=0, le=MAX_WAIT_MS)
+    ] = 1_000
 
 
 class WaitFor(_DecidedAction):
     """Wait until the page shows a text."""
 
     action: Literal["wait_for"]
-    text: str = Field(min_length=1, max_length=_TEXT_CHARS)
+    text: Annotated[str, Text(min_chars=1), Field(min_length=1, max_length=_TEXT_CHARS)]
 
 
 class SwitchTab(_DecidedAction):
     """Go to another tab, by its number on the list of tabs."""
 
     action: Literal["switch_tab"]
-    tab: MarkNumber
+    tab: Annotated[_Numbered, Number(1, whole=True)]
 
 
 class ClickAt(_DecidedAction):
     """Click a place in a drawing, where there are no elements."""
 
     action: Literal["click_at"]
-    x: float
-    y: float
+    x: Across
+    y: Down
 
 
 class DragAt(_DecidedAction):
     """Drag from one place in a drawing to another."""
 
     action: Literal["drag_at"]
-    x: float
-    y: float
-    to_x: float
-    to_y: float
+    x: Across
+    y: Down
+    to_x: Annotated[float, Number(360)]
+    to_y: Down
 
 
 class GoBack(_DecidedAction):
@@ -234,7 +272,8 @@ class Done(_DecidedAction):
     """Nothing is left to do; with the data that the task asks for."""
 
     action: Literal["done"]
-    answer: Any = None
+    # Any JSON is accepted, but services require a type in a schema.
+    answer: Annotated[Any, Text()] = None
 
 
 class Retry(_DecidedAction):
@@ -247,17 +286,19 @@ _OfSteps = (
     Click
     | Type
     | Select
+    | Extract
+    | Press
+    | Scroll
     | DoubleClick
     | RightClick
     | Hover
     | Drag
     | Upload
-    | Extract
-    | Press
-    | Scroll
     | ScrollIn
     | WaitFor
 )
+_NEAR = ("near", "to_near")
+"""Fields that are asked for only where elements share their text, and never within lists."""
 _InSteps = Annotated[_OfSteps | FillForm, Field(discriminator="action")]
 """Actions accepted within `steps`; models write forms there although the prompt offers none."""
 
@@ -270,6 +311,14 @@ class Steps(_DecidedAction):
         list[_InSteps],
         BeforeValidator(named_steps),
         Field(min_length=1, max_length=MAX_STEPS),
+        Items(
+            tuple(_form_of(step).without(*_NEAR) for step in get_args(_OfSteps)),
+            most=MAX_STEPS,
+            shown=(
+                example_of(_form_of(Click).without(*_NEAR)),
+                example_of(_form_of(Press)),
+            ),
+        ),
     ]
 
     def actions(self, marks: Sequence[Mark]) -> tuple[_OfSteps, ...]:
@@ -384,8 +433,6 @@ _MAY_BE_LAST = frozenset(
         "steps",
     }
 )
-# Left out of schemas: some services refuse these keywords, and docstrings are not for models.
-_INTERNAL = ("title", "description", "maxLength", "default")
 
 
 def validate_action(fields: dict[str, Any], *, small: bool = False) -> Action:
@@ -423,40 +470,11 @@ def _sentence(error: ValidationError, fields: dict[str, Any], *, small: bool) ->
     return f"{name} of {named} is wrong: {first['msg']}"
 
 
-def decision_schema(
-    numbers: Sequence[int],
-    *,
-    brief: bool = False,
-    answers: bool = True,
-    near: bool = False,
-    without: Collection[str] = (),
-) -> dict[str, Any]:
-    """Return the JSON schema of a decision on a picture with these marks, without references.
-
-    The forms are nested under `decision`, because services require an object at the top.
-
-    Args:
-        numbers: the marks that exist.
-        brief: leave out `thinking` and `confidence`, for small models.
-        answers: whether the task asks for data.
-        near: whether elements share their text.
-        without: actions that are not possible here.
-    """
-    forms = [
-        _form_schema(form, numbers)
-        for form in action_forms(brief=brief, answers=answers, near=near, without=without)
-        if numbers or not {"mark_id", "fields", "steps"} & form.keys()
-    ]
-    return {
-        "type": "object",
-        "properties": {"decision": {"anyOf": forms}},
-        "required": ["decision"],
-        "additionalProperties": False,
-    }
-
-
 BRIEF = ("click", "type", "select", "press", "scroll", "done")
 """The actions that small models choose from."""
+
+FORMS = {name: _form_of(model) for name, model in zip(ACTION_NAMES, _MODELS, strict=True)}
+"""What a reply holds for each action."""
 
 
 def action_forms(
@@ -465,94 +483,41 @@ def action_forms(
     answers: bool = True,
     near: bool = False,
     without: Collection[str] = (),
-) -> tuple[dict[str, Any], ...]:
-    """Return, for each action, the fields of its reply in order, with the schema of each field."""
-    left_out = set() if near else {"near", "to_near"}
-    # No action can be the last one while the answer is outstanding.
-    left_out |= {"last"} if answers else {"answer"}
+) -> dict[str, ReplyForm]:
+    """Return the form of each action that a model may decide on.
+
+    Args:
+        brief: leave out `thinking` and `confidence`, for small models.
+        answers: whether the task asks for data.
+        near: whether elements share their text.
+        without: actions that are not possible here.
+    """
+    left_out = (*(() if near else _NEAR), *(() if answers else ("answer",)))
     # A small model gives one action at a time.
     gone = {*without, *(("fill_form", *FOR_CAPABLE) if brief else ())}
-    return tuple(
-        _fields(copy.deepcopy(_definitions()[model.__name__]), brief, left_out)
-        for model, name in zip(_MODELS, ACTION_NAMES, strict=True)
-        if name not in gone
-    )
+    forms = {name: form.without(*left_out) for name, form in FORMS.items() if name not in gone}
+    if brief:
+        return forms
+    # No action can be the last one while the answer is outstanding.
+    may_end = frozenset() if answers else _MAY_BE_LAST
+    return {name: form.reasoned(may_end=name in may_end) for name, form in forms.items()}
 
 
-@cache
-def _definitions() -> dict[str, Any]:
-    """Return the schema of each action by its class; every decision uses it."""
-    definitions: dict[str, Any] = _ACTIONS.json_schema()["$defs"]
-    return definitions
+def decision_schema(
+    numbers: Sequence[int],
+    *,
+    brief: bool = False,
+    answers: bool = True,
+    near: bool = False,
+    without: Collection[str] = (),
+) -> dict[str, Any]:
+    """Return the JSON schema of a decision on a picture with the marks of these numbers.
 
-
-def _fields(made: dict[str, Any], brief: bool, left_out: set[str]) -> dict[str, Any]:
-    fields = {
-        name: {key: value for key, value in part.items() if key not in _INTERNAL}
-        for name, part in made["properties"].items()
-    }
-    # The validator accepts a confidence in many spellings; the schema asks for one of them.
-    fields["confidence"] = {"type": "number", "minimum": 0, "maximum": 1}
-    finishes = {"last"} - left_out if fields["action"]["const"] in _MAY_BE_LAST else set()
-    apart = {"thinking", "action", "confidence", "last", *left_out}
-    own = [name for name in fields if name not in apart]
-    if "answer" in fields:
-        # Any JSON is accepted as an answer, but services require a type in a schema.
-        fields["answer"] = {"type": "string"}
-    if "fields" in fields:
-        fields["fields"] = copy.deepcopy(_FORM_FIELDS)
-    if "steps" in fields:
-        fields["steps"] = {"type": "array", "items": {"type": "object"}}
-    # A model writes the fields in this order, so it reasons first and rates itself last.
-    order = ["action", *own]
-    if not brief:
-        order = ["thinking", *order, *finishes, "confidence"]
-    return {name: fields[name] for name in order}
-
-
-_FORM_FIELDS = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {
-            "expected_text": {"type": "string"},
-            "mark_id": {"type": "integer"},
-            "text": {"type": "string"},
-        },
-        "required": ["expected_text", "mark_id", "text"],
-        "additionalProperties": False,
-    },
-}
-
-
-def _form_schema(fields: dict[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
-    known: dict[str, Any] = {
-        name: {"enum": list(numbers)} for name in ("mark_id", "to_mark_id") if name in fields
-    }
-    if "fields" in fields:
-        known["fields"] = copy.deepcopy(fields["fields"])
-        known["fields"]["items"]["properties"]["mark_id"] = {"enum": list(numbers)}
-    if "steps" in fields:
-        near = "near" in fields
-        forms = (_form_schema(form, numbers) for form in _step_forms(near=near))
-        known["steps"] = {"type": "array", "items": {"anyOf": list(forms)}}
-    return {
-        "type": "object",
-        "properties": {**fields, **known},
-        "required": list(fields),
-        "additionalProperties": False,
-    }
-
-
-def _step_forms(*, near: bool) -> tuple[dict[str, Any], ...]:
-    """Return the forms of actions within `steps`, which need no reasoning of their own."""
-    of_steps = _names(get_args(_OfSteps))
-    without = {name for name in ACTION_NAMES if name not in of_steps}
-    apart = ("thinking", "confidence", "last")
-    return tuple(
-        {name: part for name, part in form.items() if name not in apart}
-        for form in action_forms(answers=False, near=near, without=without)
-    )
+    The other arguments are those of `action_forms`.
+    """
+    offered = action_forms(brief=brief, answers=answers, near=near, without=without)
+    forms = (form.among(numbers) for form in offered.values())
+    return schema_of_any(form for form in forms if not form.is_open)
 
 
 def forms_text(
@@ -562,36 +527,9 @@ def forms_text(
     near: bool = False,
     without: Collection[str] = (),
 ) -> str:
-    """Return example replies for the prompt, one per line; only brief actions if `brief`."""
-    return "\n".join(
-        json.dumps({name: _example(name, part) for name, part in form.items()}, ensure_ascii=False)
-        for form in action_forms(brief=brief, answers=answers, near=near, without=without)
-        if not brief or form["action"]["const"] in BRIEF
-    )
+    """Return example replies for the prompt, one per line; only brief actions if `brief`.
 
-
-def _example(name: str, part: dict[str, Any]) -> Any:
-    if "const" in part:
-        return part["const"]
-    return _EXAMPLES.get(name, "…")
-
-
-_EXAMPLES = {
-    "mark_id": 5,
-    "confidence": 0.9,
-    "timeout_ms": 1000,
-    "key": "Enter",
-    "direction": "down",
-    "last": False,
-    "fields": [{"expected_text": "…", "mark_id": 5, "text": "…"}],
-    "to_mark_id": 4,
-    "tab": 1,
-    "x": 310,
-    "y": 240,
-    "to_x": 360,
-    "to_y": 240,
-    "steps": [
-        {"action": "click", "expected_text": "…", "mark_id": 5},
-        {"action": "press", "key": "Enter"},
-    ],
-}
+    The arguments are those of `action_forms`.
+    """
+    offered = action_forms(brief=brief, answers=answers, near=near, without=without)
+    return examples_of(form for name, form in offered.items() if not brief or name in BRIEF)

@@ -4,7 +4,6 @@ Models that cannot keep to a schema get a grammar, which offers only actions tha
 marked elements.
 """
 
-import json
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 
 from pytest_autoweb.agents.act.actions import (
     FOR_CAPABLE,
+    FORMS,
     Action,
     FillForm,
     Steps,
@@ -30,11 +30,12 @@ from pytest_autoweb.browser.marks.marking import Mark, listing, mark_page, optio
 from pytest_autoweb.models.client import Message, picture_uri
 from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.models.prompts import fence, render
-from pytest_autoweb.models.replies import literal, string_rule, whole_lines, whole_object
+from pytest_autoweb.models.replies import whole_lines, whole_object
+from pytest_autoweb.models.reply_forms import grammar_of, string_rule
 from pytest_autoweb.results.records import Attempt
 
 MAX_TEXT = 120
-_STRING = string_rule(MAX_TEXT)
+STRINGS = string_rule(MAX_TEXT)
 _TYPED = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "slider"})
 
 TEXT_SHARE = 16
@@ -73,21 +74,21 @@ def grammar(
         alike: numbers of marks that share their text, for which the reply may also name `near`.
         again: this is a second look, in which `near` must be named.
     """
-    rules = []
+    forms = []
     for action in ("click", "type", "select"):
         fitting = [m.number for m in marks if fits(action, m) and (action, m.number) not in banned]
         shared = [number for number in fitting if number in alike]
         if fitting and not again:
-            rules.append(_on_element(action, fitting))
+            forms.append(FORMS[action].without("near").among(fitting))
         if shared:
-            rules.append(_on_element(action, shared, near=True))
-    rules += [_without_mark({"action": "scroll", "direction": way}) for way in others.scroll]
+            forms.append(FORMS[action].among(shared))
+    forms += [FORMS["scroll"].fixed(direction=way) for way in others.scroll]
     if others.enter:
-        rules.append(_without_mark({"action": "press", "key": "Enter"}))
+        forms.append(FORMS["press"].fixed(key="Enter"))
     # A grammar needs at least one way to go on.
-    if others.done or not rules:
-        rules.append(_done(others.answers))
-    return f"root ::= {' | '.join(rules)}\n{_STRING}\n"
+    if others.done or not forms:
+        forms.append(FORMS["done"] if others.answers else FORMS["done"].without("answer"))
+    return grammar_of(forms, STRINGS)
 
 
 def fits(action: str, mark: Mark) -> bool:
@@ -105,27 +106,6 @@ def fits(action: str, mark: Mark) -> bool:
 
 def _takes_text(mark: Mark) -> bool:
     return mark.role in _TYPED or not mark.role
-
-
-def _on_element(action: str, numbers: Sequence[int], *, near: bool = False) -> str:
-    choice = " | ".join(literal(str(number)) for number in numbers)
-    parts = [literal(f'{{"action": "{action}", "expected_text": '), "str"]
-    if near:
-        parts += [literal(', "near": '), "str"]
-    parts += [literal(', "mark_id": '), f"({choice})"]
-    if more := {"type": "text", "select": "option"}.get(action):
-        parts += [literal(f', "{more}": '), "str"]
-    return " ".join([*parts, literal("}")])
-
-
-def _done(answers: bool) -> str:
-    if not answers:
-        return _without_mark({"action": "done"})
-    return " ".join([literal('{"action": "done", "answer": '), "str", literal("}")])
-
-
-def _without_mark(fields: dict[str, str]) -> str:
-    return literal(json.dumps(fields))
 
 
 def decide(turn: Turn, memory: ActMemory) -> Turn:

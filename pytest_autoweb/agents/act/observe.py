@@ -18,7 +18,7 @@ from pytest_autoweb.agents.attempt.retry_notes import outcome_told, retry_notes
 from pytest_autoweb.agents.attempt.tools import Tools
 from pytest_autoweb.agents.choice.feedback import Problem
 from pytest_autoweb.agents.choice.verify_choice import Resolution
-from pytest_autoweb.agents.correction.retry_rules import failure_text
+from pytest_autoweb.agents.correction.guidance import failure_text
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.browser.page.form_validation import refused_values

@@ -15,13 +15,13 @@ from pytest_autoweb.agents.attempt.retry_notes import own_log
 from pytest_autoweb.agents.attempt.tools import Tools, change
 from pytest_autoweb.agents.attempt.unwrapped_script import unwrapped_script
 from pytest_autoweb.agents.correction.failure_types import cause_of
+from pytest_autoweb.agents.correction.guidance import failed_call
 from pytest_autoweb.agents.correction.page_critic import (
     PageCritic,
     server_findings,
     target_of,
     writes_of,
 )
-from pytest_autoweb.agents.correction.retry_rules import failed_call
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.language import (
     NEVER_TOUCHED,

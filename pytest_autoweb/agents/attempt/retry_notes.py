@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 from pytest_autoweb.agents.attempt.tools import Tools
-from pytest_autoweb.agents.correction.retry_rules import Guidance, unmet
+from pytest_autoweb.agents.correction.guidance import Guidance, unmet
 from pytest_autoweb.base.language import NO_CODE_FOR_STEP, StepProblem
 from pytest_autoweb.models.prompts import fence
 from pytest_autoweb.results.records import Attempt, StepResult

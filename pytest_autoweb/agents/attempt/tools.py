@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Proto
 
 from playwright.sync_api import Frame, Locator, Page
 
-from pytest_autoweb.agents.correction.retry_rules import Guidance
+from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.language import StepProblem
@@ -19,13 +19,7 @@ from pytest_autoweb.models.client import Client, Message, Request, ask_once, red
 from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.replies import closed_block
-from pytest_autoweb.results.records import (
-    Attempt,
-    CaptureModeName,
-    Failure,
-    FailureKind,
-    StageName,
-)
+from pytest_autoweb.results.records import Attempt, CaptureModeName, Failure, FailureKind, StageName
 from pytest_autoweb.sandbox.engine import StepEngine
 from pytest_autoweb.settings.run_settings import Settings
 

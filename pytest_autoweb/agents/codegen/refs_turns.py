@@ -13,11 +13,10 @@ from playwright.sync_api import Error
 from pytest_autoweb.agents.attempt.execute import finish_turns, run_block
 from pytest_autoweb.agents.attempt.retry_notes import retry_hint
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
-from pytest_autoweb.agents.codegen.grammars import (
+from pytest_autoweb.agents.codegen.failed_calls import failed_pairs, normalized
+from pytest_autoweb.agents.codegen.refs_dialect import (
     Action,
     Actions,
-    failed_pairs,
-    normalized,
     read_actions,
     read_lines,
     refs_grammar,
@@ -34,7 +33,7 @@ from pytest_autoweb.agents.codegen.script_turns import (
     read_turn,
     unread_code,
 )
-from pytest_autoweb.agents.correction.retry_rules import may_pass
+from pytest_autoweb.agents.correction.retry_decision import may_pass
 from pytest_autoweb.base.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_expression
 from pytest_autoweb.browser.page.capture import unlisted

@@ -4,6 +4,14 @@ from pytest_autoweb.agents.attempt.execute import unified_diff
 from pytest_autoweb.agents.attempt.finders import with_sight
 from pytest_autoweb.agents.attempt.retry_notes import evidence_text, outcome_told, retry_hint
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.agents.codegen.constrained import (
+    code_of_calls,
+    constrained_grammar,
+    disallowed_calls,
+    offered_calls,
+    schema,
+)
+from pytest_autoweb.agents.codegen.failed_calls import acted_pairs, failed_pairs
 from pytest_autoweb.agents.codegen.generate import (
     describe_picture,
     page_budget,
@@ -12,16 +20,7 @@ from pytest_autoweb.agents.codegen.generate import (
     with_marks,
     write_script,
 )
-from pytest_autoweb.agents.codegen.grammars import (
-    acted_pairs,
-    code_of_calls,
-    constrained_grammar,
-    disallowed_calls,
-    failed_pairs,
-    offered_calls,
-    schema,
-)
-from pytest_autoweb.agents.correction.retry_rules import (
+from pytest_autoweb.agents.correction.reflection import (
     MIN_CONFIDENCE,
     SCHEMA,
     past_reflections,

@@ -28,8 +28,8 @@ from pytest_autoweb.agents.attempt.retry_notes import (
     step_error,
 )
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.agents.codegen.failed_calls import repeated_calls
 from pytest_autoweb.agents.codegen.generate import find_answer, page_budget, read_code, tidied
-from pytest_autoweb.agents.codegen.grammars import repeated_calls
 from pytest_autoweb.base.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.base.waiting.playwright_internals import has_listeners

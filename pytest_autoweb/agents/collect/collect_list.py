@@ -18,10 +18,11 @@ from pytest_autoweb.agents.attempt.execute import LOG_TAIL_LINES, relative
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.agents.choice.feedback import Feedback, section
 from pytest_autoweb.agents.collect.explore import explore
-from pytest_autoweb.agents.collect.guide import Guide, GuideQuestion, forms_text, grammar, schema
 from pytest_autoweb.agents.collect.guided_moves import find_next, pick_entries, set_list
 from pytest_autoweb.agents.collect.list_page import ListEntry
 from pytest_autoweb.agents.collect.list_site import Site
+from pytest_autoweb.agents.collect.page_questions import Guide, GuideQuestion
+from pytest_autoweb.agents.collect.phases import forms_text, grammar, schema
 from pytest_autoweb.agents.collect.robots import Robots, robots_of
 from pytest_autoweb.agents.collect.saved_state import (
     Collection,

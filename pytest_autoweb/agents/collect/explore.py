@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from pytest_autoweb.agents.collect.addresses import common_address
 from pytest_autoweb.agents.collect.following import follow
-from pytest_autoweb.agents.collect.guide import Guide, Picked
 from pytest_autoweb.agents.collect.list_page import ListEntry
 from pytest_autoweb.agents.collect.list_site import Site
+from pytest_autoweb.agents.collect.page_questions import Guide, Picked
 from pytest_autoweb.agents.collect.places import MIN_CONFIDENCE, MIN_VISITS, common_path
 from pytest_autoweb.agents.collect.saved_state import Collection
 from pytest_autoweb.agents.collect.walk import Pacer

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from playwright.sync_api import Error
 
-from pytest_autoweb.agents.collect.guide import Guide, GuidedDecision
 from pytest_autoweb.agents.collect.list_page import ListEntry, read_links
 from pytest_autoweb.agents.collect.list_site import Site
+from pytest_autoweb.agents.collect.page_questions import Guide, GuidedDecision
 from pytest_autoweb.agents.collect.saved_state import CollectProgress, NavStep, NextPage
 from pytest_autoweb.agents.collect.walk import do_step
 from pytest_autoweb.browser.marks.marking import Mark

@@ -5,26 +5,22 @@ A cell's retries never see its answer, so it cannot change an outcome.
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.redaction import redact_shapes
 from pytest_autoweb.models.client import Client, Request, ask_once
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import strip_reasoning
+from pytest_autoweb.models.reply_forms import ReplyForm, Word, grammar_of, schema_of
 from pytest_autoweb.results.records import Attempt
 from pytest_autoweb.results.records.record import Classification, FailureType
 
 PROMPT = "classify"
 TYPES: tuple[FailureType, ...] = get_args(FailureType)
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["type"],
-    "properties": {"type": {"enum": list(TYPES)}},
-}
-_CHOICES = " | ".join(f'"{name}"' for name in TYPES)
-GRAMMAR = f'root ::= "{{\\"type\\": \\"" type "\\"}}"\ntype ::= {_CHOICES}\n'
+FORM = ReplyForm({"type": Word(TYPES)})
+SCHEMA = schema_of(FORM)
+GRAMMAR = grammar_of([FORM])
 """The GBNF grammar of the reply."""
 
 _SAID = ("page_says", "dialog_open", "field_invalid")

@@ -16,7 +16,7 @@ from pytest_autoweb.judging.checks.check_type import (
     RubricFinding,
     RubricJudge,
 )
-from pytest_autoweb.judging.model_judge import (
+from pytest_autoweb.judging.human_labels import (
     JudgeVerdict,
     Label,
     LabelFile,

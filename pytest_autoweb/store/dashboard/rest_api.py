@@ -13,8 +13,9 @@ from fastapi import Path as InPath
 from pydantic import ConfigDict, Field, StringConstraints
 from sqlalchemy import Connection
 
+from pytest_autoweb.agents.correction.advice import recover
 from pytest_autoweb.agents.correction.failure_types import classify
-from pytest_autoweb.agents.correction.retry_rules import UNRECOVERABLE, recover
+from pytest_autoweb.agents.correction.retry_decision import UNRECOVERABLE
 from pytest_autoweb.base.specs import Count
 from pytest_autoweb.store import call_queries, run_queries
 from pytest_autoweb.store.call_queries import FailureCount, ToolStats

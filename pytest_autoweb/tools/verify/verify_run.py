@@ -19,12 +19,8 @@ from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.cell.cell_outcome import settle
 from pytest_autoweb.judging.checks.check_type import RubricJudge
-from pytest_autoweb.judging.model_judge import (
-    JudgedAttempt,
-    JudgeSelection,
-    ModelJudge,
-    read_labels,
-)
+from pytest_autoweb.judging.human_labels import read_labels
+from pytest_autoweb.judging.model_judge import JudgedAttempt, JudgeSelection, ModelJudge
 from pytest_autoweb.judging.verdicts import graded
 from pytest_autoweb.models.client import Client
 from pytest_autoweb.models.gateway import temporary_gateway

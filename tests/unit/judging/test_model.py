@@ -9,17 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.base.errors import CaseError, SettingsError
-from pytest_autoweb.judging.model_judge import (
-    JudgeSelection,
-    JudgeVerdict,
-    Label,
-    Opinion,
-    judge_id,
-    quoted,
-    read_labels,
-    read_opinion,
-    write_labels,
-)
+from pytest_autoweb.judging.human_labels import JudgeVerdict, Label, read_labels, write_labels
+from pytest_autoweb.judging.model_judge import JudgeSelection, judge_id
+from pytest_autoweb.judging.opinion import Opinion, quoted, read_opinion
 from pytest_autoweb.models.model_spec import load_specs
 from pytest_autoweb.results.analysis.judge_agreement import agreement, agreement_line
 from pytest_autoweb.testing import ScriptedClient

@@ -9,7 +9,8 @@ import pytest
 
 from pytest_autoweb.agents.attempt.strategy import CorrectionArm
 from pytest_autoweb.agents.attempt.tools import Clock
-from pytest_autoweb.agents.correction.retry_rules import Guidance, Rules
+from pytest_autoweb.agents.correction.guidance import Guidance
+from pytest_autoweb.agents.correction.retry_decision import Rules
 from pytest_autoweb.cell.cell_outcome import settle
 from pytest_autoweb.cell.corrections import ArmAttempts, arm_run, correct, repairable
 from pytest_autoweb.cell.strategies import OFF, PLAIN

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.agents.codegen.grammars import (
+from pytest_autoweb.agents.codegen.constrained import (
     code_of_calls,
     constrained_grammar,
     disallowed_calls,

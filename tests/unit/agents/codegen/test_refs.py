@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.agents.codegen.grammars import read_actions, read_lines, refs_grammar
+from pytest_autoweb.agents.codegen.refs_dialect import read_actions, read_lines, refs_grammar
 from pytest_autoweb.browser.page.frames import RefElement
 
 BOX = RefElement("e1", "textbox", "User", "", 'page.get_by_label("User")', ("fill", "press"))

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from pytest_autoweb.agents.collect.guide import Phase, actions_of, forms_text, grammar, schema
+from pytest_autoweb.agents.collect.phases import Phase, actions_of, forms_text, grammar, schema
 from pytest_autoweb.base.errors import CaseError
 from pytest_autoweb.browser.marks.marking import Mark, PageBox
 from pytest_autoweb.cases.loader import load_case_file

@@ -6,18 +6,11 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.agents.attempt.strategy import CorrectionArm
 from pytest_autoweb.agents.attempt.tools import Clock
+from pytest_autoweb.agents.correction.advice import alternatives, recover
 from pytest_autoweb.agents.correction.failure_types import cause_of
-from pytest_autoweb.agents.correction.retry_rules import (
-    Guidance,
-    RetryDecision,
-    Rules,
-    alternatives,
-    decide_retry,
-    guidance_for,
-    past_reflections,
-    read_reflection,
-    recover,
-)
+from pytest_autoweb.agents.correction.guidance import Guidance, guidance_for
+from pytest_autoweb.agents.correction.reflection import past_reflections, read_reflection
+from pytest_autoweb.agents.correction.retry_decision import RetryDecision, Rules, decide_retry
 from pytest_autoweb.base.language import NO_CODE_FOR_STEP
 from pytest_autoweb.cell.corrections import correct
 from pytest_autoweb.cell.strategies import CONSTRAINED, OFF, PLAIN, REFLEXION

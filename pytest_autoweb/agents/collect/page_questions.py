@@ -1,13 +1,12 @@
 """Asks a model about the current page, and accepts only replies that the page confirms."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from playwright.sync_api import Error, Page
 
-from pytest_autoweb.agents.act.decide import MAX_TEXT, fits
+from pytest_autoweb.agents.act.decide import fits
 from pytest_autoweb.agents.choice.decision_json import (
     ReplyProblem,
     confidence_of,
@@ -27,147 +26,12 @@ from pytest_autoweb.agents.choice.feedback import Feedback, Problem, overruled_l
 from pytest_autoweb.agents.choice.verify_choice import Choice, Resolution, resolve_all
 from pytest_autoweb.agents.collect.addresses import joined
 from pytest_autoweb.agents.collect.list_page import ListEntry, entries_of
+from pytest_autoweb.agents.collect.phases import Phase, actions_of, is_on_one_element
 from pytest_autoweb.browser.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.browser.page.frames import run_on_elements, run_script
-from pytest_autoweb.models.replies import literal, string_rule
 from pytest_autoweb.results.records import Decision, DecisionStatus, RefusalCause
 
-Phase = Literal["navigate", "explore", "paginate", "collect"]
-
-PICKS = 3
-"""Maximum number of entries that a small model may name at once."""
-
-_NAMES_MARKS = {"mark_id", "mark_id_text_map"}
-# The text comes before the number, because a small model that had to give the number first failed
-# three of four tasks (docs/act.md, "Measured").
-_ON_ONE = ("expected_text", "mark_id")
-_FORMS: dict[Phase, dict[str, tuple[str, ...]]] = {
-    "navigate": {
-        "click": _ON_ONE,
-        "type": (*_ON_ONE, "text"),
-        "select": (*_ON_ONE, "option"),
-        "press": ("key",),
-        "done": (),
-    },
-    "explore": {
-        "select_detail_links": ("mark_id_text_map",),
-        "click_to_enter": _ON_ONE,
-        "current_is_detail": (),
-        "scroll_down": (),
-    },
-    "paginate": {"next_page": _ON_ONE, "none": ()},
-    "collect": {"select_detail_links": ("mark_id_text_map",), "scroll_down": (), "done": ()},
-}
-_EXAMPLES: dict[str, Any] = {
-    "expected_text": "…",
-    "mark_id": 5,
-    "text": "…",
-    "option": "…",
-    "key": "Enter",
-    "mark_id_text_map": {"5": "…", "8": "…"},
-    "near": "…",
-}
-_TEXT = {"type": "string"}
 _TEXT_MS = 3_000.0
-
-
-def actions_of(phase: Phase) -> tuple[str, ...]:
-    """Return the actions of a phase."""
-    return tuple(_FORMS[phase])
-
-
-def _forms(phase: Phase, near: bool, only: str = "") -> dict[str, tuple[str, ...]]:
-    """Return the fields of each action of a phase, or of one of them.
-
-    Args:
-        phase: the phase.
-        near: whether an action on one element also names a text near it.
-        only: the action; empty for all of them.
-    """
-    return {
-        action: ("expected_text", "near", *fields[1:]) if near and fields[:2] == _ON_ONE else fields
-        for action, fields in _FORMS[phase].items()
-        if only in ("", action)
-    }
-
-
-def forms_text(phase: Phase, *, brief: bool = False, near: bool = False, only: str = "") -> str:
-    """Return the forms as examples for the prompt, one on each line."""
-    lines = []
-    for action, fields in _forms(phase, near, only).items():
-        form = {"action": action, **{name: _EXAMPLES[name] for name in fields}}
-        if not brief:
-            form = {"thinking": "…", **form, "confidence": 0.9}
-        lines.append(json.dumps(form, ensure_ascii=False))
-    return "\n".join(lines)
-
-
-def schema(phase: Phase, numbers: Sequence[int], *, near: bool = False) -> dict[str, Any]:
-    """Return the JSON schema of a reply on a picture with these marks."""
-    forms = [
-        _form_schema(action, fields, numbers)
-        for action, fields in _forms(phase, near).items()
-        if numbers or not _NAMES_MARKS & set(fields)
-    ]
-    return {
-        "type": "object",
-        "properties": {"decision": {"anyOf": forms}},
-        "required": ["decision"],
-        "additionalProperties": False,
-    }
-
-
-def _form_schema(action: str, fields: tuple[str, ...], numbers: Sequence[int]) -> dict[str, Any]:
-    known: dict[str, Any] = {
-        "mark_id": {"enum": list(numbers)},
-        "mark_id_text_map": {
-            "type": "object",
-            "properties": {str(number): _TEXT for number in numbers},
-            "additionalProperties": False,
-        },
-    }
-    properties = {
-        "thinking": _TEXT,
-        "action": {"const": action},
-        **{name: known.get(name, _TEXT) for name in fields},
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-    }
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def grammar(phase: Phase, marks: Sequence[Mark], *, near: bool = False, only: str = "") -> str:
-    """Return a GBNF grammar for one line of JSON: an action of the phase on a suitable mark."""
-    rules, lines = [], []
-    for action, fields in _forms(phase, near, only).items():
-        choice = _choice([mark.number for mark in marks if fits(action, mark)])
-        if action == "current_is_detail" or (_NAMES_MARKS & set(fields) and not choice):
-            continue
-        rules.append(_rule(action, fields, choice))
-        if "mark_id_text_map" in fields:
-            picks = f'pick (", " pick){{0,{PICKS - 1}}}'
-            lines += [f'picks ::= "{{" {picks} "}}"', f'pick ::= "\\"" {choice} "\\": " str']
-    lines.append(string_rule(MAX_TEXT))
-    return "\n".join([f"root ::= {' | '.join(rules)}", *lines]) + "\n"
-
-
-def _choice(numbers: Sequence[int]) -> str:
-    """Return the grammar for any one of these numbers; empty without numbers."""
-    return f"({' | '.join(literal(str(number)) for number in numbers)})" if numbers else ""
-
-
-def _rule(action: str, fields: tuple[str, ...], choice: str) -> str:
-    parts = [literal(f'{{"action": "{action}"')]
-    kinds = {"mark_id": choice, "mark_id_text_map": "picks"}
-    for name in fields:
-        parts += [literal(f', "{name}": '), kinds.get(name, "str")]
-    return " ".join([*parts, literal("}")])
-
-
 KNOWN_SHOWN = 5
 """Number of known addresses listed in a question, so that they are not chosen again."""
 
@@ -314,7 +178,7 @@ class Guide:
         action needs one certain element, so the model may have to look again.
         """
         choices, marked = read_choices(fields), question.marked
-        if len(choices) != 1 or _FORMS[question.phase][action][:2] != _ON_ONE:
+        if len(choices) != 1 or not is_on_one_element(question.phase, action):
             return _Resolved(resolve_all(choices, marked.marks), marked, fields)
         [choice] = choices
         page_text = _text_of(question.page) if choice.near else ""

@@ -99,8 +99,13 @@ GROUPS: dict[str, Group] = {
     ),
     "facade": Group(
         (
-            "pytest_autoweb.sandbox.call_rules",
+            "pytest_autoweb.sandbox.cell_files",
             "pytest_autoweb.sandbox.facade",
+            "pytest_autoweb.sandbox.measured_readings",
+            "pytest_autoweb.sandbox.own_requests",
+            "pytest_autoweb.sandbox.page_addresses",
+            "pytest_autoweb.sandbox.page_scripts",
+            "pytest_autoweb.sandbox.typed_secrets",
         ),
         (
             "tests/unit/sandbox/test_arguments.py",

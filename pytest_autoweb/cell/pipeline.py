@@ -87,13 +87,8 @@ from pytest_autoweb.results.records import (
 )
 from pytest_autoweb.results.runs.inert_copies import DOWNLOADS_FOLDER, SCRIPT_FILE
 from pytest_autoweb.results.runs.saving import json_text, mark_started, save_cell, write_text_atomic
-from pytest_autoweb.sandbox.engine import (
-    Finder,
-    JsonValue,
-    SandboxBorder,
-    SentRequest,
-    scripts_allowed,
-)
+from pytest_autoweb.sandbox.engine import Finder, JsonValue, SandboxBorder, SentRequest
+from pytest_autoweb.sandbox.levels import scripts_allowed
 
 
 def finders(tools: Tools) -> Mapping[str, Finder]:

@@ -38,7 +38,8 @@ from pytest_autoweb.models.replies import (
 )
 from pytest_autoweb.models.reply_blocks import CodeOf, bare_code, blocks_of_code
 from pytest_autoweb.results.records import Attempt, Failure, PlanStep, Snapshot, StepResult
-from pytest_autoweb.sandbox.engine import StepCallError, scripts_allowed
+from pytest_autoweb.sandbox.engine import StepCallError
+from pytest_autoweb.sandbox.levels import scripts_allowed
 from pytest_autoweb.sandbox.lint import lint_code
 
 CURRENT_PAGE = "CURRENT_PAGE"

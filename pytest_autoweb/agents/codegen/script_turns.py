@@ -43,7 +43,7 @@ from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import closed_block, heading_number, parse_plan, strip_reasoning
 from pytest_autoweb.models.reply_blocks import bare_code, holds_calls, mentions_calls
 from pytest_autoweb.results.records import Attempt, Failure, StageName, StepResult
-from pytest_autoweb.sandbox.engine import scripts_allowed
+from pytest_autoweb.sandbox.levels import scripts_allowed
 from pytest_autoweb.sandbox.lint import fields_in, lint_code
 
 _MOST = 12

@@ -31,8 +31,8 @@ from pytest_autoweb.judging.checks.check_type import (
     found_by,
 )
 from pytest_autoweb.judging.checks.expected_values import beginning_of, longest_literal, shown_near
-from pytest_autoweb.sandbox.call_rules import url_matcher
-from pytest_autoweb.sandbox.crossing_values import Refusal
+from pytest_autoweb.sandbox.page_addresses import url_matcher
+from pytest_autoweb.sandbox.rules import Refusal
 from pytest_autoweb.sandbox.size_limits import check_patterns_of_selector
 
 T = TypeVar("T")

@@ -68,7 +68,9 @@ GROUPS: dict[str, Group] = {
         (
             "pytest_autoweb.judging.checks.answer_checks",
             "pytest_autoweb.judging.verdicts",
+            "pytest_autoweb.judging.checks.compared_values",
             "pytest_autoweb.judging.checks.expected_values",
+            "pytest_autoweb.judging.checks.shown_passage",
             "pytest_autoweb.judging.checks.page_checks",
             "pytest_autoweb.judging.checks.delegated_checks",
             "pytest_autoweb.judging.checks.server_checks",

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from pytest_autoweb.agents.attempt.execute import with_cause
+from pytest_autoweb.agents.attempt.diagnosis import with_cause
 from pytest_autoweb.agents.attempt.finders import MarkFinder, SightFinder, noted
-from pytest_autoweb.agents.attempt.first_and_last import keep_records
-from pytest_autoweb.agents.attempt.retry_notes import at_new_address, guidance_at
+from pytest_autoweb.agents.attempt.judging_stage import keep_records
+from pytest_autoweb.agents.attempt.new_address import at_new_address, guidance_at
 from pytest_autoweb.agents.attempt.tools import (
     LOG_LINES,
     STOPPING,
@@ -23,7 +23,7 @@ from pytest_autoweb.agents.attempt.tools import (
     Tools,
     change,
 )
-from pytest_autoweb.agents.codegen.generate import show_more
+from pytest_autoweb.agents.codegen.captured_pages import show_more
 from pytest_autoweb.agents.collect.collect_list import collect_urls
 from pytest_autoweb.agents.correction.call_cache import (
     Cache,
@@ -46,7 +46,8 @@ from pytest_autoweb.base.redaction import Redactor, environment_keys, redact_sha
 from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.browser.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.browser.egress.guarded_page import guarded_page
-from pytest_autoweb.browser.egress.request_policy import SUPPRESSED, OriginPolicy, Suppression
+from pytest_autoweb.browser.egress.request_policy import OriginPolicy
+from pytest_autoweb.browser.egress.suppression import SUPPRESSED, Suppression
 from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
 from pytest_autoweb.browser.marks.drawing import covers
 from pytest_autoweb.browser.page.quiet import is_leaving
@@ -59,7 +60,8 @@ from pytest_autoweb.browser.page.setup import (
     set_clock,
 )
 from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
-from pytest_autoweb.cases.case import Case, ServerHandle, resolve_secrets
+from pytest_autoweb.cases.case import Case, resolve_secrets
+from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cell.corrections import ArmAttempts, arm_run, correct, repairable, settle
 from pytest_autoweb.cell.lost_browser import made_again_if_lost, with_loss
 from pytest_autoweb.cell.prepared_cell import (

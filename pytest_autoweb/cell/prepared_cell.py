@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from playwright.sync_api import Page
 from pydantic import Field, ValidationError
 
-from pytest_autoweb.agents.attempt.execute import split_blocks
+from pytest_autoweb.agents.attempt.script_blocks import split_blocks
 from pytest_autoweb.agents.attempt.tools import Clock
 from pytest_autoweb.agents.correction.call_cache import Cache
 from pytest_autoweb.agents.correction.naming_model import NamingModel
@@ -32,7 +32,7 @@ from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.base.specs import Spec
 from pytest_autoweb.base.variant_names import StrategyName
 from pytest_autoweb.browser.egress.guarded_page import ReadyPage
-from pytest_autoweb.browser.egress.request_policy import SuppressedRequest, Suppression
+from pytest_autoweb.browser.egress.suppression import SuppressedRequest, Suppression
 from pytest_autoweb.browser.traffic.cell_traffic import (
     CellTraffic,
     TrafficFile,
@@ -41,8 +41,9 @@ from pytest_autoweb.browser.traffic.cell_traffic import (
 )
 from pytest_autoweb.browser.traffic.traffic_file import traffic_checksum
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficMode
-from pytest_autoweb.cases.case import Case, ServerHandle
+from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cases.loader import LoadedCase
+from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cell.strategies import prompts_of, strategy_of
 from pytest_autoweb.judging.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.judging.verdicts import graded

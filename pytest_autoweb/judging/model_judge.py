@@ -29,7 +29,7 @@ from pytest_autoweb.judging.checks.check_type import (
     NotEvaluated,
     RubricFinding,
 )
-from pytest_autoweb.judging.checks.expected_values import as_text
+from pytest_autoweb.judging.checks.compared_values import as_text
 from pytest_autoweb.judging.evidence.page_evidence import shot
 from pytest_autoweb.judging.evidence.wire import WireEntry
 from pytest_autoweb.models.client import Answered, Client, Request, ask_once

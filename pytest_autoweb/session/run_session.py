@@ -23,8 +23,9 @@ from pytest_autoweb.base.specs import AgentCommand
 from pytest_autoweb.base.waiting import waiting
 from pytest_autoweb.browser.egress.chromium import ON, own_sandbox
 from pytest_autoweb.browser.egress.remote_browsers import BrowserPool
-from pytest_autoweb.cases.case import Case, Reset, ServerHandle
+from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cases.loader import LoadedCase
+from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle
 from pytest_autoweb.cell.prepared_cell import CellResources, read_mutants
 from pytest_autoweb.cell.strategies import STRATEGIES
 from pytest_autoweb.judging.model_judge import JudgeSelection, ModelJudge, judge_id, read_labels

@@ -12,7 +12,7 @@ from pytest_autoweb.agents.collect.collect_list import Job, collect
 from pytest_autoweb.agents.collect.list_site import Site, robots_of
 from pytest_autoweb.agents.collect.saved_state import CollectProgress, collection_of
 from pytest_autoweb.agents.collect.walk import Pacer
-from pytest_autoweb.cases.case import CollectSpec, Rate
+from pytest_autoweb.cases.collect_spec import CollectSpec, Rate
 
 XPATH = "//ul[@id='list']/li/a"
 HTML = {"content-type": "text/html; charset=utf-8"}

@@ -19,17 +19,19 @@ from pytest_autoweb.agents.attempt.execute import (
     run_block,
 )
 from pytest_autoweb.agents.attempt.finders import with_sight
-from pytest_autoweb.agents.attempt.retry_notes import (
+from pytest_autoweb.agents.attempt.outcome_text import (
     answer_text,
     complaints,
     outcome_told,
     own_log,
-    retry_hint,
     step_error,
 )
+from pytest_autoweb.agents.attempt.retry_notes import retry_hint
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
-from pytest_autoweb.agents.codegen.generate import find_answer, page_budget, read_code, tidied
+from pytest_autoweb.agents.codegen.captured_pages import page_budget
+from pytest_autoweb.agents.codegen.generate import read_code, tidied
 from pytest_autoweb.agents.codegen.grammars import repeated_calls
+from pytest_autoweb.agents.codegen.plan import find_answer
 from pytest_autoweb.base.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.base.whole_characters import whole_text

@@ -37,7 +37,7 @@ from pytest_autoweb.agents.collect.saved_state import (
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.browser.page.frames import run_on_elements
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
-from pytest_autoweb.cases.case import PageParameter, Rate
+from pytest_autoweb.cases.collect_spec import PageParameter, Rate
 
 _FROM_ZERO = ("offset", "start", "skip", "from")
 

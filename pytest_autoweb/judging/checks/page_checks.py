@@ -30,7 +30,7 @@ from pytest_autoweb.judging.checks.check_type import (
     Verdict,
     found_by,
 )
-from pytest_autoweb.judging.checks.expected_values import beginning_of, longest_literal, shown_near
+from pytest_autoweb.judging.checks.shown_passage import beginning_of, longest_literal, shown_near
 from pytest_autoweb.sandbox.page_addresses import url_matcher
 from pytest_autoweb.sandbox.rules import Refusal
 from pytest_autoweb.sandbox.size_limits import check_patterns_of_selector

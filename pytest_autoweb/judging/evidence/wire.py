@@ -27,7 +27,7 @@ from pytest_autoweb.base.redaction import (
 )
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.browser_watch import driver_ended
-from pytest_autoweb.browser.egress.request_policy import SUPPRESSED, Suppression
+from pytest_autoweb.browser.egress.suppression import SUPPRESSED, Suppression
 
 _HTTP = "HTTP/1.1"
 

@@ -8,7 +8,8 @@ from pytest_autoweb.base.specs import Pattern
 from pytest_autoweb.base.values.url_globs import GLOB_TOKEN
 from pytest_autoweb.judging.checks.answer_checks import AnswerCheck
 from pytest_autoweb.judging.checks.check_type import Check
-from pytest_autoweb.judging.checks.expected_values import AnswerSpec, as_text
+from pytest_autoweb.judging.checks.compared_values import as_text
+from pytest_autoweb.judging.checks.expected_values import AnswerSpec
 from pytest_autoweb.judging.checks.page_checks import (
     ElementCheck,
     ElementQuery,

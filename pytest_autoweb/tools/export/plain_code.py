@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from pytest_autoweb.agents.attempt.execute import split_blocks
+from pytest_autoweb.agents.attempt.script_blocks import split_blocks
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.results.records import Attempt
 from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, PAGE_FUNCTIONS

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from pytest_autoweb.base.installation import asset_dir
-from pytest_autoweb.cases.case import Case, Reset, ServerHandle, Webserver
+from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cases.loader import LoadedCase
+from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
 from pytest_autoweb.results.records import Attempt, CellResult
 from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, PAGE_FUNCTIONS
 from pytest_autoweb.sandbox.lint import lint_code

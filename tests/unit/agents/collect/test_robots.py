@@ -11,7 +11,7 @@ from pytest_autoweb.agents.collect.list_site import (
     read_robots,
 )
 from pytest_autoweb.agents.collect.walk import Pacer
-from pytest_autoweb.cases.case import Rate
+from pytest_autoweb.cases.collect_spec import Rate
 
 TEXT = """
 # a site

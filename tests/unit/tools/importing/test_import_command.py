@@ -11,8 +11,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from pytest_autoweb.cases.case import ServerHandle
 from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cli.command_line import main
 from pytest_autoweb.judging.evidence.wire import WireEntry, har_text
 from pytest_autoweb.tools.importing import miniwob, task_lists, visualwebarena, webarena_verified

@@ -40,7 +40,7 @@ from pytest_autoweb.report.ci_formats import junit_properties
 from pytest_autoweb.results.analysis.verdict_validity import NOOP, ORACLE, is_control
 from pytest_autoweb.results.records import CaptureModeName, CellResult, Failure, PlannedCell
 from pytest_autoweb.results.runs.saving import cell_folder, mark_started, unmark_started
-from pytest_autoweb.session.browser_life import (
+from pytest_autoweb.session.browser_replacement import (
     close_contexts,
     leave_living,
     open_apart,

@@ -44,7 +44,7 @@ from pytest_autoweb.results.analysis.verdict_validity import Agreement, agreemen
 from pytest_autoweb.results.records import ModelDescription, OutsideAgent
 from pytest_autoweb.results.runs.saving import fresh_run_folder, reopen_run
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
-from pytest_autoweb.session.cluster.session_side import Away
+from pytest_autoweb.session.cluster.remote_session import RemoteSession
 from pytest_autoweb.session.flights.flights import how_many
 from pytest_autoweb.session.local_analysis import full_name
 from pytest_autoweb.session.progress import Progress
@@ -101,7 +101,7 @@ class RunSession:
         self.run_folder = Path(shared.run_folder)
         self.progress = Progress(shared.progress_file)
         folders = Path(shared.session_folder), self.run_folder
-        self.away = Away(*folders) if shared.away else None
+        self.away = RemoteSession(*folders) if shared.away else None
         """The session's machine, in a process on a node of a cluster."""
         self.environ, self._worker, self._custom = environ, worker, custom_client
         self._engine = engine

@@ -15,13 +15,7 @@ from pytest_autoweb.base.values.compare_values import (
 )
 from pytest_autoweb.base.values.normal_forms import normalise
 from pytest_autoweb.judging.checks.check_type import found_by
-from pytest_autoweb.judging.checks.expected_values import (
-    AS_NUMBER,
-    Condition,
-    Typed,
-    as_text,
-    format_of,
-)
+from pytest_autoweb.judging.checks.expected_values import AS_NUMBER, Condition, Typed, format_of
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _NUMBER_CHARS = 300

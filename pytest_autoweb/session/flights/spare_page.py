@@ -22,7 +22,7 @@ from pytest_autoweb.browser.egress.proxy import EgressProxy
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.page.quiet import watch
 from pytest_autoweb.browser.page.setup import PLAIN_CONTEXT, limit_talk
-from pytest_autoweb.session.browser_life import close_contexts, new_page
+from pytest_autoweb.session.browser_replacement import close_contexts, new_page
 from pytest_autoweb.session.flights.flights import FLIGHTS, ItemOrder, item_bound, session_bound
 
 # How long the first cell, which opens its own page, goes before the page of the second is opened.

@@ -19,8 +19,9 @@ from pytest_autoweb.models.gateway import (
 )
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.runs.saving import Manifest
-from pytest_autoweb.session.cluster.node_worker import Frame, pack_cell
-from pytest_autoweb.session.cluster.session_side import Home, SessionLists
+from pytest_autoweb.session.cluster.frame_stream import Frame
+from pytest_autoweb.session.cluster.packed_cell import pack_cell
+from pytest_autoweb.session.cluster.session_server import SessionLists, SessionServer
 
 CELL, OTHER = "cells/login/m/ARIA-1", "cells/title/m/ARIA-1"
 
@@ -43,7 +44,7 @@ class Journey:
         self.starts: Callable[[], GatewayAddress] | None = None
         self.keys = ["OPENAI_API_KEY"]
         self._session, self._number = session, 0
-        self.home = Home(
+        self.home = SessionServer(
             self.run,
             session,
             stamp="now",

@@ -89,6 +89,16 @@ class EventWait(NamedTuple):
 class Facade:
     """The gate to the real Playwright objects: checks each bound call and performs it.
 
+    `bind` comes first: it turns a frame into a `Bound` call on a real object, and accepts only what
+    `allowed_members` lists. `perform` then checks what depends on the call's values, puts real
+    addresses, paths and secrets in place of what the code wrote, and makes the call within the
+    step's budget. `peek` is for predicates, which run while Playwright waits, and only reads.
+
+    It outlives steps and workers of its attempt. `predicate` and `listen` are set once by the
+    engine, since they lead back to the worker's functions. A wait that the code entered by `with`
+    is in `open_waits` until the code leaves it; after a timeout, `reopen_waits` opens it again for
+    the retry of the step.
+
     Attributes:
         bind: decodes a frame into a bound call.
         predicate: returns a function that asks the worker's function of a given number.

@@ -36,11 +36,27 @@ _MAX_DETAIL = 4_000
 
 
 class WorkerEngine:
-    """The built-in `base.StepEngine`: runs the blocks of one attempt in a worker process.
+    """The built-in `StepEngine`: runs the blocks of one attempt in a worker process.
 
     The worker is taken at the first step, since many engines may wait for their models at the same
     time. It was started in advance, so its start is hidden behind whatever the caller does before.
     No other engine uses it, before or after. Use the engine in the thread that owns the browser.
+
+    Each step is served by a `StepServer` of its own. The engine keeps what outlives a step:
+
+    - `_handles`: the objects that the code has been given; they stay valid when the worker is
+      replaced.
+    - `_listeners`: a step that is run again first loses the ones it registered.
+    - `_variables`: the plain values that existed after the last good step. When a worker was
+      replaced, `_restore` is set, and the next step begins by sending them.
+    - `_entries` and `_overdue`: the recorded calls of the last run, from which `resume` is
+      answered, and the one at which it ran out of time.
+    - `_answers`: the answer before the last step and after it, so that a step that is run again
+      starts from the former.
+
+    A worker that was killed, died or used up its memory is replaced before `run_step` returns. If
+    it ended before the block had begun, the step is tried once more, as the code cannot be the
+    cause.
 
     Args:
         border: the resources that the code may use.
@@ -114,7 +130,7 @@ class WorkerEngine:
         limits: Limits,
         resume: tuple[ToolCall, ...] = (),
     ) -> StepOutcome:
-        """Run one block; see `base.StepEngine`.
+        """Run one block; see `StepEngine`.
 
         A block that is run again (same index and code, or with `resume`) starts with the variables
         that existed when it was first started.

@@ -42,7 +42,33 @@ _OVER = "the step's time is over"
 
 
 class StepServer:
-    """The conversation of one step.
+    """The host's side of the conversation of one step.
+
+    The worker speaks first and the host answers: the worker waits for the reply to each `call`
+    before its code continues. `run` sends the block, then reads frames until `done`; `log` and
+    `answer` need no reply. One object serves one run of a step, and a retry gets a new one.
+
+    A call goes through these stages, in this order:
+
+    1. It is counted, and refused without further ado if the step has failed already (`refusal`,
+       `diverged`): nothing more is performed for it.
+    2. While the record of an earlier run is being caught up with (`record.catching_up`), it is
+       answered from there; another call than the recorded one sets `diverged`. Calls in callbacks
+       and calls about listeners are always performed.
+    3. If the step's time is over, it gets a timeout error.
+    4. Otherwise the facade binds, checks and performs it, and the record keeps call and reply.
+    5. Events that the page raised during the call are passed on, then the reply is sent.
+
+    Callbacks make this re-entrant. Playwright calls a handler in the middle of a call; the host
+    then sends `cb` and serves the worker until its `cbdone` (`_call_back`). `_open` holds the
+    numbers of the callbacks under way. While it is not empty, calls are always performed, their
+    timeouts do not count for the call around them, and no fields are read back, since the page may
+    stand still. Predicates may only read properties (`_peek`). The reply to the outer call waits
+    until its callbacks have finished (`_let_callbacks_end`), because the worker takes frames in the
+    order of their arrival.
+
+    Nothing may be raised into Playwright's event loop. What fails there is kept in `gone` (`fail`),
+    and raised by `_pump` once that call has returned.
 
     Attributes:
         begun: whether the worker has begun to run the block.

@@ -89,7 +89,28 @@ class Pipe:
 
 
 class Worker:
-    """The worker's state: one namespace for all blocks, and the conversation with the host."""
+    """The worker's state: one namespace for all blocks, and the conversation with the host.
+
+    It does nothing of its own accord. `serve` waits for the host's frames:
+
+    - `run`: answer `begun`, run a block, answer `done` with its error, or with the variables that
+      would survive a restart.
+    - `restore`: take over variables that an earlier worker reported.
+    - `cb`: call a function of the code with an event's object, answer `cbdone`.
+
+    While a block runs, the roles are reversed: each action of a proxy sends `call` and waits for
+    the `reply` of the same number. Callbacks that arrive in the meantime are served there, and may
+    make calls themselves; `_replies` keeps a reply to another call than the innermost one.
+
+    `names` is the namespace of all blocks of an attempt. `_at_start` is a copy of what it held when
+    the current block began; a block that is run again starts from that copy, or anything that its
+    first run appended would be there twice. `__builtins__` is set anew before each block, because
+    code may have deleted it, and `exec` would then provide the real ones. `_callbacks` holds the
+    functions that were handed to the host; they keep their numbers and are never removed.
+
+    The walls are raised between the construction of this object and `serve`: afterwards no module
+    can be loaded from disk any more.
+    """
 
     def __init__(self, pipe: Pipe, real: dict[str, types.ModuleType]) -> None:
         self.pipe = pipe

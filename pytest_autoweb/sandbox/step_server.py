@@ -30,7 +30,7 @@ from pytest_autoweb.sandbox.step_record import (
 from pytest_autoweb.sandbox.worker_process import DeadlineError, WorkerGoneError, WorkerProcess
 
 CALLBACK_S = 2.0
-"""Seconds for the code's function to handle an event; the page stands still meanwhile."""
+"""Seconds for the code's function to handle an event, during which the page stands still."""
 
 _LISTENING = frozenset(
     {"on", "once", "remove_listener", "add_locator_handler", "remove_locator_handler"}
@@ -391,7 +391,7 @@ class StepServer:
     # Playwright runs handlers and predicates on its event loop, in the middle of another call.
 
     def tell(self, callback: int, item: Any) -> None:
-        """Call a function in the worker with an event's object, serving the worker meanwhile."""
+        """Call a function in the worker with an event's object, and serve it until it returns."""
         # An event between two steps belongs to no step's time budget.
         if not self._running:
             self.budget = Budget(CALLBACK_S)

@@ -40,7 +40,7 @@ class LineReader(Protocol):
 
         Args:
             deadline: a `time.monotonic()` value.
-            patient: whether other cells in flight may go on meanwhile.
+            patient: whether other cells in flight may run during the wait.
 
         Raises:
             TimeoutError: no line came in time.
@@ -292,7 +292,7 @@ class WorkerProcess:
 
         Args:
             deadline: a `time.monotonic()` value.
-            patient: whether other cells in flight may go on meanwhile.
+            patient: whether other cells in flight may run during the wait.
 
         Raises:
             DeadlineError: no frame came in time.

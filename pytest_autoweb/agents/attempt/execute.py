@@ -190,7 +190,7 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
     first = Limits(step_s=base, call_s=TOLD_CALL_S) if told else Limits(step_s=base)
     context, outcome = _run_once(index, code, hint, tools, first)
     calls, retried = outcome.calls, False
-    # A step whose worker was killed has lost its state, so it cannot go on.
+    # A step whose worker was killed has lost its state, so it cannot continue.
     # One of a changed oracle waits for what it did not do, and never gets it.
     hopeless = told or must_fail(tools.spec.name)
     if _ran_out_of_time(outcome, tools) and not outcome.killed and not hopeless:
@@ -198,13 +198,13 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
         if tools.budget.left > RETRY_PAUSE_S:
             tools.log.write(f"step {index} ran out of time; continued with {boosted:.0f} s")
             tools.clock.sleep(RETRY_PAUSE_S)
-            # A step that changed the page goes on after its last completed call, because doing
+            # A step that changed the page continues after its last completed call, because doing
             # the same twice could change the outcome. One that only looked starts again.
             before = _calls_before_the_end(outcome)
             resume = before if any(call.acting and call.ok for call in before) else ()
             limits = Limits(step_s=boosted, patience=BOOST_FACTOR)
             _end_frozen_browser(tools)
-            # What the last call led to is where the step goes on.
+            # The step continues where its last call led to.
             wait_until_arrived(tools.page)
             context, outcome = _run_once(index, code, hint, tools, limits, resume)
             calls, retried = (*calls, *_made_again(outcome.calls, len(calls))), True
@@ -334,7 +334,7 @@ def _result(
 
 
 def _pictured(index: int, tools: Tools) -> str | None:
-    """Take the picture of a step, and note what the page holds, for whoever would take another."""
+    """Take the picture of a step, and note what the page holds, to spare another like it."""
     newest, page, path = tools.newest, tools.page, tools.folder / f"step-{index}.jpg"
     # The look comes first, so that what it finds was there before the frame. Where the page had to
     # be prepared before, it most likely has to be again.

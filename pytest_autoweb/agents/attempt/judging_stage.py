@@ -109,7 +109,7 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     )
     for exchange in tools.judge.exchanges if tools.judge else ():
         attempt = attempt.charged(exchange)
-    # Kept at once, because the page may go on changing after the verdict.
+    # Kept at once, because the page may keep changing after the verdict.
     attempt, look = _keep_page_and_look(attempt, tools)
     attempt = keep_records(attempt, tools)
     passed, points = score(results)
@@ -148,7 +148,7 @@ def _with_secrets(check: Check, reveal: Callable[[str], str]) -> Check:
 
 
 def _keep_page_and_look(attempt: Attempt, tools: Tools) -> tuple[Attempt, PageLook | None]:
-    """Save the page, and look meanwhile whether it is still as the last step's picture shows it."""
+    """Save the page, and check in parallel whether it still looks as after the last step."""
     if tools.newest.path is None or tools.newest.look is None:
         return keep_page(attempt, tools), None
     looked = waiting.aside(tools.page, lambda: page_look(tools.page))

@@ -142,7 +142,7 @@ def _worked(attempts: tuple[Attempt, ...]) -> str:
 
 
 def _tried(attempts: tuple[Attempt, ...]) -> str:
-    """Return the calls that failed; a script that ran to its end in vain becomes one line of calls.
+    """Return the calls that failed; a script that ran to its end without success is one line.
 
     Each of its calls worked, and may be needed together with others. A script's only call is listed
     only if it must not be made again.

@@ -52,7 +52,7 @@ class StandInReply(NamedTuple):
 
 
 class Suppression:
-    """Recognises the request that one attempt is to do without.
+    """Recognises the one request of an attempt that must not reach its server.
 
     Args:
         request: the request, as it was recorded.
@@ -72,15 +72,15 @@ class Suppression:
         return self.request.url.startswith("https:")
 
     def fits(self, method: str, url: str) -> bool:
-        """Tell whether a request has the method and the path of the one that is meant."""
+        """Tell whether a request has the method and the path of the suppressed one."""
         return method == self.request.method and urlsplit(url).path == self.request.path
 
     def has_just_taken(self, method: str, url: str) -> bool:
-        """Tell whether the last request that fits was the one that is meant."""
+        """Tell whether the last request that fits was the suppressed one."""
         return self.fits(method, url) and self._seen == self.request.nth
 
     def reply_to(self, method: str, url: str) -> StandInReply | None:
-        """Return the answer if this is the request that is meant, else None."""
+        """Return the answer if this is the request to suppress, else None."""
         if not self.armed() or not self.fits(method, url):
             return None
         self._seen += 1

@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     diff = "".join(_diff(file, text, mended))
     if args.write and diff:
         if file.read_bytes() != data:
-            raise SettingsError(f"{file} was changed meanwhile; nothing was written")
+            raise SettingsError(f"{file} was changed in the meantime; nothing was written")
         write_text_atomic(file, mended.replace("\n", newline))
     usage = Usage.total(test.usage for test in tests)
     if args.json:

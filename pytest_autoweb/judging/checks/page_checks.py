@@ -160,7 +160,7 @@ def _known_role(role: str) -> str:
         return role
     meant = _ROLE_OF.get(role.lower()) or nearest(role, _ROLES)
     guess = f"did you mean {meant!r}?" if meant else f"one of {listed(_ROLES)}"
-    raise ValueError(f"{role!r} is no role; {guess}")
+    raise ValueError(f"{role!r} is not a role; {guess}")
 
 
 def _fast_selector(selector: str) -> str:

@@ -366,7 +366,7 @@ def _lists(config: pytest.Config, settings: Settings, run: RunSession) -> Sessio
         if name and (name in named or name in declared or name in judges):
             return run.spec(name)
         raise SettingsError(
-            f"{name[:100]!r} is no model of this session; name it with --autoweb-models, or in "
+            f"{name[:100]!r} is not a model of this session; name it with --autoweb-models, or in "
             "[tool.autoweb.models] on the session's machine"
         )
 

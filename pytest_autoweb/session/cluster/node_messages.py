@@ -13,7 +13,7 @@ class NodeMessage(BaseModel):
 
 
 class CellAsked(NodeMessage):
-    """A cell that is about to run, or is not to be run any more."""
+    """A cell that is about to run, or will not run after all."""
 
     folder: str
     """Its folder below the run folder."""

@@ -58,7 +58,7 @@ class SessionLists(NamedTuple):
 
 
 def _no_spec(name: str) -> ModelSpec:
-    raise SettingsError(f"{name[:100]!r} is no model of this session")
+    raise SettingsError(f"{name[:100]!r} is not a model of this session")
 
 
 NOTHING = SessionLists(_no_spec, tuple)
@@ -155,7 +155,7 @@ class SessionServer:
             asked = CellAsked.model_validate_json(sent.body)
             self._open_folder()
             if not is_cell_folder(asked.folder):
-                raise SettingsError(f"{asked.folder!r} is no folder of a cell")
+                raise SettingsError(f"{asked.folder!r} is not a cell's folder")
             if sent.path == BEGIN_PATH:
                 return self._begin(sent.worker, asked).model_dump_json().encode()
             if sent.path == CELL_PATH and sent.file is not None:
@@ -249,7 +249,7 @@ class SessionServer:
 
     def _refuse_lost(self, worker: str) -> None:
         if worker in self._lost:
-            raise SettingsError(f"the session goes on without {worker}")
+            raise SettingsError(f"the session continues without {worker}")
 
     # -- the end -------------------------------------------------------------------------
 

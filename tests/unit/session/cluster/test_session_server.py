@@ -30,7 +30,7 @@ class _Specs(dict[str, ModelSpec]):
     """The session's own models; any other one is refused."""
 
     def __missing__(self, name: str) -> ModelSpec:
-        raise SettingsError(f"{name!r} is no model of this session")
+        raise SettingsError(f"{name!r} is not a model of this session")
 
 
 class Journey:
@@ -119,7 +119,7 @@ def test_nothing_is_taken_from_a_worker_that_counts_as_lost(journey: Journey) ->
     assert journey.home.lose("gw0") == {f"id of {CELL}"}
 
     status, why = journey.deliver(CELL, journey.write(CELL, cell_json="{}"))
-    assert (status, "goes on without gw0" in why) == (503, True)
+    assert (status, "continues without gw0" in why) == (503, True)
     assert journey.begin(CELL, "gw1")["ended"] is False
     assert journey.files() == {f"{CELL}/started": ""}
 
@@ -201,7 +201,7 @@ def test_a_node_names_models_and_does_not_say_what_they_are(
         try:
             other = {"specs": {"openai/other": {"name": "openai/other", **evil}}}
             status, why = journey.ask("/models", other)
-            assert (status, "is no model of this session" in why) == (422, True)
+            assert (status, "is not a model of this session" in why) == (422, True)
             own = {"specs": {name: {"name": name, **evil}}}
             assert journey.ask("/models", own) == (200, "{}")
 

@@ -84,7 +84,7 @@ class TooLong(AutowebError):
     """Raised when a run was ended because its time was over."""
 
 
-class RecordedRun(NamedTuple):
+class DraftRun(NamedTuple):
     """A session, and the records of its failed tests."""
 
     run: TestRun
@@ -120,7 +120,7 @@ class Prover:
 
     def look(
         self, name: str, text: str, budget: int, only: str = "", *, walled: bool = True
-    ) -> RecordedRun:
+    ) -> DraftRun:
         """Run a file once, and record its failures.
 
         Args:
@@ -137,7 +137,7 @@ class Prover:
         with tempfile.TemporaryDirectory(prefix="looks") as folder:
             plugin = _LOOKS + _CONFIGURES + _REGISTERS.format(folder=folder, budget=budget)
             run = self._run(name, text, only, plugin, walled=walled)
-            return RecordedRun(run, read_looks(Path(folder)))
+            return DraftRun(run, read_looks(Path(folder)))
 
     def why_not(self, name: str, whole: str, idle: str, only: str = "") -> dict[str, str]:
         """Return why tests are not accepted, by name; accepted tests have no entry.

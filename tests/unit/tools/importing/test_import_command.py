@@ -263,7 +263,7 @@ def test_webarena_tasks_name_their_sites_and_ask_its_own_evaluators(
     assert "write NAME=URL with one of gitlab" in capsys.readouterr().err
     Path("data.json").write_text('[{"task_id": 1}]')
     assert main([*command, "--overwrite"]) == 4
-    assert "no list of tasks" in capsys.readouterr().err
+    assert "not a WebArena-Verified task list" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -390,7 +390,7 @@ def test_tasks_of_visualwebarena_are_judged_by_its_rules_and_others_are_counted(
     ]
     Path("vwa.json").write_text('[{"task_id": 1}]')
     assert main([*command, "--overwrite"]) == 4
-    assert "no list of tasks of VisualWebArena" in capsys.readouterr().err
+    assert "not a VisualWebArena task list" in capsys.readouterr().err
 
 
 def test_parity_tells_where_our_verdict_on_a_log_is_another_one(

@@ -24,8 +24,9 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from pytest_autoweb.base.redaction import Redactor
 from pytest_autoweb.browser.egress.chromium import launch_args
-from pytest_autoweb.sandbox.engine import Level, Limits, SandboxBorder
+from pytest_autoweb.sandbox.engine import Limits, SandboxBorder
 from pytest_autoweb.sandbox.host import WorkerEngine
+from pytest_autoweb.sandbox.levels import Level
 from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.sandbox.worker_process import WorkerProcess, Workers
 

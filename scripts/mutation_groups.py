@@ -76,7 +76,9 @@ GROUPS: dict[str, Group] = {
         (
             "pytest_autoweb.judging.checks.answer_checks",
             "pytest_autoweb.judging.verdicts",
+            "pytest_autoweb.judging.checks.compared_values",
             "pytest_autoweb.judging.checks.expected_values",
+            "pytest_autoweb.judging.checks.shown_passage",
             "pytest_autoweb.judging.checks.page_checks",
             "pytest_autoweb.judging.checks.delegated_checks",
             "pytest_autoweb.judging.checks.server_checks",
@@ -107,8 +109,13 @@ GROUPS: dict[str, Group] = {
     ),
     "facade": Group(
         (
-            "pytest_autoweb.sandbox.call_rules",
+            "pytest_autoweb.sandbox.cell_files",
             "pytest_autoweb.sandbox.facade",
+            "pytest_autoweb.sandbox.measured_readings",
+            "pytest_autoweb.sandbox.own_requests",
+            "pytest_autoweb.sandbox.page_addresses",
+            "pytest_autoweb.sandbox.page_scripts",
+            "pytest_autoweb.sandbox.typed_secrets",
         ),
         (
             "tests/unit/sandbox/test_arguments.py",

@@ -15,74 +15,14 @@ from pydantic import (
 )
 
 from pytest_autoweb.base.errors import CaseError
-from pytest_autoweb.base.specs import HttpUrl, Pattern, Seconds, Spec, fitting
+from pytest_autoweb.base.specs import HttpUrl, Seconds, Spec, fitting
 from pytest_autoweb.base.variant_names import StrategyName, known_strategy
 from pytest_autoweb.browser.page.setup import Setup
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficRules
+from pytest_autoweb.cases.collect_spec import CollectSpec
 from pytest_autoweb.judging.checks.answer_checks import AnswerCheck, InfeasibleCheck
 from pytest_autoweb.judging.checks.check_type import Check, saved_check
 from pytest_autoweb.settings.agent_command import COMMAND, AgentCommand
-
-Positive = Annotated[int, Field(ge=1)]
-Pause = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-class PageParameter(Spec):
-    """The part of a list's address that says which page of the list it is."""
-
-    parameter: Annotated[str, Field(min_length=1)]
-    """The name of the parameter, e.g. `page` or `offset`."""
-    step: Positive = 1
-    """How much the value grows from page to page; an `offset` grows by the number of entries on a
-    page."""
-    start: int | None = None
-    """The value on the first page, if the list's address does not say it. The default is 0 for
-    names such as `offset`, and 1 for others."""
-
-
-class Rate(Spec):
-    """How politely pages are asked for."""
-
-    delay: Pause = 1.0
-    """Seconds between two pages; the pause grows by half with every refusal of the server."""
-    jitter: Pause = 0.5
-    """Seconds by which a pause may be shorter or longer, at random."""
-
-
-class CollectSpec(Spec):
-    """Strategy `collect`: what to look for, how far to go, how fast."""
-
-    pattern: str | Pattern | None = None
-    """The addresses of detail pages: a glob, or `{matches: regex}`. If this (or `xpath`) is given,
-    no model is asked."""
-    xpath: str | None = None
-    """The XPath of the links to detail pages."""
-    next: str | PageParameter | None = None
-    """How to reach the next page if it is not done in a usual way: the text of the control, its
-    XPath (which starts with `/` or `(`), or `{parameter: offset, step: 20}`."""
-    scroll: bool = True
-    """Whether to scroll to the end of each page and wait for more entries."""
-    target: Positive = 50
-    """The number of addresses that is enough."""
-    pages: Positive = 10
-    """The most pages of the list to visit; what scrolling or "load more" brings counts as a
-    page."""
-    navigate: Annotated[int, Field(ge=0, le=10)] = 10
-    """The most steps that a model may take to set filters first; with 0, the entry page is the
-    list."""
-    explore: Annotated[int, Field(ge=2)] = 3
-    """The number of detail pages that are visited to learn what they have in common."""
-    rate: Rate = Field(default_factory=Rate)
-    own_site: bool | None = None
-    """Whether the sites are your own, so that their robots.txt is not asked; by default this
-    machine's addresses are, and no others."""
-    config: str | None = None
-    """The `collection.json` of an earlier run, relative to the case file; it is repeated without
-    asking a model."""
-    folder: str | None = None
-    """The folder in which progress is kept, relative to the case file; a run that was killed
-    continues there."""
-
 
 ID_PATTERN = r"^[A-Za-z0-9._-]+$"
 # No colon, because pytest ends the name of a declared mark there: it would treat `-m team:shop` as
@@ -120,50 +60,6 @@ class SecretSource(Spec):
     def _has_a_source(self) -> "SecretSource":
         if self.env is None and self.default is None:
             raise ValueError("needs env, default or both")
-        return self
-
-
-class Reset(Spec):
-    """A request that puts the web server's state back, sent before every attempt."""
-
-    method: str = "POST"
-    url: str
-    headers: dict[str, str] = Field(default_factory=dict)
-    body: str | None = None
-
-
-class Webserver(Spec):
-    """The application under test: a command, a folder of static files, or a running one."""
-
-    command: str | None = None
-    """The command to run, without a shell. `{port}` is a free port, `{data}` a fresh folder, and
-    `{python}` the interpreter that runs pytest."""
-    static: str | None = None
-    """A folder relative to this file, or `PACKAGE/path` inside an installed package."""
-    running: bool = False
-    """Whether the server at `url` is started by others: it is waited for and reset, never started
-    or stopped."""
-    url: str = "http://127.0.0.1:{port}/"
-    """The URL that is polled until it answers."""
-    timeout: Seconds = 30.0
-    """The seconds within which the server must answer."""
-    reset: Literal["restart"] | Reset | None = None
-    """How the state is put back before every attempt: by a request, or with `restart` by a new
-    process and a fresh `{data}`."""
-    env: dict[str, str] = Field(default_factory=dict)
-    cwd: str | None = None
-    """The working folder, relative to this file; the default is the file's own folder."""
-
-    @model_validator(mode="after")
-    def _command_or_static(self) -> "Webserver":
-        ways = (self.command is not None, self.static is not None, self.running)
-        if sum(ways) != 1:
-            raise ValueError("needs exactly one of command, static, running")
-        if self.running:
-            if "{" in self.url:
-                raise ValueError("url must be where the running server is, without {port}")
-            if self.reset == "restart" or self.env or self.cwd:
-                raise ValueError("a running server takes no env, no cwd and no `reset: restart`")
         return self
 
 
@@ -238,15 +134,6 @@ class Case(Spec):
         if isinstance(self.agent, AgentCommand):
             return COMMAND
         return self.agent or self.strategy
-
-
-class ServerHandle(Spec):
-    """A running web server, as `{{ webserver.url }}` and `{{ webserver.data }}` see it."""
-
-    url: str
-    data: Path
-    named: dict[str, "ServerHandle"] = Field(default_factory=dict)
-    """The servers of `webservers`; if there are only those, this one is the first of them."""
 
 
 def secret_value(source: SecretSource, environ: Mapping[str, str]) -> str | None:

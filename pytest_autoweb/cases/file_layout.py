@@ -22,10 +22,11 @@ from pytest_autoweb.base.errors import nearest
 from pytest_autoweb.base.field_errors import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.base.variant_names import STRATEGY_NAMES
-from pytest_autoweb.cases.case import NAME_PATTERN, Case, Webserver
+from pytest_autoweb.cases.case import NAME_PATTERN, Case
 from pytest_autoweb.cases.expressions import Expressions, syntax_error
 from pytest_autoweb.cases.source import CaseSource, sifted, texts
 from pytest_autoweb.cases.validation import Document, keys, unknown_key
+from pytest_autoweb.cases.webserver_spec import Webserver
 from pytest_autoweb.judging.checks.check_type import CHECKS
 from pytest_autoweb.judging.checks.expected_values import AnswerSpec, Typed
 

@@ -9,19 +9,13 @@ from pytest_autoweb.base.errors import CaseError, joined_errors
 from pytest_autoweb.base.field_errors import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.base.variant_names import StrategyName
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficRules
-from pytest_autoweb.cases.case import (
-    Case,
-    CollectSpec,
-    Reset,
-    SecretSource,
-    ServerHandle,
-    Webserver,
-    secret_value,
-)
+from pytest_autoweb.cases.case import Case, SecretSource, secret_value
+from pytest_autoweb.cases.collect_spec import CollectSpec
 from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.file_layout import sources
 from pytest_autoweb.cases.source import MAIN, STAND_IN, CaseSource, names_of, stand_in
 from pytest_autoweb.cases.validation import Document, read_document
+from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
 from pytest_autoweb.judging.checks.delegated_checks import JudgeCheck, PythonCheck
 from pytest_autoweb.settings.agent_command import AgentCommand
 

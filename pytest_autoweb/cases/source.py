@@ -11,9 +11,10 @@ from typing import Any
 from pytest_autoweb.base.errors import CaseError, listed, near_miss
 from pytest_autoweb.base.field_errors import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.base.redaction import SECRET
-from pytest_autoweb.cases.case import Case, Reset, ServerHandle, Webserver
+from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cases.expressions import Expressions
 from pytest_autoweb.cases.validation import MISSING, Document, Model, keys, validated
+from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
 from pytest_autoweb.judging.checks.check_type import CHECKS, Check
 
 

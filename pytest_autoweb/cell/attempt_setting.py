@@ -13,17 +13,18 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from pytest_autoweb.agents.attempt.finders import MarkFinder, SightFinder, noted
-from pytest_autoweb.agents.attempt.retry_notes import at_new_address, guidance_at
+from pytest_autoweb.agents.attempt.new_address import at_new_address, guidance_at
 from pytest_autoweb.agents.attempt.strategy import CorrectionArm
 from pytest_autoweb.agents.attempt.tools import RunLog, StepBudget, Tools
-from pytest_autoweb.agents.codegen.generate import show_more
+from pytest_autoweb.agents.codegen.captured_pages import show_more
 from pytest_autoweb.agents.collect.collect_list import collect_urls
 from pytest_autoweb.agents.correction.call_cache import MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.redaction import Redactor, environment_keys, redact_shapes
 from pytest_autoweb.browser.egress.guarded_page import guarded_page
-from pytest_autoweb.browser.egress.request_policy import SUPPRESSED, OriginPolicy, Suppression
+from pytest_autoweb.browser.egress.request_policy import OriginPolicy
+from pytest_autoweb.browser.egress.suppression import SUPPRESSED, Suppression
 from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
 from pytest_autoweb.browser.marks.drawing import covers
 from pytest_autoweb.browser.page.quiet import is_leaving
@@ -36,7 +37,8 @@ from pytest_autoweb.browser.page.setup import (
     set_clock,
 )
 from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
-from pytest_autoweb.cases.case import Case, ServerHandle, resolve_secrets
+from pytest_autoweb.cases.case import Case, resolve_secrets
+from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
 from pytest_autoweb.judging.evidence.console import Watch
@@ -46,13 +48,8 @@ from pytest_autoweb.judging.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.models.client import TimedClient
 from pytest_autoweb.results.records import Attempt
 from pytest_autoweb.results.runs.inert_copies import DOWNLOADS_FOLDER
-from pytest_autoweb.sandbox.engine import (
-    Finder,
-    JsonValue,
-    SandboxBorder,
-    SentRequest,
-    scripts_allowed,
-)
+from pytest_autoweb.sandbox.engine import Finder, JsonValue, SandboxBorder, SentRequest
+from pytest_autoweb.sandbox.levels import scripts_allowed
 from pytest_autoweb.settings.run_settings import Settings
 
 

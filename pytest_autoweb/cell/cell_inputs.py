@@ -14,8 +14,9 @@ from pytest_autoweb.agents.correction.naming_model import NamingModel
 from pytest_autoweb.agents.correction.retry_decision import PastCorrections
 from pytest_autoweb.base.variant_names import StrategyName
 from pytest_autoweb.browser.egress.guarded_page import ReadyPage
-from pytest_autoweb.cases.case import Case, ServerHandle
+from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cases.loader import LoadedCase
+from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cell.mutants import Mutant
 from pytest_autoweb.judging.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.models.client import Client

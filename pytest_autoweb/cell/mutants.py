@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from pydantic import Field, ValidationError
 
-from pytest_autoweb.agents.attempt.execute import split_blocks
+from pytest_autoweb.agents.attempt.script_blocks import split_blocks
 from pytest_autoweb.base.errors import CaseError, SettingsError
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.base.specs import Spec
-from pytest_autoweb.browser.egress.request_policy import SuppressedRequest, Suppression
+from pytest_autoweb.browser.egress.suppression import SuppressedRequest, Suppression
 from pytest_autoweb.cases.case import Case
 
 _LOOKS = ("expect", "wait_for", "log")

@@ -15,8 +15,8 @@ of its code is made once more.
 import traceback
 from pathlib import Path
 
-from pytest_autoweb.agents.attempt.execute import with_cause
-from pytest_autoweb.agents.attempt.first_and_last import keep_records
+from pytest_autoweb.agents.attempt.diagnosis import with_cause
+from pytest_autoweb.agents.attempt.judging_stage import keep_records
 from pytest_autoweb.agents.attempt.tools import (
     LOG_LINES,
     STOPPING,

@@ -9,24 +9,17 @@ from collections.abc import Iterable
 from functools import partial
 
 from pytest_autoweb.agents.act.loop import act_on_page
+from pytest_autoweb.agents.attempt.entry import open_entry
 from pytest_autoweb.agents.attempt.execute import run_steps
-from pytest_autoweb.agents.attempt.first_and_last import judge_outcome, open_entry
+from pytest_autoweb.agents.attempt.judging_stage import judge_outcome
 from pytest_autoweb.agents.attempt.strategy import CorrectionArm, Strategy
 from pytest_autoweb.agents.attempt.tools import NamedStage
-from pytest_autoweb.agents.codegen.generate import (
-    capture_pages,
-    lint_script,
-    plan_as_task,
-    plan_case,
-    write_script,
-)
+from pytest_autoweb.agents.codegen.captured_pages import capture_pages
+from pytest_autoweb.agents.codegen.generate import lint_script, write_script
+from pytest_autoweb.agents.codegen.plan import plan_as_task, plan_case
+from pytest_autoweb.agents.codegen.reflect import reflect
 from pytest_autoweb.agents.codegen.refs_turns import take_turns, write_lines_by_turns
-from pytest_autoweb.agents.codegen.repair import (
-    reflect,
-    repair_script,
-    write_again,
-    write_constrained,
-)
+from pytest_autoweb.agents.codegen.repair import repair_script, write_again, write_constrained
 from pytest_autoweb.agents.codegen.script_turns import write_by_turns
 from pytest_autoweb.agents.collect.collect_list import collect_list
 from pytest_autoweb.agents.correction.advice import PROMPTS

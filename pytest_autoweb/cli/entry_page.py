@@ -12,7 +12,7 @@ from playwright.sync_api import Error, Page, ViewportSize, sync_playwright
 
 from pytest_autoweb.base.errors import BrowserError, SettingsError, first_line
 from pytest_autoweb.browser.egress.chromium import browser_environ, launch_args
-from pytest_autoweb.cases.case import Webserver
+from pytest_autoweb.cases.webserver_spec import Webserver
 from pytest_autoweb.session.servers.webservers import ServerPool, stop_all
 
 _OPEN_MS = 30_000

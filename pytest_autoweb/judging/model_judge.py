@@ -20,7 +20,7 @@ from pytest_autoweb.judging.checks.check_type import (
     NotEvaluated,
     RubricFinding,
 )
-from pytest_autoweb.judging.checks.expected_values import as_text
+from pytest_autoweb.judging.checks.compared_values import as_text
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.judging.evidence.scene import shot
 from pytest_autoweb.judging.opinion import GRAMMAR, SCHEMA, quoted, read_opinion

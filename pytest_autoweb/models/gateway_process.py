@@ -52,7 +52,27 @@ _CONNECT_TIMEOUT_S = 5.0
 
 
 class GatewayService:
-    """The gateway's state and operations, shared by all test processes of a session."""
+    """The gateway's state and operations, shared by all test processes of a session.
+
+    Every request of every test process comes here, each in a thread of its own. `complete` answers
+    one, in this order:
+
+    1. A cassette, unless the session or the model does without, or the request is for an analysis:
+       if the request is recorded, its recording is the answer, and nothing below is touched.
+    2. The model's slot, of which there are as many as it may have requests in flight.
+    3. The circuit breaker. It is asked only once the slot is free, since calls may have failed
+       while this one waited.
+    4. The client. It reserves money from the budget for each single try, because each of them may
+       be billed.
+    5. The reply, or the failure, is recorded on the cassette.
+
+    Counts in `_stats` include failures and their usage. Replies and errors leave the process
+    without keys: errors are masked here, recordings by the store.
+
+    A model keeps the settings and the slots with which it was first registered, since several test
+    processes register the same models. `_lock` guards registration and counts, and is never held
+    during a call; store, budget and breaker have locks of their own.
+    """
 
     def __init__(self, config: StartConfig) -> None:
         self._config = config

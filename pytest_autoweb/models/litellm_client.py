@@ -55,7 +55,33 @@ _NEARLY = 0.95
 
 
 class LiteLLMClient:
-    """A client for live calls that retries when the service, not the request, is to blame."""
+    """A client for live calls that retries when the service, not the request, is to blame.
+
+    One object serves all threads of the gateway process. Each call of `complete` makes up to
+    `tries` tries, and each try goes through the same steps, in this order:
+
+    1. Wait for a turn of the rate gate, which names that differ only in their settings share. The
+       waits of a call may add up to the model's `timeout`; after that it is a rate-limit error.
+    2. Reserve money for the worst case of this one try. If that is refused, the call ends.
+    3. Send the request, in a thread that is abandoned after the model's `timeout`.
+    4. Settle the reservation: with the cost of a reply, with nothing for an error that no
+       service bills, and with the reserved sum where that is not known.
+    5. End the turn, whatever happened.
+
+    Two kinds of tries do not count: one whose argument the service refused, which is repeated
+    without it, and one that was under way when another call was refused for the same rate limit.
+    Usage is summed over all tries, also in the error of a call that failed.
+
+    Three things are learnt during a run and never forgotten: `_refused`, the arguments that a model
+    (or, for a response format, a kind of request) has refused; `_lean`, which models do without
+    litellm; and `_module`, litellm itself, which is imported when the first model needs it. `_lock`
+    guards the latter two.
+
+    Args:
+        tries: the most tries of a call that the service fails.
+        backoff_s: the pause after the first failed try; it doubles with each one.
+        clock: tells the time in seconds.
+    """
 
     def __init__(
         self,

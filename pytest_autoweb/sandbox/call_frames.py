@@ -21,13 +21,7 @@ from pytest_autoweb.sandbox.allowed_members import (
     ApiMember,
     member_of,
 )
-from pytest_autoweb.sandbox.crossing_values import (
-    Handle,
-    Handles,
-    LocatorText,
-    Refusal,
-    format_arguments,
-)
+from pytest_autoweb.sandbox.border_values import LocatorText, format_arguments
 from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.frame_codec import (
     MAX_NAME_CHARS,
@@ -36,6 +30,8 @@ from pytest_autoweb.sandbox.frame_codec import (
     decode,
     from_line,
 )
+from pytest_autoweb.sandbox.handles import Handle, Handles
+from pytest_autoweb.sandbox.rules import Refusal
 from pytest_autoweb.sandbox.size_limits import check_sizes
 from pytest_autoweb.sandbox.text_on_page import as_on_page
 

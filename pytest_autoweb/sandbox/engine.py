@@ -1,110 +1,13 @@
-"""The interface between the stages and the runner of generated code, and its strictness levels.
-
-All rules of the sandbox have ids: those of the lint, of the level `strict` and of the border. Each
-text describes what is refused. Messages name the offending code, and hints suggest alternatives.
-"""
+"""The interface between the stages and the runner of generated code."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Concatenate, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Concatenate, NamedTuple, Protocol, TypeAlias
 
 from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb.results.records import Failure, ReadBack, ToolCall
-
-Level = Literal["auto", "strict", "off"]
-"""`auto` uses what the kernel offers; `strict` does not run without it and refuses scripts in the
-page; `off` omits the kernel's walls and the audit hook."""
-
-LINT_RULES: dict[str, str] = {
-    "AW001": "The code is not valid Python.",
-    "AW002": "The code is too long, has too many parts or is nested too deeply.",
-    "AW101": "A module is imported that is not on the list.",
-    "AW102": "A name is imported from a listed module, but that name is not on its list.",
-    "AW103": "`import *` or a relative import.",
-    "AW104": "A browser or Playwright is started; the page is already open and called `page`.",
-    "AW201": "A class is defined that is not a plain dataclass.",
-    "AW202": "A decorator is used.",
-    "AW203": "`async` or `await` is used; the step language is synchronous.",
-    "AW204": "A generator function (`yield`) is defined.",
-    "AW205": "A kind of statement or expression that the step language lacks.",
-    "AW301": "A builtin that is not available.",
-    "AW302": "A name with two leading underscores.",
-    "AW303": "A given name (`page`, `expect`, `answer`, `log`) is rebound.",
-    "AW304": "An attribute that nothing in the step language has.",
-    "AW305": "An attribute is assigned or deleted.",
-    "AW306": "`.format` on something that is not a plain literal.",
-    "AW307": "A `while` loop that can never end.",
-    "AW308": "A member of Playwright that generated code may not use.",
-    "AW309": "A name of the step language that this cell does not offer.",
-    "AW401": "A file name with a folder in it.",
-    "AW402": "An address that is neither http nor https.",
-}
-
-STRICT_RULES: dict[str, str] = {
-    "AW310": "A script for the page, at the level `strict`.",
-}
-
-BORDER_RULES: dict[str, str] = {
-    "AW501": "The page is sent to an origin that the case does not allow.",
-    "AW502": "A file name that is not a bare name, or an upload that the case does not list.",
-    "AW503": "A secret is used where it may not be typed, or no secret has that name.",
-    "AW504": "A call that is not on the list, or with arguments of a kind that may not pass.",
-    "AW505": "The step made too many calls, wrote too much, or exchanged too much with its page.",
-    "AW506": "The worker used up its memory or its processor time, or it died.",
-    "AW507": "The worker broke the protocol.",
-    "AW508": "The worker tried something that only the operating system can grant.",
-    "AW509": "The step was still computing when its time was over, and was stopped.",
-    "AW510": "The code runs a script in the page, at the level `strict`.",
-    "AW511": "A value, a number or a pattern is larger or slower than what may pass.",
-    "AW512": "A script or a pattern of the code ended the browser.",
-}
-
-RULES: dict[str, str] = LINT_RULES | STRICT_RULES | BORDER_RULES
-
-
-class Walls(NamedTuple):
-    """The walls that a worker is asked to raise around itself."""
-
-    kernel: bool = True
-    audit: bool = True
-
-
-# `strict` asks for the same walls as `auto`, but does not run without them.
-WALLS: dict[Level, Walls] = {"auto": Walls(), "strict": Walls(), "off": Walls(False, False)}
-
-
-class Layers(NamedTuple):
-    """The walls that a worker reports to have raised; lint, worker and facade always stand."""
-
-    landlock: int
-    """Landlock's ABI, or 0 if it is missing."""
-    seccomp: bool
-    audit: bool
-
-    @property
-    def confined(self) -> bool:
-        """Tell whether the kernel confines the worker even if Python is broken."""
-        return self.landlock > 0 and self.seccomp
-
-    def __str__(self) -> str:
-        names = ["lint", "worker", "facade"]
-        names += ["audit hook"] * self.audit
-        names += [f"landlock abi {self.landlock}"] * bool(self.landlock)
-        names += ["seccomp"] * self.seccomp
-        return ", ".join(names)
-
-
-def scripts_allowed(level: Level, provider: str) -> bool:
-    """Tell whether code may run scripts of its own in the page.
-
-    Args:
-        level: the level of the sandbox.
-        provider: the origin of the code; a built-in model only replays the case author's script.
-    """
-    return level != "strict" or provider == "builtin"
-
 
 JsonValue: TypeAlias = (
     "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"

@@ -12,7 +12,13 @@ from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.redaction import SECRET_PLACE, unlike_words
 from pytest_autoweb.browser.egress.browser_watch import WATCH
 from pytest_autoweb.results.records import ReadBack
-from pytest_autoweb.sandbox import call_rules
+from pytest_autoweb.sandbox import (
+    cell_files,
+    own_requests,
+    page_addresses,
+    size_limits,
+    typed_secrets,
+)
 from pytest_autoweb.sandbox.allowed_members import (
     EVENTS,
     MANAGER_EXIT,
@@ -24,17 +30,15 @@ from pytest_autoweb.sandbox.allowed_members import (
     WRITES,
     words,
 )
+from pytest_autoweb.sandbox.border_values import plain_headers
 from pytest_autoweb.sandbox.call_frames import Binder, Bound, Callback
-from pytest_autoweb.sandbox.call_rules import (
-    REPLY_LIMITS,
-    bounded_result,
-    measure,
-    reads,
-    whole_reply,
-)
-from pytest_autoweb.sandbox.crossing_values import Handles, Refusal, kind_of, plain_headers
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
 from pytest_autoweb.sandbox.engine import SandboxBorder, SentRequest
+from pytest_autoweb.sandbox.handles import Handles, kind_of
+from pytest_autoweb.sandbox.measured_readings import measure, reads
+from pytest_autoweb.sandbox.own_requests import REPLY_LIMITS, whole_reply
+from pytest_autoweb.sandbox.page_scripts import bounded_result
+from pytest_autoweb.sandbox.rules import Refusal
 
 # Beyond its limit, a call gets this long to end on its own before the browser is killed.
 _LATE_S = 4.0
@@ -84,6 +88,16 @@ class EventWait(NamedTuple):
 
 class Facade:
     """The gate to the real Playwright objects: checks each bound call and performs it.
+
+    `bind` comes first: it turns a frame into a `Bound` call on a real object, and accepts only what
+    `allowed_members` lists. `perform` then checks what depends on the call's values, puts real
+    addresses, paths and secrets in place of what the code wrote, and makes the call within the
+    step's budget. `peek` is for predicates, which run while Playwright waits, and only reads.
+
+    It outlives steps and workers of its attempt. `predicate` and `listen` are set once by the
+    engine, since they lead back to the worker's functions. A wait that the code entered by `with`
+    is in `open_waits` until the code leaves it; after a timeout, `reopen_waits` opens it again for
+    the retry of the step.
 
     Attributes:
         bind: decodes a frame into a bound call.
@@ -185,7 +199,7 @@ class Facade:
         args, kwargs, item = list(bound.args), dict(bound.kwargs), bound.receiver.object
         by_selector = bound.receiver.kind in {"Page", "Frame"}
         look = self._border.read_back
-        secret = any(map(call_rules.holds_secret, [*args, *kwargs.values()]))
+        secret = any(map(typed_secrets.holds_secret, [*args, *kwargs.values()]))
         if look is None or secret or bound.method not in WRITES:
             return None
         if by_selector:
@@ -218,9 +232,9 @@ class Facade:
         if method == MANAGER_EXIT:
             return lambda: self._leave(bound, budget, failed=bool(args and args[0]))
         if method == READ_FILE:
-            return lambda: call_rules.read_saved(args[0] if args else None, self._border)
+            return lambda: cell_files.read_saved(args[0] if args else None, self._border)
         if method == "path":
-            return lambda: call_rules.kept_download(item, self._border)
+            return lambda: cell_files.kept_download(item, self._border)
         if method == "wait_for_timeout":
             wanted = args[0] if args else kwargs.get("timeout")
             return _pause(item, budget.grant_ms(wanted, DEFAULT_MS), cut=budget.cut)
@@ -245,7 +259,7 @@ class Facade:
         if receiver.kind == "APIRequestContext":
             return lambda: self._send(bound, function, kwargs)
         if method == "save_as":
-            return lambda: call_rules.keep_saved(function(**kwargs), kwargs["path"], self._border)
+            return lambda: cell_files.keep_saved(function(**kwargs), kwargs["path"], self._border)
         if method in _RESULTS:
             return lambda: bounded_result(receiver.kind, method, item, args, kwargs)
         if reads(receiver.kind, method):
@@ -259,7 +273,7 @@ class Facade:
             raise Refusal("AW510", f"{method}() runs a script in the page, which `strict` refuses")
         if method not in _TAKES_ANY_NUMBER:
             # A timeout may be infinite, because `grant_ms` limits it.
-            call_rules.check_finite(
+            size_limits.check_finite(
                 [*args, *(v for k, v in bound.kwargs.items() if k != "timeout")]
             )
         if method == "close" and bound.receiver.object is self._border.page:
@@ -270,34 +284,34 @@ class Facade:
         if method == "new_page" and len(bound.receiver.object.pages) >= MAX_PAGES:
             raise Refusal("AW505", f"the attempt has {MAX_PAGES} pages open; close some")
         if method == "set_viewport_size":
-            call_rules.check_viewport(args[0] if args else bound.kwargs.get("viewport_size"))
+            size_limits.check_viewport(args[0] if args else bound.kwargs.get("viewport_size"))
 
     def _rewritten(self, bound: Bound, budget: Budget) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments with absolute addresses, real paths and real secrets."""
         kind, method = bound.receiver.kind, bound.method
         args, kwargs = self._with_predicates(bound)
         if (parameter := URL_MATCHERS.get((kind, method))) is not None:
-            args[:1] = [call_rules.url_matcher(value, bound.page.url) for value in args[:1]]
+            args[:1] = [page_addresses.url_matcher(value, bound.page.url) for value in args[:1]]
             if parameter in kwargs:
-                kwargs[parameter] = call_rules.url_matcher(kwargs[parameter], bound.page.url)
+                kwargs[parameter] = page_addresses.url_matcher(kwargs[parameter], bound.page.url)
         elif kind == "APIRequestContext":
-            args, kwargs = [], call_rules.own_request(bound, args, kwargs, self._border)
+            args, kwargs = [], own_requests.own_request(bound, args, kwargs, self._border)
         elif method == "goto":
             url, args, kwargs = _without_argument(args, kwargs, 0, "url")
-            kwargs["url"] = call_rules.allowed_url(url, bound.page.url, self._border)
+            kwargs["url"] = page_addresses.allowed_url(url, bound.page.url, self._border)
         elif method == "screenshot":
             # A screenshot may reach a model or a report, so fields that hold secrets are masked.
             covered = [bound.page.locator(_PASSWORDS), *self._border.covers(bound.page)]
             kwargs["mask"] = [*(kwargs.get("mask") or []), *covered]
             if kwargs.get("path") is not None:
-                kwargs["path"] = call_rules.artifact_path(kwargs["path"], self._border)
+                kwargs["path"] = cell_files.artifact_path(kwargs["path"], self._border)
         elif method == "save_as":
             name, args, kwargs = _without_argument(args, kwargs, 0, "path")
-            kwargs["path"] = call_rules.artifact_path(name, self._border)
+            kwargs["path"] = cell_files.artifact_path(name, self._border)
         elif method in {"set_input_files", "set_files"}:
             place = 0 if kind in {"Locator", "FileChooser"} else 1
             files, args, kwargs = _without_argument(args, kwargs, place, "files")
-            kwargs["files"] = call_rules.allowed_uploads(files, self._border)
+            kwargs["files"] = cell_files.allowed_uploads(files, self._border)
         elif method in SECRET_METHODS:
             args = [self._typed(bound, budget, i, value) for i, value in enumerate(args)]
             kwargs = {k: self._typed(bound, budget, k, value) for k, value in kwargs.items()}
@@ -319,7 +333,7 @@ class Facade:
         """Return the text to type, with its secrets filled in if they may be typed here."""
         by_selector = bound.receiver.kind in {"Page", "Frame"}
         selector = where == "selector" or (where == 0 and by_selector)
-        if selector or not call_rules.holds_secret(value):
+        if selector or not typed_secrets.holds_secret(value):
             place = bound.receiver.text + (str(bound.args[:1]) if by_selector else "")
             typed = value if isinstance(value, str) and not selector else ""
             if unlike_words(typed) and (SECRET_PLACE.search(place) or _is_password_field(bound)):
@@ -331,7 +345,7 @@ class Facade:
             urls += [frame.url for frame in bound.page.frames if frame.url != "about:blank"]
         else:
             urls.append(self._owner_url(bound, budget))
-        return call_rules.with_secrets(value, urls, self._border)
+        return typed_secrets.with_secrets(value, urls, self._border)
 
     def _owner_url(self, bound: Bound, budget: Budget) -> str:
         """Return the address of the frame that holds the element, however the element was found."""
@@ -403,7 +417,7 @@ class Facade:
         """Send the code's own request through the attempt's proxy, and report it."""
         # `fetch` without a method is a GET.
         method = str(kwargs.get("method", bound.method)).upper().replace("FETCH", "GET")
-        url, body = call_rules.as_sent(kwargs)
+        url, body = own_requests.as_sent(kwargs)
         sent = partial(SentRequest, method, url, body)
         try:
             response = function(**kwargs)

@@ -10,28 +10,17 @@ from playwright.sync_api import Frame, Page
 
 from pytest_autoweb.results.records import Failure, ToolCall
 from pytest_autoweb.sandbox.allowed_members import FUNCTIONS
-from pytest_autoweb.sandbox.call_server import CallServer, Listeners
-from pytest_autoweb.sandbox.crossing_values import (
-    AnsweredCall,
-    Handles,
-    OverdueCall,
-    Refusal,
-    StepRecord,
-    kind_of,
-    redacted,
-    shortened,
-)
+from pytest_autoweb.sandbox.border_values import redacted, shortened
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget
-from pytest_autoweb.sandbox.engine import (
-    JsonValue,
-    Level,
-    Limits,
-    SandboxBorder,
-    StepEngine,
-    StepOutcome,
-)
+from pytest_autoweb.sandbox.engine import JsonValue, Limits, SandboxBorder, StepEngine, StepOutcome
 from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.frame_codec import WireError
+from pytest_autoweb.sandbox.handles import Handles, kind_of
+from pytest_autoweb.sandbox.levels import Level
+from pytest_autoweb.sandbox.listeners import Listeners
+from pytest_autoweb.sandbox.rules import Refusal
+from pytest_autoweb.sandbox.step_record import AnsweredCall, OverdueCall, StepRecord
+from pytest_autoweb.sandbox.step_server import StepServer
 from pytest_autoweb.sandbox.worker_process import (
     DeadlineError,
     WorkerGoneError,
@@ -47,11 +36,27 @@ _MAX_DETAIL = 4_000
 
 
 class WorkerEngine:
-    """The built-in `base.StepEngine`: runs the blocks of one attempt in a worker process.
+    """The built-in `StepEngine`: runs the blocks of one attempt in a worker process.
 
     The worker is taken at the first step, since many engines may wait for their models at the same
     time. It was started in advance, so its start is hidden behind whatever the caller does before.
     No other engine uses it, before or after. Use the engine in the thread that owns the browser.
+
+    Each step is served by a `StepServer` of its own. The engine keeps what outlives a step:
+
+    - `_handles`: the objects that the code has been given; they stay valid when the worker is
+      replaced.
+    - `_listeners`: a step that is run again first loses the ones it registered.
+    - `_variables`: the plain values that existed after the last good step. When a worker was
+      replaced, `_restore` is set, and the next step begins by sending them.
+    - `_entries` and `_overdue`: the recorded calls of the last run, from which `resume` is
+      answered, and the one at which it ran out of time.
+    - `_answers`: the answer before the last step and after it, so that a step that is run again
+      starts from the former.
+
+    A worker that was killed, died or used up its memory is replaced before `run_step` returns. If
+    it ended before the block had begun, the step is tried once more, as the code cannot be the
+    cause.
 
     Args:
         border: the resources that the code may use.
@@ -71,7 +76,7 @@ class WorkerEngine:
         self._listeners = Listeners(self._answer_dialog)
         self._facade.listen = self._listeners.change
         self._facade.predicate = self._predicate
-        self._talk: CallServer | None = None
+        self._talk: StepServer | None = None
         self._last: tuple[int, str] | None = None
         self._entries: list[AnsweredCall] = []
         self._overdue: OverdueCall | None = None
@@ -125,7 +130,7 @@ class WorkerEngine:
         limits: Limits,
         resume: tuple[ToolCall, ...] = (),
     ) -> StepOutcome:
-        """Run one block; see `base.StepEngine`.
+        """Run one block; see `StepEngine`.
 
         A block that is run again (same index and code, or with `resume`) starts with the variables
         that existed when it was first started.
@@ -196,14 +201,14 @@ class WorkerEngine:
 
     def _new_talk(
         self, index: int, earlier: list[AnsweredCall], limits: Limits, patient_with: str | None
-    ) -> CallServer:
+    ) -> StepServer:
         wanted, has = (limits.memory_mb, limits.cpu_s), (self._limits.memory_mb, self._limits.cpu_s)
         self._limits = limits
         # A worker sets its limits once, at its start.
         if self._taken is not None and (wanted != has or not self._taken.alive):
             self._replace_worker()
         self._taken = self._workers.ready(self._worker)
-        self._talk = CallServer(
+        self._talk = StepServer(
             self._worker,
             self._border,
             self._handles,
@@ -219,7 +224,7 @@ class WorkerEngine:
     # -- the step ----------------------------------------------------------------------
 
     def _converse(
-        self, talk: CallServer, index: int, code: str, root: Page | Frame, *, rerun: bool
+        self, talk: StepServer, index: int, code: str, root: Page | Frame, *, rerun: bool
     ) -> tuple[bool, Failure | None]:
         """Run the block; return whether the worker had to be replaced, and what went wrong."""
         label = "page" if root is self._border.page else _root_label(root)
@@ -253,7 +258,7 @@ class WorkerEngine:
             return True, failure
         return False, failure
 
-    def _failed(self, talk: CallServer, index: int, error: dict[str, Any] | None) -> Failure:
+    def _failed(self, talk: StepServer, index: int, error: dict[str, Any] | None) -> Failure:
         line = error["line"] if error else None
         if talk.refusal is not None:
             return self._refused(talk.refusal, index, talk.line)
@@ -283,7 +288,7 @@ class WorkerEngine:
             evidence=evidence,
         )
 
-    def _note_timeout(self, talk: CallServer, error: dict[str, Any]) -> None:
+    def _note_timeout(self, talk: StepServer, error: dict[str, Any]) -> None:
         """Decide by the classes of the error and of its causes whether the block ran out of time.
 
         The innermost one is looked at first, as code may act, and fail again, while it handles one.
@@ -297,7 +302,7 @@ class WorkerEngine:
                     self._overdue, self._timed_out = call, True
                     return
 
-    def _failed_early(self, talk: CallServer, index: int, gone: WorkerGoneError) -> Failure:
+    def _failed_early(self, talk: StepServer, index: int, gone: WorkerGoneError) -> Failure:
         if talk.refusal is not None:
             return self._refused(talk.refusal, index, talk.line)
         line = gone.line or talk.line
@@ -306,7 +311,7 @@ class WorkerEngine:
         reason = self._border.redact(gone.reason)
         return _failure(index, "sandbox", reason, rule=gone.rule, line=line)
 
-    def _out_of_time(self, talk: CallServer, index: int, line: int | None) -> Failure:
+    def _out_of_time(self, talk: StepServer, index: int, line: int | None) -> Failure:
         if talk.refusal is not None:
             return self._refused(talk.refusal, index, talk.line)
         limits = self._limits

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.results.records import LintFinding
-from pytest_autoweb.sandbox import allowed_python
+from pytest_autoweb.sandbox import allowed_python, refusal_hints
 from pytest_autoweb.sandbox.allowed_members import (
     CLAIMS_OF,
     CLASSES,
@@ -119,7 +119,7 @@ def check_script(place: NodePlace) -> Iterator[LintFinding]:
 
 def _refused_syntax(place: NodePlace) -> LintFinding:
     node = place.node
-    for kind, (code, message, hint) in allowed_python.REFUSED_NODES.items():
+    for kind, (code, message, hint) in refusal_hints.REFUSED_NODES.items():
         if isinstance(node, kind):
             return place.finding(code, f"{message} is not available", hint)
     return place.finding("AW205", f"{type(node).__name__} is not available")
@@ -129,8 +129,8 @@ def _check_module(place: NodePlace, name: str) -> Iterator[LintFinding]:
     if name in allowed_python.MODULES:
         return
     for known in (name, name.partition(".")[0]):
-        if known in allowed_python.REFUSED_MODULES:
-            code, hint = allowed_python.REFUSED_MODULES[known]
+        if known in refusal_hints.REFUSED_MODULES:
+            code, hint = refusal_hints.REFUSED_MODULES[known]
             yield place.finding(code, f"the module {_quoted(name)} is not available", hint)
             return
     near = _near(name, allowed_python.MODULES)
@@ -155,8 +155,8 @@ def _check_from(place: NodePlace, node: ast.ImportFrom) -> Iterator[LintFinding]
         if alias.name == "*":
             hint = f"name what you need: from {node.module} import …"
             yield place.finding("AW103", "`import *` is not available", hint)
-        elif alias.name in allowed_python.BOILERPLATE_NAMES:
-            hint = allowed_python.BOILERPLATE_NAMES[alias.name]
+        elif alias.name in refusal_hints.BOILERPLATE_NAMES:
+            hint = refusal_hints.BOILERPLATE_NAMES[alias.name]
             yield place.finding("AW104", f"{alias.name!r} is not available", hint)
         elif alias.name not in allowed:
             near = _near(alias.name, allowed)
@@ -172,15 +172,15 @@ def _check_name(place: NodePlace, node: ast.Name, names: Names) -> Iterator[Lint
         yield from _check_binding(place, name, names.offered)
     elif name in names.bound or (name in FUNCTIONS and name in names.offered):
         return
-    elif name in allowed_python.OFFERED_WHEN:
+    elif name in refusal_hints.OFFERED_WHEN:
         yield _not_offered(place, name)
     elif name == "property" and place.parent is not None and _is_property(place.parent):
         return
-    elif name in allowed_python.BOILERPLATE_NAMES:
-        hint = allowed_python.BOILERPLATE_NAMES[name]
+    elif name in refusal_hints.BOILERPLATE_NAMES:
+        hint = refusal_hints.BOILERPLATE_NAMES[name]
         yield place.finding("AW104", f"{name!r} is not available", hint)
-    elif name in allowed_python.REFUSED_BUILTINS:
-        hint = allowed_python.REFUSED_BUILTINS[name]
+    elif name in refusal_hints.REFUSED_BUILTINS:
+        hint = refusal_hints.REFUSED_BUILTINS[name]
         yield place.finding("AW301", f"{name!r} is not available", hint)
 
 
@@ -192,7 +192,7 @@ def _check_spelling(place: NodePlace, name: str) -> Iterator[LintFinding]:
 
 def _not_offered(place: NodePlace, name: str) -> LintFinding:
     message = f"{name!r} is not available in this cell"
-    return place.finding("AW309", message, allowed_python.OFFERED_WHEN[name])
+    return place.finding("AW309", message, refusal_hints.OFFERED_WHEN[name])
 
 
 def _check_binding(place: NodePlace, name: str, offered: frozenset[str]) -> Iterator[LintFinding]:
@@ -243,11 +243,11 @@ def _check_attribute(place: NodePlace, node: ast.Attribute, names: Names) -> Ite
         yield from _check_format(place, node)
     elif name in known or (name in offered and _has_finder(kind, name)):
         return
-    elif name in allowed_python.OFFERED_WHEN and name not in offered:
+    elif name in refusal_hints.OFFERED_WHEN and name not in offered:
         yield _not_offered(place, name)
     elif name in names.fields and kind is None:
         return
-    elif hint := allowed_python.REFUSED_MEMBERS.get(name) or allowed_python.REFUSED_OF.get(
+    elif hint := refusal_hints.REFUSED_MEMBERS.get(name) or refusal_hints.REFUSED_OF.get(
         (kind, name)
     ):
         yield place.finding("AW308", f"{name!r} may not be used by generated code", hint)
@@ -476,7 +476,7 @@ def _near(name: str, candidates: "frozenset[str] | dict[str, frozenset[str]]") -
 def _near_attribute(name: str, kind: str | None) -> str | None:
     offered = allowed_python.PLAYWRIGHT_ATTRIBUTES if kind is None else CLASSES[kind].keys()
     snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
-    for known in (snake, allowed_python.SYNONYMS.get(snake, "")):
+    for known in (snake, refusal_hints.SYNONYMS.get(snake, "")):
         if known in offered:
             return known
     if name.startswith("_"):

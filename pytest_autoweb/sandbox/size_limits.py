@@ -6,13 +6,14 @@ and what a page answers is measured inside the page, before it leaves it.
 """
 
 import json
+import math
 import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from pytest_autoweb.sandbox.crossing_values import Refusal
+from pytest_autoweb.sandbox.rules import Refusal
 from pytest_autoweb.sandbox.slow_patterns import slow_part
 
 MAX_TEXT = 20_000
@@ -33,6 +34,8 @@ MAX_READ = 2_000_000
 MAX_READ_ITEMS = 100_000
 MAX_PIXELS = 40_000_000
 """Area of a picture, in pixels of the page."""
+MAX_VIEWPORT = 8_192
+"""Width or height of a viewport, in pixels."""
 
 RULE = "AW511"
 _SELECTOR_METHODS = frozenset({"locator", "frame_locator"})
@@ -322,3 +325,24 @@ def bounded_script(source: str, *, of_elements: bool) -> str:
     text = _BOUNDED.replace("__LIMIT__", str(MAX_READ)).replace("__ITEMS__", str(MAX_READ_ITEMS))
     # The source comes last, so that nothing in it is taken for a place to fill in.
     return text.replace("__TWO__", str(of_elements).lower()).replace("__SOURCE__", plain)
+
+
+def check_viewport(size: object) -> None:
+    """Refuse viewport sizes that no real screen has."""
+    if isinstance(size, Mapping):
+        for side in (size.get("width"), size.get("height")):
+            if isinstance(side, int | float) and not 1 <= side <= MAX_VIEWPORT:
+                raise ValueError(f"a viewport side is between 1 and {MAX_VIEWPORT} pixels")
+        check_picture([size.get("width"), size.get("height")])
+
+
+def check_finite(value: object) -> None:
+    """Refuse infinity and NaN, which JSON lacks and which would make the driver disconnect."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value!r} is not a finite number")
+    if isinstance(value, list | tuple | set):
+        for item in value:
+            check_finite(item)
+    if isinstance(value, Mapping):
+        for item in value.values():
+            check_finite(item)

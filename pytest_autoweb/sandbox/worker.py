@@ -6,15 +6,22 @@ pipes, or as a fork of a process that was started in this way and has run no cod
 """
 
 import dataclasses
-import gc
 import io
 import os
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any
 
-from pytest_autoweb.sandbox import allowed_members, allowed_python, confine, frame_codec, stand_ins
+from pytest_autoweb.sandbox import (
+    allowed_members,
+    allowed_python,
+    confine,
+    frame_codec,
+    own_dataclasses,
+    proxies,
+    stand_ins,
+)
 
 _MODULE = "step"
 # Other codecs would be loaded from disk at first use.
@@ -82,7 +89,28 @@ class Pipe:
 
 
 class Worker:
-    """The worker's state: one namespace for all blocks, and the conversation with the host."""
+    """The worker's state: one namespace for all blocks, and the conversation with the host.
+
+    It does nothing of its own accord. `serve` waits for the host's frames:
+
+    - `run`: answer `begun`, run a block, answer `done` with its error, or with the variables that
+      would survive a restart.
+    - `restore`: take over variables that an earlier worker reported.
+    - `cb`: call a function of the code with an event's object, answer `cbdone`.
+
+    While a block runs, the roles are reversed: each action of a proxy sends `call` and waits for
+    the `reply` of the same number. Callbacks that arrive in the meantime are served there, and may
+    make calls themselves; `_replies` keeps a reply to another call than the innermost one.
+
+    `names` is the namespace of all blocks of an attempt. `_at_start` is a copy of what it held when
+    the current block began; a block that is run again starts from that copy, or anything that its
+    first run appended would be there twice. `__builtins__` is set anew before each block, because
+    code may have deleted it, and `exec` would then provide the real ones. `_callbacks` holds the
+    functions that were handed to the host; they keep their numbers and are never removed.
+
+    The walls are raised between the construction of this object and `serve`: afterwards no module
+    can be loaded from disk any more.
+    """
 
     def __init__(self, pipe: Pipe, real: dict[str, types.ModuleType]) -> None:
         self.pipe = pipe
@@ -90,21 +118,21 @@ class Worker:
         self._last_call = 0
         self._callbacks: dict[int, Callable[..., Any]] = {}
         self._file = ""
-        self.page = stand_ins.make_proxy("Page", self, "")
+        self.page = proxies.make_proxy("Page", self, "")
         self._offered: dict[str, Callable[..., Any]] = {}
-        self.records = stand_ins.Records(_MODULE)
+        self.records = own_dataclasses.Records(_MODULE)
         self.names = self._given(real)
         self._builtins = dict(self.names["__builtins__"])
         self._at_start = dict(self.names)
 
     def _given(self, real: dict[str, types.ModuleType]) -> dict[str, Any]:
-        expect, helpers = stand_ins.make_expect(self), _helpers(self)
+        expect, helpers = proxies.make_expect(self), _helpers(self)
         records = self.records
         errors = {"Error": Error, "TimeoutError": PlaywrightTimeout}
         modules = stand_ins.stand_ins(
             real,
             {
-                "playwright.sync_api": {**stand_ins.TYPES, **errors, "expect": expect},
+                "playwright.sync_api": {**proxies.TYPES, **errors, "expect": expect},
                 "time": {"sleep": helpers["sleep"]},
                 "dataclasses": {"dataclass": records.dataclass},
             },
@@ -149,7 +177,7 @@ class Worker:
         else:
             self._at_start = _copied(self.names)
         root, kind = frame["root"]
-        page = self.names["page"] = self.page = stand_ins.make_proxy(kind, self, root)
+        page = self.names["page"] = self.page = proxies.make_proxy(kind, self, root)
         self._offered = {name: self._function(page, name) for name in frame.get("functions", ())}
         # Code may have deleted `__builtins__`, and then `exec` would provide the real ones.
         self.names.update(self._offered, __builtins__=dict(self._builtins))
@@ -159,12 +187,12 @@ class Worker:
         done = {"op": "done", "ok": error is None, "error": error, "names": names}
         self.pipe.send({**done, "vars": None if error else self._snapshot(names)})
 
-    def _function(self, page: stand_ins.Proxy, name: str) -> Callable[..., Any]:
+    def _function(self, page: proxies.Proxy, name: str) -> Callable[..., Any]:
         """Return a global function that the host performs."""
 
         def function(*args: Any, **kwargs: Any) -> Any:
             return self.call(
-                stand_ins.receiver_of(page), name, *stand_ins.encode_arguments(self, args, kwargs)
+                proxies.receiver_of(page), name, *proxies.encode_arguments(self, args, kwargs)
             )
 
         return function
@@ -286,13 +314,13 @@ class Worker:
         return tagged
 
     def _without_callbacks(self, value: Any) -> dict[str, Any] | None:
-        if isinstance(value, stand_ins.Proxy):
-            return {"$p": {**stand_ins.receiver_of(value), "kind": value.kind}}
+        if isinstance(value, proxies.Proxy):
+            return {"$p": {**proxies.receiver_of(value), "kind": value.kind}}
         return None
 
     def _unspecial(self, tag: str, data: Any) -> Any:
         if tag == "$p" and data["kind"] in allowed_members.CLASSES:
-            return stand_ins.make_proxy(data["kind"], self, data["root"], tuple(data["chain"]))
+            return proxies.make_proxy(data["kind"], self, data["root"], tuple(data["chain"]))
         if tag == "$error":
             return _ERRORS.get(data[0], Error)(data[1])
         raise frame_codec.WireError(f"unexpected {tag}")
@@ -346,8 +374,8 @@ def _helpers(worker: Worker) -> dict[str, Callable[..., Any]]:
             raise ValueError("files can only be read here; data is returned with answer(data)")
         if (encoding or "utf-8").lower() not in _ENCODINGS or errors not in _ON_ERRORS:
             raise ValueError(f"the encodings of files are {', '.join(sorted(_ENCODINGS))}")
-        page = stand_ins.receiver_of(worker.page)
-        args, kwargs = stand_ins.encode_arguments(worker, [file], {})
+        page = proxies.receiver_of(worker.page)
+        args, kwargs = proxies.encode_arguments(worker, [file], {})
         data: bytes = worker.call(page, allowed_members.READ_FILE, args, kwargs)
         if mode == "rb":
             return io.BytesIO(data)
@@ -414,58 +442,6 @@ def _copy(value: Any, memo: dict[int, Any]) -> Any:
     if kind is tuple:
         return tuple(_copy(item, memo) for item in value)
     return value
-
-
-def fork_workers(orders: BinaryIO, start: Callable[[BinaryIO], None]) -> None:
-    """Fork a worker for each of the host's orders until the host is gone; run no other code here.
-
-    Args:
-        orders: `fork HOST READ WRITE` opens two pipes of the host for a new worker, and `reap PID`
-            asks for a worker's exit status.
-        start: turns the new process into a worker.
-    """
-    stand_ins.preload()
-    gc.collect()
-    # Frozen objects are not scanned again, so a fork never copies their pages.
-    gc.freeze()
-    while line := orders.readline():
-        order, *numbers = line.split()
-        if order == b"fork":
-            host, read, write = map(int, numbers)
-            answer = _forked(host, read, write, start)
-        else:
-            answer = os.waitstatus_to_exitcode(os.waitpid(int(numbers[0]), 0)[1])
-        os.write(1, b"%d\n" % answer)
-    os._exit(0)
-
-
-def _forked(host: int, read: int, write: int, start: Callable[[BinaryIO], None]) -> int:
-    """Return the process id of a new worker; 0 if the host's pipes cannot be opened."""
-    folder = f"/proc/{host}/fd"
-    try:
-        pipes = (
-            os.open(f"{folder}/{read}", os.O_RDONLY),
-            os.open(f"{folder}/{write}", os.O_WRONLY),
-        )
-    except OSError:
-        return 0
-    if pid := os.fork():
-        for pipe in pipes:
-            os.close(pipe)
-        return pid
-    status: Any = 1
-    try:
-        os.setsid()
-        for place, pipe in enumerate(pipes):
-            os.dup2(pipe, place)
-            os.close(pipe)
-        start(os.fdopen(0, "rb", closefd=False))
-        status = 0
-    except SystemExit as end:
-        status = end.code
-    finally:
-        # A fork must never take an order, even after an error.
-        os._exit(status if isinstance(status, int) else 1)
 
 
 def main(limits: dict[str, Any]) -> None:

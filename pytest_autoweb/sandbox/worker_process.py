@@ -22,8 +22,9 @@ from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import SandboxError
 from pytest_autoweb.sandbox.call_frames import read_frame
 from pytest_autoweb.sandbox.confine import EXIT_DENIED
-from pytest_autoweb.sandbox.engine import WALLS, Layers, Level, Limits, Walls
+from pytest_autoweb.sandbox.engine import Limits
 from pytest_autoweb.sandbox.frame_codec import MAX_FROM_WORKER, WireError, to_line
+from pytest_autoweb.sandbox.levels import WALLS, Layers, Level, Walls
 from pytest_autoweb.sandbox.worker_template import ForkedProcess, fork_worker
 
 _CHUNK = 1 << 16
@@ -39,7 +40,7 @@ class LineReader(Protocol):
 
         Args:
             deadline: a `time.monotonic()` value.
-            patient: whether other cells in flight may go on meanwhile.
+            patient: whether other cells in flight may run during the wait.
 
         Raises:
             TimeoutError: no line came in time.
@@ -149,8 +150,12 @@ _MODULES = (
     "allowed_members",
     "allowed_python",
     "frame_codec",
+    "refusal_hints",
     "confine",
+    "proxies",
+    "own_dataclasses",
     "stand_ins",
+    "fork_server",
     "worker",
 )
 # `Popen` reports the number of a deadly signal as a negative exit status.
@@ -175,7 +180,8 @@ def start(stream, module=None):
         setattr(sys.modules[parent], child, module)
         exec(code, module.__dict__)
     if boot["limits"] is None:
-        module.fork_workers(stream, lambda fresh: start(fresh, module))
+        forks = sys.modules["pytest_autoweb.sandbox.fork_server"]
+        forks.fork_workers(stream, lambda fresh: start(fresh, module))
     else:
         module.main(boot["limits"])
 start(sys.stdin.buffer)
@@ -286,7 +292,7 @@ class WorkerProcess:
 
         Args:
             deadline: a `time.monotonic()` value.
-            patient: whether other cells in flight may go on meanwhile.
+            patient: whether other cells in flight may run during the wait.
 
         Raises:
             DeadlineError: no frame came in time.

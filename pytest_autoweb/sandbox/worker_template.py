@@ -168,7 +168,7 @@ class ForkedProcess:
             except TemplateGoneError:
                 # The kernel has ended it together with the template.
                 status = _KILLED
-            # Another thread may have read it meanwhile.
+            # Another thread may have read it in the meantime.
             if self.returncode is None:
                 self.returncode = status
                 os.close(self._handle)

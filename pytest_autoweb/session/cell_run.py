@@ -16,7 +16,7 @@ from pytest_autoweb.report.junit_properties import junit_properties
 from pytest_autoweb.results.records import CellResult, Failure
 from pytest_autoweb.results.runs.saving import mark_started, unmark_started
 from pytest_autoweb.session.axes import shown_name
-from pytest_autoweb.session.browser_life import (
+from pytest_autoweb.session.browser_replacement import (
     close_contexts,
     leave_living,
     open_apart,

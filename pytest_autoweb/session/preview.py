@@ -14,7 +14,7 @@ import pytest
 
 from pytest_autoweb.base.errors import AutowebError
 from pytest_autoweb.browser.page.outline import estimate_tokens
-from pytest_autoweb.cases.case import CollectSpec
+from pytest_autoweb.cases.collect_spec import CollectSpec
 from pytest_autoweb.cell.cell_inputs import Cell
 from pytest_autoweb.cell.strategies import (
     ACT,

@@ -23,8 +23,9 @@ from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError, CaseError, ModelError, SettingsError
 from pytest_autoweb.browser.egress.chromium import ON, own_sandbox
 from pytest_autoweb.browser.egress.remote_browsers import BrowserPool
-from pytest_autoweb.cases.case import Case, Reset, ServerHandle
+from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cases.loader import LoadedCase
+from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle
 from pytest_autoweb.cell.cell_inputs import CellResources
 from pytest_autoweb.cell.control_clients import builtin_client
 from pytest_autoweb.cell.mutants import read_mutants
@@ -46,7 +47,7 @@ from pytest_autoweb.results.analysis.judge_agreement import Agreement, agreement
 from pytest_autoweb.results.records import ModelDescription, OutsideAgent
 from pytest_autoweb.results.runs.saving import fresh_run_folder, reopen_run
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
-from pytest_autoweb.session.cluster.session_side import Away
+from pytest_autoweb.session.cluster.remote_session import RemoteSession
 from pytest_autoweb.session.flights.flights import how_many
 from pytest_autoweb.session.local_analysis import full_name
 from pytest_autoweb.session.progress import Progress
@@ -137,7 +138,7 @@ class RunSession:
         self.run_folder = Path(shared.run_folder)
         self.progress = Progress(shared.progress_file)
         folders = Path(shared.session_folder), self.run_folder
-        self.away = Away(*folders) if shared.away else None
+        self.away = RemoteSession(*folders) if shared.away else None
         """The session's machine, in a process on a node of a cluster."""
         self.environ, self._worker, self._custom = environ, worker, custom_client
         self._engine = engine

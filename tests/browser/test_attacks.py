@@ -30,8 +30,10 @@ from attacks.target import CANARIES, SECRET, TargetOf
 
 from pytest_autoweb.base.redaction import Redactor
 from pytest_autoweb.results.records import Failure
-from pytest_autoweb.sandbox.engine import RULES, WALLS, Level, StepOutcome, scripts_allowed
+from pytest_autoweb.sandbox.engine import StepOutcome
+from pytest_autoweb.sandbox.levels import WALLS, Level, scripts_allowed
 from pytest_autoweb.sandbox.lint import lint_code
+from pytest_autoweb.sandbox.rules import RULES
 
 pytest_plugins = ["attacks.target"]
 

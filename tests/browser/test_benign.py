@@ -11,7 +11,7 @@ import pytest
 from benign_corpus import BENIGN
 from sandbox_shop import Step, why
 
-from pytest_autoweb.sandbox.engine import Level
+from pytest_autoweb.sandbox.levels import Level
 from pytest_autoweb.sandbox.lint import lint_code
 
 pytest_plugins = ["sandbox_shop"]

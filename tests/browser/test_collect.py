@@ -20,7 +20,7 @@ from pytest_autoweb.agents.collect.list_site import Site
 from pytest_autoweb.agents.collect.page_questions import Guide, GuideQuestion
 from pytest_autoweb.agents.collect.saved_state import Collection, CollectProgress, collection_of
 from pytest_autoweb.agents.collect.walk import Pacer
-from pytest_autoweb.cases.case import CollectSpec, PageParameter, Rate
+from pytest_autoweb.cases.collect_spec import CollectSpec, PageParameter, Rate
 from pytest_autoweb.results.records import Decision
 
 XPATH = "//ul[@id='list']/li/a"

@@ -13,7 +13,7 @@ from pytest_autoweb.agents.collect.list_site import Site
 from pytest_autoweb.agents.collect.robots import robots_of
 from pytest_autoweb.agents.collect.saved_state import CollectProgress, collection_of
 from pytest_autoweb.agents.collect.walk import Pacer
-from pytest_autoweb.cases.case import CollectSpec, Rate
+from pytest_autoweb.cases.collect_spec import CollectSpec, Rate
 
 XPATH = "//ul[@id='list']/li/a"
 HTML = {"content-type": "text/html; charset=utf-8"}

@@ -10,7 +10,6 @@ from local_site import Site
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from pytest_autoweb.agents.attempt import execute
 from pytest_autoweb.judging.evidence.scene import begin_frame
 from pytest_autoweb.results.records import Attempt
 from pytest_autoweb.testing import scripted_plan
@@ -97,7 +96,7 @@ def test_no_frame_is_drawn_for_a_picture_that_needs_preparation(
         drawn.append(page)
         return begin_frame(page)
 
-    monkeypatch.setattr(execute, "begin_frame", counted)
+    monkeypatch.setattr("pytest_autoweb.agents.attempt.execute.begin_frame", counted)
     page = f"<button onclick=\"document.body.style.background = 'green'\">Go</button>{more}"
     attempt = run(browser, tmp_path, site, page)
 

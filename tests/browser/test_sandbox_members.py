@@ -6,7 +6,7 @@ import playwright.sync_api._generated as generated
 from playwright.sync_api import Frame
 
 from pytest_autoweb.sandbox.allowed_members import CLASSES, OF_THE_PAGE
-from pytest_autoweb.sandbox.allowed_python import REFUSED_MEMBERS, REFUSED_OF
+from pytest_autoweb.sandbox.refusal_hints import REFUSED_MEMBERS, REFUSED_OF
 
 pytest_plugins = ["sandbox_shop"]
 

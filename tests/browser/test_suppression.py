@@ -7,11 +7,8 @@ from local_site import Site
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.browser.egress.guarded_page import guarded_page
-from pytest_autoweb.browser.egress.request_policy import (
-    OriginPolicy,
-    SuppressedRequest,
-    Suppression,
-)
+from pytest_autoweb.browser.egress.request_policy import OriginPolicy
+from pytest_autoweb.browser.egress.suppression import SuppressedRequest, Suppression
 from pytest_autoweb.judging.evidence.requests_log import WireRecord
 
 POST = """async (body) => {

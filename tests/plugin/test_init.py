@@ -12,8 +12,8 @@ import yaml
 from own_thread import in_own_thread
 from session_server import autoweb_command
 
-from pytest_autoweb.cases.case import ServerHandle
 from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cli.command_line import main
 from pytest_autoweb.cli.commands.init import CONTROLS, add_job, add_setting, ignore_runs
 

@@ -6,10 +6,10 @@ from typing import Any, cast
 
 from pytest_autoweb.sandbox.allowed_members import ApiMember, member_of
 from pytest_autoweb.sandbox.call_frames import Bound, Receiver
-from pytest_autoweb.sandbox.crossing_values import Handles
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget
 from pytest_autoweb.sandbox.engine import SandboxBorder
 from pytest_autoweb.sandbox.facade import Facade
+from pytest_autoweb.sandbox.handles import Handles
 
 PASSWORDS = "the password fields"
 URL = "http://shop.test/cart"

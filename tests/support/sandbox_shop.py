@@ -13,8 +13,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.base.redaction import Redactor
-from pytest_autoweb.sandbox.engine import Level, Limits, SandboxBorder, StepOutcome, scripts_allowed
+from pytest_autoweb.sandbox.engine import Limits, SandboxBorder, StepOutcome
 from pytest_autoweb.sandbox.host import WorkerEngine
+from pytest_autoweb.sandbox.levels import Level, scripts_allowed
 from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.sandbox.worker_process import workers_of
 

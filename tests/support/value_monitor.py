@@ -9,13 +9,13 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pytest_autoweb.sandbox import allowed_python, stand_ins, worker
+from pytest_autoweb.sandbox import allowed_python, proxies, worker
 
 ESCAPED = "escaped: "
 """Begins a line of the log that tells of a value which code must never hold."""
 
 _STEP = "<step"
-_PROXIES = "pytest_autoweb.sandbox.stand_ins"
+_PROXIES = "pytest_autoweb.sandbox.proxies"
 _DEEPEST, _LONGEST = 3, 20
 
 
@@ -61,7 +61,7 @@ class ValueMonitor:
         self._keep = handed
         classes = {value for value in handed if isinstance(value, type)}
         self._classes = (
-            classes | {type(sample) for sample in _SAMPLES} | set(stand_ins.TYPES.values())
+            classes | {type(sample) for sample in _SAMPLES} | set(proxies.TYPES.values())
         )
 
     def complaint(self, value: Any, depth: int = 0) -> str:

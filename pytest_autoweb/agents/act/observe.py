@@ -14,7 +14,8 @@ from playwright.sync_api import Error, Page
 
 from pytest_autoweb.agents.act.actions import Action
 from pytest_autoweb.agents.act.memory import LONG_HISTORY, ActMemory
-from pytest_autoweb.agents.attempt.retry_notes import outcome_told, retry_notes
+from pytest_autoweb.agents.attempt.outcome_text import outcome_told
+from pytest_autoweb.agents.attempt.retry_notes import retry_notes
 from pytest_autoweb.agents.attempt.tools import Tools
 from pytest_autoweb.agents.choice.feedback import Problem
 from pytest_autoweb.agents.choice.verify_choice import Resolution

@@ -1,9 +1,7 @@
-"""Scripts in the step language: cutting them into blocks, running these, and why one failed."""
+"""Run the blocks of a script, and record what each one did."""
 
 import ast
 import difflib
-import re
-import textwrap
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -11,17 +9,10 @@ from typing import NamedTuple
 
 from playwright.sync_api import Error
 
-from pytest_autoweb.agents.attempt.retry_notes import own_log
+from pytest_autoweb.agents.attempt.diagnosis import with_findings
+from pytest_autoweb.agents.attempt.outcome_text import own_log
+from pytest_autoweb.agents.attempt.script_blocks import split_blocks
 from pytest_autoweb.agents.attempt.tools import Tools, change
-from pytest_autoweb.agents.attempt.unwrapped_script import unwrapped_script
-from pytest_autoweb.agents.correction.failure_types import cause_of
-from pytest_autoweb.agents.correction.guidance import failed_call
-from pytest_autoweb.agents.correction.page_critic import (
-    PageCritic,
-    server_findings,
-    target_of,
-    writes_of,
-)
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.language import (
     NEVER_TOUCHED,
@@ -30,129 +21,15 @@ from pytest_autoweb.base.language import (
     StepProblem,
     step_failed,
 )
-from pytest_autoweb.base.python_source import is_python, read_python
+from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.browser.egress.browser_watch import LOST_S, WATCH
 from pytest_autoweb.browser.page.frames import ContextWrapper, best_context
 from pytest_autoweb.browser.page.opening import page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
 from pytest_autoweb.judging.evidence.scene import begin_frame, shot, take_scene
-from pytest_autoweb.models.replies import fold_line, heading_number
 from pytest_autoweb.results.analysis.controls import must_fail
-from pytest_autoweb.results.records import Attempt, Failure, Finding, Scene, StepResult, ToolCall
+from pytest_autoweb.results.records import Attempt, Failure, Scene, StepResult, ToolCall
 from pytest_autoweb.sandbox.engine import Limits, StepOutcome
-
-_SLASH_COMMENT = re.compile(r"^(\s*)//+\s?(.*)$")
-_STRAY = re.compile(r"^\s*(?:PLAN|THINK|QUESTION|MODE|NOTE)(?:_\w+)?\s*[:：]?", re.IGNORECASE)
-_BOILERPLATE = re.compile(
-    r"""^\s*(?:
-        from\s+playwright\.sync_api\s+import\s+.*\bsync_playwright\b.*
-      | import\s+playwright\b.*
-      | (?:browser|context|page)\s*=\s*\w+(?:\.\w+)*\.(?:launch|new_context|new_page)\(.*
-      | (?:browser|context|playwright|p)\.(?:close|stop)\(\)
-    )\s*$""",
-    re.VERBOSE,
-)
-_WRAPPER = re.compile(r"^(\s*)with\s+sync_playwright\(\)\s+as\s+\w+\s*:\s*$")
-_AWAIT = re.compile(r"\bawait\s+(?=page\b|expect\b|frame\b|locator\b|\w+\.)")
-
-
-class Block(NamedTuple):
-    """The code of one step, with the line numbers that it has in the whole script."""
-
-    code: str
-
-
-class Blocks(NamedTuple):
-    """A script cut at its headings."""
-
-    by_step: dict[int, Block]
-    notes: tuple[str, ...]
-
-
-def normal_form(code: str) -> str:
-    """Return the script with common slips of models mended, for use only if it lints clean.
-
-    Slash comments and bare headings become comments; `await` and the code that launches a browser
-    around the given `page` are removed.
-    """
-    lines: list[str] = []
-    text = unwrapped_script(code.replace("\r\n", "\n").expandtabs(4))
-    for line in _unwrap(text.split("\n")):
-        if slash := _SLASH_COMMENT.match(line):
-            line = f"{slash[1]}# {slash[2]}"
-        elif _is_bare_heading(line) or (_STRAY.match(line) and not is_python(line.strip())):
-            line = "# " + line.strip().lstrip("*").strip()
-        elif _BOILERPLATE.match(line):
-            continue
-        lines.append(_AWAIT.sub("", line))
-    return "\n".join(lines).strip("\n") + "\n"
-
-
-def _is_bare_heading(line: str) -> bool:
-    stripped = line.strip()
-    return bool(stripped) and not stripped.startswith("#") and heading_number(stripped) is not None
-
-
-def _unwrap(lines: list[str]) -> list[str]:
-    """Dedent the body of `with sync_playwright() as p:`."""
-    for number, line in enumerate(lines):
-        if wrapper := _WRAPPER.match(line):
-            depth = len(wrapper[1])
-            end = number + 1
-            while end < len(lines) and (
-                not lines[end].strip() or len(lines[end]) - len(lines[end].lstrip()) > depth
-            ):
-                end += 1
-            body = textwrap.dedent("\n".join(lines[number + 1 : end])).split("\n")
-            return [*lines[:number], *body, *lines[end:]]
-    return lines
-
-
-def split_blocks(code: str) -> Blocks:
-    """Cut a script at its step headings.
-
-    A heading is a comment between top-level statements; one inside a string or a compound
-    statement does not count. Blocks keep their line numbers: lines of other blocks are blank.
-    Text before the first heading belongs to the first block; blocks with the same number are
-    joined; without headings the whole script is step 1.
-    """
-    lines = code.split("\n")
-    inside = _inner_lines(code)
-    heads: list[tuple[int, int]] = []
-    for number, line in enumerate(lines, start=1):
-        if number in inside or not line.lstrip().startswith("#"):
-            continue
-        if (step := heading_number(fold_line(line))) is not None:
-            heads.append((number, step))
-    if not heads:
-        return Blocks({1: Block(code)}, ())
-    spans: dict[int, list[range]] = {}
-    notes: list[str] = []
-    ends = [line for line, _ in heads[1:]] + [len(lines) + 1]
-    for position, ((start, step), end) in enumerate(zip(heads, ends, strict=True)):
-        if step in spans:
-            notes.append(f"Step {step} has two blocks (line {start}); they were joined.")
-        first = 1 if position == 0 else start
-        spans.setdefault(step, []).append(range(first, end))
-    blocks = {step: Block(_lines_within(lines, ranges)) for step, ranges in sorted(spans.items())}
-    return Blocks(blocks, tuple(notes))
-
-
-def _lines_within(lines: list[str], keep: list[range]) -> str:
-    kept = [line if any(n in r for r in keep) else "" for n, line in enumerate(lines, start=1)]
-    return "\n".join(kept).rstrip("\n") + "\n"
-
-
-def _inner_lines(code: str) -> set[int]:
-    """Return the lines inside top-level statements, at which no block may start."""
-    tree = read_python(code)
-    if tree is None:
-        return set()
-    return {
-        line
-        for statement in tree.body
-        for line in range(statement.lineno + 1, (statement.end_lineno or statement.lineno) + 1)
-    }
 
 
 def unified_diff(before: str, after: str, attempt: int) -> str:
@@ -313,7 +190,7 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
     first = Limits(step_s=base, call_s=TOLD_CALL_S) if told else Limits(step_s=base)
     context, outcome = _run_once(index, code, hint, tools, first)
     calls, retried = outcome.calls, False
-    # A step whose worker was killed has lost its state, so it cannot go on.
+    # A step whose worker was killed has lost its state, so it cannot continue.
     # One of a changed oracle waits for what it did not do, and never gets it.
     hopeless = told or must_fail(tools.spec.name)
     if _ran_out_of_time(outcome, tools) and not outcome.killed and not hopeless:
@@ -321,13 +198,13 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
         if tools.budget.left > RETRY_PAUSE_S:
             tools.log.write(f"step {index} ran out of time; continued with {boosted:.0f} s")
             tools.clock.sleep(RETRY_PAUSE_S)
-            # A step that changed the page goes on after its last completed call, because doing
+            # A step that changed the page continues after its last completed call, because doing
             # the same twice could change the outcome. One that only looked starts again.
             before = _calls_before_the_end(outcome)
             resume = before if any(call.acting and call.ok for call in before) else ()
             limits = Limits(step_s=boosted, patience=BOOST_FACTOR)
             _end_frozen_browser(tools)
-            # What the last call led to is where the step goes on.
+            # The step continues where its last call led to.
             wait_until_arrived(tools.page)
             context, outcome = _run_once(index, code, hint, tools, limits, resume)
             calls, retried = (*calls, *_made_again(outcome.calls, len(calls))), True
@@ -457,7 +334,7 @@ def _result(
 
 
 def _pictured(index: int, tools: Tools) -> str | None:
-    """Take the picture of a step, and note what the page holds, for whoever would take another."""
+    """Take the picture of a step, and note what the page holds, to spare another like it."""
     newest, page, path = tools.newest, tools.page, tools.folder / f"step-{index}.jpg"
     # The look comes first, so that what it finds was there before the frame. Where the page had to
     # be prepared before, it most likely has to be again.
@@ -488,46 +365,3 @@ def relative_scene(scene: Scene, tools: Tools) -> Scene:
     path = scene.screenshot
     absolute = path if path.startswith(str(tools.cell_folder)) else str(tools.folder / path)
     return scene.model_copy(update={"screenshot": relative(absolute, tools)})
-
-
-_LAST_CALLS = 30
-
-
-def with_findings(attempt: Attempt, tools: Tools) -> Attempt:
-    """Return the attempt with evidence from the page, taken before anything changes.
-
-    Servers' answers are recorded anyway; the page is examined only if a correction may need it.
-    """
-    if attempt.findings:
-        return attempt
-    found = server_findings(tools.wire, tools.page.url, tools.redact)
-    if tools.settings.corrects and not tools.page.is_closed():
-        critic = PageCritic(tools.page, tools.redact)
-        failed = failed_call(attempt)
-        found = (*critic.context(failed), *found)
-        if failed is None:
-            found = (*_undone(attempt.tool_calls, critic), *found)
-    return change(attempt, findings=found)
-
-
-def with_cause(attempt: Attempt, tools: Tools) -> Attempt:
-    """Return the attempt with the type of its failure and the number of its writes to servers."""
-    found = attempt.findings or server_findings(tools.wire, tools.page.url, tools.redact)
-    kind = attempt.failure.kind if attempt.failure else ""
-    if kind == "repair" and tools.guidance:
-        # A retry that gave up leaves the cause of the earlier failure unchanged.
-        cause = tools.guidance.correction.of
-    else:
-        cause = cause_of(attempt.failure, found)
-    return change(attempt, findings=found, classification=cause, writes=writes_of(tools.wire))
-
-
-def _undone(calls: tuple[ToolCall, ...], critic: PageCritic) -> tuple[Finding, ...]:
-    """Return findings on calls that ran without an error but not with the effect they claim.
-
-    A later call may have put it right.
-    """
-    written = (call for call in calls if call.ok and call.read_back)
-    last = {str(target_of(call) or call.target): call for call in written}
-    acting = [call for call in last.values() if call.acting][-_LAST_CALLS:]
-    return tuple(finding for call in acting for finding in critic.check(call).findings)

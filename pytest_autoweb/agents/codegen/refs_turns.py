@@ -39,7 +39,8 @@ from pytest_autoweb.base.python_source import read_expression
 from pytest_autoweb.browser.page.capture import unlisted
 from pytest_autoweb.browser.page.frames import RefElement, RefView
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
-from pytest_autoweb.browser.page.refs import LONG, observe
+from pytest_autoweb.browser.page.ref_list import LONG
+from pytest_autoweb.browser.page.refs import observe
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import whole_lines
 from pytest_autoweb.results.records import Attempt, Failure, Snapshot, StageName

@@ -1,9 +1,11 @@
-"""Ask for the script again, with the page at the failure and, in some arms, a reflection."""
+"""Ask for the script again, with the page at the failure."""
 
 from pytest_autoweb.agents.attempt.execute import unified_diff
 from pytest_autoweb.agents.attempt.finders import with_sight
-from pytest_autoweb.agents.attempt.retry_notes import evidence_text, outcome_told, retry_hint
+from pytest_autoweb.agents.attempt.outcome_text import outcome_told
+from pytest_autoweb.agents.attempt.retry_notes import evidence_text, retry_hint
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.agents.codegen.captured_pages import describe_picture, page_budget
 from pytest_autoweb.agents.codegen.constrained import (
     code_of_calls,
     constrained_grammar,
@@ -12,25 +14,12 @@ from pytest_autoweb.agents.codegen.constrained import (
     schema,
 )
 from pytest_autoweb.agents.codegen.failed_calls import acted_pairs, failed_pairs
-from pytest_autoweb.agents.codegen.generate import (
-    describe_picture,
-    page_budget,
-    plan_for,
-    take_code,
-    with_marks,
-    write_script,
-)
-from pytest_autoweb.agents.correction.reflection import (
-    MIN_CONFIDENCE,
-    SCHEMA,
-    past_reflections,
-    read_reflection,
-)
-from pytest_autoweb.base.language import NOT_OFFERED, SAME_AGAIN, Reason, StepProblem
+from pytest_autoweb.agents.codegen.generate import take_code, with_marks, write_script
+from pytest_autoweb.agents.codegen.plan import plan_for
+from pytest_autoweb.base.language import NOT_OFFERED, SAME_AGAIN, StepProblem
 from pytest_autoweb.browser.page.refs import observe
 from pytest_autoweb.judging.evidence.scene import snapshot_text
 from pytest_autoweb.models.prompts import fence, render
-from pytest_autoweb.models.replies import whole_object
 from pytest_autoweb.results.records import Attempt, Failure
 
 CHARS_PER_TOKEN = 3
@@ -152,7 +141,7 @@ def _worked(attempts: tuple[Attempt, ...]) -> str:
 
 
 def _tried(attempts: tuple[Attempt, ...]) -> str:
-    """Return the calls that failed; a script that ran to its end in vain becomes one line of calls.
+    """Return the calls that failed; a script that ran to its end without success is one line.
 
     Each of its calls worked, and may be needed together with others. A script's only call is listed
     only if it must not be made again.
@@ -201,57 +190,3 @@ def _page_text(failed: Attempt, tools: Tools) -> str:
         return f"{at_entry}\n\n{at_failure}"
     text = "\n\n".join(f"URL: {s.url}\n{s.text}" for s in failed.snapshots)
     return fence(text[:budget], "page")
-
-
-REPLY_TOKENS = 1_000
-
-
-def reflect(attempt: Attempt, tools: Tools) -> Attempt:
-    """Ask for a reflection on the failure and record it on the attempt's correction.
-
-    If the model gives up or its confidence is below 0.3, the attempt ends before it acts.
-    """
-    guidance, made = tools.guidance, attempt.correction
-    assert guidance is not None, "only a correction reflects"
-    assert made is not None, "it began with its correction"
-    failed = guidance.failed
-    messages = render(
-        "reflect",
-        task=tools.case.user_task,
-        advice=guidance.recovery.user_prompt,
-        code=fence(code, "code") if (code := failed.code or plan_for(failed, tools)) else "",
-        output=outcome_told(failed),
-        evidence=evidence_text(tools),
-        past=fence(past, "past") if (past := past_reflections(guidance.attempts)) else "",
-    )
-    schema = SCHEMA if tools.spec.constrained != "none" else None
-    attempt, reply = ask(
-        attempt,
-        tools,
-        "reflect",
-        messages,
-        json_schema=schema,
-        max_tokens=REPLY_TOKENS,
-        usable=whole_object,
-    )
-    if attempt.failure:
-        return attempt
-    said = read_reflection(reply)
-    tools.log.write(f"reflection: {said.reflection}")
-    attempt = change(
-        attempt,
-        correction=made.model_copy(
-            update={
-                "analysis": said.analysis,
-                "strategy": said.strategy,
-                "reflection": said.reflection,
-                "confidence": said.confidence,
-            }
-        ),
-    )
-    unsure = said.confidence is not None and said.confidence < MIN_CONFIDENCE
-    if said.strategy != "ABANDON" and not unsure:
-        return attempt
-    why = "ABANDON" if said.strategy == "ABANDON" else f"confidence {said.confidence:g}"
-    failure = Failure(kind="repair", message=f"the correction gave up ({why})")
-    return fail(attempt, failure, StepProblem.of("(reflect)", Reason(failure.message, "放弃修正")))

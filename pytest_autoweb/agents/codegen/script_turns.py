@@ -13,23 +13,21 @@ from typing import NamedTuple
 
 from playwright.sync_api import Dialog, Error, Page
 
-from pytest_autoweb.agents.attempt.execute import (
-    TOLD_CALL_S,
-    finish_turns,
-    run_block,
-)
+from pytest_autoweb.agents.attempt.execute import TOLD_CALL_S, finish_turns, run_block
 from pytest_autoweb.agents.attempt.finders import with_sight
-from pytest_autoweb.agents.attempt.retry_notes import (
+from pytest_autoweb.agents.attempt.outcome_text import (
     answer_text,
     complaints,
     outcome_told,
     own_log,
-    retry_hint,
     step_error,
 )
+from pytest_autoweb.agents.attempt.retry_notes import retry_hint
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.agents.codegen.captured_pages import page_budget
 from pytest_autoweb.agents.codegen.failed_calls import repeated_calls
-from pytest_autoweb.agents.codegen.generate import find_answer, page_budget, read_code, tidied
+from pytest_autoweb.agents.codegen.generate import read_code, tidied
+from pytest_autoweb.agents.codegen.plan import find_answer
 from pytest_autoweb.base.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.base.waiting.playwright_internals import has_listeners
@@ -44,7 +42,7 @@ from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import closed_block, heading_number, parse_plan, strip_reasoning
 from pytest_autoweb.models.reply_blocks import bare_code, holds_calls, mentions_calls
 from pytest_autoweb.results.records import Attempt, Failure, StageName, StepResult
-from pytest_autoweb.sandbox.engine import scripts_allowed
+from pytest_autoweb.sandbox.levels import scripts_allowed
 from pytest_autoweb.sandbox.lint import fields_in, lint_code
 
 _MOST = 12

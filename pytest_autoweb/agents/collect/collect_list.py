@@ -47,7 +47,7 @@ from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.base.language import BROWSER_FAILED, NOT_ENOUGH, StepProblem
 from pytest_autoweb.browser.marks.marking import listing, option_lines
 from pytest_autoweb.browser.page.frames import run_script
-from pytest_autoweb.cases.case import CollectSpec, Rate
+from pytest_autoweb.cases.collect_spec import CollectSpec, Rate
 from pytest_autoweb.models.client import Message, picture_uri
 from pytest_autoweb.models.model_spec import is_loopback
 from pytest_autoweb.models.prompts import fence, render

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from pytest_autoweb.base.errors import CaseError, first_line
 from pytest_autoweb.base.specs import Pattern
-from pytest_autoweb.cases.case import CollectSpec, PageParameter
+from pytest_autoweb.cases.collect_spec import CollectSpec, PageParameter
 from pytest_autoweb.results.records import Record
 from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
 

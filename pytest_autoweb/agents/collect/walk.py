@@ -28,7 +28,7 @@ from pytest_autoweb.agents.collect.saved_state import (
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.browser.page.frames import run_on_elements
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
-from pytest_autoweb.cases.case import PageParameter, Rate
+from pytest_autoweb.cases.collect_spec import PageParameter, Rate
 
 _FROM_ZERO = ("offset", "start", "skip", "from")
 
@@ -365,7 +365,32 @@ class _Shown(NamedTuple):
 
 
 class Walk:
-    """One collection under way."""
+    """One collection under way: from the current page of a list to its end.
+
+    The walk alternates between two steps until there is a reason to stop:
+
+    - `_read` takes the entries of the current page, then has the page load more of them, by
+      scrolling or by a "load more" control, until it brings nothing new; each growth counts as one
+      more page. At the end it looks for the way to the next page.
+    - `_turn` takes that way. If that fails it pauses, longer after each refusal, and tries again.
+
+    `CollectProgress` is the whole state that outlives the walk. It is frozen: each method takes one
+    and returns the next, and `_save` hands it to the caller, together with the pacer's state,
+    after each batch of entries, each entry that had to be opened, and at the end. A later run can
+    therefore continue from any saved progress.
+
+    What the object itself remembers is worth nothing to a later run: scrolls in vain in a row,
+    after which it scrolls no more; pages without anything new in a row, after which it ends; the
+    number of the page shown; and whether a usual control has already led on.
+
+    A walk ends as `done` when nothing is left to fetch or the limits are reached, and as `paused`
+    when the time is over or the server refuses, so that a later run may go on.
+
+    Args:
+        site: the browser on the list's site.
+        ports: what the caller does for the walk: pacing, saving, questions to a model.
+        limits: when it has to end.
+    """
 
     def __init__(self, site: Site, ports: Ports, limits: WalkLimits) -> None:
         self._site, self._ports, self._limits = site, ports, limits

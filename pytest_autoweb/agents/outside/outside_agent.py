@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, BrowserContext, BrowserType, Error, Pag
 
 from pytest_autoweb.agents.act.loop import dialogs_answered
 from pytest_autoweb.agents.attempt.execute import relative
-from pytest_autoweb.agents.attempt.first_and_last import judge_outcome
+from pytest_autoweb.agents.attempt.judging_stage import judge_outcome
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail
 from pytest_autoweb.agents.outside.adapters import Settings, settings_of
 from pytest_autoweb.agents.outside.model_endpoint import ModelEndpoint

@@ -16,12 +16,8 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, Request, R
 from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.browser.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
 from pytest_autoweb.browser.egress.proxy import EgressProxy
-from pytest_autoweb.browser.egress.request_policy import (
-    OriginPolicy,
-    Suppression,
-    parse_origin,
-    suppress_in_browser,
-)
+from pytest_autoweb.browser.egress.request_policy import OriginPolicy, parse_origin
+from pytest_autoweb.browser.egress.suppression import Suppression, suppress_in_browser
 from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
 
 REMOTE = "the browser runs elsewhere and cannot reach the proxy"

@@ -32,13 +32,8 @@ from pytest_autoweb.browser.egress.http_messages import (
     read_answer_head,
     read_request_head,
 )
-from pytest_autoweb.browser.egress.request_policy import (
-    Origin,
-    OriginPolicy,
-    StandInReply,
-    Suppression,
-    parse_origin,
-)
+from pytest_autoweb.browser.egress.request_policy import Origin, OriginPolicy, parse_origin
+from pytest_autoweb.browser.egress.suppression import StandInReply, Suppression
 from pytest_autoweb.browser.egress.traffic_reader import REPLIES_BYTES, REPLY_BYTES, TrafficReader
 
 IDLE_S = 120.0

@@ -1,21 +1,11 @@
-"""Which requests may reach a server: the origins of a case, and what a proof suppresses.
-
-A suppressed request is answered as if it had reached its server: a mutation for `autoweb prove`.
-The page goes on as after a success, so that only a check that looks at the effect can notice. What
-the proxy cannot read, because it is encrypted or does not pass there, is answered in the browser.
-"""
+"""Which requests may reach a server: the origins of a case."""
 
 import ipaddress
-import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, Route
-from pydantic import Field
-
 from pytest_autoweb.base.errors import CaseError
-from pytest_autoweb.base.specs import Spec
 
 _PORTS = {"http": 80, "https": 443}
 # A WebSocket starts as an HTTP request to the same server.
@@ -33,15 +23,6 @@ _PRIVATE_NAMES = (
     ".corp",
     ".private",
     ".test",
-)
-
-SUPPRESSED = "X-Autoweb-Suppressed"
-"""A header of the answer to a suppressed request, by which the record of requests knows it."""
-_OF_THE_CONNECTION = frozenset(
-    (
-        *("connection", "content-encoding", "content-length", "date", "keep-alive"),
-        *("set-cookie", "trailer", "transfer-encoding", "upgrade"),
-    )
 )
 
 
@@ -147,88 +128,3 @@ def _known(url: str, field: str) -> Origin:
             field=field,
         )
     return origin
-
-
-class SuppressedRequest(Spec):
-    """A request, and the answer that it is given instead of its server's."""
-
-    method: str
-    url: str
-    """Its address in the run in which it was recorded; host, port and query may differ now."""
-    nth: int = 1
-    """Which of the requests with this method and path it is, from 1."""
-    status: int = 200
-    headers: dict[str, str] = Field(default_factory=dict)
-    body: str = ""
-
-    @property
-    def path(self) -> str:
-        """Return the path of the address."""
-        return urlsplit(self.url).path
-
-
-class StandInReply(NamedTuple):
-    """The answer that takes the place of a server's."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
-class Suppression:
-    """Recognises the request that one attempt is to do without.
-
-    Args:
-        request: the request, as it was recorded.
-    """
-
-    def __init__(self, request: SuppressedRequest) -> None:
-        self.request = request
-        self.mark = secrets.token_hex(8)
-        """The value of the header `SUPPRESSED`, which no site can guess."""
-        self.armed: Callable[[], bool] = lambda: False
-        """Tells whether requests count by now; those before the first step were not recorded."""
-        self._seen = 0
-
-    @property
-    def encrypted(self) -> bool:
-        """Tell whether only the browser can answer it, as the proxy passes TLS on unread."""
-        return self.request.url.startswith("https:")
-
-    def fits(self, method: str, url: str) -> bool:
-        """Tell whether a request has the method and the path of the one that is meant."""
-        return method == self.request.method and urlsplit(url).path == self.request.path
-
-    def has_just_taken(self, method: str, url: str) -> bool:
-        """Tell whether the last request that fits was the one that is meant."""
-        return self.fits(method, url) and self._seen == self.request.nth
-
-    def reply_to(self, method: str, url: str) -> StandInReply | None:
-        """Return the answer if this is the request that is meant, else None."""
-        if not self.armed() or not self.fits(method, url):
-            return None
-        self._seen += 1
-        if self._seen != self.request.nth:
-            return None
-        # The server may have another port now, which addresses in headers and body name.
-        here, there = urlsplit(url).netloc, urlsplit(self.request.url).netloc
-        headers = {
-            name: value.replace(there, here)
-            for name, value in self.request.headers.items()
-            if name.lower() not in _OF_THE_CONNECTION
-        }
-        body = self.request.body.replace(there, here).encode()
-        return StandInReply(self.request.status, {**headers, SUPPRESSED: self.mark}, body)
-
-
-def suppress_in_browser(context: BrowserContext, suppression: Suppression) -> None:
-    """Answer the request inside the browser, as far as the browser exposes it."""
-
-    def handle(route: Route) -> None:
-        request = route.request
-        if reply := suppression.reply_to(request.method, request.url):
-            route.fulfill(status=reply.status, headers=dict(reply.headers), body=reply.body)
-        else:
-            route.fallback()
-
-    context.route(lambda url: urlsplit(url).path == suppression.request.path, handle)

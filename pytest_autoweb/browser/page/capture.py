@@ -38,7 +38,7 @@ class ShownPage(NamedTuple):
     text: str
     truncated: bool = False
     notes: tuple[str, ...] = ()
-    """What is missing and why, for whoever reads the report."""
+    """What is missing and why, for readers of the report."""
 
 
 class NotPossible(Exception):
@@ -46,7 +46,7 @@ class NotPossible(Exception):
 
 
 Show = Callable[["Page | Frame", int], "ShownPage | str"]
-"""Shows a page or a frame in at most so many tokens, without changing it.
+"""Shows a page or a frame within a budget of tokens, without changing it.
 
 A plain text is taken for a page that may still be too long: it is cut at the end of a line, and the
 values of password fields are taken out of it.

@@ -28,7 +28,7 @@ OBSERVE_TIMEOUT_MS = 10_000.0
 MAX_FRAMES = 60
 """Limit on the frames of a page that are looked at, in the order of the page."""
 MAX_SILENT = 3
-"""Frames that do not answer in time; after so many the others are not asked."""
+"""Frames that do not answer in time; after this many, no further frames are asked."""
 
 
 _LEFT = "context was destroyed"

@@ -352,7 +352,7 @@ class _Thinning:
         return total
 
     def _own(self, node: Line, depth: int) -> int:
-        # No node goes away meanwhile, so its id stands for it alone.
+        # No node goes away during the walk, so its id is unambiguous.
         if (known := self._costs.get((id(node), depth))) is None:
             known = self._costs[id(node), depth] = self._of(node, depth)
         return known

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pytest_autoweb.base.errors import ModelError, SettingsError
 from pytest_autoweb.base.values.url_globs import UrlGlob
-from pytest_autoweb.cases.validation import Unreadable
+from pytest_autoweb.cases.document_readers import Unreadable
 from pytest_autoweb.cli.arguments import tell_progress, text_path
 from pytest_autoweb.cli.asked_model import add_model_arguments, asked_model, spent
 from pytest_autoweb.cli.case_proofs import add_ignore_argument, ignored, proof_lines
@@ -117,7 +117,7 @@ class _Verdict:
     def reason(self) -> str:
         """Say why the case was kept or refused."""
         if self.proof is None:
-            return f"it is no case: {self.case.problem}"
+            return f"it is not a valid case: {self.case.problem}"
         unnoticed = [one.name for one in self.proof.changes if one.state == "unnoticed"]
         listed = f"; not noticed: {', '.join(unnoticed)}" if unnoticed else ""
         return f"{self.proof.reason}{listed}"
@@ -276,7 +276,7 @@ def _keep(args: argparse.Namespace, site: str, entry: str, verdicts: Verdicts) -
     kept = [verdict.case for verdict in verdicts.values() if verdict.kept]
     args.output.parent.mkdir(parents=True, exist_ok=True)
     if len(kept) == 1:
-        # Nobody may have written a file of this name meanwhile.
+        # A file of this name may exist by now.
         args.output.touch(exist_ok=False)
     form = CaseFileForm(site, entry, _section(args, args.output))
     write_text_atomic(args.output, form.text(kept))

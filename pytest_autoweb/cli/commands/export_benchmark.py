@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     for name, text in (
         ("include", "also pack this file or folder, such as the program of a web server"),
-        ("leave-out", "do not pack this file; whoever runs it has to bring one along"),
+        ("leave-out", "do not pack this file; users of the benchmark have to provide their own"),
         ("not-secret", "this file may be packed although something in it looks like a key"),
     ):
         parser.add_argument(
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
 def _pack(args: argparse.Namespace) -> int:
     root: Path = args.root
     if not root.is_dir():
-        raise SettingsError(f"--root {root} is no folder")
+        raise SettingsError(f"--root {root} is not a folder")
     rules = PackingRules(
         root=root,
         include=tuple(args.include),

@@ -23,7 +23,8 @@ from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import Usage
 from pytest_autoweb.results.runs.saving import write_text_atomic
 from pytest_autoweb.tools.export.action_lines import environment_names, texts_of
-from pytest_autoweb.tools.export.proof import HealedTest, Healer, Prover
+from pytest_autoweb.tools.export.healing import HealedTest, Healer
+from pytest_autoweb.tools.export.proof import Prover
 
 _HEAL_ABOUT = """\
 Mends a pytest-playwright test that broke because the page changed. The file is run; of each test
@@ -98,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     diff = "".join(_diff(file, text, mended))
     if args.write and diff:
         if file.read_bytes() != data:
-            raise SettingsError(f"{file} was changed meanwhile; nothing was written")
+            raise SettingsError(f"{file} was changed in the meantime; nothing was written")
         write_text_atomic(file, mended.replace("\n", newline))
     usage = Usage.total(test.usage for test in tests)
     if args.json:

@@ -208,7 +208,9 @@ def _seeds(text: str) -> list[int]:
     try:
         start, end = (int(first), int(last)) if dash else (1, int(first))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seeds and no A-B") from None
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither a number of seeds nor a range A-B"
+        ) from None
     if not 0 <= start <= end or end - start >= 1000:
         raise argparse.ArgumentTypeError(f"{text!r} is not between 1 and 1000 seeds")
     return list(range(start, end + 1))

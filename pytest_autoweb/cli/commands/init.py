@@ -209,7 +209,7 @@ def _rendered(template: str, **values: Any) -> str:
         keep_trailing_newline=True,
         autoescape=False,  # This is YAML; each value is written as JSON, which YAML reads.
     )
-    # What a page says is no expression of the case file, which is a template itself.
+    # The page's text must not be read as an expression of the case file, which is a template.
     environment.filters |= {"json": in_json, "case": in_case, "template": in_template}
     return environment.get_template(template).render(**values)
 

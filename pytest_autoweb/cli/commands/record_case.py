@@ -183,7 +183,7 @@ def _free(path: Path) -> Path:
 
 def _tell_kept(draft: Path) -> None:
     if draft.is_file():
-        print(f"kept    {draft}; to go on with it: autoweb record --from {draft}")
+        print(f"kept    {draft}; to continue it: autoweb record --from {draft}")
 
 
 def _recorded(args: argparse.Namespace, questions: Questions, target: Path, draft: Path) -> _Work:
@@ -406,7 +406,7 @@ def _chosen(
 
     Raises:
         _Refused: there is nothing to check.
-        SettingsError: `--checks` is no choice.
+        SettingsError: `--checks` cannot be read.
     """
     likely = [number for number, one in enumerate(proposals, 1) if one.likely]
     if proposals:
@@ -471,7 +471,7 @@ def _proven(case: RecordedCase, target: Path) -> RecordedCase:
 
 def _accept(case: RecordedCase, target: Path, work: _Work) -> None:
     """Write the case file; only now there is nothing more to keep."""
-    # Somebody may have written it meanwhile; `x` refuses to replace it.
+    # The file may exist by now; `x` refuses to replace it.
     with target.open("x", encoding="utf-8") as file:
         file.write(case.text())
     print(f"\nwrote   {target}  (solving it passes three times, doing nothing fails three times)")

@@ -127,7 +127,7 @@ def _refuse_agents(cell: CellResult, model: str, args: argparse.Namespace) -> No
     """Refuse to start an outside agent only because the run names it: none of our walls holds it.
 
     Raises:
-        SettingsError: it must be named by whoever runs the cell again.
+        SettingsError: the person who reruns the cell must name it.
     """
     in_model = "" if args.model else model.rpartition("@")[2]
     for name in (in_model, args.strategy or cell.strategy):

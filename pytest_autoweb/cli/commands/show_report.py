@@ -19,7 +19,7 @@ and a few facts of each cell, and opens nothing.
   autoweb show-report autoweb-report --no-open
   autoweb show-report --json | jq '.cells[] | select(.outcome == "failed")'
 
-Exit status: 0 the report is written, whatever it says; 4 it is no run folder.
+Exit status: 0 the report is written, whatever it says; 4 it is not a run folder.
 """
 
 

@@ -26,21 +26,23 @@ from pytest_autoweb.judging.checks.check_type import (
     Verdict,
     found_by,
 )
-from pytest_autoweb.judging.checks.expected_values import (
+from pytest_autoweb.judging.checks.compared_values import (
     Answer,
+    as_text,
+    compare,
+    holds_part,
+    meets,
+)
+from pytest_autoweb.judging.checks.expected_values import (
     AnswerSpec,
     Condition,
     RecordsSpec,
     TypeName,
     UrlsSpec,
     ValueType,
-    as_text,
-    compare,
-    holds_part,
-    meets,
     refuse_unclear,
-    shown_near,
 )
+from pytest_autoweb.judging.checks.shown_passage import shown_near
 
 VALID = "VALID"
 EMPTY_RESULT = "EMPTY_RESULT"

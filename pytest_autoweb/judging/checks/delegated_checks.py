@@ -36,7 +36,7 @@ from pytest_autoweb.judging.checks.check_type import (
     NotEvaluated,
     Verdict,
 )
-from pytest_autoweb.judging.checks.expected_values import as_text
+from pytest_autoweb.judging.checks.compared_values import as_text
 from pytest_autoweb.judging.checks.page_checks import of_page_and_frames
 from pytest_autoweb.judging.evidence.downloads import Download
 from pytest_autoweb.judging.evidence.requests_log import WireEntry

@@ -30,9 +30,9 @@ from pytest_autoweb.judging.checks.check_type import (
     Verdict,
     found_by,
 )
-from pytest_autoweb.judging.checks.expected_values import beginning_of, longest_literal, shown_near
-from pytest_autoweb.sandbox.call_rules import url_matcher
-from pytest_autoweb.sandbox.crossing_values import Refusal
+from pytest_autoweb.judging.checks.shown_passage import beginning_of, longest_literal, shown_near
+from pytest_autoweb.sandbox.page_addresses import url_matcher
+from pytest_autoweb.sandbox.rules import Refusal
 from pytest_autoweb.sandbox.size_limits import check_patterns_of_selector
 
 T = TypeVar("T")
@@ -160,7 +160,7 @@ def _known_role(role: str) -> str:
         return role
     meant = _ROLE_OF.get(role.lower()) or nearest(role, _ROLES)
     guess = f"did you mean {meant!r}?" if meant else f"one of {listed(_ROLES)}"
-    raise ValueError(f"{role!r} is no role; {guess}")
+    raise ValueError(f"{role!r} is not a role; {guess}")
 
 
 def _fast_selector(selector: str) -> str:

@@ -25,13 +25,8 @@ from pytest_autoweb.judging.checks.check_type import (
     NotEvaluated,
     Verdict,
 )
-from pytest_autoweb.judging.checks.expected_values import (
-    as_text,
-    difference,
-    equal,
-    is_subset,
-    shown_near,
-)
+from pytest_autoweb.judging.checks.compared_values import as_text, difference, equal, is_subset
+from pytest_autoweb.judging.checks.shown_passage import shown_near
 
 _REPLY_BYTES = 5_000_000
 _HTTP_S = 10.0

@@ -22,7 +22,8 @@ from pytest_autoweb.judging.checks.check_type import (
     Verdict,
     found_by,
 )
-from pytest_autoweb.judging.checks.expected_values import as_text, difference, is_subset, shown_near
+from pytest_autoweb.judging.checks.compared_values import as_text, difference, is_subset
+from pytest_autoweb.judging.checks.shown_passage import shown_near
 from pytest_autoweb.judging.evidence.downloads import Download
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
 

@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Request, Response
 
 from pytest_autoweb.base.redaction import REDACTED, is_sensitive
 from pytest_autoweb.browser.egress.browser_watch import driver_ended
-from pytest_autoweb.browser.egress.request_policy import SUPPRESSED, Suppression
+from pytest_autoweb.browser.egress.suppression import SUPPRESSED, Suppression
 
 ENTRIES = 2_000
 """Limit on the requests kept; beyond it the oldest images, fonts and scripts are dropped first."""

@@ -410,7 +410,7 @@ def _trusted(path: Path, packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     if len(set(names)) < len(names):
         raise SettingsError(f"{path} is refused: it contains a file twice")
     for entry in packed.infolist():
-        if reason := suspicion(entry):
+        if reason := why_not_unpackable(entry):
             raise SettingsError(f"{path} is refused: {entry.filename!r} {reason}")
     size = sum(entry.file_size for entry in entries)
     grown = size > FREE_GROWTH and size > MOST_GROWTH * path.stat().st_size
@@ -421,7 +421,7 @@ def _trusted(path: Path, packed: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     return entries
 
 
-def suspicion(entry: zipfile.ZipInfo) -> str:
+def why_not_unpackable(entry: zipfile.ZipInfo) -> str:
     """Return why `pack` cannot have written this entry; empty when it can."""
     name = entry.filename
     parts = name.removesuffix("/").split("/")

@@ -38,8 +38,8 @@ from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.runs.run_signs import holds_run
 from pytest_autoweb.results.runs.saving import Manifest, save_manifest
 from pytest_autoweb.session.case_files import CASE_SUFFIXES, is_case_file
-from pytest_autoweb.session.cluster.ray_cluster import Luggage, RayCluster, Wanted, connect
-from pytest_autoweb.session.cluster.session_side import Home, SessionLists
+from pytest_autoweb.session.cluster.ray_cluster import RayCluster, RuntimeEnv, Wanted, connect
+from pytest_autoweb.session.cluster.session_server import SessionLists, SessionServer
 from pytest_autoweb.session.resuming import all_planned
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.session.shared_run import NODE_FOLDER
@@ -325,7 +325,7 @@ def open_cluster(config: pytest.Config, settings: Settings, run: RunSession) -> 
         cells = all_planned(run.run_folder, plan.cells) if settings.resume else plan.cells
         save_manifest(run.run_folder, cells, whole=plan.whole, ts=run.shared.ts)
 
-    home = Home(
+    home = SessionServer(
         run.run_folder,
         Path(run.shared.session_folder),
         stamp=f"{datetime.now():%Y%m%d_%H%M%S}",
@@ -337,7 +337,7 @@ def open_cluster(config: pytest.Config, settings: Settings, run: RunSession) -> 
         save_plan=save_plan,
     )
     most = run.concurrency(1)
-    luggage = Luggage(
+    runtime_env = RuntimeEnv(
         settings.rootdir,
         config.invocation_params.dir,
         tuple(f"{name}*/" for name in _results(settings)),
@@ -348,7 +348,7 @@ def open_cluster(config: pytest.Config, settings: Settings, run: RunSession) -> 
         workers=int(config.getoption("numprocesses") or 0),
         memory=(_WORKER_MB + _CELL_MB * (most - 1)) * 2**20,
     )
-    cluster = connect(settings.cluster, home, luggage, wanted, Path(run.shared.session_folder))
+    cluster = connect(settings.cluster, home, runtime_env, wanted, Path(run.shared.session_folder))
     config.stash[CLUSTER] = cluster
     config.option.numprocesses = cluster.workers
     config.option.tx = ["popen"] * cluster.workers
@@ -366,7 +366,7 @@ def _lists(config: pytest.Config, settings: Settings, run: RunSession) -> Sessio
         if name and (name in named or name in declared or name in judges):
             return run.spec(name)
         raise SettingsError(
-            f"{name[:100]!r} is no model of this session; name it with --autoweb-models, or in "
+            f"{name[:100]!r} is not a model of this session; name it with --autoweb-models, or in "
             "[tool.autoweb.models] on the session's machine"
         )
 

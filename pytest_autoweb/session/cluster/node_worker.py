@@ -7,48 +7,32 @@ storing the files of completed cells. Everything travels in small frames of byte
 are sent as one zip file.
 """
 
-import contextlib
 import json
 import os
 import queue
-import re
 import secrets
 import shutil
 import socket
-import stat
-import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import zipfile
-import zlib
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from pathlib import Path
 
 from pytest_autoweb import __version__
-from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.local_server import LocalHandler, LocalServer, RequestRefused
 from pytest_autoweb.base.redaction import without_secrets
 from pytest_autoweb.models.gateway import GatewayAddress, write_address
-from pytest_autoweb.results.runs.saving import CELL_FILE, STARTED_FILE, files_below, suspicion
+from pytest_autoweb.session.cluster.frame_stream import MOST_BYTES, Frame
+from pytest_autoweb.session.cluster.packed_cell import pack_cell
 
 PART_BYTES = 1024 * 1024
 """Maximum number of bytes of a file in one frame."""
-MOST_BYTES = 64 * 1024 * 1024
-"""The largest body of a frame; requests for a model may hold pictures."""
 CELL_PATH = "/cell"
 """The request that delivers a cell's files."""
-_LENGTHS = struct.Struct("!II")
-_MOST_HEADER = 64 * 1024
-
-MOST_CELL_BYTES = 512 * 1024 * 1024
-"""Maximum total size of a cell's files; files beyond it stay on the node."""
-MOST_FILES = 5_000
-_CELL = re.compile(r"cells/[A-Za-z0-9._-]+/[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 
 SENT_FILES = ("progress.jsonl", "resumed.jsonl", "browsers", "browser-sandbox")
 """Files in the session's folder that all processes append to and that are sent home."""
@@ -62,122 +46,6 @@ _SERVE = (
     "from execnet.gateway_base import serve, init_popen_io, get_execmodel; import sys; "
     "serve(init_popen_io(get_execmodel('main_thread_only')), id=sys.argv[1] + '-worker')"
 )
-
-
-class Frame(NamedTuple):
-    """One message.
-
-    A worker receives `start`, `input` (bytes for its standard input), `answer` and `end`; it sends
-    `placed`, `output` (bytes of its standard output), `lines` (of a file that all processes of a
-    session append to), `part` (of a file), `ask` and `down`.
-    """
-
-    kind: str
-    worker: str
-    number: int = 0
-    """The number of the request that is made or answered, or that a part belongs to."""
-    text: str = ""
-    """A requested path, a status, a file name, or a sentence."""
-    body: bytes = b""
-
-
-class FrameStream:
-    """Frames over a connected socket; several threads may send, and one may read.
-
-    Args:
-        connection: the socket; `close` closes it.
-    """
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._socket = connection
-        self._file = connection.makefile("rb")
-        self._lock = threading.Lock()
-
-    def send(self, frame: Frame) -> None:
-        """Send a frame as a whole.
-
-        Raises:
-            OSError: the other side is gone.
-        """
-        header = json.dumps(frame[:4]).encode()
-        with self._lock:
-            self._socket.sendall(_LENGTHS.pack(len(header), len(frame.body)) + header + frame.body)
-
-    def read(self) -> Frame | None:
-        """Read the next frame; None when the other side is gone."""
-        try:
-            lengths = self._file.read(_LENGTHS.size)
-            if len(lengths) < _LENGTHS.size:
-                return None
-            head, body = _LENGTHS.unpack(lengths)
-            if head > _MOST_HEADER or body > MOST_BYTES:
-                return None
-            header, content = self._file.read(head), self._file.read(body)
-        except (OSError, ValueError):
-            return None
-        if len(header) < head or len(content) < body:
-            return None
-        kind, worker, number, text = json.loads(header)
-        return Frame(kind, worker, number, text, content)
-
-    def close(self) -> None:
-        """End the connection, which wakes readers on both sides."""
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-
-
-def is_cell_folder(text: str) -> bool:
-    """Return whether a text is a cell's folder within a run."""
-    return bool(_CELL.fullmatch(text)) and not {".", ".."} & set(text.split("/"))
-
-
-def pack_cell(run: Path, cell: str, target: Path) -> None:
-    """Pack a cell's files, small ones first; files beyond the limit are left out.
-
-    Args:
-        run: the run folder on this node.
-        cell: the cell's folder in it.
-        target: the file to write.
-    """
-    left = MOST_CELL_BYTES
-    with zipfile.ZipFile(
-        target, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False
-    ) as packed:
-        found = sorted(files_below(run / cell), key=lambda file: file.stat().st_size)
-        first = [file for file in found if file.name in (CELL_FILE, STARTED_FILE)]
-        for file in [*first, *(file for file in found if file not in first)][:MOST_FILES]:
-            left -= file.stat().st_size
-            if left >= 0:
-                packed.write(file, file.relative_to(run).as_posix())
-
-
-def unpack_cell(packed: Path, cell: str, folder: Path) -> None:
-    """Unpack the files of a cell below a folder.
-
-    Raises:
-        SettingsError: the file is corrupt, or holds entries that no cell has.
-    """
-    try:
-        with zipfile.ZipFile(packed) as source:
-            entries = source.infolist()
-            size = sum(entry.file_size for entry in entries)
-            bad = [entry.filename for entry in entries if not _belongs(entry, cell)]
-            if bad or size > MOST_CELL_BYTES or len(entries) > MOST_FILES:
-                raise SettingsError(f"the files of {cell} are refused: {bad[:1] or size}")
-            for entry in entries:
-                target = folder / PurePosixPath(entry.filename)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with source.open(entry) as file, target.open("wb") as out:
-                    shutil.copyfileobj(file, out, 1 << 20)
-    except (EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        raise SettingsError(f"the files of {cell} arrived broken: {error}") from None
-
-
-def _belongs(entry: zipfile.ZipInfo, cell: str) -> bool:
-    regular = stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG)
-    inside = entry.filename.startswith(f"{cell}/") and not entry.is_dir()
-    return regular and inside and not suspicion(entry)
 
 
 class NodeWorker:

@@ -15,9 +15,9 @@ from pytest_autoweb.base.child_process import StartFailed, start_owned, stop_own
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.redaction import without_secrets
 from pytest_autoweb.base.tokens import is_token
-from pytest_autoweb.session.cluster.node_worker import Frame, FrameStream
+from pytest_autoweb.session.cluster.frame_stream import Frame, FrameStream
 from pytest_autoweb.session.cluster.ray_process import BridgeConfig
-from pytest_autoweb.session.cluster.session_side import Home
+from pytest_autoweb.session.cluster.session_server import SessionServer
 
 _MODULE = "pytest_autoweb.session.cluster.ray_process"
 _START_S, _END_S = 300.0, 10.0
@@ -135,7 +135,11 @@ class RayCluster:
     """
 
     def __init__(
-        self, process: "subprocess.Popen[bytes]", stream: FrameStream, room: Room, home: Home
+        self,
+        process: "subprocess.Popen[bytes]",
+        stream: FrameStream,
+        room: Room,
+        home: SessionServer,
     ) -> None:
         self._process, self._stream, self._home = process, stream, home
         self.room = room
@@ -236,7 +240,7 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-class Luggage(NamedTuple):
+class RuntimeEnv(NamedTuple):
     """The data that is sent to the nodes."""
 
     project: Path
@@ -261,38 +265,38 @@ class Wanted(NamedTuple):
 
 
 def connect(
-    address: str, home: Home, luggage: Luggage, wanted: Wanted, session_folder: Path
+    address: str, home: SessionServer, runtime_env: RuntimeEnv, wanted: Wanted, session_folder: Path
 ) -> RayCluster:
     """Connect to a cluster.
 
     Args:
         address: `auto`, or an address of a cluster.
         home: answers the workers' requests.
-        luggage: the data sent to the nodes.
+        runtime_env: the data sent to the nodes.
         wanted: the requested workers.
         session_folder: the folder for the bridge's log.
 
     Raises:
         SettingsError: there is no cluster, no room, or the project cannot be sent.
     """
-    inside = luggage.invoked.is_relative_to(luggage.project)
-    where = luggage.invoked.relative_to(luggage.project) if inside else Path()
+    inside = runtime_env.invoked.is_relative_to(runtime_env.project)
+    where = runtime_env.invoked.relative_to(runtime_env.project) if inside else Path()
     listener = socket.create_server(("127.0.0.1", 0))
     config = BridgeConfig(
         address=address,
         port=listener.getsockname()[1],
         token=secrets.token_urlsafe(32),
         owner_pid=os.getpid(),
-        project=str(luggage.project),
-        excludes=(*_LEFT_OUT, *luggage.left_out),
+        project=str(runtime_env.project),
+        excludes=(*_LEFT_OUT, *runtime_env.left_out),
         where=where.as_posix(),
-        variable=luggage.variable,
-        environ=passed_on(luggage.environ),
+        variable=runtime_env.variable,
+        environ=passed_on(runtime_env.environ),
         cores=1,
         memory=wanted.memory,
     )
     with listener:
-        process, room = _start_bridge(config, luggage.environ, session_folder)
+        process, room = _start_bridge(config, runtime_env.environ, session_folder)
         stream = _welcome(listener, config.token)
     cluster = RayCluster(process, stream, room, home)
     cluster.workers = wanted.workers or room.places

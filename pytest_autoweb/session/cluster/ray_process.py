@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_autoweb import __version__
 from pytest_autoweb.base.child_process import answer_owner, die_with_owner, read_config
-from pytest_autoweb.session.cluster.node_worker import Frame, FrameStream, NodeWorker
+from pytest_autoweb.session.cluster.frame_stream import Frame, FrameStream
+from pytest_autoweb.session.cluster.node_worker import NodeWorker
 
 SILENT_S = 60.0
 """Seconds without a sign of life after which a node counts as lost."""
@@ -54,7 +55,7 @@ class BridgeConfig(BaseModel):
     """Bytes of memory that a worker takes up."""
 
 
-class Hand(threading.Thread):
+class WorkerRelay(threading.Thread):
     """One worker: has Ray place it, and relays frames in both directions.
 
     Args:
@@ -184,16 +185,16 @@ def main() -> None:
     stream.send(Frame("hello", "", 0, config.token))
     answer_owner(facts)
     die_with_owner(config.owner_pid, ray.shutdown)
-    hands: dict[str, Hand] = {}
+    relays: dict[str, WorkerRelay] = {}
     while (frame := stream.read()) is not None:
         if frame.kind == "start":
-            hands[frame.worker] = Hand(ray, config, frame.worker, stream)
-            hands[frame.worker].start()
-        elif (hand := hands.get(frame.worker)) is not None:
+            relays[frame.worker] = WorkerRelay(ray, config, frame.worker, stream)
+            relays[frame.worker].start()
+        elif (relay := relays.get(frame.worker)) is not None:
             if frame.kind == "end":
-                threading.Thread(target=hand.end, daemon=True).start()
+                threading.Thread(target=relay.end, daemon=True).start()
             else:
-                hand.put(frame)
+                relay.put(frame)
     ray.shutdown()
     os._exit(0)
 

@@ -19,7 +19,7 @@ from pytest_autoweb.base.waiting.playwright_internals import DRIVER_ENDED, can_s
 from pytest_autoweb.browser.egress.browser_watch import EACH_MB, LOST_S, WATCH, is_lost
 from pytest_autoweb.models.model_spec import DEFAULT_PARALLEL, ModelSpec
 from pytest_autoweb.results.records import CellResult
-from pytest_autoweb.session.browser_life import (
+from pytest_autoweb.session.browser_replacement import (
     dead_part,
     forgotten_if_failed,
     new_page,

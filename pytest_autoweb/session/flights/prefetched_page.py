@@ -22,7 +22,7 @@ from pytest_autoweb.browser.egress.proxy import EgressProxy
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.page.quiet import watch
 from pytest_autoweb.browser.page.setup import PLAIN_CONTEXT, limit_talk
-from pytest_autoweb.session.browser_life import close_contexts, new_page
+from pytest_autoweb.session.browser_replacement import close_contexts, new_page
 from pytest_autoweb.session.flights.flight_bounds import item_bound, session_bound
 from pytest_autoweb.session.flights.flights import FLIGHTS
 from pytest_autoweb.session.flights.item_order import ItemOrder

@@ -27,8 +27,8 @@ from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import WebServerError
 from pytest_autoweb.base.files import replace_text
 from pytest_autoweb.base.process_tree import import_folders, start_mark
-from pytest_autoweb.cases.case import Reset, ServerHandle, Webserver
 from pytest_autoweb.cases.static_folder import static_folder
+from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
 from pytest_autoweb.session.servers import webserver_process
 from pytest_autoweb.session.servers.webserver_process import Config, is_supervised
 

@@ -239,7 +239,7 @@ class PlainTest:
                 lines[number - 1] = ""
         return "\n".join(lines)
 
-    def mended(self, code: Mapping[int, str]) -> str:
+    def repaired(self, code: Mapping[int, str]) -> str:
         """Return the file with new lines in place of blocks, and everything else unchanged.
 
         Args:

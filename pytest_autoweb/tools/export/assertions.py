@@ -8,7 +8,8 @@ from pytest_autoweb.base.specs import Pattern
 from pytest_autoweb.base.values.url_globs import GLOB_TOKEN
 from pytest_autoweb.judging.checks.answer_checks import AnswerCheck
 from pytest_autoweb.judging.checks.check_type import Check
-from pytest_autoweb.judging.checks.expected_values import AnswerSpec, as_text
+from pytest_autoweb.judging.checks.compared_values import as_text
+from pytest_autoweb.judging.checks.expected_values import AnswerSpec
 from pytest_autoweb.judging.checks.page_checks import (
     ElementCheck,
     ElementQuery,
@@ -19,7 +20,7 @@ from pytest_autoweb.judging.checks.page_checks import (
 from pytest_autoweb.judging.checks.server_checks import FileCheck, HttpCheck, SqlCheck
 from pytest_autoweb.judging.checks.wire_checks import DownloadCheck, RequestCheck, RequestQuery
 from pytest_autoweb.results.records import CheckResult
-from pytest_autoweb.tools.export.plain_code import NotExportable, Stands, literal
+from pytest_autoweb.tools.export.plain_code import NotExportable, RuntimeTexts, literal
 
 WAIT_MS = 5_000
 """The same as the timeout of Playwright's `expect`."""
@@ -37,10 +38,10 @@ class Assertion(NamedTuple):
     """The lines needed before the steps, such as a record of requests."""
 
 
-class Told(NamedTuple):
+class AssertionInputs(NamedTuple):
     """The inputs of an assertion besides the check."""
 
-    stands: Stands
+    runtime: RuntimeTexts
     result: CheckResult | None
     """The check's result when the cell passed."""
     answer: Any = None
@@ -49,7 +50,7 @@ class Told(NamedTuple):
     """The name of the list of answers in the test."""
 
 
-def assertion(check: Check, told: Told) -> Assertion:
+def assertion(check: Check, inputs: AssertionInputs) -> Assertion:
     """Return a check as an assertion.
 
     Raises:
@@ -57,7 +58,7 @@ def assertion(check: Check, told: Told) -> Assertion:
     """
     for kind, write in _WRITERS.items():
         if isinstance(check, kind):
-            return write(check, told)
+            return write(check, inputs)
     raise NotExportable(_WHY_NOT.get(check.name, "it is a check type of the project's own"))
 
 
@@ -67,39 +68,41 @@ _WHY_NOT = {
 }
 
 
-def _pattern(wanted: str | Pattern, stands: Stands) -> str:
+def _pattern(wanted: str | Pattern, runtime: RuntimeTexts) -> str:
     if isinstance(wanted, Pattern):
-        return f"re.compile({stands.expression(wanted.matches)})"
-    return stands.expression(wanted)
+        return f"re.compile({runtime.expression(wanted.matches)})"
+    return runtime.expression(wanted)
 
 
-def _url(check: UrlCheck, told: Told) -> Assertion:
-    wanted = _pattern(check.url, told.stands)
+def _url(check: UrlCheck, inputs: AssertionInputs) -> Assertion:
+    wanted = _pattern(check.url, inputs.runtime)
     # `expect(page).to_have_url` does not support globs.
     return Assertion((f'page.wait_for_url({wanted}, wait_until="commit", timeout={WAIT_MS})',))
 
 
-def _root(told: Told) -> str:
+def _root(inputs: AssertionInputs) -> str:
     """Return the page, or the frame in which the check found its match."""
-    place = _IN_FRAME.search(told.result.where) if told.result else None
+    place = _IN_FRAME.search(inputs.result.where) if inputs.result else None
     return f"page.frames[{place[1]}]" if place else "page"
 
 
-def _text(check: TextCheck, told: Told) -> Assertion:
-    wanted = _pattern(check.text, told.stands)
+def _text(check: TextCheck, inputs: AssertionInputs) -> Assertion:
+    wanted = _pattern(check.text, inputs.runtime)
     inner = "use_inner_text=True"
-    return Assertion((f'expect({_root(told)}.locator("body")).to_contain_text({wanted}, {inner})',))
+    return Assertion(
+        (f'expect({_root(inputs)}.locator("body")).to_contain_text({wanted}, {inner})',)
+    )
 
 
-def _element(check: ElementCheck, told: Told) -> Assertion:
-    query, found = check.element, _located(check.element, told)
+def _element(check: ElementCheck, inputs: AssertionInputs) -> Assertion:
+    query, found = check.element, _located(check.element, inputs)
     shown = f"{found}.filter(visible=True)"
     if query.visible is False:
         lines = [f"expect({shown}).to_have_count(0)"]
         if query.count is not None:
             lines.append(f"expect({found}).to_have_count({query.count})")
         return Assertion(tuple(lines))
-    states = _states(query, told.stands)
+    states = _states(query, inputs.runtime)
     if states and query.count not in (None, 1):
         raise NotExportable("it counts elements in a state")
     if query.count is not None and not states:
@@ -109,10 +112,10 @@ def _element(check: ElementCheck, told: Told) -> Assertion:
     return Assertion(tuple(f"expect({shown}).{state}" for state in states))
 
 
-def _states(query: ElementQuery, stands: Stands) -> list[str]:
+def _states(query: ElementQuery, runtime: RuntimeTexts) -> list[str]:
     states = []
     if query.value is not None:
-        states.append(f"to_have_value({stands.expression(query.value)})")
+        states.append(f"to_have_value({runtime.expression(query.value)})")
     if query.checked is not None:
         states.append("to_be_checked()" if query.checked else "not_to_be_checked()")
     if query.enabled is not None:
@@ -120,16 +123,16 @@ def _states(query: ElementQuery, stands: Stands) -> list[str]:
     return states
 
 
-def _located(query: ElementQuery, told: Told) -> str:
+def _located(query: ElementQuery, inputs: AssertionInputs) -> str:
     """Return the locator of a query, built as the check builds its own."""
-    root = _root(told)
-    say = told.stands.expression
+    root = _root(inputs)
+    say = inputs.runtime.expression
     parts = []
     if query.role is not None:
         name = ""
         if query.name is not None:
             exact = ", exact=True" if isinstance(query.name, str) else ""
-            name = f", name={_pattern(query.name, told.stands)}{exact}"
+            name = f", name={_pattern(query.name, inputs.runtime)}{exact}"
         parts.append(f"{root}.get_by_role({say(query.role)}{name})")
     if query.label is not None:
         parts.append(f"{root}.get_by_label({say(query.label)}, exact=True)")
@@ -148,31 +151,31 @@ def _located(query: ElementQuery, told: Told) -> str:
     return whole + "".join(f".and_({other})" for other in others)
 
 
-def as_script(js: str, stands: Stands) -> str:
+def as_script(js: str, runtime: RuntimeTexts) -> str:
     """Return a case author's JavaScript as an argument of `evaluate` or `wait_for_function`."""
     if _STATEMENTS.search(js) and not _FUNCTION.match(js):
         js = f"async () => {{ {js} }}"
-    return stands.expression(js.strip())
+    return runtime.expression(js.strip())
 
 
-def _js(check: JsCheck, told: Told) -> Assertion:
-    script = as_script(check.js, told.stands)
+def _js(check: JsCheck, inputs: AssertionInputs) -> Assertion:
+    script = as_script(check.js, inputs.runtime)
     return Assertion((f"page.wait_for_function({script}, timeout={WAIT_MS})",))
 
 
-def _answer(check: AnswerCheck, told: Told) -> Assertion:
-    spec, answer, stands = check.answer, told.answer, told.stands
-    given = f"{told.answers}[-1]"
-    asked = f'assert {told.answers}, "the test came to no answer"'
+def _answer(check: AnswerCheck, inputs: AssertionInputs) -> Assertion:
+    spec, answer, runtime = check.answer, inputs.answer, inputs.runtime
+    given = f"{inputs.answers}[-1]"
+    asked = f'assert {inputs.answers}, "the test came to no answer"'
     if spec.kind == "matches":
         shown = given if isinstance(answer, str) else f"json.dumps({given}, ensure_ascii=False)"
-        wanted = stands.expression(spec.matches or "")
+        wanted = runtime.expression(spec.matches or "")
         return Assertion((asked, f"assert re.search({wanted}, {shown})"))
     if spec.kind == "contains" and _plainly_in(spec.contains, answer):
-        wanted = stands.expression(spec.contains)
+        wanted = runtime.expression(spec.contains)
         return Assertion((asked, f"assert {wanted} in {given}"))
     if spec.kind == "equals":
-        return Assertion((asked, *_equals(spec, given, told)))
+        return Assertion((asked, *_equals(spec, given, inputs)))
     raise NotExportable(f"plain Python has nothing like `{spec.kind}`, as this answer needs it")
 
 
@@ -182,16 +185,16 @@ def _plainly_in(wanted: Any, answer: Any) -> bool:
     return isinstance(answer, list) and wanted in answer
 
 
-def _equals(spec: AnswerSpec, given: str, told: Told) -> tuple[str, ...]:
-    wanted = told.stands.expression(spec.equals)
-    if _same(told.answer, spec.equals):
+def _equals(spec: AnswerSpec, given: str, inputs: AssertionInputs) -> tuple[str, ...]:
+    wanted = inputs.runtime.expression(spec.equals)
+    if _same(inputs.answer, spec.equals):
         return (f"assert {given} == {wanted}",)
     plain = as_text(spec.equals).strip()
-    if isinstance(told.answer, str) and told.answer.strip() == plain:
-        return (f"assert {given}.strip() == {told.stands.expression(plain)}",)
+    if isinstance(inputs.answer, str) and inputs.answer.strip() == plain:
+        return (f"assert {given}.strip() == {inputs.runtime.expression(plain)}",)
     # The case accepts several notations for the same value; the one that passed is among them.
     said = f"# The case asks for {_one_line(as_text(spec.equals))}, and took this for the same."
-    return (said, f"assert {given} == {told.stands.expression(told.answer)}")
+    return (said, f"assert {given} == {inputs.runtime.expression(inputs.answer)}")
 
 
 def _same(first: Any, second: Any) -> bool:
@@ -202,10 +205,10 @@ def _one_line(text: str) -> str:
     return "".join(char for char in " ".join(text.split())[:80] if char.isprintable())
 
 
-def _request(check: RequestCheck, told: Told) -> Assertion:
-    query, stands = check.request, told.stands
+def _request(check: RequestCheck, inputs: AssertionInputs) -> Assertion:
+    query, runtime = check.request, inputs.runtime
     answered = query.status is not None or query.reply is not None
-    tests = _request_tests(query, stands)
+    tests = _request_tests(query, runtime)
     kept, event = ("seen_replies", "response") if answered else ("seen_requests", "request")
     one = "sent = reply.request" if answered else ""
     name = "reply" if answered else "sent"
@@ -233,40 +236,40 @@ def _returning(tests: list[str]) -> Iterator[str]:
     yield from ("    )", "")
 
 
-def _request_tests(query: RequestQuery, stands: Stands) -> list[str]:
-    tests = [_fits(query.url, "sent.url", stands)]
+def _request_tests(query: RequestQuery, runtime: RuntimeTexts) -> list[str]:
+    tests = [_fits(query.url, "sent.url", runtime)]
     body = '(sent.post_data or "")'
     if query.method is not None:
         tests.append(f"sent.method == {literal(query.method.upper())}")
     if query.status is not None:
         tests.append(f"reply.status == {query.status}")
     if query.json_subset is not None:
-        tests.append(f"holds(sent.post_data_json, {stands.expression(query.json_subset)})")
+        tests.append(f"holds(sent.post_data_json, {runtime.expression(query.json_subset)})")
     if query.contains is not None:
-        wanted = stands.expression(query.contains)
+        wanted = runtime.expression(query.contains)
         tests.append(f"({wanted} in {body} or {wanted} in unquote_plus{body})")
     if query.body is not None:
-        tests.append(f"{body}.strip() == {stands.expression(query.body.strip())}")
+        tests.append(f"{body}.strip() == {runtime.expression(query.body.strip())}")
     if query.reply is not None and query.reply.json_subset is not None:
-        tests.append(f"holds(reply.json(), {stands.expression(query.reply.json_subset)})")
+        tests.append(f"holds(reply.json(), {runtime.expression(query.reply.json_subset)})")
     if query.reply is not None and query.reply.contains is not None:
-        tests.append(f"{stands.expression(query.reply.contains)} in reply.text()")
+        tests.append(f"{runtime.expression(query.reply.contains)} in reply.text()")
     return tests
 
 
-def _fits(wanted: str | Pattern, seen: str, stands: Stands) -> str:
+def _fits(wanted: str | Pattern, seen: str, runtime: RuntimeTexts) -> str:
     if isinstance(wanted, Pattern):
-        return f"re.search({stands.expression(wanted.matches)}, {seen})"
+        return f"re.search({runtime.expression(wanted.matches)}, {seen})"
     if not re.search(r"[*{\\]", wanted):
-        return f"{seen} == {stands.expression(wanted)}"
-    return f"re.fullmatch({_glob_expression(wanted, stands)}, {seen})"
+        return f"{seen} == {runtime.expression(wanted)}"
+    return f"re.fullmatch({_glob_expression(wanted, runtime)}, {seen})"
 
 
-def _glob_expression(glob: str, stands: Stands) -> str:
+def _glob_expression(glob: str, runtime: RuntimeTexts) -> str:
     """Return a glob as the expression of a regular expression."""
     parts = [
         f"re.escape({part})" if stands_for else literal(regex_of_glob(part))
-        for part, stands_for in stands.pieces(glob)
+        for part, stands_for in runtime.pieces(glob)
     ]
     return " + ".join(parts)
 
@@ -299,22 +302,22 @@ def _wildcard(token: str, *, after_slash: bool) -> str:
     return ".*" + token[len(stars) :]
 
 
-def _whole_text(text: str, wanted: str, stands: Stands) -> str:
+def _whole_text(text: str, wanted: str, runtime: RuntimeTexts) -> str:
     """Return a test that a file has the wanted text, regardless of line endings."""
     plain = wanted.replace("\r\n", "\n").rstrip("\n")
-    return f'{text}.rstrip("\\n") == {stands.expression(plain)}'
+    return f'{text}.rstrip("\\n") == {runtime.expression(plain)}'
 
 
-def _download(check: DownloadCheck, told: Told) -> Assertion:
-    query, stands = check.download, told.stands
+def _download(check: DownloadCheck, inputs: AssertionInputs) -> Assertion:
+    query, runtime = check.download, inputs.runtime
     tests = ["not file.failure()"]
     if query.name is not None:
-        tests.append(_fits(query.name, "file.suggested_filename", stands))
+        tests.append(_fits(query.name, "file.suggested_filename", runtime))
     text = 'Path(file.path()).read_text(encoding="utf-8", errors="replace")'
     if query.contains is not None:
-        tests.append(f"{stands.expression(query.contains)} in {text}")
+        tests.append(f"{runtime.expression(query.contains)} in {text}")
     if query.equals is not None:
-        tests.append(_whole_text(text, query.equals, stands))
+        tests.append(_whole_text(text, query.equals, runtime))
     if query.sha256 is not None:
         seen = "hashlib.sha256(Path(file.path()).read_bytes()).hexdigest()"
         tests.append(f"{seen} == {literal(query.sha256.lower())}")
@@ -332,8 +335,8 @@ def _download(check: DownloadCheck, told: Told) -> Assertion:
     return Assertion(lines, before)
 
 
-def _http(check: HttpCheck, told: Told) -> Assertion:
-    query, say = check.http, told.stands.expression
+def _http(check: HttpCheck, inputs: AssertionInputs) -> Assertion:
+    query, say = check.http, inputs.runtime.expression
     options = [say(query.url), f"method={literal(query.method.upper())}"]
     if query.headers:
         options.append(f"headers={say(query.headers)}")
@@ -357,8 +360,8 @@ def _http(check: HttpCheck, told: Told) -> Assertion:
     return Assertion(lines)
 
 
-def _sql(check: SqlCheck, told: Told) -> Assertion:
-    query, say = check.sql, told.stands.expression
+def _sql(check: SqlCheck, inputs: AssertionInputs) -> Assertion:
+    query, say = check.sql, inputs.runtime.expression
     path = query.url.removeprefix("sqlite:///")
     lines = (
         "def stored() -> list[list[object]]:",
@@ -371,8 +374,8 @@ def _sql(check: SqlCheck, told: Told) -> Assertion:
     return Assertion(lines)
 
 
-def _file(check: FileCheck, told: Told) -> Assertion:
-    query, say = check.file, told.stands.expression
+def _file(check: FileCheck, inputs: AssertionInputs) -> Assertion:
+    query, say = check.file, inputs.runtime.expression
     if not query.exists:
         tests = [f"not Path({say(query.path)}).exists()"]
     else:
@@ -381,11 +384,11 @@ def _file(check: FileCheck, told: Told) -> Assertion:
     if query.exists and query.contains is not None:
         tests.append(f"{say(query.contains)} in {text}")
     if query.exists and query.equals is not None:
-        tests.append(_whole_text(text, query.equals, told.stands))
+        tests.append(_whole_text(text, query.equals, inputs.runtime))
     return Assertion((f"eventually(page, lambda: {' and '.join(tests)})",))
 
 
-_WRITERS: dict[type[Check], Callable[[Any, Told], Assertion]] = {
+_WRITERS: dict[type[Check], Callable[[Any, AssertionInputs], Assertion]] = {
     UrlCheck: _url,
     TextCheck: _text,
     ElementCheck: _element,
@@ -399,8 +402,8 @@ _WRITERS: dict[type[Check], Callable[[Any, Told], Assertion]] = {
 }
 
 
-def described(check: Check, stands: Stands) -> str:
+def described(check: Check, runtime: RuntimeTexts) -> str:
     """Return a check on one line, as written in its case, for comments and the terminal."""
     said = check.model_dump(mode="json", by_alias=True, exclude_unset=True).get(check.name, "")
-    known = (f"{{{part}}}" if later else part for part, later in stands.pieces(as_text(said)))
+    known = (f"{{{part}}}" if later else part for part, later in runtime.pieces(as_text(said)))
     return _one_line(f"{check.name}: {''.join(known)}")

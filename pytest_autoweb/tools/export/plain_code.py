@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from pytest_autoweb.agents.attempt.execute import split_blocks
+from pytest_autoweb.agents.attempt.script_blocks import split_blocks
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.results.records import Attempt
 from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, PAGE_FUNCTIONS
@@ -33,7 +33,7 @@ def literal(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Stands:
+class RuntimeTexts:
     """Texts known only when a test runs, and the names that represent them in it.
 
     Args:
@@ -56,7 +56,7 @@ class Stands:
 
     def inside(self, text: str) -> bool:
         """Return whether part of the text is known only when the test runs."""
-        return any(stands for _, stands in self.pieces(text))
+        return any(named for _, named in self.pieces(text))
 
     def expression(self, value: object) -> str:
         """Return a JSON value as a Python expression."""
@@ -71,13 +71,13 @@ class Stands:
 
     def _text(self, text: str) -> str:
         parts = list(self.pieces(text))
-        if not any(stands for _, stands in parts):
+        if not any(named for _, named in parts):
             return literal(text)
         if len(parts) == 1:
             return parts[0][0]
         braced = (
-            f"{{{part}}}" if stands else part.replace("{", "{{").replace("}", "}}")
-            for part, stands in parts
+            f"{{{part}}}" if named else part.replace("{", "{{").replace("}", "}}")
+            for part, named in parts
         )
         return "f" + literal("".join(braced))
 
@@ -107,10 +107,10 @@ class PlainCode:
     """Whether a step works in a frame."""
 
 
-class Given(NamedTuple):
+class TranslationInputs(NamedTuple):
     """The inputs of the translation besides the attempt."""
 
-    stands: Stands
+    runtime: RuntimeTexts
     files: Mapping[str, str]
     """Expressions for the files that the case may upload, by their names in the code."""
     answers: str = "answers"
@@ -146,7 +146,7 @@ def names_in(code: str) -> frozenset[str]:
     return frozenset(found | {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)})
 
 
-def plain_code(attempt: Attempt, given: Given) -> PlainCode:
+def plain_code(attempt: Attempt, inputs: TranslationInputs) -> PlainCode:
     """Translate the code of an attempt that passed.
 
     Raises:
@@ -157,8 +157,8 @@ def plain_code(attempt: Attempt, given: Given) -> PlainCode:
     hints |= {
         done.step_index: done.description for done in attempt.step_results if done.description
     }
-    for index, context, code in _blocks(attempt, given.by_decisions):
-        block = _Block(index, code, context, attempt, given)
+    for index, context, code in _blocks(attempt, inputs.by_decisions):
+        block = _Block(index, code, context, attempt, inputs)
         lines, fixed = block.translated()
         made.answers = made.answers or block.answers
         made.imports += [one for one in block.imports if one not in made.imports]
@@ -201,8 +201,10 @@ class _Edit(NamedTuple):
 class _Block:
     """The translation of one block."""
 
-    def __init__(self, index: int, code: str, context: str, attempt: Attempt, given: Given) -> None:
-        self._code, self._given = code, given
+    def __init__(
+        self, index: int, code: str, context: str, attempt: Attempt, inputs: TranslationInputs
+    ) -> None:
+        self._code, self._inputs = code, inputs
         self._frame = "" if context == "page" else context
         self._located = [
             call.located
@@ -248,7 +250,7 @@ class _Block:
         while lines and not lines[-1]:
             lines.pop()
         if self._frame and lines:
-            frame, said = self._given.frame, self._given.stands.expression(self._frame)
+            frame, said = self._inputs.frame, self._inputs.runtime.expression(self._frame)
             lines.insert(0, f"{frame} = frame_of(page, {said})")
             fixed = {index + 1 for index in fixed}
         return lines, frozenset(fixed)
@@ -269,19 +271,19 @@ class _Block:
 
     def _replacement(self, node: ast.AST) -> str | None:
         """Return the replacement of an expression; None if it stays unchanged."""
-        given = self._given
+        inputs = self._inputs
         match node:
-            case ast.Constant(value=str(text)) if given.stands.inside(text):
-                return given.stands.expression(text)
+            case ast.Constant(value=str(text)) if inputs.runtime.inside(text):
+                return inputs.runtime.expression(text)
             case ast.JoinedStr():
                 return self._joined(node)
             case ast.Name(id="log"):
                 return "print"
             case ast.Name(id="answer"):
                 self.answers = True
-                return f"{given.answers}.append"
+                return f"{inputs.answers}.append"
             case ast.Name(id="page") if self._frame:
-                return given.frame
+                return inputs.frame
             case ast.Call() if _is_finder(node):
                 return self._next_located(node)
             case ast.Call(func=ast.Attribute(attr=name)) if name in _TAKES_FILES:
@@ -295,9 +297,9 @@ class _Block:
         parts: list[ast.expr] = []
         for part in node.values:
             if isinstance(part, ast.Constant):
-                for text, stands in self._given.stands.pieces(str(part.value)):
+                for text, named in self._inputs.runtime.pieces(str(part.value)):
                     name = ast.FormattedValue(value=ast.Name(id=text), conversion=-1)
-                    parts.append(name if stands else ast.Constant(text))
+                    parts.append(name if named else ast.Constant(text))
             else:
                 parts.append(_Changed(self._replacement).visit(copy.deepcopy(part)))
         changed = ast.unparse(ast.JoinedStr(values=parts))
@@ -312,7 +314,7 @@ class _Block:
             shown = ast.unparse(node)[:80]
             raise NotExportable(f"step {self._index}: no locator was recorded for {shown}")
         try:
-            return written_again(located, self._given.stands.expression)
+            return written_again(located, self._inputs.runtime.expression)
         except NoLocator:
             shown = ascii(located[:80])
             raise NotExportable(
@@ -321,7 +323,7 @@ class _Block:
 
     def _with_files(self, node: ast.Call) -> str | None:
         """Return a call with its files named by their paths relative to the case file."""
-        files = self._given.files
+        files = self._inputs.files
 
         def place(inner: ast.AST) -> str | None:
             match inner:

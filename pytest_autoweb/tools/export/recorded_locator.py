@@ -31,7 +31,7 @@ def written_again(recorded: str, say: Callable[[object], str]) -> str:
         say: returns a literal value as an expression.
 
     Raises:
-        NoLocator: the text is no such expression.
+        NoLocator: the text is not such an expression.
     """
     if len(recorded) > _LONGEST:
         raise NoLocator

@@ -15,17 +15,24 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from pytest_autoweb.base.installation import asset_dir
-from pytest_autoweb.cases.case import Case, Reset, ServerHandle, Webserver
+from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cases.loader import LoadedCase
+from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
 from pytest_autoweb.results.records import Attempt, CellResult
 from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, PAGE_FUNCTIONS
 from pytest_autoweb.sandbox.lint import lint_code
-from pytest_autoweb.tools.export.assertions import Assertion, Told, as_script, assertion, described
+from pytest_autoweb.tools.export.assertions import (
+    Assertion,
+    AssertionInputs,
+    as_script,
+    assertion,
+    described,
+)
 from pytest_autoweb.tools.export.plain_code import (
-    Given,
     NotExportable,
     PlainCode,
-    Stands,
+    RuntimeTexts,
+    TranslationInputs,
     bound_by,
     literal,
     names_in,
@@ -136,14 +143,14 @@ def write_test(source: Source, taken: Sequence[WrittenTest] = ()) -> WrittenTest
     case = source.case.resolve(stand_in(source.case.webserver))
     used = names_in(attempt.code)
     secrets = {name: _secret(name, case, taken, used) for name in case.secrets}
-    stands = _stands(case, attempt, secrets, used)
+    runtime = _runtime_texts(case, attempt, secrets, used)
     answers = "answers" if "answers" not in used else "given_answers"
     files = {name: f"FOLDER / {literal(name)}" for name in case.files}
-    given = Given(stands, files, answers, by_decisions=cell.strategy == "act")
-    code = plain_code(attempt, given)
+    inputs = TranslationInputs(runtime, files, answers, by_decisions=cell.strategy == "act")
+    code = plain_code(attempt, inputs)
     if not code.steps:
         raise NotExportable("nothing was done on the page")
-    written, left_out = _assertions(case, attempt, stands, answers)
+    written, left_out = _assertions(case, attempt, runtime, answers)
     if not written:
         raise NotExportable(f"no check can be written as an assertion: {'; '.join(left_out)}")
     return WrittenTest(
@@ -152,13 +159,13 @@ def write_test(source: Source, taken: Sequence[WrittenTest] = ()) -> WrittenTest
         code=code,
         assertions=written,
         left_out=left_out,
-        opening=tuple(_opening(case, stands)),
-        marks=tuple(_marks(case, stands)),
+        opening=tuple(_opening(case, runtime)),
+        marks=tuple(_marks(case, runtime)),
         answers=answers,
         secrets=tuple(secrets.values()),
         arguments={
-            stands.names.get(_ORIGIN, "server"): "str",
-            stands.names.get(_DATA, "data"): "Path",
+            runtime.names.get(_ORIGIN, "server"): "str",
+            runtime.names.get(_DATA, "data"): "Path",
             **{secret.fixture: "str" for secret in secrets.values()},
             "playwright": "Playwright",
             "new_context": "Callable[..., BrowserContext]",
@@ -174,9 +181,9 @@ def stand_in(webserver: Webserver | None) -> ServerHandle | None:
     return ServerHandle(url=f"{_ORIGIN}{path or '/'}", data=Path(_DATA))
 
 
-def _stands(
+def _runtime_texts(
     case: Case, attempt: Attempt, secrets: Mapping[str, Secret], used: frozenset[str]
-) -> Stands:
+) -> RuntimeTexts:
     names = {f"<secret:{name}>": secret.fixture for name, secret in secrets.items()}
     server, data = "server", "data"
     names |= {_ORIGIN: server, _DATA: data}
@@ -189,7 +196,7 @@ def _stands(
         said = case.model_dump_json()
         if any(token in said and name in clash for token, name in needed.items()):
             raise NotExportable(f"its code uses the name {min(clash)!r} itself")
-    return Stands(names)
+    return RuntimeTexts(names)
 
 
 def _secret(name: str, case: Case, taken: Sequence[WrittenTest], used: frozenset[str]) -> Secret:
@@ -214,32 +221,32 @@ def _unique(name: str, taken: set[str]) -> str:
 
 
 def _assertions(
-    case: Case, attempt: Attempt, stands: Stands, answers: str
+    case: Case, attempt: Attempt, runtime: RuntimeTexts, answers: str
 ) -> tuple[tuple[tuple[str, Assertion], ...], tuple[str, ...]]:
     written, left_out = [], []
     results = {result.index: result for result in attempt.checks}
     for index, check in enumerate(case.expect):
-        said = described(check, stands)
-        told = Told(stands, results.get(index), attempt.answer, answers)
+        said = described(check, runtime)
+        inputs = AssertionInputs(runtime, results.get(index), attempt.answer, answers)
         try:
-            written.append((said, assertion(check, told)))
+            written.append((said, assertion(check, inputs)))
         except NotExportable as why:
             left_out.append(f"{said} ({why})")
     return tuple(written), tuple(left_out)
 
 
-def _marks(case: Case, stands: Stands) -> list[str]:
+def _marks(case: Case, runtime: RuntimeTexts) -> list[str]:
     said = case.setup.of_browser()
     names = ("viewport", "locale", "timezone_id", "geolocation", "permissions", "color_scheme")
-    args: dict[str, str] = {name: stands.expression(said[name]) for name in names if name in said}
+    args: dict[str, str] = {name: runtime.expression(said[name]) for name in names if name in said}
     if case.setup.storage_state is not None:
         args["storage_state"] = f"str(FOLDER / {literal(case.setup.storage_state)})"
     listed = ", ".join(f"{name}={value}" for name, value in args.items())
     return [f"@pytest.mark.browser_context_args({listed})"] if args else []
 
 
-def _opening(case: Case, stands: Stands) -> list[str]:
-    setup, say = case.setup, stands.expression
+def _opening(case: Case, runtime: RuntimeTexts) -> list[str]:
+    setup, say = case.setup, runtime.expression
     lines = []
     if (login := setup.http_credentials) is not None:
         origin = urlsplit(login.origin or case.entry_url)
@@ -264,7 +271,7 @@ def _opening(case: Case, stands: Stands) -> list[str]:
         lines.append(f"page.context.add_cookies({say(cookies)})")
     lines.append(f"page.goto({say(case.entry_url)})")
     if setup.js:
-        lines.append(f"page.evaluate({as_script(setup.js, stands)})")
+        lines.append(f"page.evaluate({as_script(setup.js, runtime)})")
     return lines
 
 
@@ -433,10 +440,10 @@ def _server(case: LoadedCase, out: Path) -> _Filled | None:
     if webserver.static is not None:
         return _Filled(static=_static(webserver.static, base))
     names = {"{port}": "port", "{data}": "data", "{python}": "sys.executable"}
-    stands = Stands(names)
+    runtime = RuntimeTexts(names)
 
     def filled(text: str) -> str:
-        said = stands.expression(text)
+        said = runtime.expression(text)
         return f"str({said})" if said in ("port", "data") else said
 
     address = urlsplit(webserver.url.replace("{port}", "1"))
@@ -474,7 +481,7 @@ def _reset(case: LoadedCase) -> dict[str, str] | None:
     reset = case.resolve_reset(handle) if handle else None
     if reset is None:
         return None
-    say = Stands({_ORIGIN: "application.url", _DATA: "application.data"}).expression
+    say = RuntimeTexts({_ORIGIN: "application.url", _DATA: "application.data"}).expression
     return {
         "url": say(reset.url),
         "method": say(reset.method),

@@ -100,7 +100,9 @@ def pages_folder(named: Path | None) -> Path:
             )
         folder = found[0]
     if not (folder / "core/core.js").is_file() or not (folder / "miniwob").is_dir():
-        raise SettingsError(f"{folder} is no folder html of MiniWoB++: it needs core/ and miniwob/")
+        raise SettingsError(
+            f"{folder} is not the html folder of MiniWoB++: it needs core/ and miniwob/"
+        )
     return folder.resolve()
 
 

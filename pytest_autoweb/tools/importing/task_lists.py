@@ -149,7 +149,7 @@ def _parsed(text: str, place: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SettingsError(f"{place}: is no JSON: {error}") from None
+        raise SettingsError(f"{place}: is not JSON: {error}") from None
 
 
 def _task(entry: Any, fields: FieldMap, unnamed: str) -> ListedTask:

@@ -50,7 +50,7 @@ def read_data(named: Path | None) -> list[Mapping[str, Any]]:
     path = named or _packaged()
     tasks = read_json(path, _FILE_BYTES)
     if not isinstance(tasks, list) or not tasks or not all(map(_is_task, tasks)):
-        raise SettingsError(f"{path} is no list of tasks of VisualWebArena")
+        raise SettingsError(f"{path} is not a VisualWebArena task list")
     return tasks
 
 

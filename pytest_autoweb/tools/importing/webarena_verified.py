@@ -78,7 +78,7 @@ def read_data(named: Path | None, *, hard: bool) -> list[Mapping[str, Any]]:
     """
     tasks = read_json(named or _packaged(_DATA), _FILE_BYTES)
     if not isinstance(tasks, list) or not tasks or not all(map(_is_task, tasks)):
-        raise SettingsError(f"{named or 'the data set'} is no list of tasks of WebArena-Verified")
+        raise SettingsError(f"{named or 'the data set'} is not a WebArena-Verified task list")
     if not hard:
         return tasks
     wanted = set(read_json(_packaged(_HARD), _FILE_BYTES)["task_ids"])

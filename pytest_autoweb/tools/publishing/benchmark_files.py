@@ -432,7 +432,7 @@ def _collect_state(file: Path, found: CollectedFiles, why: str) -> None:
         return
     found.problems.append(
         f"{why}: {file} is a storage state, which holds a login, and nothing secret is packed; "
-        f"say with --leave-out {file} that whoever runs it brings one along, and how with --needs"
+        f"say with --leave-out {file} that users provide their own, and how with --needs"
     )
 
 

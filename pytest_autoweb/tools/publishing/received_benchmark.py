@@ -96,7 +96,7 @@ def _manifest(
     place: Path, sizes: Mapping[str, int], read: Callable[[str], bytes]
 ) -> BenchmarkManifest:
     if sizes.get(MANIFEST_NAME, _MANIFEST_BYTES + 1) > _MANIFEST_BYTES:
-        raise SettingsError(f"{place} is no benchmark: it has no {MANIFEST_NAME}")
+        raise SettingsError(f"{place} is not a benchmark: it has no {MANIFEST_NAME}")
     text = read(MANIFEST_NAME)
     try:
         saved = json.loads(text)

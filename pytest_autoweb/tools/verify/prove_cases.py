@@ -18,7 +18,7 @@ from pytest_autoweb.base.errors import AutowebError, SettingsError
 from pytest_autoweb.base.interruption import run_pytest
 from pytest_autoweb.base.redaction import REDACTED
 from pytest_autoweb.base.values.url_globs import UrlGlob
-from pytest_autoweb.browser.egress.request_policy import SUPPRESSED, SuppressedRequest
+from pytest_autoweb.browser.egress.suppression import SUPPRESSED, SuppressedRequest
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cell.mutants import Mutant, Mutants, MutantsFile, parts_of
 from pytest_autoweb.judging.evidence.har_file import read_har

@@ -14,9 +14,9 @@ from playwright.sync_api import Browser, Error, sync_playwright
 
 from pytest_autoweb.base.errors import BrowserError, SettingsError, first_line
 from pytest_autoweb.browser.egress.chromium import launch_args
-from pytest_autoweb.cases.case import ServerHandle
 from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
+from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cell.cell_outcome import settle
 from pytest_autoweb.judging.checks.check_type import RubricJudge
 from pytest_autoweb.judging.human_labels import read_labels

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pytest_autoweb.sandbox.engine import Level, Limits
+from pytest_autoweb.sandbox.engine import Limits
+from pytest_autoweb.sandbox.levels import Level
 
 NOTHING = "nothing"
 """The block runs to its end, and nothing that counts has happened."""

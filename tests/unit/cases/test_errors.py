@@ -98,7 +98,7 @@ MISTAKES: dict[str, tuple[str, int | None, str | None, str]] = {
         with_field("expect: [{element: {role: buton}}]"),
         6,
         "cases[0].expect[0].element.role",
-        "'buton' is no role; did you mean 'button'?",
+        "'buton' is not a role; did you mean 'button'?",
     ),
     "a slow expression within a selector": (
         with_field("expect: [{element: {css: 'li:text-matches(\"(a+)+$\")'}}]"),

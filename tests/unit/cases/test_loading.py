@@ -8,8 +8,9 @@ import pytest
 
 from pytest_autoweb.base.errors import CaseError
 from pytest_autoweb.base.specs import Pattern
-from pytest_autoweb.cases.case import Case, Reset, ServerHandle, Webserver, resolve_secrets
+from pytest_autoweb.cases.case import Case, resolve_secrets
 from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
 from pytest_autoweb.judging.checks.page_checks import ElementCheck, UrlCheck
 from pytest_autoweb.judging.checks.server_checks import SqlCheck
 

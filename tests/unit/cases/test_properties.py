@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.base.errors import CaseError
-from pytest_autoweb.cases.case import ServerHandle
+from pytest_autoweb.cases.document_readers import Unreadable, read_yaml
 from pytest_autoweb.cases.file_layout import CASE_KEYS
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
-from pytest_autoweb.cases.validation import Unreadable, read_yaml
+from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.judging.checks.check_type import CHECKS
 
 SERVER = ServerHandle(url="http://127.0.0.1:1/", data=Path("/data"))

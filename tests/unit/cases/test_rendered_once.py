@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.cases.case import ServerHandle
 from pytest_autoweb.cases.expressions import Expressions
+from pytest_autoweb.cases.webserver_spec import ServerHandle
 
 SERVER = ServerHandle(url="http://127.0.0.1:8123/", data=Path("/data/1"))
 PLAIN = """\

@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 
 from pytest_autoweb.base.redaction import Redactor
-from pytest_autoweb.sandbox import call_rules
-from pytest_autoweb.sandbox.crossing_values import Refusal
+from pytest_autoweb.sandbox import cell_files, page_addresses, size_limits, typed_secrets
 from pytest_autoweb.sandbox.engine import SandboxBorder
+from pytest_autoweb.sandbox.rules import Refusal
 
 HERE = "http://shop.test/cart/list"
 
@@ -55,7 +55,7 @@ def refused(rule: str, reason: str | None = None) -> Iterator[Any]:
 def test_an_allowed_address_becomes_absolute(
     url: str, absolute: str, border: SandboxBorder
 ) -> None:
-    assert call_rules.allowed_url(url, HERE, border) == absolute
+    assert page_addresses.allowed_url(url, HERE, border) == absolute
 
 
 @pytest.mark.parametrize(
@@ -81,20 +81,20 @@ def test_an_allowed_address_becomes_absolute(
 )
 def test_any_other_address_is_refused(url: object, reason: str, border: SandboxBorder) -> None:
     with refused("AW501", reason):
-        call_rules.allowed_url(url, HERE, border)
+        page_addresses.allowed_url(url, HERE, border)
 
 
 def test_an_address_of_a_new_tab_is_one_of_the_page_under_test(border: SandboxBorder) -> None:
     page = cast(Any, SimpleNamespace(url=HERE))
 
-    opened = call_rules.allowed_url("pay", "about:blank", replace(border, page=page))
+    opened = page_addresses.allowed_url("pay", "about:blank", replace(border, page=page))
 
     assert opened == "http://shop.test/cart/pay"
 
 
 def test_a_refused_address_is_shown_in_part(border: SandboxBorder) -> None:
     with refused("AW501") as raised:
-        call_rules.allowed_url("x:" + "a" * 500, HERE, border)
+        page_addresses.allowed_url("x:" + "a" * 500, HERE, border)
     assert raised.value.reason == f"'x:{'a' * 198}' is not http or https"
 
 
@@ -106,11 +106,11 @@ def test_a_refused_address_is_shown_in_part(border: SandboxBorder) -> None:
     ["report.csv", "a", "über.txt", "a (1).png", "console.log", "com10", "x" * 121, "a.b.c"],
 )
 def test_a_bare_name_stays(name: str) -> None:
-    assert call_rules.bare_name(name) == name
+    assert cell_files.bare_name(name) == name
 
 
 def test_a_bare_name_has_one_form() -> None:
-    assert call_rules.bare_name("ｒeport.csv") == "report.csv"
+    assert cell_files.bare_name("ｒeport.csv") == "report.csv"
 
 
 @pytest.mark.parametrize(
@@ -122,22 +122,22 @@ def test_a_bare_name_has_one_form() -> None:
 )
 def test_a_name_that_is_not_bare_is_refused(name: str) -> None:
     with refused("AW502", "is not a bare file name; give one such as 'report.csv'"):
-        call_rules.bare_name(name)
+        cell_files.bare_name(name)
 
 
 def test_a_name_is_text_and_shown_in_part() -> None:
     with refused("AW502", "a file name must be text"):
-        call_rules.bare_name(7)
+        cell_files.bare_name(7)
     with refused("AW502", f"^'{'x' * 80}' is not"):
-        call_rules.bare_name("x" * 200)
+        cell_files.bare_name("x" * 200)
 
 
 def test_a_file_is_written_into_the_folder_of_the_cell(border: SandboxBorder) -> None:
-    path = call_rules.artifact_path("shot.png", border)
+    path = cell_files.artifact_path("shot.png", border)
     path.write_text("x")
 
     assert path == Path(border.artifacts) / "shot.png"
-    assert call_rules.artifact_path("shot.png", border) == path
+    assert cell_files.artifact_path("shot.png", border) == path
 
 
 def test_a_folder_or_a_link_is_not_written_to(border: SandboxBorder, tmp_path: Path) -> None:
@@ -147,27 +147,27 @@ def test_a_folder_or_a_link_is_not_written_to(border: SandboxBorder, tmp_path: P
 
     for name in ("deep", "link.png"):
         with refused("AW502", f"^'{name}' cannot be overwritten$"):
-            call_rules.artifact_path(name, border)
+            cell_files.artifact_path(name, border)
 
 
 def test_the_hundredth_file_is_the_last(border: SandboxBorder) -> None:
     for number in range(99):
-        call_rules.artifact_path(f"{number}.png", border).touch()
+        cell_files.artifact_path(f"{number}.png", border).touch()
 
-    call_rules.artifact_path("last.png", border).touch()
+    cell_files.artifact_path("last.png", border).touch()
 
     with refused("AW505", "the attempt wrote more than 100 files"):
-        call_rules.artifact_path("more.png", border)
+        cell_files.artifact_path("more.png", border)
 
 
 def test_a_saved_file_of_the_largest_size_stays(border: SandboxBorder, tmp_path: Path) -> None:
     path = tmp_path / "large.bin"
     with path.open("wb") as stream:
-        stream.truncate(call_rules.MAX_SAVED_BYTES)
+        stream.truncate(cell_files.MAX_SAVED_BYTES)
 
-    call_rules.keep_saved(None, path, border)
+    cell_files.keep_saved(None, path, border)
 
-    assert path.stat().st_size == call_rules.MAX_SAVED_BYTES
+    assert path.stat().st_size == cell_files.MAX_SAVED_BYTES
 
 
 # -- uploads ---------------------------------------------------------------------------
@@ -176,28 +176,28 @@ def test_a_saved_file_of_the_largest_size_stays(border: SandboxBorder, tmp_path:
 def test_files_that_the_case_lists_may_be_uploaded(border: SandboxBorder) -> None:
     cv, text = str(border.files["cv.pdf"]), str(border.files["a.txt"])
 
-    assert call_rules.allowed_uploads("cv.pdf", border) == [cv]
-    assert call_rules.allowed_uploads(["cv.pdf", "a.txt"], border) == [cv, text]
-    assert call_rules.allowed_uploads(("a.txt",), border) == [text]
-    assert call_rules.allowed_uploads([], border) == []
+    assert cell_files.allowed_uploads("cv.pdf", border) == [cv]
+    assert cell_files.allowed_uploads(["cv.pdf", "a.txt"], border) == [cv, text]
+    assert cell_files.allowed_uploads(("a.txt",), border) == [text]
+    assert cell_files.allowed_uploads([], border) == []
 
 
 def test_any_other_file_is_refused_and_the_listed_ones_are_named(border: SandboxBorder) -> None:
     with refused("AW502", r"^the case lists no file 'b\.txt' \(files: a\.txt, cv\.pdf\)$"):
-        call_rules.allowed_uploads("b.txt", border)
+        cell_files.allowed_uploads("b.txt", border)
     with refused("AW502", "is not a bare file name"):
-        call_rules.allowed_uploads("../a.txt", border)
+        cell_files.allowed_uploads("../a.txt", border)
     border.files = {}
     with refused("AW502", r"\(files: none\)$"):
-        call_rules.allowed_uploads("a.txt", border)
+        cell_files.allowed_uploads("a.txt", border)
 
 
 def test_bytes_that_the_code_made_may_be_uploaded(border: SandboxBorder) -> None:
     made = {"name": "ｎote.txt", "mimeType": "text/plain", "buffer": b"hello"}
-    plain = {"name": "note", "buffer": b"x" * call_rules.MAX_UPLOAD_BYTES}
+    plain = {"name": "note", "buffer": b"x" * cell_files.MAX_UPLOAD_BYTES}
 
-    assert call_rules.allowed_uploads(made, border) == [{**made, "name": "note.txt"}]
-    assert call_rules.allowed_uploads([plain], border) == [
+    assert cell_files.allowed_uploads(made, border) == [{**made, "name": "note.txt"}]
+    assert cell_files.allowed_uploads([plain], border) == [
         {**plain, "mimeType": "application/octet-stream"}
     ]
 
@@ -218,7 +218,7 @@ def test_bytes_that_the_code_made_may_be_uploaded(border: SandboxBorder) -> None
 )
 def test_any_other_upload_is_refused(made: object, reason: str, border: SandboxBorder) -> None:
     with refused("AW502", reason):
-        call_rules.allowed_uploads([made], border)
+        cell_files.allowed_uploads([made], border)
 
 
 # -- secrets ---------------------------------------------------------------------------
@@ -238,13 +238,13 @@ def test_any_other_upload_is_refused(made: object, reason: str, border: SandboxB
     ],
 )
 def test_a_secret_is_asked_for_by_its_name(text: object, holds: bool) -> None:
-    assert call_rules.holds_secret(text) is holds
+    assert typed_secrets.holds_secret(text) is holds
 
 
 def test_secrets_are_put_in_on_pages_that_may_have_them(border: SandboxBorder) -> None:
     text = "<secret:user>:<secret:password>!"
 
-    assert call_rules.with_secrets(text, [HERE, HERE], border) == "ana-lee:hunter2-hunter2!"
+    assert typed_secrets.with_secrets(text, [HERE, HERE], border) == "ana-lee:hunter2-hunter2!"
 
 
 @pytest.mark.parametrize(
@@ -259,16 +259,16 @@ def test_secrets_are_put_in_on_pages_that_may_have_them(border: SandboxBorder) -
 )
 def test_secrets_are_typed_nowhere_else(url: str, place: str, border: SandboxBorder) -> None:
     with refused("AW503") as raised:
-        call_rules.with_secrets("<secret:password>", [HERE, url], border)
+        typed_secrets.with_secrets("<secret:password>", [HERE, url], border)
     assert raised.value.reason == f"a secret may not be typed on {place}"
 
 
 def test_a_secret_that_the_case_lacks_is_refused(border: SandboxBorder) -> None:
     with refused("AW503", r"^the case has no secret 'pin' \(secrets: password, user\)$"):
-        call_rules.with_secrets("<secret:pin>", [HERE], border)
+        typed_secrets.with_secrets("<secret:pin>", [HERE], border)
     border.secrets = {}
     with refused("AW503", r"\(secrets: none\)$"):
-        call_rules.with_secrets("<secret:pin>", [HERE], border)
+        typed_secrets.with_secrets("<secret:pin>", [HERE], border)
 
 
 # -- patterns, windows, numbers --------------------------------------------------------
@@ -276,19 +276,19 @@ def test_a_secret_that_the_case_lacks_is_refused(border: SandboxBorder) -> None:
 
 @pytest.mark.parametrize("pattern", ["**/cart", "a" * 4000, "/cart?a=*", None, 7])
 def test_an_ordinary_pattern_is_left_to_playwright(pattern: object) -> None:
-    assert call_rules.url_matcher(pattern, HERE) is pattern
+    assert page_addresses.url_matcher(pattern, HERE) is pattern
 
 
 @pytest.mark.parametrize("slow", ["**a" * 30 + "**b", "*{a,aa}" * 40 + "b"])
 def test_a_pattern_that_could_be_matched_for_ever_is_matched_here(slow: str) -> None:
-    matches = cast(Any, call_rules.url_matcher(slow, HERE))
+    matches = cast(Any, page_addresses.url_matcher(slow, HERE))
 
     assert not matches("http://shop.test/" + "a" * 3_000)
     assert matches(slow.replace("*", "").replace("{a,aa}", "a"))
 
 
 def test_a_path_with_wildcards_is_joined_to_the_page(border: SandboxBorder) -> None:
-    matches = cast(Any, call_rules.url_matcher("/*/cart/*", "http://shop.test/a"))
+    matches = cast(Any, page_addresses.url_matcher("/*/cart/*", "http://shop.test/a"))
 
     assert matches("http://shop.test/en/cart/1")
     assert matches(SimpleNamespace(url="http://shop.test/en/cart/1"))
@@ -301,7 +301,7 @@ def test_a_path_with_wildcards_is_joined_to_the_page(border: SandboxBorder) -> N
 )
 def test_a_pattern_that_is_none_is_an_error(pattern: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        call_rules.url_matcher(pattern, HERE)
+        page_addresses.url_matcher(pattern, HERE)
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_a_pattern_that_is_none_is_an_error(pattern: str, why: str) -> None:
     ],
 )
 def test_a_window_that_a_screen_could_have_is_left_to_the_browser(size: object) -> None:
-    call_rules.check_viewport(size)
+    size_limits.check_viewport(size)
 
 
 @pytest.mark.parametrize(
@@ -327,12 +327,12 @@ def test_a_window_that_a_screen_could_have_is_left_to_the_browser(size: object) 
 )
 def test_a_window_that_no_screen_has_is_refused(size: object) -> None:
     with pytest.raises(ValueError, match="a viewport side is between 1 and 8192 pixels"):
-        call_rules.check_viewport(size)
+        size_limits.check_viewport(size)
 
 
 @pytest.mark.parametrize("value", [1.5, 7, "nan", None, [1, (2.0, {"a": {3.5}})], True])
 def test_numbers_that_json_can_carry_pass(value: object) -> None:
-    call_rules.check_finite(value)
+    size_limits.check_finite(value)
 
 
 @pytest.mark.parametrize(
@@ -344,4 +344,4 @@ def test_numbers_that_json_can_carry_pass(value: object) -> None:
 )
 def test_numbers_that_json_cannot_carry_are_refused(value: object) -> None:
     with pytest.raises(ValueError, match=r"(inf|nan) is not a finite number"):
-        call_rules.check_finite(value)
+        size_limits.check_finite(value)

@@ -14,8 +14,8 @@ from made_up_facade import PASSWORDS, URL, FakeSandbox, Locator, Made
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from pytest_autoweb.sandbox.call_frames import Callback
-from pytest_autoweb.sandbox.crossing_values import Refusal
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, Budget
+from pytest_autoweb.sandbox.rules import Refusal
 
 
 @pytest.fixture

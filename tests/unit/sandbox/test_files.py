@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from pytest_autoweb.base.redaction import Redactor
-from pytest_autoweb.sandbox import call_rules
-from pytest_autoweb.sandbox.crossing_values import Refusal
+from pytest_autoweb.sandbox import cell_files
 from pytest_autoweb.sandbox.engine import SandboxBorder
+from pytest_autoweb.sandbox.rules import Refusal
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -26,22 +26,22 @@ def border(tmp_path: Path) -> SandboxBorder:
 def test_files_beyond_the_limit_are_refused_and_those_that_are_there_may_be_written_anew(
     border: SandboxBorder,
 ) -> None:
-    for number in range(call_rules.MAX_FILES):
-        call_rules.artifact_path(f"{number}.png", border).touch()
+    for number in range(cell_files.MAX_FILES):
+        cell_files.artifact_path(f"{number}.png", border).touch()
 
-    assert call_rules.artifact_path("7.png", border).exists()
+    assert cell_files.artifact_path("7.png", border).exists()
     with pytest.raises(Refusal, match="more than 100 files") as refused:
-        call_rules.artifact_path("one-more.png", border)
+        cell_files.artifact_path("one-more.png", border)
     assert refused.value.rule == "AW505"
 
 
 def test_a_saved_file_that_is_too_large_goes_again(border: SandboxBorder, tmp_path: Path) -> None:
     path = tmp_path / "large.bin"
     with path.open("wb") as stream:
-        stream.truncate(call_rules.MAX_SAVED_BYTES + 1)
+        stream.truncate(cell_files.MAX_SAVED_BYTES + 1)
 
     with pytest.raises(Refusal, match="larger than 20 MB"):
-        call_rules.keep_saved(None, path, border)
+        cell_files.keep_saved(None, path, border)
     assert not path.exists()
 
 
@@ -51,6 +51,6 @@ def test_secrets_leave_a_saved_file_and_other_bytes_stay(
     path = tmp_path / "mixed.bin"
     path.write_bytes(b"\xff\x00 hunter2-hunter2 \xfe")
 
-    call_rules.keep_saved(None, path, border)
+    cell_files.keep_saved(None, path, border)
 
     assert path.read_bytes() == b"\xff\x00 <secret:password> \xfe"

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from pytest_autoweb.sandbox.confine import ALLOW, FAIL, KILL, MACHINES, Machine, filter_program
-from pytest_autoweb.sandbox.engine import Layers, Walls
+from pytest_autoweb.sandbox.levels import Layers, Walls
 from pytest_autoweb.sandbox.worker_process import DeadlineError, WorkerGoneError, WorkerProcess
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="these walls are Linux's")

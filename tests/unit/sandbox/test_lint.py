@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.sandbox import allowed_python
 from pytest_autoweb.sandbox.allowed_python import MAX_SOURCE_CHARS
-from pytest_autoweb.sandbox.engine import LINT_RULES, RULES
 from pytest_autoweb.sandbox.lint import fields_in, lint_code
+from pytest_autoweb.sandbox.rules import LINT_RULES, RULES
 
 PATIENT = settings(deadline=None)  # the machine may be busy
 CASES = [

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_autoweb.agents.attempt.execute import normal_form
+from pytest_autoweb.agents.attempt.normal_form import normal_form
 from pytest_autoweb.agents.codegen.generate import extract_code
-from pytest_autoweb.cases.case import ServerHandle
 from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.sandbox.allowed_members import FUNCTIONS
 from pytest_autoweb.sandbox.lint import lint_code
 

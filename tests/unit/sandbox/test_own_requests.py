@@ -11,9 +11,9 @@ import pytest
 from made_up_facade import URL, FakeSandbox, Made
 from playwright.sync_api import Error
 
-from pytest_autoweb.sandbox.call_rules import as_sent
-from pytest_autoweb.sandbox.crossing_values import Refusal
 from pytest_autoweb.sandbox.engine import SentRequest
+from pytest_autoweb.sandbox.own_requests import as_sent
+from pytest_autoweb.sandbox.rules import Refusal
 from pytest_autoweb.sandbox.size_limits import MAX_READ
 
 KIND = "APIRequestContext"

@@ -15,8 +15,8 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from pytest_autoweb.browser.egress.browser_watch import WATCH
 from pytest_autoweb.sandbox.call_frames import Callback
-from pytest_autoweb.sandbox.crossing_values import Refusal
 from pytest_autoweb.sandbox.facade import MAX_PAGES
+from pytest_autoweb.sandbox.rules import Refusal
 
 
 @pytest.fixture

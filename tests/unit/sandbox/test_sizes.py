@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.sandbox.crossing_values import Refusal
+from pytest_autoweb.sandbox.rules import Refusal
 from pytest_autoweb.sandbox.size_limits import check_picture, check_read, check_sizes
 from pytest_autoweb.sandbox.slow_patterns import slow_part
 

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from pytest_autoweb.sandbox import allowed_python
-from pytest_autoweb.sandbox.engine import RULES, Limits
+from pytest_autoweb.sandbox.engine import Limits
 from pytest_autoweb.sandbox.frame_codec import MAX_FROM_WORKER, MAX_VALUES_FROM_WORKER
 from pytest_autoweb.sandbox.lint import lint_code
+from pytest_autoweb.sandbox.rules import RULES
 
 TEXT = (Path(__file__).parents[3] / "docs" / "step-language.md").read_text(encoding="utf-8")
 LINES = TEXT.splitlines()

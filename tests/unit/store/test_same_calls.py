@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from made_up_run import BEGAN
 
 from pytest_autoweb.results.records import Attempt, CheckResult, ToolCall
-from pytest_autoweb.sandbox.crossing_values import format_arguments
+from pytest_autoweb.sandbox.border_values import format_arguments
 from pytest_autoweb.store.same_calls import recorded_as
 from pytest_autoweb.store.table_rows import call_rows
 

@@ -6,13 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.agents.attempt.retry_notes import (
-    at_new_address,
-    complaints,
-    execution_output,
-    repair_hint,
-    step_error,
-)
+from pytest_autoweb.agents.attempt.new_address import at_new_address
+from pytest_autoweb.agents.attempt.outcome_text import complaints, execution_output, step_error
+from pytest_autoweb.agents.attempt.retry_notes import repair_hint
 from pytest_autoweb.base.language import step_failed
 from pytest_autoweb.judging.checks.check_type import CHECKS
 from pytest_autoweb.results.records import (

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.agents.attempt.execute import normal_form, split_blocks, unified_diff
+from pytest_autoweb.agents.attempt.execute import unified_diff
+from pytest_autoweb.agents.attempt.normal_form import normal_form
+from pytest_autoweb.agents.attempt.script_blocks import split_blocks
 from pytest_autoweb.agents.codegen.generate import tidied
 from pytest_autoweb.sandbox.lint import lint_code
 

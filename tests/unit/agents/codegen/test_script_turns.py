@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.agents.attempt.execute import split_blocks
+from pytest_autoweb.agents.attempt.script_blocks import split_blocks
 from pytest_autoweb.agents.codegen.script_turns import as_it_ran, read_turn
 
 CODE = 'page.get_by_role("button", name="Save").click()'

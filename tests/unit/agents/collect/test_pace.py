@@ -21,7 +21,7 @@ from pytest_autoweb.agents.collect.saved_state import (
 from pytest_autoweb.agents.collect.walk import MAX_LEVEL, Pacer, next_by_parameter, predicted
 from pytest_autoweb.base.errors import CaseError
 from pytest_autoweb.base.specs import Pattern
-from pytest_autoweb.cases.case import CollectSpec, PageParameter, Rate
+from pytest_autoweb.cases.collect_spec import CollectSpec, PageParameter, Rate
 
 LIST = "http://lists.test/all"
 

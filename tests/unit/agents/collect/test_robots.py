@@ -7,7 +7,7 @@ import pytest
 from pytest_autoweb.agents.collect.page_traffic import asked_wait
 from pytest_autoweb.agents.collect.robots import Robots, RobotsUnreachable, read_robots
 from pytest_autoweb.agents.collect.walk import Pacer
-from pytest_autoweb.cases.case import Rate
+from pytest_autoweb.cases.collect_spec import Rate
 
 TEXT = """
 # a site

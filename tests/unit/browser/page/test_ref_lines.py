@@ -3,8 +3,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_autoweb.browser.page.locator_expressions import Call, Expression
 from pytest_autoweb.browser.page.outline import estimate_tokens
-from pytest_autoweb.browser.page.refs import LONG, Call, Expression, ListedItem, ref_view
+from pytest_autoweb.browser.page.ref_list import LONG, ListedItem, ref_view
 
 
 def text(words: str) -> ListedItem:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pytest_autoweb.base.field_errors import FieldError
 from pytest_autoweb.judging.checks.answer_checks import AnswerCheck
 from pytest_autoweb.judging.checks.check_type import Evidence
-from pytest_autoweb.judging.checks.expected_values import AnswerSpec, compare, equal
+from pytest_autoweb.judging.checks.compared_values import compare, equal
+from pytest_autoweb.judging.checks.expected_values import AnswerSpec
 from pytest_autoweb.judging.verdicts import judge_checks
 from pytest_autoweb.results.records import CheckResult
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.base.values.normal_forms import normalise
-from pytest_autoweb.judging.checks.expected_values import as_text, contains, equal, is_subset
+from pytest_autoweb.judging.checks.compared_values import as_text, contains, equal, is_subset
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=10),

@@ -10,8 +10,9 @@ from made_up_page import Page, one
 
 from pytest_autoweb.judging.checks.answer_checks import AnswerCheck
 from pytest_autoweb.judging.checks.check_type import CHECKS, Check, Evidence
-from pytest_autoweb.judging.checks.expected_values import difference, is_subset, shown_near
+from pytest_autoweb.judging.checks.compared_values import difference, is_subset
 from pytest_autoweb.judging.checks.page_checks import TextCheck
+from pytest_autoweb.judging.checks.shown_passage import shown_near
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.judging.verdicts import judge_checks
 from pytest_autoweb.results.records import CheckResult

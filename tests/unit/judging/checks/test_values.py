@@ -9,14 +9,14 @@ from pytest_autoweb.base.specs import Pattern
 from pytest_autoweb.base.values.url_globs import UrlGlob
 from pytest_autoweb.judging.checks.answer_checks import AnswerCheck, url_fits
 from pytest_autoweb.judging.checks.check_type import Evidence
-from pytest_autoweb.judging.checks.expected_values import (
+from pytest_autoweb.judging.checks.compared_values import (
     Answer,
-    AnswerSpec,
     all_of,
     any_of,
     compare,
     holds_part,
 )
+from pytest_autoweb.judging.checks.expected_values import AnswerSpec
 from pytest_autoweb.judging.verdicts import judge_checks
 from pytest_autoweb.results.records import CheckResult
 

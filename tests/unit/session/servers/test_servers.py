@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from pytest_autoweb.base.errors import WebServerError
-from pytest_autoweb.cases.case import Reset, ServerHandle, Webserver
+from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
 from pytest_autoweb.session.servers.webservers import ServerPool, stop_all
 
 APP = Path(__file__).parents[3] / "support" / "shop_app.py"
@@ -75,7 +75,7 @@ def test_a_server_without_reset_keeps_its_state(pool: ServerPool) -> None:
 def test_two_processes_of_a_session_share_one_server(session: Path) -> None:
     script = (
         "import sys, urllib.request, pathlib\n"
-        "from pytest_autoweb.cases.case import Webserver\n"
+        "from pytest_autoweb.cases.webserver_spec import Webserver\n"
         "from pytest_autoweb.session.servers.webservers import ServerPool\n"
         f"pool = ServerPool(pathlib.Path({str(session)!r}), {os.getpid()})\n"
         f"with pool.serving(Webserver(command={COMMAND!r}), None) as handle:\n"
@@ -152,7 +152,7 @@ def test_what_a_server_detached_ends_when_the_server_dies_by_itself(pool: Server
 def test_a_private_server_ends_when_its_test_process_is_killed(session: Path) -> None:
     script = (
         "import sys, time, urllib.request, pathlib\n"
-        "from pytest_autoweb.cases.case import Webserver\n"
+        "from pytest_autoweb.cases.webserver_spec import Webserver\n"
         "from pytest_autoweb.session.servers.webservers import ServerPool\n"
         f"pool = ServerPool(pathlib.Path({str(session)!r}), {os.getpid()})\n"
         f"server = Webserver(command={COMMAND!r}, reset='restart')\n"

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pytest_autoweb.cases.case import ServerHandle, Webserver
+from pytest_autoweb.cases.webserver_spec import ServerHandle, Webserver
 from pytest_autoweb.session.servers.webservers import ServerPool, stop_all
 
 

@@ -12,15 +12,15 @@ from pytest_autoweb.base.values.url_globs import url_glob
 from pytest_autoweb.results.records import Attempt, StepResult, ToolCall
 from pytest_autoweb.tools.export.assertions import as_script, regex_of_glob
 from pytest_autoweb.tools.export.plain_code import (
-    Given,
     NotExportable,
     PlainCode,
-    Stands,
+    RuntimeTexts,
+    TranslationInputs,
     literal,
     plain_code,
 )
 
-STANDS = Stands({"<secret:pin>": "secret_pin", "http://127.0.0.1:80": "server"})
+STANDS = RuntimeTexts({"<secret:pin>": "secret_pin", "http://127.0.0.1:80": "server"})
 VALUES = {"secret_pin": 'a"\\{n}', "server": "http://127.0.0.1:4321"}
 WILD = st.text(st.sampled_from("ab{}\"'\\\n\t<>%N☃\ud800\u2028:/ ")) | st.text()
 
@@ -29,7 +29,9 @@ def plain(code: str, *calls: ToolCall, context: str = "page", acts: bool = False
     steps = [int(number) for number in re.findall(r"(?m)^# Step (\d+)", code)] or [1]
     results = tuple(StepResult(step_index=n, ok=True, status="ok", context=context) for n in steps)
     attempt = Attempt(code=code, step_results=results, tool_calls=calls)
-    return plain_code(attempt, Given(STANDS, {"a.pdf": 'FOLDER / "a.pdf"'}, by_decisions=acts))
+    return plain_code(
+        attempt, TranslationInputs(STANDS, {"a.pdf": 'FOLDER / "a.pdf"'}, by_decisions=acts)
+    )
 
 
 def lines(code: str, *calls: ToolCall, context: str = "page") -> list[str]:
@@ -159,7 +161,7 @@ def test_decisions_that_failed_are_left_out() -> None:
     code = "# Step 1\npage.click('a')\n# Step 1\npage.click('b')\n"
     results = [StepResult(step_index=1, ok=ok, status="ok") for ok in (False, True)]
     attempt = Attempt(code=code, step_results=tuple(results))
-    made = plain_code(attempt, Given(STANDS, {}, by_decisions=True))
+    made = plain_code(attempt, TranslationInputs(STANDS, {}, by_decisions=True))
 
     assert [step.lines for step in made.steps] == [("page.click('b')",)]
 

@@ -74,7 +74,7 @@ def test_only_the_lines_of_a_block_change() -> None:
     assert "    #>>> block 1\n    # Step 1: the tea\n" in test.shown()
     assert '#>>> block 2\n    page.get_by_role("link", name="Cart").click()  # look' in test.shown()
 
-    text = test.mended({1: FIRST, 2: f"page.goto('{'https://shop.example/cart'}')\n"})
+    text = test.repaired({1: FIRST, 2: f"page.goto('{'https://shop.example/cart'}')\n"})
 
     before, after = FILE.split("\n"), text.split("\n")
     start, end = (
@@ -85,7 +85,7 @@ def test_only_the_lines_of_a_block_change() -> None:
     assert after[-(len(before) - end) :] == before[end:]
     # A text over several lines keeps its own beginning of a line.
     assert "\nlines''').check()\n\n    expect(page" in text
-    assert PlainTest(text, "test_order").mended({}) == text
+    assert PlainTest(text, "test_order").repaired({}) == text
 
 
 def test_without_actions_what_assertions_read_is_still_there() -> None:
@@ -197,7 +197,7 @@ POPUP = 'with page.expect_popup() as popup:\n    page.get_by_role("button", name
 )  # fmt: skip
 def test_lines_that_do_more_than_to_act_are_refused(code: str, why: str) -> None:
     with pytest.raises(RefusedLines, match=why.replace(".", r"\.")):
-        PlainTest(FILE + HELPERS, "test_order").mended({1: code})
+        PlainTest(FILE + HELPERS, "test_order").repaired({1: code})
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_lines_that_do_more_than_to_act_are_refused(code: str, why: str) -> None
     ],
 )  # fmt: skip
 def test_lines_that_only_act_are_accepted(code: str) -> None:
-    changed = PlainTest(FILE + HELPERS, "test_order").mended({2: code})
+    changed = PlainTest(FILE + HELPERS, "test_order").repaired({2: code})
 
     assert code.split("\n")[-1].strip() in changed
 
@@ -224,9 +224,9 @@ def test_functions_of_the_file_are_called_as_before_unless_they_only_act() -> No
     file = f"{HELPERS}\ndef test_x(page):\n    page.goto('/a')\n    visit(page, '/b')\n"
     test = PlainTest(f"{file}    pick(page, 'Tea')\n    page.reload()\n", "test_x")
 
-    assert "'Coffee'" in test.mended({1: "visit(page, '/b')\npick(page, 'Coffee')"})
+    assert "'Coffee'" in test.repaired({1: "visit(page, '/b')\npick(page, 'Coffee')"})
     with pytest.raises(RefusedLines, match="call visit in another way"):
-        test.mended({1: "visit(page, 'https://evil.example/')\npick(page, 'Tea')"})
+        test.repaired({1: "visit(page, 'https://evil.example/')\npick(page, 'Tea')"})
 
 
 @pytest.mark.parametrize(

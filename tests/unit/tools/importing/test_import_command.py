@@ -11,8 +11,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from pytest_autoweb.cases.case import ServerHandle
 from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cli.command_line import main
 from pytest_autoweb.judging.evidence.har_file import har_text
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
@@ -264,7 +264,7 @@ def test_webarena_tasks_name_their_sites_and_ask_its_own_evaluators(
     assert "write NAME=URL with one of gitlab" in capsys.readouterr().err
     Path("data.json").write_text('[{"task_id": 1}]')
     assert main([*command, "--overwrite"]) == 4
-    assert "no list of tasks" in capsys.readouterr().err
+    assert "not a WebArena-Verified task list" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -391,7 +391,7 @@ def test_tasks_of_visualwebarena_are_judged_by_its_rules_and_others_are_counted(
     ]
     Path("vwa.json").write_text('[{"task_id": 1}]')
     assert main([*command, "--overwrite"]) == 4
-    assert "no list of tasks of VisualWebArena" in capsys.readouterr().err
+    assert "not a VisualWebArena task list" in capsys.readouterr().err
 
 
 def test_parity_tells_where_our_verdict_on_a_log_is_another_one(

@@ -2,124 +2,35 @@
 
 import time
 from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from playwright.sync_api import Error, TimeoutError
 
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.results.records import ReadBack
 from pytest_autoweb.sandbox.allowed_members import MANAGER_EXIT
+from pytest_autoweb.sandbox.border_values import MAX_TARGET, outgoing, redacted, shortened
 from pytest_autoweb.sandbox.call_frames import Bound
-from pytest_autoweb.sandbox.crossing_values import (
-    MAX_TARGET,
-    CallTimer,
-    DivergedError,
-    Handles,
-    OverdueCall,
-    Refusal,
-    Reply,
-    StepRecord,
-    kept_read_back,
-    key_of,
-    outgoing,
-    redacted,
-    shortened,
-)
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget, StuckError
 from pytest_autoweb.sandbox.engine import Limits, RecalledCall, SandboxBorder, StepCallError
 from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.frame_codec import WireError, to_line
+from pytest_autoweb.sandbox.handles import Handles
+from pytest_autoweb.sandbox.listeners import Listeners
+from pytest_autoweb.sandbox.rules import Refusal
+from pytest_autoweb.sandbox.step_record import (
+    CallTimer,
+    DivergedError,
+    OverdueCall,
+    Reply,
+    StepRecord,
+    kept_read_back,
+    key_of,
+)
 from pytest_autoweb.sandbox.worker_process import DeadlineError, WorkerGoneError, WorkerProcess
 
-# A page can raise events in an endless loop.
-MAX_WAITING = 500
-
-
-class _Listener(NamedTuple):
-    page: Any
-    event: Any
-    """The name of an event, or the locator of an overlay."""
-    callback: int
-    handler: Callable[..., None]
-    step: int
-
-
-class Listeners:
-    """The registered listeners, and the events that have not been passed on yet.
-
-    A dialog blocks the page until it is answered, so it is reported to the worker at once. Every
-    other event waits until the current call is done, because only then does the worker listen.
-
-    Args:
-        tell_now: reports an overlay to the worker, or a dialog, which it ensures is answered.
-    """
-
-    def __init__(self, tell_now: Callable[[int, Any], None]) -> None:
-        self._tell_now = tell_now
-        self._listeners: list[_Listener] = []
-        self.waiting: list[tuple[int, Any]] = []
-        self.step = 0
-
-    def change(self, page: Any, method: str, event: Any, callback: int) -> None:
-        """Add or remove a listener for `on`, `once` or `remove_listener`.
-
-        Overlays are handled like dialogs: the browser waits until the code has dealt with them.
-        """
-        if method == "remove_locator_handler":
-            page.remove_locator_handler(event)
-            return
-        if method == "add_locator_handler":
-            locator, add = event
-            tell = partial(self._tell_now, callback)
-            self._listeners.append(_Listener(page, locator, callback, tell, self.step))
-            add(tell)
-            return
-        if method == "remove_listener":
-            self._remove(lambda x: (x.page, x.event, x.callback) == (page, event, callback))
-            return
-        handler = self._handler(event, callback)
-        self._listeners.append(_Listener(page, event, callback, handler, self.step))
-        (page.once if method == "once" else page.on)(event, handler)
-
-    @property
-    def urgent(self) -> bool:
-        """Tell whether there is a listener whose event must be reported at once."""
-        return any(not isinstance(x.event, str) or x.event == "dialog" for x in self._listeners)
-
-    def forget_step(self, step: int) -> None:
-        """Remove the listeners of a step before it is run again."""
-        self._remove(lambda listener: listener.step == step)
-
-    def forget_all(self) -> None:
-        """Remove all listeners, whose functions are gone with their worker."""
-        self._remove(lambda _listener: True)
-        self.waiting.clear()
-
-    def _remove(self, chosen: Callable[[_Listener], bool]) -> None:
-        for listener in [item for item in self._listeners if chosen(item)]:
-            self._listeners.remove(listener)
-            try:
-                if isinstance(listener.event, str):
-                    listener.page.remove_listener(listener.event, listener.handler)
-                else:
-                    listener.page.remove_locator_handler(listener.event)
-            except Exception:  # a `once` that fired, or a page that is gone: both mean removed
-                continue
-
-    def _handler(self, event: str, callback: int) -> Callable[..., None]:
-        def handler(*items: Any) -> None:
-            item = items[0] if items else None
-            if event == "dialog":
-                self._tell_now(callback, item)
-            elif len(self.waiting) < MAX_WAITING:
-                self.waiting.append((callback, item))
-
-        return handler
-
-
 CALLBACK_S = 2.0
-"""Seconds for the code's function to handle an event; the page stands still meanwhile."""
+"""Seconds for the code's function to handle an event, during which the page stands still."""
 
 _LISTENING = frozenset(
     {"on", "once", "remove_listener", "add_locator_handler", "remove_locator_handler"}
@@ -130,8 +41,34 @@ _SPIN_S = 0.005
 _OVER = "the step's time is over"
 
 
-class CallServer:
-    """The conversation of one step.
+class StepServer:
+    """The host's side of the conversation of one step.
+
+    The worker speaks first and the host answers: the worker waits for the reply to each `call`
+    before its code continues. `run` sends the block, then reads frames until `done`; `log` and
+    `answer` need no reply. One object serves one run of a step, and a retry gets a new one.
+
+    A call goes through these stages, in this order:
+
+    1. It is counted, and refused without further ado if the step has failed already (`refusal`,
+       `diverged`): nothing more is performed for it.
+    2. While the record of an earlier run is being caught up with (`record.catching_up`), it is
+       answered from there; another call than the recorded one sets `diverged`. Calls in callbacks
+       and calls about listeners are always performed.
+    3. If the step's time is over, it gets a timeout error.
+    4. Otherwise the facade binds, checks and performs it, and the record keeps call and reply.
+    5. Events that the page raised during the call are passed on, then the reply is sent.
+
+    Callbacks make this re-entrant. Playwright calls a handler in the middle of a call; the host
+    then sends `cb` and serves the worker until its `cbdone` (`_call_back`). `_open` holds the
+    numbers of the callbacks under way. While it is not empty, calls are always performed, their
+    timeouts do not count for the call around them, and no fields are read back, since the page may
+    stand still. Predicates may only read properties (`_peek`). The reply to the outer call waits
+    until its callbacks have finished (`_let_callbacks_end`), because the worker takes frames in the
+    order of their arrival.
+
+    Nothing may be raised into Playwright's event loop. What fails there is kept in `gone` (`fail`),
+    and raised by `_pump` once that call has returned.
 
     Attributes:
         begun: whether the worker has begun to run the block.
@@ -454,7 +391,7 @@ class CallServer:
     # Playwright runs handlers and predicates on its event loop, in the middle of another call.
 
     def tell(self, callback: int, item: Any) -> None:
-        """Call a function in the worker with an event's object, serving the worker meanwhile."""
+        """Call a function in the worker with an event's object, and serve it until it returns."""
         # An event between two steps belongs to no step's time budget.
         if not self._running:
             self.budget = Budget(CALLBACK_S)

@@ -1,19 +1,18 @@
-"""The stages that begin and end every strategy: entry page, judging, evidence."""
+"""The stage that ends every strategy: judging, and what is kept of the last page."""
 
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_autoweb.agents.attempt.execute import relative, relative_scene, with_findings
-from pytest_autoweb.agents.attempt.tools import Tools, change, fail
+from pytest_autoweb.agents.attempt.diagnosis import with_findings
+from pytest_autoweb.agents.attempt.execute import relative, relative_scene
+from pytest_autoweb.agents.attempt.tools import Tools, change
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.json_values import map_texts
-from pytest_autoweb.base.language import StepProblem
-from pytest_autoweb.browser.page.opening import PageLook, open_page, page_look
+from pytest_autoweb.browser.page.opening import PageLook, page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
-from pytest_autoweb.browser.page.setup import run_setup_js
 from pytest_autoweb.judging.checks.check_type import Check, Evidence
 from pytest_autoweb.judging.checks.delegated_checks import JudgeCheck
 from pytest_autoweb.judging.evidence.dom_copy import copy_page
@@ -24,27 +23,6 @@ from pytest_autoweb.judging.verdicts import judge_checks, score
 from pytest_autoweb.results.records import Attempt, CheckResult, Failure
 from pytest_autoweb.results.runs.inert_copies import DOM_FILE
 from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
-
-ENTRY_TIMEOUT_MS = 30_000
-
-
-def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
-    """Open the entry page, even if it seems to be open already, and run `setup.js`."""
-    url = tools.case.entry_url
-    failure = open_page(tools.page, url, timeout_ms=ENTRY_TIMEOUT_MS, note=tools.log.write)
-    if failure is None and tools.case.setup.js:
-        failure = run_setup_js(tools.page, tools.case.setup.js, reveal=tools.reveal)
-    # With cookies and scripts of the set-up, secrets reach the site, which may repeat them.
-    attempt = change(attempt, entry_url_used=tools.redact(tools.page.url))
-    if failure:
-        failure = Failure.model_validate(map_texts(failure.model_dump(), tools.redact))
-        return fail(attempt, failure, StepProblem.quoted("(openPage)", failure.message))
-    tools.log.write(f"opened {tools.page.url}")
-    # Requests and downloads of the set-up are not the model's doing, so they are not recorded.
-    tools.wire.start(tools.page.context)
-    tools.downloads.start(tools.page.context)
-    return attempt
-
 
 WIRE_FILE = "wire.har"
 DOWNLOADS_FILE = "downloads.json"
@@ -132,7 +110,7 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     )
     for exchange in tools.judge.exchanges if tools.judge else ():
         attempt = attempt.charged(exchange)
-    # Kept at once, because the page may go on changing after the verdict.
+    # Kept at once, because the page may keep changing after the verdict.
     attempt, look = _keep_page_and_look(attempt, tools)
     attempt = keep_records(attempt, tools)
     passed, points = score(results)
@@ -171,7 +149,7 @@ def _with_secrets(check: Check, reveal: Callable[[str], str]) -> Check:
 
 
 def _keep_page_and_look(attempt: Attempt, tools: Tools) -> tuple[Attempt, PageLook | None]:
-    """Save the page, and look meanwhile whether it is still as the last step's picture shows it."""
+    """Save the page, and check in parallel whether it still looks as after the last step."""
     if tools.newest.path is None or tools.newest.look is None:
         return keep_page(attempt, tools), None
     looked = waiting.start_call(tools.page, lambda: page_look(tools.page))

@@ -1,158 +1,50 @@
-"""The session's machine, as a cluster's nodes see it: the run folder, and access to models.
+"""The session's machine, which answers the nodes of a cluster: run folder, access to models.
 
 Results are written, money is counted and keys are known only here. A cell counts as ended once its
-files are in the run folder, so a lost node costs only the cells that it was running. This module
-holds both the requests of a node's test process and the answers.
+files are in the run folder, so a lost node costs only the cells that it was running.
 """
 
 import shutil
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
-from pytest_autoweb.base import waiting
-from pytest_autoweb.base.errors import AutowebError, ModelError, SettingsError
+from pytest_autoweb.base.errors import AutowebError, SettingsError
 from pytest_autoweb.models.gateway import (
     MODELS_PATH,
     Acknowledgement,
     CallFailed,
-    GatewayClient,
     NewModels,
     SharedGateway,
-    read_address,
 )
 from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.saving import (
     CELL_FILE,
     Manifest,
     mark_started,
     set_aside,
     unmark_started,
-    write_text_atomic,
 )
-from pytest_autoweb.session.cluster.node_worker import (
-    CELL_PATH,
-    MOST_BYTES,
-    SENT_FILES,
-    Frame,
-    is_cell_folder,
-    unpack_cell,
+from pytest_autoweb.session.cluster.frame_stream import MOST_BYTES, Frame
+from pytest_autoweb.session.cluster.node_messages import (
+    BEGIN_PATH,
+    FORGET_PATH,
+    PLAN_PATH,
+    VARIABLES_PATH,
+    CellAsked,
+    CellKnown,
+    Variables,
 )
-
-PLAN_PATH, BEGIN_PATH = "/plan", "/begin"
-FORGET_PATH, VARIABLES_PATH = "/forget", "/variables"
-_Answer = TypeVar("_Answer", bound=BaseModel)
+from pytest_autoweb.session.cluster.node_worker import CELL_PATH, SENT_FILES
+from pytest_autoweb.session.cluster.packed_cell import is_cell_folder, unpack_cell
 
 GATEWAY_PATHS = frozenset({"/complete", "/stats", "/prices", "/check"})
 """The gateway paths open to a node: neither the one that stops it, nor the one that tells it what
 a model is, and so where its key goes."""
 ARRIVING = ".arriving"
-
-
-class _Body(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class CellAsked(_Body):
-    """A cell that is about to run, or is not to be run any more."""
-
-    folder: str
-    """Its folder below the run folder."""
-    nodeid: str = ""
-
-
-class CellKnown(_Body):
-    """What the session's machine has of a cell."""
-
-    saved: str = ""
-    """The content of its `cell.json`, if there is one."""
-    ended: bool = False
-    """Whether it ended in this very session, so that it must not run again."""
-    began: bool = False
-    """Whether an earlier session began it and left no result."""
-
-
-class Variables(_Body):
-    """Environment variables: names that are asked for, or the values of those that are set."""
-
-    values: dict[str, str]
-
-
-class Taken(_Body):
-    """An answer without content."""
-
-
-class Away:
-    """The session's machine, as seen by a test process on a node.
-
-    Args:
-        session_folder: the folder on this node that holds the address of the relay.
-        run_folder: the run folder on this node, for cells on their way home.
-    """
-
-    def __init__(self, session_folder: Path, run_folder: Path) -> None:
-        self._session_folder, self._run_folder = session_folder, run_folder
-        self._begun: dict[str, CellResult | None] = {}
-
-    def plan(self, manifest: Manifest) -> None:
-        """Send the collected cells."""
-        self._ask(PLAN_PATH, manifest, Taken)
-
-    def begin(self, folder: str, nodeid: str) -> CellResult | None:
-        """Announce that a cell is about to run; return its result if it has ended elsewhere.
-
-        Files of the cell from an earlier session are fetched, for `--autoweb-resume`.
-        """
-        if folder not in self._begun:
-            known = self._ask(BEGIN_PATH, CellAsked(folder=folder, nodeid=nodeid), CellKnown)
-            ended = CellResult.model_validate_json(known.saved) if known.ended else None
-            if known.saved and ended is None:
-                write_text_atomic(self._run_folder / folder / CELL_FILE, known.saved)
-            elif known.began:
-                mark_started(self._run_folder, folder)
-            self._begun[folder] = ended
-        return self._begun[folder]
-
-    def deliver(self, folder: str, *, keep: bool) -> None:
-        """Send an ended cell's files, and wait until they have arrived.
-
-        Args:
-            folder: its folder below the run folder.
-            keep: leave them here, because more files will come.
-        """
-        self._ask(CELL_PATH, CellAsked(folder=folder), Taken)
-        if not keep:
-            shutil.rmtree(self._run_folder / folder, ignore_errors=True)
-
-    def forget(self, folder: str) -> None:
-        """Announce that a cell was cancelled before it had really begun."""
-        self._ask(FORGET_PATH, CellAsked(folder=folder), Taken)
-
-    def variables(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the values of those environment variables named by cases that are set."""
-        asked = Variables(values=dict.fromkeys(names, ""))
-        return self._ask(VARIABLES_PATH, asked, Variables).values
-
-    def _ask(self, path: str, body: BaseModel, kind: type[_Answer]) -> _Answer:
-        address = read_address(self._session_folder)
-        if address is None:
-            raise ModelError("unavailable", "cluster", "the relay to the session has no address")
-        client = GatewayClient(address)
-        content = body.model_dump_json().encode()
-        call: Callable[[], tuple[int, bytes]] = partial(client.forward, path, content)
-        status, answer = waiting.blocking(call)
-        if status != 200:
-            why = answer.decode(errors="replace")[:500]
-            raise ModelError("unavailable", "cluster", f"{path} was refused: {why}")
-        try:
-            return kind.model_validate_json(answer)
-        except ValidationError:
-            raise ModelError("unavailable", "cluster", f"{path}: garbled answer") from None
 
 
 class SessionLists(NamedTuple):
@@ -166,13 +58,13 @@ class SessionLists(NamedTuple):
 
 
 def _no_spec(name: str) -> ModelSpec:
-    raise SettingsError(f"{name[:100]!r} is no model of this session")
+    raise SettingsError(f"{name[:100]!r} is not a model of this session")
 
 
 NOTHING = SessionLists(_no_spec, tuple)
 
 
-class Sent(NamedTuple):
+class NodeRequest(NamedTuple):
     """A node's request, with the file that preceded it."""
 
     worker: str
@@ -181,7 +73,7 @@ class Sent(NamedTuple):
     file: Path | None
 
 
-class Home:
+class SessionServer:
     """Answers the nodes' requests.
 
     Args:
@@ -241,7 +133,7 @@ class Home:
     def answer(self, frame: Frame) -> tuple[int, bytes]:
         """Return status and body of the answer to a request."""
         file = self._parts.pop((frame.worker, frame.number), None)
-        sent = Sent(frame.worker, frame.text, frame.body, file)
+        sent = NodeRequest(frame.worker, frame.text, frame.body, file)
         try:
             if sent.path in GATEWAY_PATHS:
                 return self._gateway.forward(sent.path, sent.body)
@@ -254,7 +146,7 @@ class Home:
             if file is not None:
                 file.unlink(missing_ok=True)
 
-    def _answer(self, sent: Sent) -> bytes:
+    def _answer(self, sent: NodeRequest) -> bytes:
         if sent.path == PLAN_PATH:
             self._plan(Manifest.model_validate_json(sent.body))
         elif sent.path == VARIABLES_PATH:
@@ -263,7 +155,7 @@ class Home:
             asked = CellAsked.model_validate_json(sent.body)
             self._open_folder()
             if not is_cell_folder(asked.folder):
-                raise SettingsError(f"{asked.folder!r} is no folder of a cell")
+                raise SettingsError(f"{asked.folder!r} is not a cell's folder")
             if sent.path == BEGIN_PATH:
                 return self._begin(sent.worker, asked).model_dump_json().encode()
             if sent.path == CELL_PATH and sent.file is not None:
@@ -272,7 +164,7 @@ class Home:
                 self._forget(sent.worker, asked.folder)
             else:
                 raise SettingsError(f"a node may not ask for {sent.path!r}")
-        return Taken().model_dump_json().encode()
+        return Acknowledgement().model_dump_json().encode()
 
     def _plan(self, manifest: Manifest) -> None:
         with self._lock:
@@ -357,7 +249,7 @@ class Home:
 
     def _refuse_lost(self, worker: str) -> None:
         if worker in self._lost:
-            raise SettingsError(f"the session goes on without {worker}")
+            raise SettingsError(f"the session continues without {worker}")
 
     # -- the end -------------------------------------------------------------------------
 

@@ -11,16 +11,12 @@ from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.models.client import Message, Request
-from pytest_autoweb.models.gateway import (
-    GatewayAddress,
-    SharedGateway,
-    start_gateway,
-    stop_gateway,
-)
+from pytest_autoweb.models.gateway import GatewayAddress, SharedGateway, start_gateway, stop_gateway
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.runs.saving import Manifest
-from pytest_autoweb.session.cluster.node_worker import Frame, pack_cell
-from pytest_autoweb.session.cluster.session_side import Home, SessionLists
+from pytest_autoweb.session.cluster.frame_stream import Frame
+from pytest_autoweb.session.cluster.packed_cell import pack_cell
+from pytest_autoweb.session.cluster.session_server import SessionLists, SessionServer
 
 CELL, OTHER = "cells/login/m/ARIA-1", "cells/title/m/ARIA-1"
 
@@ -29,7 +25,7 @@ class _Specs(dict[str, ModelSpec]):
     """The session's own models; any other one is refused."""
 
     def __missing__(self, name: str) -> ModelSpec:
-        raise SettingsError(f"{name!r} is no model of this session")
+        raise SettingsError(f"{name!r} is not a model of this session")
 
 
 class ClusterFolders:
@@ -43,7 +39,7 @@ class ClusterFolders:
         self.starts: Callable[[], GatewayAddress] | None = None
         self.keys = ["OPENAI_API_KEY"]
         self._session, self._number = session, 0
-        self.home = Home(
+        self.home = SessionServer(
             self.run,
             session,
             stamp="now",
@@ -118,7 +114,7 @@ def test_nothing_is_taken_from_a_worker_that_counts_as_lost(folders: ClusterFold
     assert folders.home.lose("gw0") == {f"id of {CELL}"}
 
     status, why = folders.deliver(CELL, folders.write(CELL, cell_json="{}"))
-    assert (status, "goes on without gw0" in why) == (503, True)
+    assert (status, "continues without gw0" in why) == (503, True)
     assert folders.begin(CELL, "gw1")["ended"] is False
     assert folders.files() == {f"{CELL}/started": ""}
 
@@ -200,7 +196,7 @@ def test_a_node_names_models_and_does_not_say_what_they_are(
         try:
             other = {"specs": {"openai/other": {"name": "openai/other", **evil}}}
             status, why = folders.ask("/models", other)
-            assert (status, "is no model of this session" in why) == (422, True)
+            assert (status, "is not a model of this session" in why) == (422, True)
             own = {"specs": {name: {"name": name, **evil}}}
             assert folders.ask("/models", own) == (200, "{}")
 

@@ -1,0 +1,28 @@
+"""The stage that begins every strategy: the entry page."""
+
+from pytest_autoweb.agents.attempt.tools import Tools, change, fail
+from pytest_autoweb.base.json_values import map_texts
+from pytest_autoweb.base.language import StepProblem
+from pytest_autoweb.browser.page.opening import open_page
+from pytest_autoweb.browser.page.setup import run_setup_js
+from pytest_autoweb.results.records import Attempt, Failure
+
+ENTRY_TIMEOUT_MS = 30_000
+
+
+def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
+    """Open the entry page, even if it seems to be open already, and run `setup.js`."""
+    url = tools.case.entry_url
+    failure = open_page(tools.page, url, timeout_ms=ENTRY_TIMEOUT_MS, note=tools.log.write)
+    if failure is None and tools.case.setup.js:
+        failure = run_setup_js(tools.page, tools.case.setup.js, reveal=tools.reveal)
+    # With cookies and scripts of the set-up, secrets reach the site, which may repeat them.
+    attempt = change(attempt, entry_url_used=tools.redact(tools.page.url))
+    if failure:
+        failure = Failure.model_validate(map_texts(failure.model_dump(), tools.redact))
+        return fail(attempt, failure, StepProblem.quoted("(openPage)", failure.message))
+    tools.log.write(f"opened {tools.page.url}")
+    # Requests and downloads of the set-up are not the model's doing, so they are not recorded.
+    tools.wire.start(tools.page.context)
+    tools.downloads.start(tools.page.context)
+    return attempt

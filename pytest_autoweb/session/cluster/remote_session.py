@@ -1,0 +1,106 @@
+"""The session's machine, as a test process on a node of the cluster reaches it."""
+
+import shutil
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from pytest_autoweb.base import waiting
+from pytest_autoweb.base.errors import ModelError
+from pytest_autoweb.models.gateway import (
+    Acknowledgement,
+    GatewayClient,
+    read_address,
+)
+from pytest_autoweb.results.records import CellResult
+from pytest_autoweb.results.runs.saving import (
+    CELL_FILE,
+    Manifest,
+    mark_started,
+    write_text_atomic,
+)
+from pytest_autoweb.session.cluster.node_messages import (
+    BEGIN_PATH,
+    FORGET_PATH,
+    PLAN_PATH,
+    VARIABLES_PATH,
+    CellAsked,
+    CellKnown,
+    Variables,
+)
+from pytest_autoweb.session.cluster.node_worker import (
+    CELL_PATH,
+)
+
+_Answer = TypeVar("_Answer", bound=BaseModel)
+
+
+class RemoteSession:
+    """The session's machine, as seen by a test process on a node.
+
+    Args:
+        session_folder: the folder on this node that holds the address of the relay.
+        run_folder: the run folder on this node, for cells on their way home.
+    """
+
+    def __init__(self, session_folder: Path, run_folder: Path) -> None:
+        self._session_folder, self._run_folder = session_folder, run_folder
+        self._begun: dict[str, CellResult | None] = {}
+
+    def plan(self, manifest: Manifest) -> None:
+        """Send the collected cells."""
+        self._ask(PLAN_PATH, manifest, Acknowledgement)
+
+    def begin(self, folder: str, nodeid: str) -> CellResult | None:
+        """Announce that a cell is about to run; return its result if it has ended elsewhere.
+
+        Files of the cell from an earlier session are fetched, for `--autoweb-resume`.
+        """
+        if folder not in self._begun:
+            known = self._ask(BEGIN_PATH, CellAsked(folder=folder, nodeid=nodeid), CellKnown)
+            ended = CellResult.model_validate_json(known.saved) if known.ended else None
+            if known.saved and ended is None:
+                write_text_atomic(self._run_folder / folder / CELL_FILE, known.saved)
+            elif known.began:
+                mark_started(self._run_folder, folder)
+            self._begun[folder] = ended
+        return self._begun[folder]
+
+    def deliver(self, folder: str, *, keep: bool) -> None:
+        """Send an ended cell's files, and wait until they have arrived.
+
+        Args:
+            folder: its folder below the run folder.
+            keep: leave them here, because more files will come.
+        """
+        self._ask(CELL_PATH, CellAsked(folder=folder), Acknowledgement)
+        if not keep:
+            shutil.rmtree(self._run_folder / folder, ignore_errors=True)
+
+    def forget(self, folder: str) -> None:
+        """Announce that a cell was cancelled before it had really begun."""
+        self._ask(FORGET_PATH, CellAsked(folder=folder), Acknowledgement)
+
+    def variables(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the values of those environment variables named by cases that are set."""
+        asked = Variables(values=dict.fromkeys(names, ""))
+        return self._ask(VARIABLES_PATH, asked, Variables).values
+
+    def _ask(self, path: str, body: BaseModel, kind: type[_Answer]) -> _Answer:
+        address = read_address(self._session_folder)
+        if address is None:
+            raise ModelError("unavailable", "cluster", "the relay to the session has no address")
+        client = GatewayClient(address)
+        content = body.model_dump_json().encode()
+        call: Callable[[], tuple[int, bytes]] = partial(client.forward, path, content)
+        status, answer = waiting.blocking(call)
+        if status != 200:
+            why = answer.decode(errors="replace")[:500]
+            raise ModelError("unavailable", "cluster", f"{path} was refused: {why}")
+        try:
+            return kind.model_validate_json(answer)
+        except ValidationError:
+            raise ModelError("unavailable", "cluster", f"{path}: garbled answer") from None

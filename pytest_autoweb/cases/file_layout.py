@@ -18,14 +18,15 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
+from pytest_autoweb.base.documents.field_sentences import keys, unknown_key
 from pytest_autoweb.base.errors import nearest
 from pytest_autoweb.base.field_errors import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.base.variant_names import STRATEGY_NAMES
 from pytest_autoweb.cases.case import NAME_PATTERN, Case
+from pytest_autoweb.cases.case_document import CaseDocument
 from pytest_autoweb.cases.expressions import Expressions, syntax_error
 from pytest_autoweb.cases.source import CaseSource, sifted, texts
-from pytest_autoweb.cases.validation import Document, keys, unknown_key
 from pytest_autoweb.cases.webserver_spec import Webserver
 from pytest_autoweb.judging.checks.check_type import CHECKS
 from pytest_autoweb.judging.checks.expected_values import AnswerSpec, Typed
@@ -178,7 +179,7 @@ class _Outline:
     unsure: tuple[str, ...]
 
 
-def sources(document: Document) -> Iterator[CaseSource]:
+def sources(document: CaseDocument) -> Iterator[CaseSource]:
     """Yield a file's cases, one per combination of their matrix, in the file's order.
 
     Broken cases are yielded as far as they can be read, so that all errors in a file can be
@@ -201,7 +202,7 @@ def sources(document: Document) -> Iterator[CaseSource]:
     wrong.raise_any()
 
 
-def _source(document: Document, outline: _Outline, own: _Entry, at: FieldPath) -> CaseSource:
+def _source(document: CaseDocument, outline: _Outline, own: _Entry, at: FieldPath) -> CaseSource:
     shared = outline.defaults
     fields = _infeasible({**shared.fields, **own.fields}, outline.offers_refusal)
     has_secrets = isinstance(fields.get("secrets", {}), Mapping)
@@ -248,7 +249,7 @@ def _refused(fields: Mapping[str, Any]) -> bool:
     return any("infeasible" in check for check in named)
 
 
-def _outline(document: Document, wrong: FieldErrors) -> _Outline:
+def _outline(document: CaseDocument, wrong: FieldErrors) -> _Outline:
     top, keys_of, cases_at = _top(document, wrong)
     cases = top.get("cases")
     if not isinstance(cases, list) or not cases:
@@ -301,7 +302,7 @@ def _named_servers(
 
 
 def _top(
-    document: Document, wrong: FieldErrors
+    document: CaseDocument, wrong: FieldErrors
 ) -> tuple[Mapping[str, Any], Mapping[str, str], FieldPath]:
     """Return the file's sections, the keys that hold them, and the place of its cases.
 

@@ -10,11 +10,11 @@ from pytest_autoweb.base.field_errors import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.base.variant_names import StrategyName
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficRules
 from pytest_autoweb.cases.case import Case, SecretSource, secret_value
+from pytest_autoweb.cases.case_document import CaseDocument, read_case_document
 from pytest_autoweb.cases.collect_spec import CollectSpec
 from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.file_layout import sources
 from pytest_autoweb.cases.source import MAIN, STAND_IN, CaseSource, names_of, stand_in
-from pytest_autoweb.cases.validation import Document, read_document
 from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
 from pytest_autoweb.judging.checks.delegated_checks import JudgeCheck, PythonCheck
 from pytest_autoweb.settings.agent_command import AgentCommand
@@ -242,7 +242,7 @@ def load_case_file(path: Path, deployment: Deployment | None = None) -> tuple[Lo
     Raises:
         CaseError: the file cannot be read or breaks the contract, with line and field.
     """
-    return _loaded(read_document(path, deployment))
+    return _loaded(read_case_document(path, deployment))
 
 
 def load_inline(text: str) -> tuple[LoadedCase, ...]:
@@ -252,7 +252,7 @@ def load_inline(text: str) -> tuple[LoadedCase, ...]:
         CaseError: a case lacks its URL or its task.
     """
     return tuple(
-        _inline(CaseSource(Document(None, None, {}), (index,), fields, literal=True))
+        _inline(CaseSource(CaseDocument(None, None, {}), (index,), fields, literal=True))
         for index, fields in enumerate(read_inline(text))
     )
 
@@ -264,7 +264,7 @@ def _inline(source: CaseSource) -> LoadedCase:
         raise source.error(error) from error
 
 
-def _loaded(document: Document) -> tuple[LoadedCase, ...]:
+def _loaded(document: CaseDocument) -> tuple[LoadedCase, ...]:
     found: list[LoadedCase] = []
     lines: dict[str, int] = {}
     errors: list[CaseError] = []

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_autoweb.base.documents.field_sentences import MISSING, Model, keys, validated
 from pytest_autoweb.base.errors import CaseError, listed, near_miss
 from pytest_autoweb.base.field_errors import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.base.redaction import SECRET
 from pytest_autoweb.cases.case import Case
+from pytest_autoweb.cases.case_document import CaseDocument
 from pytest_autoweb.cases.expressions import Expressions
-from pytest_autoweb.cases.validation import MISSING, Document, Model, keys, validated
 from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
 from pytest_autoweb.judging.checks.check_type import CHECKS, Check
 
@@ -131,7 +132,7 @@ reports."""
 class CaseSource:
     """Everything one case is made of, unrendered."""
 
-    document: Document
+    document: CaseDocument
     at: FieldPath
     """The place of the case in the document."""
     fields: Mapping[str, Any]

@@ -10,10 +10,11 @@ from typing import Literal
 import yaml
 from pydantic import ConfigDict, Field
 
+from pytest_autoweb.base.documents.document import read_document
+from pytest_autoweb.base.documents.field_sentences import validated
 from pytest_autoweb.base.field_errors import FieldError
 from pytest_autoweb.base.files import replace_text
 from pytest_autoweb.base.specs import Documented
-from pytest_autoweb.cases.validation import read_document, validated
 
 HumanWord = Literal["pass", "fail"]
 

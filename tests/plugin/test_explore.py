@@ -12,7 +12,7 @@ from openai_server import Answer, OpenAIServer, Seen
 from order_shop import PROGRAM
 from session_server import autoweb_command
 
-from pytest_autoweb.cases.document_readers import Unreadable
+from pytest_autoweb.base.documents.readers import Unreadable
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cli.command_line import main
 from pytest_autoweb.tools.verify.proposed_cases import CaseFileForm, cases_in, check_with_loader

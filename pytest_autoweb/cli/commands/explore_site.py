@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from pytest_autoweb.base.documents.readers import Unreadable
 from pytest_autoweb.base.errors import ModelError, SettingsError
 from pytest_autoweb.base.values.url_globs import UrlGlob
-from pytest_autoweb.cases.document_readers import Unreadable
 from pytest_autoweb.cli.arguments import tell_progress, text_path
 from pytest_autoweb.cli.asked_model import add_model_arguments, asked_model, spent
 from pytest_autoweb.cli.case_proofs import add_ignore_argument, ignored, proof_lines

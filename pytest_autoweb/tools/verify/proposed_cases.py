@@ -16,6 +16,7 @@ from urllib.parse import urljoin
 import yaml
 from playwright.sync_api import Error, Page
 
+from pytest_autoweb.base.documents.readers import Unreadable, read_yaml
 from pytest_autoweb.base.errors import BrowserError, CaseError, ModelError
 from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.base.redaction import redact_shapes
@@ -23,7 +24,6 @@ from pytest_autoweb.browser.egress.request_policy import parse_origin
 from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.browser.page.opening import normalise_url, open_page
 from pytest_autoweb.cases.case import ID_PATTERN
-from pytest_autoweb.cases.document_readers import Unreadable, read_yaml
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.models.client import Client, Request, ask_once
 from pytest_autoweb.models.model_spec import ModelSpec

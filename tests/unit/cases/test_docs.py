@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from pytest_autoweb.base.documents.field_sentences import keys
 from pytest_autoweb.browser.page.setup import Setup
 from pytest_autoweb.cases.file_layout import ALIASES, CASE_KEYS
-from pytest_autoweb.cases.validation import keys
 from pytest_autoweb.cases.webserver_spec import Webserver
 from pytest_autoweb.judging.checks.check_type import CHECKS, JudgeQuery
 from pytest_autoweb.judging.checks.expected_values import (

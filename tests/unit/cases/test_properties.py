@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pytest_autoweb.base.documents.readers import Unreadable, read_yaml
 from pytest_autoweb.base.errors import CaseError
-from pytest_autoweb.cases.document_readers import Unreadable, read_yaml
 from pytest_autoweb.cases.file_layout import CASE_KEYS
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.cases.webserver_spec import ServerHandle

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.cases.document_readers import read_yaml
+from pytest_autoweb.base.documents.readers import read_yaml
 from pytest_autoweb.cases.file_layout import ALIASES, CASE_KEYS, FILE_KEYS, case_json_schema
 from pytest_autoweb.judging.checks.check_type import CHECKS
 

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 import yaml
 
+from pytest_autoweb.base.documents.yaml_mistakes import mistake
 from pytest_autoweb.base.field_errors import FieldPath
-from pytest_autoweb.cases.yaml_mistakes import mistake
 
 Lines = dict[FieldPath, int]
 """The 1-based line of every key and list item."""

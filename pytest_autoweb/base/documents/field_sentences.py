@@ -1,107 +1,14 @@
-"""Reads case files, and turns pydantic's errors into sentences about the user's own fields.
-
-YAML and JSON are read with the line of every field, and without their dangerous and surprising
-features.
-"""
+"""Turns pydantic's errors into sentences about the fields that the user wrote."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from pytest_autoweb.base.errors import CaseError, joined_errors, near_miss
+from pytest_autoweb.base.errors import near_miss
 from pytest_autoweb.base.field_errors import FieldError, FieldPath
 from pytest_autoweb.base.specs import pattern_sentence
-from pytest_autoweb.cases.deployment import Deployment
-from pytest_autoweb.cases.document_readers import MAX_BYTES, READERS, Unreadable
-
-
-def dotted(at: FieldPath) -> str:
-    """Return a path as users write it, e.g. `cases[0].expect[1].url`."""
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at)
-    return text.removeprefix(".")
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """The data of one case file, or of inline cases."""
-
-    path: Path | None
-    data: Any
-    lines: Mapping[FieldPath, int]
-    deployment: Deployment = field(default_factory=Deployment)
-    """What its expressions and relative addresses take from outside."""
-
-    @property
-    def is_json(self) -> bool:
-        """Return whether the file may be a bare list or one object, with cases that have no id."""
-        return self.path is not None and self.path.suffix.lower() == ".json"
-
-    def line(self, at: FieldPath) -> int | None:
-        """Return the line of a field, or of the nearest field around it."""
-        for length in range(len(at), -1, -1):
-            if (line := self.lines.get(at[:length])) is not None:
-                return line
-        return None
-
-    def error(
-        self, error: FieldError, located: Callable[[FieldPath], FieldPath] = lambda at: at
-    ) -> CaseError:
-        """Return errors of fields as one error that names their file and lines.
-
-        Args:
-            error: the errors.
-            located: returns the place in the file of a field that the error names.
-        """
-        return joined_errors(self._one(located(each.at), each.reason) for each in error.all())
-
-    def _one(self, at: FieldPath, reason: str) -> CaseError:
-        return CaseError(reason, path=self.path, line=self.line(at), field=dotted(at) or None)
-
-
-def read_document(path: Path, deployment: Deployment | None = None) -> Document:
-    """Read a YAML or JSON file without trusting it.
-
-    Args:
-        path: the file.
-        deployment: what its expressions may name; by default what the environment says.
-
-    Raises:
-        CaseError: the file cannot be read, is too large, or is not plain YAML or JSON.
-    """
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise CaseError(f"a case file ends in {', '.join(READERS)}", path=path)
-    try:
-        data, lines = reader(_text(path))
-    except Unreadable as error:
-        raise CaseError(error.reason, path=path, line=error.line) from error
-    return Document(path, data, lines, deployment or Deployment())
-
-
-def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise CaseError(f"cannot be read: {error.strerror}", path=path) from error
-    except ValueError as error:
-        raise CaseError(f"cannot be read: {error}", path=path) from error
-    if len(raw) > MAX_BYTES:
-        raise Unreadable(f"is larger than {MAX_BYTES // 1024} KB", 1)
-    try:
-        # Some editors on Windows begin a UTF-8 file with a byte order mark.
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise Unreadable("is not UTF-8 text", line) from error
-    if not text.strip():
-        raise Unreadable("is empty", 1)
-    return text
-
 
 Model = TypeVar("Model", bound=BaseModel)
 

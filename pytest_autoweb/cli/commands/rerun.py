@@ -11,9 +11,10 @@ from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.interruption import run_pytest
 from pytest_autoweb.cli.run_arguments import add_cell_arguments, find_cell
 from pytest_autoweb.results.records import CellResult, RunInfo
-from pytest_autoweb.results.runs.foreign_run import case_file, taken_settings
+from pytest_autoweb.results.runs.foreign_run import case_file
 from pytest_autoweb.results.runs.loaded_run import load_run
 from pytest_autoweb.settings.agent_command import COMMAND
+from pytest_autoweb.settings.rerun_settings import taken_settings
 
 _RERUN_ABOUT = """\
 Runs one cell of a saved run again, with the flags of that run that decide how a cell ends, and

@@ -10,8 +10,8 @@ from pytest_autoweb.results.runs.foreign_run import (
     ForeignCaseFile,
     NoCaseFile,
     case_file,
-    taken_settings,
 )
+from pytest_autoweb.settings.rerun_settings import taken_settings
 
 
 @pytest.fixture

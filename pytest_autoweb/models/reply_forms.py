@@ -212,6 +212,22 @@ def schema_of_any(forms: Iterable[ReplyForm]) -> dict[str, Any]:
     return _object({"decision": {"anyOf": [schema_of(form) for form in forms]}})
 
 
+def untyped_words(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that does not say that words are texts, as some recordings have it."""
+    known = not {"const", "enum"}.isdisjoint(schema)
+    return {
+        name: _with_untyped_words(part)
+        for name, part in schema.items()
+        if name != "type" or not known
+    }
+
+
+def _with_untyped_words(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_with_untyped_words(each) for each in part]
+    return untyped_words(part) if isinstance(part, dict) else part
+
+
 def _with_limits(schema: dict[str, Any], **limits: int | None) -> dict[str, Any]:
     return schema | {name: limit for name, limit in limits.items() if limit is not None}
 

@@ -13,6 +13,7 @@ from pytest_autoweb.models.reply_forms import (
     examples_of,
     grammar_of,
     schema_of_any,
+    untyped_words,
 )
 
 Phase = Literal["navigate", "explore", "paginate", "collect"]
@@ -86,7 +87,8 @@ def forms_text(phase: Phase, *, brief: bool = False, near: bool = False, only: s
 def schema(phase: Phase, numbers: Sequence[int], *, near: bool = False) -> dict[str, Any]:
     """Return the JSON schema of a reply on a picture with these marks."""
     forms = [form.among(numbers) for form in _forms(phase, near).values()]
-    return schema_of_any(form.reasoned() for form in forms if not form.is_open)
+    asked = [form.reasoned() for form in forms if not form.is_open]
+    return untyped_words(schema_of_any(asked))
 
 
 def grammar(phase: Phase, marks: Sequence[Mark], *, near: bool = False, only: str = "") -> str:

@@ -12,14 +12,14 @@ from pytest_autoweb.base.redaction import redact_shapes
 from pytest_autoweb.models.client import Client, Request, ask_once
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import strip_reasoning
-from pytest_autoweb.models.reply_forms import ReplyForm, Word, grammar_of, schema_of
+from pytest_autoweb.models.reply_forms import ReplyForm, Word, grammar_of, schema_of, untyped_words
 from pytest_autoweb.results.records import Attempt
 from pytest_autoweb.results.records.record import Classification, FailureType
 
 PROMPT = "classify"
 TYPES: tuple[FailureType, ...] = get_args(FailureType)
 FORM = ReplyForm({"type": Word(TYPES)})
-SCHEMA = schema_of(FORM)
+SCHEMA = untyped_words(schema_of(FORM))
 GRAMMAR = grammar_of([FORM])
 """The GBNF grammar of the reply."""
 

@@ -1,9 +1,11 @@
 """A made-up page and its frames, and what checks say of it."""
 
+import asyncio
 import json
 import re
 import time
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
 from playwright.sync_api import Error as PlaywrightError
@@ -16,18 +18,16 @@ from pytest_autoweb.results.records import CheckResult
 URL = "http://shop.test/cart"
 
 
-class Timers:
+class Timers(asyncio.BaseEventLoop):
     """In place of Playwright's event loop: it keeps for how long each call may wait."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.timeouts: list[float] = []
 
-    def call_later(self, seconds: float, call: object) -> "Timers":
-        self.timeouts.append(round(seconds * 1000))
-        return self
-
-    def cancel(self) -> None:
-        pass
+    def call_later(self, delay: float, callback: object, *args: Any, context: Any = None) -> Any:
+        self.timeouts.append(round(delay * 1000))
+        return SimpleNamespace(cancel=lambda: None)
 
 
 class Elements:
@@ -66,6 +66,7 @@ class Frame:
         self.url, self.text, self.elements, self.visible = url, text, elements, visible
         self.js, self.fails = list(js), fails
         self._loop = Timers()
+        self._dispatcher_fiber = SimpleNamespace(dead=False)
         self.timeouts = self._loop.timeouts
         self.codes: list[str] = []
 

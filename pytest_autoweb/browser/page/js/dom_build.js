@@ -1,6 +1,6 @@
 // Builds the document that the text of a stored copy describes, tag by tag. A parser would move what
 // scripts may put anywhere, such as a table in a paragraph; calls of the DOM leave it in its place.
-(_, text) => {
+(_unused, text) => {
   const SPACES = ['http://www.w3.org/1999/xhtml', 'http://www.w3.org/2000/svg',
     'http://www.w3.org/1998/Math/MathML'];
   const PREFIXED = { xlink: 'http://www.w3.org/1999/xlink', xmlns: 'http://www.w3.org/2000/xmlns/',

@@ -168,7 +168,6 @@ NOT_ASKED = frozenset(
         "tests/unit/report/test_comment.py",
         "tests/unit/results/analysis/test_history.py",
         "tests/unit/report/test_outputs_hostile.py",
-        "tests/unit/report/test_panels.py",
         "tests/unit/sandbox/test_fuzz_lint.py",
         "tests/unit/sandbox/test_step_language_docs.py",
         "tests/unit/store/test_queries.py",

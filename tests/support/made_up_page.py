@@ -25,7 +25,9 @@ class Timers(asyncio.BaseEventLoop):
         super().__init__()
         self.timeouts: list[float] = []
 
-    def call_later(self, delay: float, callback: object, *args: Any, context: Any = None) -> Any:
+    def call_later(  # type: ignore[override]
+        self, delay: float, callback: object, *args: Any, context: Any = None
+    ) -> Any:
         self.timeouts.append(round(delay * 1000))
         return SimpleNamespace(cancel=lambda: None)
 

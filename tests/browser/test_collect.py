@@ -150,7 +150,7 @@ CHILD = """
 import sys, time
 from pathlib import Path
 from playwright.sync_api import sync_playwright
-from pytest_autoweb.cases.case import CollectSpec, Rate
+from pytest_autoweb.cases.collect_spec import CollectSpec, Rate
 from pytest_autoweb.agents.collect.saved_state import collection_of
 from pytest_autoweb.agents.collect.walk import Pacer
 from pytest_autoweb.agents.collect.collect_list import Job, collect

@@ -88,6 +88,7 @@ IDLE = {
 # needs what others add to a registry, if the room names any of that.
 CALLS = (
     ("base.passing_lock", "PassingLock('run', Path('run'))"),
+    ("base.documents.readers", "read_yaml('tea: 1')"),
     ("base.errors", "near_miss('cases', ['case'])"),
     ("base.interruption", "Interruption().restore()"),
     ("base.process_tree", "import_folders()"),
@@ -147,8 +148,9 @@ MAY_IMPORT_LATE = {
     "session/cells_on_demand.py",
     "session/extras.py",
     "session/refused_sessions.py",
-    "settings/options.py",
     "session/xdist_internals.py",
+    "settings/options.py",
+    "settings/run_settings.py",
 }
 
 # Packages that come with another one as a part of its public face, or under another name.

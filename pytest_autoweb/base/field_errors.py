@@ -41,7 +41,6 @@ class FieldErrors:
         return bool(self._found)
 
     def add(self, at: FieldPath, reason: str) -> None:
-        """Keep one more error."""
         self._found.append(FieldError(at, reason))
 
     def all(self) -> tuple[FieldError, ...]:

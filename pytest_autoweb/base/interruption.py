@@ -113,7 +113,7 @@ def run_pytest(command: Sequence[str], **options: Any) -> int:
 
 
 def end_pytest(process: "subprocess.Popen[Any]") -> None:
-    """End a session that goes on although nobody waits for it any more."""
+    """Terminate a session that nobody waits for any more; kill it if that takes too long."""
     if process.poll() is None:
         process.terminate()
         try:

@@ -65,6 +65,5 @@ _NO_CODE_FOR_STEP_ZH = "未找到步骤代码 (no code for this step)"
 
 
 def step_failed(index: int, error: str) -> StepProblem:
-    """Return the problem of a step that failed with this error."""
     zh = _NO_CODE_FOR_STEP_ZH if error == NO_CODE_FOR_STEP else error
     return StepProblem(str(index), error, zh)

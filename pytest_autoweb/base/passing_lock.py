@@ -45,7 +45,7 @@ class PassingLock:
             time.sleep(_POLL_S)
 
     def release(self) -> None:
-        """Let the next one take it; may be called twice."""
+        """Free the lock for the next holder; may be called twice."""
         if self._open is not None:
             self._file.unlink(missing_ok=True)
             os.close(self._open)

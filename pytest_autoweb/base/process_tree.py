@@ -136,7 +136,6 @@ def start_mark(pid: int) -> str:
 
 
 def is_process_alive(pid: int, mark: str) -> bool:
-    """Return whether the process that had this start mark still runs."""
     if mark:
         return start_mark(pid) == mark
     try:
@@ -168,7 +167,6 @@ class EndConditions:
         self._end_asked = True
 
     def is_over(self) -> bool:
-        """Tell whether it is time to end."""
         gone = not all(is_process_alive(pid, mark) for pid, mark in self._owners)
         return self._end_asked or gone or self._stop()
 

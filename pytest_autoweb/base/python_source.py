@@ -28,5 +28,4 @@ def read_expression(text: str) -> ast.expr | None:
 
 
 def is_python(text: str) -> bool:
-    """Tell whether a text is valid Python."""
     return read_python(text) is not None

@@ -296,7 +296,6 @@ class Expressions:
 
 
 def syntax_error(text: str) -> str | None:
-    """Return the syntax error in a string's expressions, or None."""
     if not any(mark in text for mark in _MARKS):
         return None
     try:

@@ -484,7 +484,6 @@ def _file_fields() -> dict[str, Any]:
 
 
 def _strategy_field(field: dict[str, Any]) -> dict[str, Any]:
-    """Return the field with the names and summaries of the registered strategies."""
     return {
         **field,
         "description": f"{field['description']}\n{STRATEGY_NAMES.summaries()}",

@@ -124,12 +124,10 @@ class LoadedCase:
 
     @property
     def command(self) -> AgentCommand | None:
-        """Return the program that the case itself names as its agent."""
         return self._case.agent if isinstance(self._case.agent, AgentCommand) else None
 
     @property
     def secrets(self) -> Mapping[str, SecretSource]:
-        """Return the sources of its secrets, by name."""
         return self._case.secrets
 
     @property

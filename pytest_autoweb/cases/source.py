@@ -174,7 +174,6 @@ class CaseSource:
         )
 
     def located(self, at: FieldPath) -> FieldPath:
-        """Return the place in the document of a field of the case."""
         if at[:1] == WEBSERVER or at[:1] == (WEBSERVERS,):
             return at
         if at and isinstance(at[0], str):

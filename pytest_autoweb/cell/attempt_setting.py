@@ -106,12 +106,10 @@ class AttemptSetting:
 
     @property
     def cell(self) -> Cell:
-        """Return the cell."""
         return self.of.cell
 
     @property
     def settings(self) -> Settings:
-        """Return the settings of the run."""
         return self.of.settings
 
     @property
@@ -150,7 +148,6 @@ class AttemptSetting:
 
     @cached_property
     def policy(self) -> OriginPolicy:
-        """The origins that the browser may reach."""
         return OriginPolicy(self.case.entry_url, self.case.allowed_origins)
 
     @cached_property

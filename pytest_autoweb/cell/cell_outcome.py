@@ -5,7 +5,9 @@ from pytest_autoweb.results.records import BROKEN, Attempt, Failure, Outcome
 NO_CHECKS = "the case has no checks"
 
 
-def settle(attempts: list[Attempt], *, has_checks: bool) -> tuple[Outcome, str, Failure | None]:
+def cell_outcome(
+    attempts: list[Attempt], *, has_checks: bool
+) -> tuple[Outcome, str, Failure | None]:
     """Return outcome, one-line reason and failure of a cell, given its attempts.
 
     Only checks make a cell pass. A repair that breaks down leaves the verdict on the attempt before

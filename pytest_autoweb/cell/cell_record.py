@@ -13,7 +13,6 @@ from pytest_autoweb.results.runs.saving import save_cell
 
 
 def planned_cell(cell: Cell) -> PlannedCell:
-    """Return the cell's row of the manifest."""
     return row_of(cell, strategy_of(cell.strategy, cell.spec))
 
 
@@ -39,7 +38,6 @@ def row_of(cell: Cell, strategy: Strategy, case: Case | None = None) -> PlannedC
 
 
 def broken_cell(cell: Cell, resources: CellResources, failure: Failure) -> CellResult:
-    """Return and save the result of a cell that could not begin."""
     return _without_attempts(cell, resources, "broken", failure.message, failure)
 
 
@@ -56,7 +54,6 @@ def unsaved_cell(cell: Cell, failure: Failure) -> CellResult:
 
 
 def skipped_cell(cell: Cell, resources: CellResources, reason: str) -> CellResult:
-    """Return and save the result of a cell that has nothing to run."""
     return _without_attempts(cell, resources, "skipped", reason)
 
 

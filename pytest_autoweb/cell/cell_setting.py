@@ -25,7 +25,6 @@ class CellSetting:
 
 
 def setting_of(cell: Cell, settings: Settings) -> CellSetting:
-    """Return the setting of a cell in a run."""
     strategy = strategy_of(cell.strategy, cell.spec)
     agent = None
     if strategy.outside is not None:

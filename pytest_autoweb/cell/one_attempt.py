@@ -1,4 +1,4 @@
-"""One attempt at a cell: its stages folded over it, whatever a page or a model does meanwhile.
+"""One attempt at a cell: its stages applied in turn, whatever a page or a model does.
 
 An attempt goes through this order:
 

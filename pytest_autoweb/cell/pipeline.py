@@ -24,7 +24,7 @@ from pytest_autoweb.agents.correction.naming_model import AskedCell
 from pytest_autoweb.agents.correction.retry_decision import Rules, was_refused
 from pytest_autoweb.cell.attempt_setting import AttemptOrder
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
-from pytest_autoweb.cell.cell_outcome import settle
+from pytest_autoweb.cell.cell_outcome import cell_outcome
 from pytest_autoweb.cell.cell_record import row_of
 from pytest_autoweb.cell.cell_setting import CellSetting, setting_of
 from pytest_autoweb.cell.checksums import checksums_of
@@ -51,7 +51,7 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
     if resources.naming is not None:
         clock.enter("classify")
     attempts = [_named(attempt, cell, resources) for attempt in made.attempts]
-    outcome, reason, failure = settle(attempts, has_checks=cell.case.has_expect)
+    outcome, reason, failure = cell_outcome(attempts, has_checks=cell.case.has_expect)
     if outcome == "failed" and not reason:
         reason = "not every step ran" if attempts[-1].step_results else NOTHING_DONE
     if others:

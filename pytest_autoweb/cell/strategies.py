@@ -81,7 +81,6 @@ def strategy_of(name: StrategyName, spec: ModelSpec) -> Strategy:
 def prompts_of(
     strategy: Strategy, spec: ModelSpec, arms: Iterable[CorrectionArmName]
 ) -> tuple[str, ...]:
-    """Return every prompt file that a cell may use."""
     by_sight = _OF_SIGHT if spec.vision else ()
     more = (prompt for arm in arms for prompt in ARMS.pick(arm).prompts)
     return (*strategy.prompts, *by_sight, *more)

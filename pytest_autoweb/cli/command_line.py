@@ -144,7 +144,6 @@ def build_parser(whole: Container[str] = COMMANDS) -> argparse.ArgumentParser:
 
 
 def command_parser(parser: argparse.ArgumentParser, name: str) -> CommandParser:
-    """Return the parser of one command."""
     (commands,) = (action for action in parser._actions if action.dest == "command")
     choices: Any = commands.choices
     found = choices[name]

@@ -29,7 +29,6 @@ def add_proof_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def origins_of(urls: Iterable[str]) -> frozenset[Origin]:
-    """Return the origins of those texts that are addresses."""
     return frozenset(origin for origin in map(parse_origin, urls) if origin)
 
 

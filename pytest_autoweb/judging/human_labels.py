@@ -60,7 +60,6 @@ class Label(_Entry):
 
     @property
     def key(self) -> tuple[str, str, int, int, str]:
-        """Return the key of the labelled item."""
         return self.run, self.cell, self.attempt, self.check, self.rubric_checksum
 
 

@@ -49,7 +49,6 @@ def score(results: Sequence[CheckResult]) -> tuple[bool | None, float | None]:
 
 
 def credit_of(result: CheckResult) -> float:
-    """Return the share of its weight that the check earns."""
     if result.credit is None:
         return 1.0 if result.passed else 0.0
     return result.credit
@@ -160,7 +159,7 @@ def _prepared(index: int, check: Check, evidence: Evidence) -> _PendingCheck:
 
 
 def _pause(evidence: Evidence) -> None:
-    """Wait in the browser's own loop, so that the page's routed requests continue meanwhile."""
+    """Wait in the browser's own loop, so that routed requests are still answered."""
     try:
         evidence.page.wait_for_timeout(_POLL_S * 1000)
     except Error:

@@ -49,7 +49,6 @@ def _without_pictures(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_picture(part: Any) -> bool:
-    """Tell whether a part of a message's content is a picture."""
     return isinstance(part, dict) and part.get("type") == "image_url"
 
 

@@ -93,7 +93,6 @@ def _whole_text(error: Exception) -> str:
 
 
 def cause_of(error: Exception) -> ModelCause:
-    """Return the report's cause for the failed call."""
     if out_of_money(error):
         return "auth"
     names = {base.__name__ for base in type(error).__mro__}
@@ -160,6 +159,5 @@ def describe(error: Exception, cause: ModelCause, tries: int, *, limit_s: float 
 
 
 def words_of(error: Exception) -> str:
-    """Return the error's message."""
     # litellm raises some errors without text, with the message in an attribute.
     return str(error).strip() or str(getattr(error, "message", "") or "").strip()

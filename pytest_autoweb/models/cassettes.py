@@ -213,7 +213,6 @@ class Cassette(BaseModel):
 
 
 def cassette_path(folder: Path, model: str, case_id: str) -> Path:
-    """Return the path of the cassette that belongs to a model and a case."""
     return folder / safe_name(model) / f"{safe_name(case_id or '_session')}.json"
 
 
@@ -440,7 +439,6 @@ class CassetteStore:
         return all(cassette_path(self._folder, model, case).is_file() for case in cases)
 
     def folder_of(self, model: str) -> Path:
-        """Return the folder that holds the cassettes of a model."""
         return cassette_path(self._folder, model, "").parent
 
     def _load(self, path: Path, model: str) -> Cassette | None:

@@ -125,7 +125,6 @@ class EnginePool:
 
     @property
     def loaded(self) -> tuple[str, ...]:
-        """Return the names of the loaded models."""
         return tuple(sorted(self._engines))
 
     def target(self, spec: ModelSpec) -> Endpoint:

@@ -299,7 +299,6 @@ class GatewayClient:
         return self._ask("/stats", CheckRequest(models=()), Stats)
 
     def register(self, specs: Mapping[str, ModelSpec]) -> None:
-        """Make more models known to the gateway."""
         self._ask(MODELS_PATH, NewModels(specs=write_specs(specs)), Acknowledgement)
 
     def prices(self, names: Sequence[str]) -> dict[str, Price | None]:
@@ -319,7 +318,6 @@ class GatewayClient:
         return self._post(path, body, "gateway")
 
     def stop(self) -> None:
-        """Stop the gateway and its engines."""
         self._ask("/stop", Acknowledgement(), Acknowledgement)
 
     def _ask(self, path: str, body: BaseModel, kind: type[_Answer]) -> _Answer:
@@ -468,7 +466,6 @@ class SharedGateway:
 
 
 def stop_shared_gateway(folder: Path) -> None:
-    """Stop the session's gateway, if one was started."""
     if (address := read_address(folder)) is not None:
         stop_gateway(address)
         (folder / ADDRESS_FILE).unlink(missing_ok=True)

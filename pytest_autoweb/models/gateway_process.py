@@ -132,7 +132,6 @@ class GatewayService:
         return [self._check(name, cases) for name in names]
 
     def stats(self) -> Stats:
-        """Return counts and costs of all calls so far."""
         spent, reserved, refused = self._budget.sums
         with self._lock:
             return Stats(

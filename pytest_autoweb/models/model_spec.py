@@ -612,7 +612,6 @@ def _has_own_price(spec: ModelSpec) -> bool:
 
 
 def _source(spec: ModelSpec, setting: str, facts: ModelFacts | None) -> SettingSource:
-    """Return the source of a model's facts."""
     if setting == "prices":
         if _has_own_price(spec):
             return "settings" if any(map(spec.is_set, _PRICES)) else "default"

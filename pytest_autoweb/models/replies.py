@@ -167,7 +167,6 @@ class PlanParse(NamedTuple):
 
 
 def heading_number(line: str) -> int | None:
-    """Return the step's number if the line is a heading, else None."""
     match = HEADING.match(fold_line(line))
     if not match:
         return None

@@ -260,7 +260,7 @@ def bare_code(text: str) -> CodeOf:
 
 
 def _is_signed(code: str) -> bool:
-    """Tell whether a text is Python only because the bullet of a list is taken for a sign."""
+    """Tell whether a text is Python only because its list bullet reads as a minus or plus sign."""
     tree = ast.parse(code)
     return any(
         isinstance(node, ast.Expr) and isinstance(node.value, ast.UnaryOp | ast.Starred)
@@ -300,7 +300,7 @@ def _statement_at(lines: list[str], at: int, known: Collection[str]) -> int:
     for count in range(1, min(_LONGEST_STATEMENT, len(lines) - at) + 1):
         if is_python(textwrap.dedent("\n".join(lines[at : at + count]))):
             taken = count
-            # A compound statement goes on as long as the lines are indented or name its parts.
+            # A compound statement continues while lines are indented or begin a further clause.
             if not first.endswith(":") or not _goes_on(lines, at, at + count):
                 break
     return taken

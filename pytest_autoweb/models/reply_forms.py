@@ -102,7 +102,6 @@ class ReplyForm:
         return ReplyForm({name: _among(kind, numbers) for name, kind in self.fields.items()})
 
     def without(self, *names: str) -> "ReplyForm":
-        """Return the form without the fields of these names."""
         return ReplyForm({name: kind for name, kind in self.fields.items() if name not in names})
 
     def fixed(self, **words: str) -> "ReplyForm":
@@ -242,7 +241,6 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def literal(text: str) -> str:
-    """Return the terminal that matches exactly this text."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 

@@ -28,7 +28,6 @@ class Pins(Protocol):
 
 
 def on_github(environ: Mapping[str, str]) -> bool:
-    """Tell whether this process runs in GitHub Actions."""
     return environ.get("GITHUB_ACTIONS") == "true"
 
 

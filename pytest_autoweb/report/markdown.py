@@ -292,7 +292,6 @@ def _failure_line(cell: CellResult, in_modes: Collection[str]) -> str:
 
 
 def _panel(panel: ReportedPanel) -> list[str]:
-    """Return the section of a panel that the project added."""
     lines = [f"## {escape(panel.title)}", ""]
     if panel.error:
         lines += [f"> {escape(panel.error, 600)}", ""]
@@ -367,8 +366,8 @@ def _headline(gates: Sequence[GateResult], unfinished: str) -> str:
     """Return the verdict of the gates, whose numbers add up to the rows that are listed."""
     asked = gates_alone(gates)
     states = Counter(map(gate_state, asked))
-    aside = ("failed (soft)", "not decided")
-    rest = "".join(f", {states[state]} {state}" for state in aside if states[state])
+    uncounted = ("failed (soft)", "not decided")
+    rest = "".join(f", {states[state]} {state}" for state in uncounted if states[state])
     if states["failed"]:
         return f"❌ {states['failed']} of {len(asked)} gates failed{rest}"
     if unfinished:

@@ -172,7 +172,6 @@ def difference_notes(sources: Sequence[MergeSource], cells: Sequence[CellResult]
 
 
 def cell_label(cell: PlannedCell) -> str:
-    """Return a short name for a cell."""
     repeat = f" repeat {cell.repeat}" if cell.repeat > 1 else ""
     return f"{cell.case_id} on {cell.model} {cell.capture_mode}{repeat}"
 

@@ -36,7 +36,6 @@ def gates_alone(gates: Sequence[GateResult]) -> list[GateResult]:
 
 
 def gate_state(gate: GateResult) -> str:
-    """Return the state of a gate in words."""
     if gate.passed is None:
         return "not decided"
     if gate.passed:
@@ -177,7 +176,6 @@ def width(text: str) -> int:
 
 
 def pad(text: str, columns: int) -> str:
-    """Return the text, padded with spaces to a width."""
     return text + " " * max(0, columns - width(text))
 
 

@@ -91,5 +91,4 @@ def _format_argument(value: Any) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return the text, or its beginning and an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1] + "…"

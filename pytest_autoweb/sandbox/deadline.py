@@ -191,7 +191,7 @@ class BrowserDeadline:
             raise
 
     def spin(self, page: Any, seconds: float) -> None:
-        """Let Playwright's event loop run for a moment without asking the browser anything."""
+        """Run Playwright's event loop for a moment, without a call to the browser."""
         driver = driver_of(page)
         if driver is None or driver.ended:
             return

@@ -534,7 +534,7 @@ def _is_password_field(bound: Bound) -> bool:
         # Of several, which the call itself would refuse, any one counts.
         return bool(item.evaluate_all("all => all.some((one) => one.type === 'password')"))
     except Error:
-        # There is no such element, or it is not to be found so: the call itself will say it.
+        # No such element, or the query is wrong: the call itself will report it.
         return False
 
 

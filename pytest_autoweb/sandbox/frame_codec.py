@@ -91,7 +91,6 @@ def _no_constant(name: str) -> None:
 
 
 def encode(value: Any, special: Special, depth: int = 0) -> Any:
-    """Encode a value as JSON data."""
     if depth > MAX_DEPTH:
         raise WireError("value is nested too deeply")
     if value is None or isinstance(value, bool | str):
@@ -153,7 +152,6 @@ def _check_keys(keys: Sized) -> None:
 
 
 def decode(data: Any, special: Unspecial, depth: int = 0) -> Any:
-    """Decode the value that JSON data stands for."""
     # A `$dict` is a list of lists, so one level of a value may take two levels of data.
     if depth > MAX_DEPTH * 2:
         raise WireError("data is nested too deeply")

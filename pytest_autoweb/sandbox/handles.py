@@ -40,7 +40,7 @@ class Handles:
         return self._ids[key]
 
     def replace(self, old: Any, new: Any) -> None:
-        """Let the number of one object stand for another object of the same class."""
+        """Make the number of an object refer to another object of the same class."""
         for (_, kind), number in [item for item in self._ids.items() if item[0][0] == id(old)]:
             del self._ids[id(old), kind]
             self._ids[id(new), kind] = number

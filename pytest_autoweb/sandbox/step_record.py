@@ -67,7 +67,7 @@ class StepRecord:
         return tuple(sorted((entry.call for entry in self.entries), key=lambda call: call.seq))
 
     def correct(self, number: int, read_back: ReadBack | None) -> None:
-        """Put another reading of its field beside the call of this number."""
+        """Replace what the call of this number read from its field."""
         for place, entry in enumerate(self.entries):
             if entry.call.seq == number:
                 call = entry.call.model_copy(update={"read_back": read_back})

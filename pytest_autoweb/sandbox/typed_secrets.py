@@ -10,7 +10,6 @@ _PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64})>")
 
 
 def holds_secret(text: object) -> bool:
-    """Tell whether the text contains the placeholder of a secret."""
     return isinstance(text, str) and _PLACEHOLDER.search(text) is not None
 
 

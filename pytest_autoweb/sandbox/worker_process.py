@@ -83,7 +83,6 @@ class PolledLines:
         self._over = False
 
     def next(self, deadline: float, *, patient: bool = True) -> bytes | None:
-        """Return the next line, or None at the end."""
         while not self._lines:
             if self._over:
                 return None
@@ -110,7 +109,6 @@ class ThreadedLines:
         self._reader.start()
 
     def next(self, deadline: float, *, patient: bool = True) -> bytes | None:
-        """Return the next line, or None at the end."""
         wait = partial(self._lines.get, timeout=max(0.0, deadline - time.monotonic()))
         try:
             return waiting.blocking(wait) if patient else wait()
@@ -245,12 +243,10 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Return the process id."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Tell whether the process is still running."""
         return self._process.poll() is None
 
     def wait_ready(self) -> Layers:

@@ -133,7 +133,6 @@ class ForkedProcess:
             os.close(out)
 
     def poll(self) -> int | None:
-        """Return the exit status, or None while the process runs."""
         return self._ended(0)
 
     def wait(self, timeout: float | None = None) -> int:
@@ -154,7 +153,6 @@ class ForkedProcess:
                 signal.pidfd_send_signal(self._handle, number)
 
     def kill(self) -> None:
-        """Kill the process."""
         self.send_signal(signal.SIGKILL)
 
     def _ended(self, milliseconds: float | None) -> int | None:

@@ -45,7 +45,7 @@ class Autoweb:
         # Another plugin may run the test again.
         if (result := first_result(config, session, cell)) is None:
             hidden = config.stash[HIDDEN]
-            # A test with a page of its own goes on with it, and shows the loop all the time.
+            # A test with its own page uses it afterwards, so the loop stays visible.
             shared = shares_browser(self._request.node)
             with nullcontext() if shared else hidden.shown():
                 result = run_with_fixtures(cell, session, self._request)

@@ -103,5 +103,5 @@ def path_below(path: Path | None, rootdir: Path) -> str:
 
 
 def shown_name(cell: Cell) -> str:
-    """Return the name of a cell without its file, for whoever follows the run."""
+    """Return the name of a cell without its file, as the progress display shows it."""
     return cell.nodeid.partition("::")[2] or cell.nodeid

@@ -1,7 +1,7 @@
 """A living browser for each cell: one that died, or grew too large, is replaced by a new one.
 
 The browser and Playwright's driver are fixtures of pytest-playwright that last for the session. A
-dead one is put aside by ending its fixture early, so that the next cell, or the next test of the
+dead one is replaced by ending its fixture early, so that the next cell, or the next test of the
 user, gets a new one from the same fixtures, with the same flags.
 """
 
@@ -31,7 +31,7 @@ from pytest_autoweb.browser.egress.browser_watch import (
 )
 from pytest_autoweb.session.pytest_internals import definition_of, made_fixtures
 
-# What to put aside, the least first: if Playwright's driver lives, only its browser is replaced.
+# What to end, the least first: if Playwright's driver lives, only its browser is replaced.
 _BROWSER, _DRIVER = "browser", "playwright"
 # Arguments of contexts that nobody else may set; all others are a default for what cases say.
 _OF_CELLS = frozenset({"proxy", "service_workers", "storage_state"})
@@ -53,7 +53,7 @@ def open_living(request: pytest.FixtureRequest, context_args: dict[str, Any]) ->
         except Error:
             if not (dead := dead_part(request)):
                 raise
-            put_aside(request, dead)
+            end_fixture(request, dead)
     return _opened(request, context_args)
 
 
@@ -143,16 +143,16 @@ def close_contexts(opened: "Sequence[BrowserContext]") -> None:
 
 
 def leave_living(request: pytest.FixtureRequest, opened: "Sequence[BrowserContext]") -> None:
-    """Close the contexts of a finished cell, and put its browser aside if it died or is too large.
+    """Close the contexts of a finished cell, and end its browser if it died or is too large.
 
     A page that is too much for the driver must bring it down here and not when fixtures end, where
     it would be an error and take the next cell with it.
     """
     close_contexts(opened)
     if dead := dead_part(request):
-        put_aside(request, dead)
+        end_fixture(request, dead)
     elif too_large():
-        put_aside(request, _BROWSER)
+        end_fixture(request, _BROWSER)
 
 
 _WEIGH_EVERY_S = 2.0
@@ -176,8 +176,8 @@ def too_large(more_mb: int = 0) -> bool:
     return megabytes > KEEP_MB + more_mb
 
 
-def put_aside(request: pytest.FixtureRequest, name: str) -> None:
-    """End a fixture and all that depend on it, whatever they raise, so that it is made anew."""
+def end_fixture(request: pytest.FixtureRequest, name: str) -> None:
+    """End a fixture and its dependents, ignoring their errors, so that pytest makes it again."""
     active = made_fixtures(request)
     if name not in active:
         return
@@ -197,9 +197,9 @@ def put_aside(request: pytest.FixtureRequest, name: str) -> None:
 
 @contextmanager
 def forgotten_if_failed(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Have a fixture that fails within, and that replaces another of its name, asked anew later.
+    """Forget a fixture that fails in the block, so that the next request makes it again.
 
-    Pytest would find that other one under the name from then on.
+    Otherwise pytest would from then on find the one that it overrides under its name.
     """
     active = made_fixtures(request)
     known = set(active)
@@ -219,7 +219,7 @@ def _no_lost_driver(record: logging.LogRecord) -> bool:
 
 
 def dead_part(request: pytest.FixtureRequest) -> str:
-    """Return the fixture to put aside: the driver's, the browser's, or "" if both live.
+    """Return the fixture to end: the driver's, the browser's, or "" if both live.
 
     A browser that was never started is not dead; one that did not start may lack its driver.
     """

@@ -86,7 +86,6 @@ class CellHooks:
 
     @property
     def has_models(self) -> bool:
-        """Tell whether models were named."""
         return self._settings is not None and bool(self._settings.models)
 
     @property
@@ -261,13 +260,11 @@ class CellHooks:
             controller.finish(session, exitstatus)
 
     def launch_args(self, given: dict[str, Any], request: pytest.FixtureRequest) -> dict[str, Any]:
-        """Return the arguments by which the browser of the cells is started."""
         return chosen_launch_args(given, request)
 
     def launcher(
         self, given: Callable[..., Browser], request: pytest.FixtureRequest
     ) -> Callable[..., Browser]:
-        """Return what starts the browser of the cells, or connects to it."""
         return browser_launcher(given, request)
 
     def autoweb(self, request: pytest.FixtureRequest) -> Autoweb:

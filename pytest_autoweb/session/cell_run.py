@@ -145,7 +145,7 @@ def _without_place(cell: Cell, error: Exception) -> CellResult:
 
 
 def tell_end(session: RunSession, cell: Cell, result: CellResult) -> None:
-    """Tell whoever follows the run how a cell ended, and what it cost."""
+    """Report a cell's outcome and cost to the progress display."""
     name = shown_name(cell)
     if cost := result.total_usage.cost_usd:
         session.progress.emit(name, "spent", str(cost))

@@ -50,7 +50,6 @@ class CaseFile(pytest.File):
         return file
 
     def collect(self) -> Iterator[CellItem]:
-        """Yield the cells, in the file's order."""
         name = path_below(self.path, self.config.rootpath)
         if whole_text(name) != name:
             # Such a name would stand in every record of its cells, and in what workers send.
@@ -66,7 +65,6 @@ class CaseFile(pytest.File):
         yield from _cells(self, cases)
 
     def load(self) -> tuple[LoadedCase, ...]:
-        """Return the cases of the file."""
         return load_case_file(self.path, deployment_of(self.config.stash[SESSION].settings))
 
 
@@ -74,7 +72,6 @@ class InlineCases(CaseFile):
     """The cases of `--autoweb-cases`."""
 
     def load(self) -> tuple[LoadedCase, ...]:
-        """Return the cases given on the command line."""
         return load_inline(self.config.stash[SESSION].settings.cases)
 
 

@@ -43,7 +43,7 @@ class Environment:
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self._settings = settings
         self.browsers = tuple(config.getoption("browser", None) or ("chromium",))
-        # A worker is started to tell, which takes a while. The gateway starts meanwhile.
+        # Finding out starts a worker, which takes a while; the gateway starts at the same time.
         thread = ThreadPoolExecutor(1, "autoweb-environment")
         self._told = thread.submit(_sandbox_layers, config, settings.sandbox)
         thread.shutdown(wait=False)

@@ -56,7 +56,6 @@ def run_or_break(cell: Cell, resources: CellResources) -> CellResult:
 
 
 def is_outside(cell: Cell) -> bool:
-    """Tell whether an outside agent drives the cell's browser."""
     return strategy_of(cell.strategy, cell.spec).outside is not None
 
 

@@ -23,8 +23,6 @@ from pytest_autoweb.settings.run_settings import Settings
 def open_session(
     config: pytest.Config, settings: Settings, shared: SharedRun, *, worker: str
 ) -> RunSession:
-    """Open the session of this process."""
-
     def custom_client(spec: ModelSpec) -> Client | None:
         with loop_hidden():
             found: Client | None = config.hook.pytest_autoweb_client(spec=spec)

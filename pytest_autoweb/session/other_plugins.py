@@ -134,7 +134,7 @@ class CellProtocol:
             self._end_flights(session, exitstatus)
 
     def pytest_unconfigure(self) -> None:
-        """Leave Playwright's loop as it was to whoever runs a session within a program."""
+        """Restore Playwright's loop for a program that called pytest as a function."""
         self._hidden.show()
 
     def _end_flights(self, session: pytest.Session, exitstatus: int) -> None:

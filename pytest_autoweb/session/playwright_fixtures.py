@@ -86,7 +86,6 @@ def lacks_playwright(item: pytest.Item) -> str:
 
 
 def starts_own_browsers(item: pytest.Item) -> bool:
-    """Tell whether the tested project changes how the browser of an item is started."""
     found = (definitions_of(item, name) for name in _OF_BROWSERS)
     modules = (
         str(getattr(one.func, "__module__", "")) for definitions in found for one in definitions

@@ -133,7 +133,6 @@ def needs_of(cells: int, asked: Mapping[str, Demand], machine: Capacity) -> Need
 
 
 def advice(needs: Needs, machine: Capacity) -> str:
-    """Return advice on how to shorten a run."""
     if needs.working_s >= needs.waiting_s:
         return "mostly processor: more cores, or shards on other machines, make it shorter"
     if needs.waits_for:
@@ -241,7 +240,6 @@ def from_history(
 
 
 def from_sizes(calls: int, given: int, made: int, price: Price | None) -> Estimate:
-    """Return an estimate from the sizes of prompts and assumed replies."""
     usd = price.of(given, made) if price else None
     cost = Cost(usd=usd, complete=usd is not None)
     return Estimate(calls, given, made, cost, "prompts", waiting_s=calls * CALL_S)
@@ -548,7 +546,6 @@ def _axes(cell: Cell) -> tuple[str, str, str, str]:
 
 
 def _questions(spec: CollectSpec) -> int:
-    """Return the expected number of questions of a collection."""
     if spec.pattern is not None or spec.xpath is not None or spec.config is not None:
         return 0
     return min(spec.navigate, FILTER_STEPS) + spec.explore + 1

@@ -256,7 +256,7 @@ def _why(attempt: Attempt, page: "Page") -> str:
 
 
 def refuse_with_others(config: pytest.Config, concurrency: int) -> None:
-    """Refuse to pause if other cells would run meanwhile.
+    """Refuse to pause if other cells would keep running.
 
     Raises:
         pytest.UsageError: there are xdist workers, or cells in flight.

@@ -21,7 +21,7 @@ from pytest_autoweb.results.runs.run_folder import (
     refuse_other_folders,
     saved_cell,
 )
-from pytest_autoweb.results.runs.saving import check_run_folder, set_aside
+from pytest_autoweb.results.runs.saving import check_run_folder, move_to_replaced
 from pytest_autoweb.results.runs.side_files import MERGE_FILE
 from pytest_autoweb.settings.run_settings import Settings
 
@@ -126,7 +126,7 @@ class ResumedCells:
     def kept(self, cell: Cell, settings: Settings) -> CellResult | None:
         """Return the saved result of a cell, or None if the cell is to run.
 
-        Earlier files of a cell that runs again are set aside, not erased.
+        Earlier files of a cell that runs again are moved to `replaced/`, not erased.
         """
         if not self._keeps.get(cell.folder, True):
             return None
@@ -137,7 +137,7 @@ class ResumedCells:
             with self._told.open("a", encoding="utf-8") as file:
                 file.write(json.dumps([cell.nodeid, why]) + "\n")
             if why and (self._folder / cell.folder).exists():
-                set_aside(self._folder, cell.folder, self._stamp)
+                move_to_replaced(self._folder, cell.folder, self._stamp)
         return saved if self._keeps[cell.folder] and isinstance(saved, CellResult) else None
 
     def will_run(self, cell: Cell, settings: Settings) -> bool:

@@ -428,7 +428,6 @@ class RunSession:
             raise SettingsError("these models cannot be called:\n  " + "\n  ".join(bad))
 
     def _called(self, names: Iterable[str]) -> list[ModelSpec]:
-        """Return the settings of the models that the gateway answers for."""
         specs = [self.spec(name) for name in dict.fromkeys(names)]
         return [s for s in specs if s.provider != "builtin" and self._custom(s) is None]
 

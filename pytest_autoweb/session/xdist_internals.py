@@ -63,7 +63,7 @@ class SentItems:
 
 
 def sent_items(config: pytest.Config) -> SentItems | None:
-    """Return what this process was sent; None in a process that is no worker of xdist."""
+    """Return the items sent to this process; None unless it is a worker of xdist."""
     plugins = config.pluginmanager.get_plugins()
     found = (one for one in plugins if hasattr(one, _QUEUE) and hasattr(one, _NEXT))
     return next(map(SentItems, found), None)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def add_options(parser: "pytest.Parser") -> None:
-    """Declare every flag and ini key."""
     group = parser.getgroup("autoweb", "autoweb: which model can drive my web app?")
     for option in OPTIONS:
         if not option.prefix:
@@ -69,7 +68,6 @@ def report_folder(config: "pytest.Config", environ: Mapping[str, str]) -> Path:
 
 
 def is_resuming(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
-    """Tell whether the session resumes an earlier run."""
     return bool(first_value(Settings.resume, config, environ)[0])
 
 

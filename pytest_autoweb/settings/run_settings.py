@@ -98,7 +98,6 @@ def agent_names(text: str) -> tuple[str, ...]:
 
 
 def locator_name(text: str) -> "LocatorAlgorithm":
-    """Return the name of an algorithm that finds elements by sight."""
     # Late, because the module imports pydantic.
     from pytest_autoweb.results.records.attempt import LocatorAlgorithm
 
@@ -164,7 +163,6 @@ class Option(Generic[T]):
 
     @property
     def flag(self) -> str:
-        """Return its command-line flag."""
         return "--" + self.dest.replace("_", "-")
 
     @property
@@ -174,7 +172,6 @@ class Option(Generic[T]):
 
     @property
     def env(self) -> str:
-        """Return its environment variable."""
         return "_".join((self.prefix or "pytest", self.name)).upper()
 
 
@@ -399,13 +396,11 @@ class Settings:
         self.sources: Final = sources
 
     def value_of(self, option: Option[T]) -> T:
-        """Return the value of an option in this run."""
         value: T = self._values[option.name]
         return value
 
     @property
     def capture_modes(self) -> tuple[str, ...]:
-        """Return the capture modes, with defaults applied."""
         if self.capture:
             return self.capture
         return ("RAW_HTML",) if self.simplified_html is False else ("ARIA_SNAPSHOT",)
@@ -540,7 +535,7 @@ def _check_agents(values: dict[str, Any], sources: Mapping[str, Source]) -> None
 
 
 def _check_sandbox(level: str, config: "pytest.Config", environ: Mapping[str, str]) -> None:
-    """Let only a person at the command line, not the tested repository, turn off the sandbox."""
+    """Refuse to turn off the sandbox from the tested repository: only the command line may."""
     flag = Settings.sandbox.flag
     if level != "off" or hasattr(config, "workerinput"):
         return

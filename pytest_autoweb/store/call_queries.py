@@ -82,7 +82,6 @@ def days(connection: Connection, since: dt.date) -> tuple[Day, ...]:
 
 
 def together(days: Sequence[Day]) -> Day:
-    """Return the sums over several days."""
     return _day(
         sum(day.calls for day in days),
         sum(day.duplicates.part for day in days),

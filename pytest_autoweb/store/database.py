@@ -206,5 +206,5 @@ def _sqlite_engine(url: URL, wait_s: int) -> Engine:
 
 
 def _postgres_engine(url: URL) -> Engine:
-    # The ping replaces a connection that the server has closed meanwhile.
+    # The ping replaces a connection that the server has closed since its last use.
     return create_engine(url, connect_args={"connect_timeout": CONNECT_S}, pool_pre_ping=True)

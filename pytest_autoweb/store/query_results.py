@@ -37,7 +37,6 @@ class ShareOfCalls(Record):
 
 
 def share_of(part: int, n: int) -> ShareOfCalls:
-    """Return a share with its interval."""
     return ShareOfCalls(part=part, n=n, value=share(part, n), interval=wilson(part, n))
 
 

@@ -49,7 +49,6 @@ def _targets(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=_KEPT)
 def _expression(text: str) -> str:
-    """Return an expression in one spelling."""
     try:
         return ast.unparse(_Spelling().visit(ast.parse(text.strip(), mode="eval")))
     except NOT_PYTHON:

@@ -68,7 +68,6 @@ class StoreCache:
             return None
 
     def put(self, key: str, text: str, ttl_s: float) -> None:
-        """Keep an answer; see `Cache`."""
         # Postgres stores no NUL characters in texts.
         if self._lost or "\0" in text:
             return
@@ -90,7 +89,6 @@ class StoreCache:
             self._lose(error)
 
     def close(self) -> None:
-        """Close the store; see `Cache`."""
         self._store.close()
 
     def _lose(self, error: StoreError) -> None:

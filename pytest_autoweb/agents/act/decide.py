@@ -381,5 +381,4 @@ def is_brief(tools: Tools) -> bool:
 
 
 def wants_data(tools: Tools) -> bool:
-    """Return whether the model is told how to return an answer."""
     return tools.case.may_answer

@@ -169,7 +169,6 @@ class Turn:
         return replace(self, attempt=attempt)
 
     def ended(self, status: DecisionStatus, error: str = "") -> "Turn":
-        """Return the turn with the result of its decision."""
         return replace(self, status=status, error=error)
 
     def refused(self, cause: RefusalCause, error: str) -> "Turn":

@@ -231,7 +231,7 @@ def _made_again(calls: tuple[ToolCall, ...], tried: int) -> Iterator[ToolCall]:
 
 
 def _end_frozen_browser(tools: Tools) -> None:
-    """Let the watch end a browser that does not answer, before much time is granted to it."""
+    """End a browser that does not answer, before it is granted much time."""
     # The answer comes from the browser's own process, whatever the page is busy with.
     with WATCH.limit(LOST_S), suppress(Error):
         tools.page.context.cookies()

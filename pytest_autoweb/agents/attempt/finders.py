@@ -125,7 +125,6 @@ def _refusal(found: Resolution, marks: Sequence[Mark]) -> StepCallError:
 
 
 def _page_of(found_on: Page | Frame | Locator) -> Page:
-    """Return the page of a Page, Frame or Locator."""
     return found_on if isinstance(found_on, Page) else found_on.page
 
 

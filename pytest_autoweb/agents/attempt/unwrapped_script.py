@@ -151,7 +151,6 @@ class _Program:
 
     @property
     def wraps(self) -> bool:
-        """Tell whether there is anything around the script."""
         imported = {
             name.name
             for node in self._body

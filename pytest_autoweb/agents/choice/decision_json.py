@@ -261,7 +261,7 @@ def _objects(text: str) -> Iterator[tuple[Any, tuple[int, int]]]:
 
 
 def _tolerated(text: str, start: int) -> tuple[Any, int]:
-    """Return what begins at a brace and where to go on; -1 if it is an object that was cut off."""
+    """Return the value at a brace and where to read on; -1 if it was an object that was cut off."""
     end = _closing(text, start)
     if end is None:
         # A reply cut off at its token limit often lacks only the last brace.

@@ -89,7 +89,6 @@ class Problem:
 
     @property
     def why(self) -> Refusal:
-        """Return why the choice was refused."""
         return self.refusal or ("alike" if self.verdict == "unverifiable" else "wrong")
 
     @property
@@ -224,7 +223,6 @@ class Feedback:
     history: list[Problem] = field(default_factory=list)
 
     def add(self, problem: Problem) -> None:
-        """Add a problem to this cycle."""
         self.current.append(problem)
         self.history.append(problem)
 
@@ -306,5 +304,4 @@ def warning(kinds: tuple[str, ...]) -> str:
 
 
 def confidence_limit(kind: str, kinds: tuple[str, ...]) -> float:
-    """Return the confidence below which a choice of this kind gets a second look."""
     return CAREFUL_CONFIDENCE if kind in kinds else LOW_CONFIDENCE

@@ -225,7 +225,7 @@ def _by_part(
     """Take the chosen mark if the text is a part of its text and no other mark fits as well.
 
     Returns:
-        None if the text is no part of it, or if another mark clearly fits better.
+        None if the text is not part of it, or if another mark clearly fits better.
     """
     mark = by_number.get(choice.number or 0)
     part = part_of(choice.expected_text, mark) if mark else None

@@ -77,7 +77,6 @@ def _not_shown(
 
 
 def page_budget(tools: Tools, pages: int) -> int:
-    """Return the number of tokens that each page may take in the prompt."""
     room = tools.spec.context_tokens - tools.spec.max_tokens - PROMPT_OVERHEAD_TOKENS
     # Less than this shows nothing useful, so exceeding a small context is the lesser evil.
     return max(400, min(room, tools.spec.page_tokens) // max(1, pages))

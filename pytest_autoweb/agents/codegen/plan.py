@@ -42,7 +42,7 @@ def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
 
 
 def plan_as_task(attempt: Attempt, tools: Tools) -> Attempt:
-    """Note the task in place of a plan, which nobody is asked for."""
+    """Use the task as the plan, without a call to the model."""
     return change(attempt, prompt=_task_text(tools))
 
 

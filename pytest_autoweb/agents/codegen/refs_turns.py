@@ -232,7 +232,6 @@ def _banned(tools: Tools) -> frozenset[tuple[str, str]]:
 
 
 def _pair(line: str) -> tuple[str, str] | None:
-    """Return locator and method of a translated line."""
     tree = read_expression(line.strip())
     if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute)):
         return None

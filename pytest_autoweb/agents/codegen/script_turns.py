@@ -351,7 +351,6 @@ def _name_of(page: Page, tools: Tools) -> str:
 
 
 def _page_message(shown: Shown, limit: int) -> Message:
-    """Return the message with the page's current state."""
     page = fence(shown.text, "page")
     number, tab = shown.number, shown.tab
     return render("turn_page", number=number, turns=limit, url=shown.url, tab=tab, page=page)[1]

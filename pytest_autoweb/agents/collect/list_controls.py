@@ -85,12 +85,10 @@ class Control:
 
     @property
     def name(self) -> str:
-        """Return the name for messages and comparisons."""
         return self.text or self.label
 
     @property
     def leads_away(self) -> bool:
-        """Return whether it is a link to another address."""
         return bool(self.href) and not self.href.strip().startswith(("#", "javascript:"))
 
 
@@ -104,7 +102,6 @@ class ControlChoice(NamedTuple):
 
 
 def read_controls(found: Sequence[dict[str, Any]]) -> tuple[Control, ...]:
-    """Return the controls that the page's script found."""
     return tuple(Control(**entry) for entry in found)
 
 
@@ -194,5 +191,4 @@ def _row_of(path: str) -> str:
 
 
 def page_controls(page: Page) -> tuple[Control, ...]:
-    """Return the clickable controls of the page."""
     return read_controls(run_script(page, "clickable_candidates")["controls"])

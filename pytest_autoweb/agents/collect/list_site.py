@@ -86,7 +86,6 @@ class Site:
         return self.robots.problem(url) if self.robots else ""
 
     def open(self, url: str) -> MoveResult:
-        """Open an address in the page."""
         return self._loaded(
             url, lambda: self.page.goto(url, timeout=OPEN_MS, wait_until="domcontentloaded")
         )
@@ -123,7 +122,6 @@ class Site:
         return found or ()
 
     def controls(self) -> tuple[Control, ...]:
-        """Return the controls of the page."""
         return page_controls(self.page)
 
     def way_of(self, control: Control) -> Way:

@@ -54,7 +54,6 @@ _FORMS: dict[Phase, dict[str, ReplyForm]] = {
 
 
 def actions_of(phase: Phase) -> tuple[str, ...]:
-    """Return the actions of a phase."""
     return tuple(_FORMS[phase])
 
 
@@ -79,7 +78,6 @@ def _forms(phase: Phase, near: bool, only: str = "") -> dict[str, ReplyForm]:
 
 
 def forms_text(phase: Phase, *, brief: bool = False, near: bool = False, only: str = "") -> str:
-    """Return the forms as examples for the prompt, one on each line."""
     forms = _forms(phase, near, only).values()
     return examples_of(form if brief else form.reasoned() for form in forms)
 

@@ -82,7 +82,6 @@ class Robots:
     _known: dict[str, RobotRules] = field(default_factory=dict)
 
     def rules(self, url: str) -> RobotRules:
-        """Return the rules of an address's site."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not self.heeded(url):
             return RobotRules()

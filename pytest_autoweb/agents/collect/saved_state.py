@@ -209,7 +209,6 @@ def save_urls(urls: tuple[str, ...], folder: Path, clean: Callable[[str], str]) 
 
 
 def unfinished(folder: Path, list_url: str, task: str) -> CollectProgress | None:
-    """Return the unfinished progress for this list and task, or None if there is none."""
     try:
         progress = CollectProgress.model_validate_json((folder / PROGRESS_FILE).read_bytes())
     except (OSError, ValidationError):

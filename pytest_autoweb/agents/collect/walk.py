@@ -293,7 +293,6 @@ class Pacer:
     """The minimum next pause, as requested in the server's last refusal."""
 
     def pause(self) -> None:
-        """Wait before the next page."""
         shift = self.rate.jitter * (2 * self.chance() - 1)
         base = self.rate.delay * GROWTH**self.level
         # A delay of zero is meant for the user's own application, which needs no jitter either.
@@ -303,7 +302,6 @@ class Pacer:
             self.sleep(seconds)
 
     def succeeded(self) -> None:
-        """Record that a page loaded."""
         self.good += 1
         if self.level and self.good >= RECOVERY_PAGES:
             self.level, self.good = self.level - 1, 0

@@ -66,7 +66,6 @@ class MemoryCache:
         self._kept: dict[str, tuple[float, str]] = {}
 
     def get(self, key: str) -> str | None:
-        """See `Cache`."""
         until, text = self._kept.get(key, (-math.inf, ""))
         if self._now() < until:
             return text
@@ -74,7 +73,6 @@ class MemoryCache:
         return None
 
     def put(self, key: str, text: str, ttl_s: float) -> None:
-        """See `Cache`."""
         # Removed first, so that entries stay ordered by age.
         self._kept.pop(key, None)
         self._kept[key] = (self._now() + ttl_s, text)
@@ -82,7 +80,6 @@ class MemoryCache:
             del self._kept[next(iter(self._kept))]
 
     def close(self) -> None:
-        """See `Cache`."""
         self._kept.clear()
 
 
@@ -288,7 +285,6 @@ class CachingClient:
         self._client, self._spec, self._cache = client, spec, cache
 
     def complete(self, request: Request) -> Reply:
-        """Answer one request; see `Client`."""
         if self._spec.temperature != 0:
             return self._client.complete(request)
         # Attempt, turn and stage of a request do not change its answer.

@@ -77,7 +77,6 @@ class CallTarget(NamedTuple):
         return ""
 
     def on(self, page: Page | Frame) -> Locator:
-        """Return the locator on the live page or in one of its frames."""
         found: Any = page
         for part in self.parts:
             member = getattr(found, part.method)

@@ -152,7 +152,6 @@ class Belief:
 
     @property
     def leader(self) -> int:
-        """Return the index of the likeliest candidate."""
         return max(range(len(self.weights)), key=self.weights.__getitem__)
 
     @property

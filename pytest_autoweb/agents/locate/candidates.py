@@ -20,17 +20,14 @@ class Rect(NamedTuple):
 
     @property
     def right(self) -> float:
-        """Return the x of the right edge."""
         return self.x + self.width
 
     @property
     def bottom(self) -> float:
-        """Return the y of the lower edge."""
         return self.y + self.height
 
     @property
     def area(self) -> float:
-        """Return the area in square pixels."""
         return self.width * self.height
 
 

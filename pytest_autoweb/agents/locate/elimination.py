@@ -55,7 +55,6 @@ class Extent:
 
     @property
     def consistent(self) -> bool:
-        """Tell whether any rectangle fits the bounds."""
         return self.start_min <= self.start_max and self.end_min <= self.end_max
 
     def after(self, line: float, outcome: int, tolerance: float) -> "Extent":

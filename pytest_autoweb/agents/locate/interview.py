@@ -363,7 +363,6 @@ def denied(asked: Sequence[Asked], chosen: int) -> bool:
 
 
 def describe_candidate(candidate: Candidate) -> str:
-    """Return a short description of a candidate for people."""
     role = candidate.role or UNNAMED
     return f"{role} “{candidate.name[:60]}”" if candidate.name else role
 

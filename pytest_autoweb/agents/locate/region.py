@@ -59,7 +59,6 @@ class Stretch:
 
     @property
     def estimate(self) -> Span:
-        """Return the medians of both edges."""
         return self._edge(0, 0.5), self._edge(1, 0.5)
 
     @property
@@ -194,7 +193,6 @@ class _Bracketing:
         return "inconsistent" if refused else "ambiguous"
 
     def place(self, status: LocatorStatus) -> RegionResult:
-        """Return the result of the search."""
         found = status == "found"
         return RegionResult(
             status,

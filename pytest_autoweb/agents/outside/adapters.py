@@ -209,7 +209,6 @@ ADAPTERS = {
 
 
 def agents_folder() -> Path:
-    """Return the folder that holds installed agents."""
     if given := os.environ.get(HOME):
         return Path(given)
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

@@ -144,7 +144,6 @@ def _part(part: Any) -> dict[str, Any]:
 
 
 def _output(output: Any) -> tuple[str, list[dict[str, Any]]]:
-    """Return the texts and pictures that a tool returned."""
     if isinstance(output, str):
         return output, []
     parts = [_part(part) for part in output or ()]
@@ -153,7 +152,6 @@ def _output(output: Any) -> tuple[str, list[dict[str, Any]]]:
 
 
 def _add_call(found: list[dict[str, Any]], item: Mapping[str, Any]) -> None:
-    """Add a call of a tool to the reply that made it."""
     function = {"name": item.get("name"), "arguments": item.get("arguments") or "{}"}
     call = {"id": item.get("call_id"), "type": "function", "function": function}
     if not found or found[-1]["role"] != "assistant":
@@ -327,7 +325,6 @@ class ModelEndpoint:
 
     @property
     def most(self) -> int:
-        """Return the maximum number of calls passed on."""
         return self._most
 
     @property
@@ -391,7 +388,6 @@ class ModelEndpoint:
         return json.dumps(response).encode(), _JSON
 
     def _reply(self, asked: Mapping[str, Any], kind: str) -> Reply:
-        """Return the reply to a chat."""
         try:
             if not asked.get("messages"):
                 raise ValueError("messages are missing")
@@ -439,7 +435,6 @@ class ModelEndpoint:
 
     @property
     def model(self) -> str:
-        """Return the model's name."""
         return self._spec.name
 
 

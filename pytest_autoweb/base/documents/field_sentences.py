@@ -130,7 +130,6 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _keys_at(model: type[BaseModel], where: FieldPath) -> list[str]:
-    """Return the keys allowed at a place inside the model."""
     models = [model]
     for part in where:
         # A key of a free mapping, such as a secret's name, or a list position leads no further.

@@ -31,7 +31,6 @@ class KeyMask:
         self._known = Redactor({}, {*given, *tidy, *map(_in_bytes, given)}, MASK)
 
     def __call__(self, text: str) -> str:
-        """Return the text with its keys masked."""
         return redact_login(self._known(text), MASK)
 
 

@@ -143,11 +143,9 @@ class _Forms:
         self._inside = None if short else re.compile(_any_of({*inside, *whole}) + _PADDING)
 
     def is_whole(self, text: str) -> bool:
-        """Tell whether a text is the value, in whatever form."""
         return bool(self._written.fullmatch(text) or self._whole.fullmatch(text))
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the places of the value in a text."""
         if self._inside is not None:
             yield from (match.span() for match in self._written.finditer(text))
             yield from (match.span() for match in self._inside.finditer(text))
@@ -170,11 +168,9 @@ class _LearnedForms:
         self._signs += [data.hex(), data.hex().upper()]
 
     def is_whole(self, text: str) -> bool:
-        """Tell whether a text is the value."""
         return text == self._value
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the places of the value in a text."""
         if any(sign in text for sign in self._signs):
             yield from _forms_of(self._value).spans(text)
 

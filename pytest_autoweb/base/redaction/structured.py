@@ -95,7 +95,6 @@ class FieldMasks:
         return self.text(text)
 
     def body(self, text: str, content_type: str = "") -> str:
-        """Return a body without the values of sensitive fields."""
         kind = content_type.lower()
         if (clean := self._json(text)) is not None:
             return clean
@@ -253,7 +252,6 @@ def field_value(said: dict[str, str]) -> str:
 
 
 def password_names(html: str) -> set[str]:
-    """Return the names of a page's password fields."""
     tags = map(attributes, _INPUT.findall(html))
     return {said.get("name", "") for said in tags if said.get("type", "").lower() == "password"}
 

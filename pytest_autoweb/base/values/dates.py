@@ -75,7 +75,6 @@ def _month_names(language: str) -> list[tuple[str, int]]:
 
 
 def lookup_form(text: str) -> str:
-    """Return a text in the form in which the word tables are keyed."""
     return without_marks(canonical_text(text)).casefold().strip(". ")
 
 

@@ -21,7 +21,6 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def flag(text: str) -> bool:
-    """Read a yes or no."""
     truth = {"true": True, "1": True, "yes": True, "on": True}
     falsehood = {"false": False, "0": False, "no": False, "off": False}
     try:

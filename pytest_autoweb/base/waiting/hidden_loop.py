@@ -80,7 +80,7 @@ _hidden: dict[Any, HiddenLoop] = {}
 
 @contextmanager
 def loop_hidden() -> Iterator[None]:
-    """Let the user's code in the block run loops of its own, until it uses Playwright itself."""
+    """Hide Playwright's loop in the block, so that the user's code can run asyncio loops itself."""
     home, hidden = greenlet.getcurrent(), HiddenLoop()
     outer = _hidden.get(home)
     _hidden[home] = hidden

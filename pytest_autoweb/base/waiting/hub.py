@@ -57,11 +57,9 @@ class Flight:
         return self._others_held_s() + self._queued_s + self._queue_s()
 
     def queue_up(self) -> None:
-        """Begin to wait for a lane."""
         self._queues_since = time.monotonic(), self._others_held_s()
 
     def leave_queue(self) -> None:
-        """Wait for a lane no longer."""
         queued, self._queues_since = self._queue_s(), None
         self._queued_s += queued
 
@@ -69,7 +67,7 @@ class Flight:
         return self._hub.held_s(but=self) - self.held_s
 
     def _queue_s(self) -> float:
-        """Return for how long the flight has been in the queue while nobody held the thread."""
+        """Return the seconds in the queue, less those in which other cells held the thread."""
         if (since := self._queues_since) is None:
             return 0.0
         began, held = since
@@ -124,7 +122,7 @@ class Hub:
             _open_hub = self
 
     def close(self) -> None:
-        """Let everything block again."""
+        """Return to blocking calls: cells then run one at a time."""
         global _open_hub
         if _open_hub is self:
             SWITCHES.remove(self._switched)
@@ -184,7 +182,7 @@ class Hub:
             asyncio._set_running_loop(None)
 
     def leave(self) -> None:
-        """Let others run, until somebody who knows this greenlet switches to it."""
+        """Switch to the loop's greenlet; returns when this one is switched to again."""
         (self._home if self.dead else self.fiber).switch()
 
     def _switched(self, event: str, ends: tuple[Any, Any]) -> None:
@@ -207,12 +205,12 @@ def open_hub() -> Hub | None:
 
 
 def flight_of(fiber: Any) -> Flight | None:
-    """Return the cell in flight for which a greenlet works, if there is one."""
+    """Return the cell in flight that runs in this greenlet, if any."""
     return _open_hub.flights.get(fiber) if _open_hub is not None else None
 
 
 def current_flight() -> tuple[Hub, Flight] | None:
-    """Return the caller with its hub if it is a cell in flight."""
+    """Return the hub and the flight of the calling cell; None unless it is in flight."""
     flight = flight_of(greenlet.getcurrent())
     return (_open_hub, flight) if _open_hub is not None and flight is not None else None
 

@@ -73,13 +73,13 @@ class Lanes:
         self._lent[flight] = loop.call_later(LENT_S, self.give_back, flight)
 
     def give_back(self, flight: Queueing) -> None:
-        """Let the next cell go on; does nothing if the flight has no lane any more."""
+        """Pass the flight's lane on to the next cell; does nothing if it has none."""
         if (timer := self._lent.pop(flight, None)) is not None:
             timer.cancel()
             self._take_back(flight)
 
     def end(self, flight: Queueing) -> None:
-        """Let the next cell go on, as this one has ended and with it its page."""
+        """Pass on the lane of a cell that has ended, and count its page as closed."""
         self._with_page.discard(flight)
         self.give_back(flight)
 

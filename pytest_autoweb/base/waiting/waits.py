@@ -34,7 +34,7 @@ LOCK_POLL_S = 0.05
 
 
 def others_in_flight() -> bool:
-    """Tell whether the caller is a cell in flight that others may be in flight beside."""
+    """Tell whether the caller is a cell in flight that does not run alone."""
     found = current_flight()
     return found is not None and not found[1].alone
 

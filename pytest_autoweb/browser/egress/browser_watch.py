@@ -165,7 +165,7 @@ class BrowserWatch:
 
     @contextmanager
     def limit(self, seconds: float) -> Iterator[None]:
-        """Let calls wait for another time than `CALL_S`."""
+        """Give the calls in the block another time limit than `CALL_S`."""
         caller = self._caller
         before = caller.call_s, caller.most
         # The caller knows how long this call may take, also on a page that has stopped answering.

@@ -81,7 +81,7 @@ class ProxyRefusal(Exception):
 
 
 def _passed_on(start: str, headers: Headers) -> bytes:
-    """Return a head to pass on; each exchange has a connection of its own."""
+    """Return the head to forward, with the connection closed after this exchange."""
     kept = [(name, value) for name, value in headers if name.lower() not in _HOP_BY_HOP]
     return head_bytes(start, [*kept, ("connection", "close")])
 

@@ -309,5 +309,5 @@ def _reaches_proxy(browser: Browser) -> bool:
 
 
 def described(found: Sequence[FoundBrowser]) -> str:
-    """Return in one line which browsers elsewhere a session uses."""
+    """Describe the session's remote browsers in one line."""
     return ", ".join(f"{one.shown} ({one.protocol}, {one.browser})" for one in found)

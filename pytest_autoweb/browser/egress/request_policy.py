@@ -88,7 +88,6 @@ class OriginPolicy:
 
     @property
     def origins(self) -> frozenset[Origin]:
-        """Return the origins that the page may reach."""
         return self._origins
 
     def allows(self, url: str) -> bool:

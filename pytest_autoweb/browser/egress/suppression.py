@@ -39,7 +39,6 @@ class SuppressedRequest(Spec):
 
     @property
     def path(self) -> str:
-        """Return the path of the address."""
         return urlsplit(self.url).path
 
 
@@ -72,7 +71,6 @@ class Suppression:
         return self.request.url.startswith("https:")
 
     def fits(self, method: str, url: str) -> bool:
-        """Tell whether a request has the method and the path of the suppressed one."""
         return method == self.request.method and urlsplit(url).path == self.request.path
 
     def has_just_taken(self, method: str, url: str) -> bool:

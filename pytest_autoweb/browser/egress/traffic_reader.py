@@ -74,7 +74,6 @@ class HttpRequest:
 
     @property
     def opens_socket(self) -> bool:
-        """Tell whether it asks for a WebSocket."""
         return self.header("upgrade").lower() == "websocket"
 
     @property
@@ -174,7 +173,7 @@ async def read_answer(reader: Reader, method: str, most: int) -> HttpAnswer:
 
 
 def is_event_stream(answer: HttpAnswer) -> bool:
-    """Tell whether an answer goes on for as long as the page listens."""
+    """Tell whether an answer is a stream that lasts as long as the page listens."""
     return answer.header("content-type").lower().startswith("text/event-stream")
 
 
@@ -294,7 +293,6 @@ class TrafficReader:
         return self._ports["https"]
 
     def close(self) -> None:
-        """Accept no further connections."""
         for server in self._servers:
             server.close()
 

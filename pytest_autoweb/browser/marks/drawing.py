@@ -123,7 +123,6 @@ def draw(
 
 
 def board_of(page: Page) -> Page:
-    """Return the empty page in which pictures of this page are drawn."""
     return _board(page).page
 
 

@@ -206,7 +206,6 @@ class MarkedPage:
     _indexes: tuple[int, ...]
 
     def mark(self, number: int) -> Mark | None:
-        """Return the mark with this number, or None."""
         return self.marks[number - 1] if 1 <= number <= len(self.marks) else None
 
     def listing(self, limit: int = LISTED) -> str:

@@ -44,7 +44,6 @@ class Parts:
     has_colon: bool
 
     def text(self) -> str:
-        """Return the components as a line."""
         key = self.role + (f" {self.name}" if self.name else "") + self.attrs
         if self.has_colon and self.value:
             return f"- {_yaml_key(key)}: {self.value}"

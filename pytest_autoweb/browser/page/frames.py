@@ -78,7 +78,7 @@ def run_script(
 ) -> Any:
     """Run `js/NAME.js` and return its result, a JSON value, or one part of it.
 
-    A page in an endless loop fails in time. A page that is left meanwhile is followed to the next.
+    A page in an endless loop fails in time. If it navigates meanwhile, the next page is used.
 
     Raises:
         Error: Playwright's error if the page does not answer, or the script fails.

@@ -28,7 +28,6 @@ class Call:
         return f".{self.method}({', '.join(parts)})"
 
     def on(self, root: Any) -> Any:
-        """Make the call on a page, frame or locator."""
         options: dict[str, Any] = {"exact": True} if self.exact else {}
         if self.name is not None:
             options["name"] = self.name
@@ -45,7 +44,6 @@ class Expression:
         return "page" + "".join(map(str, self.calls))
 
     def on(self, root: Page | Frame | FrameLocator) -> Locator:
-        """Return the locator on a live page or frame."""
         found: Any = root
         for call in self.calls:
             found = call.on(found)
@@ -53,7 +51,6 @@ class Expression:
         return located
 
     def nth(self, index: int) -> "Expression":
-        """Return this expression narrowed to one of its matches."""
         return Expression((*self.calls, Call("nth", index)))
 
     def inside(self, frames: tuple[Call, ...]) -> "Expression":

@@ -51,7 +51,6 @@ class Line:
     """Place and size on the page as the browser writes them; empty if unknown."""
 
     def count(self) -> int:
-        """Return the number of nodes in this tree."""
         return sum(1 for _ in self.walk())
 
     def walk(self) -> Iterator["Line"]:

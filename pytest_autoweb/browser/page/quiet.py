@@ -27,7 +27,7 @@ _POLL_MS = 10.0
 _LOOK_OUT_MS = 50.0
 # A page that is busy at the end of the limit may still answer.
 _GRACE_MS = 1_000.0
-# Whatever these load, or never finish loading, is no part of the page that a reader waits for.
+# What these load is not part of the page that a reader waits for, even if it never ends.
 _BESIDE = frozenset(
     {"eventsource", "manifest", "media", "ping", "prefetch", "texttrack", "websocket"}
 )

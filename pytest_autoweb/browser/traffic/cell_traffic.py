@@ -96,7 +96,6 @@ class PlayedTraffic:
         self._at = {**own, **self._at}
 
     def key_of(self, request: HttpRequest) -> str:
-        """Return the key that identifies the request in the recording."""
         return self._rules.key(
             request.method,
             self._masks.url(request.url),

@@ -235,7 +235,6 @@ class _Entry(_Part):
     own: Annotated[_OwnEntry | None, Field(alias="_autoweb")] = None
 
     def exchange(self) -> RecordedExchange:
-        """Return what the entry holds."""
         own, content = self.own or _OwnEntry(), self.response.content
         post = self.request.post_data or _Posted()
         if content.encoding == "base64":

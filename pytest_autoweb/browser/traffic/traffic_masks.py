@@ -131,7 +131,7 @@ class TrafficMasks:
                 self._learn(value)
 
     def _learn_cookie(self, name: str, value: str, *, kept: bool = False) -> None:
-        """Learn the value of a cookie that looks like a token, or lets one in by its name."""
+        """Learn a cookie whose value looks like a token, or whose name grants access."""
         value = value.strip().strip('"')
         random = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
         sure = (kept or is_sensitive_field(name)) and unlike_words(value)
@@ -177,7 +177,6 @@ class TrafficMasks:
         return redact_keys(self.url(value) if "?" in value or "#" in value else self.text(value))
 
     def request_body(self, request: HttpRequest) -> str:
-        """Return the body of a request in the form for storing and comparing."""
         if not request.body:
             return ""
         kind = request.header("content-type")

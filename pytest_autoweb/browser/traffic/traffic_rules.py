@@ -45,7 +45,6 @@ class RequestPattern:
         self._glob: UrlGlob = url_glob(self.glob)
 
     def fits(self, method: str, url: str) -> bool:
-        """Tell whether a request matches."""
         parts = urlsplit(url)
         # In a glob, `?` begins a query.
         if "?" not in self.glob:
@@ -77,7 +76,6 @@ class HeldRequest(Spec):
     asks."""
 
     def answer(self, request: HttpRequest) -> HttpAnswer:
-        """Return the answer to a matching request."""
         by_script = request.destination == "empty" or (
             not request.destination and "text/html" not in request.header("accept")
         )

@@ -37,7 +37,6 @@ Exit status: 0 done; 4 there is no such agent, or it cannot be installed.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb agents` takes."""
     parser.description = "Agents of other people that drive the cells of a run."
     parser.epilog = _AGENTS_EPILOG
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -56,7 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_agents_list(arguments: argparse.Namespace) -> int:
-    """Print each agent with what it needs and where it is."""
     rows: list[dict[str, Any]] = [
         {
             "name": adapter.name,

@@ -31,7 +31,6 @@ Exit status: 0 the model answered; 1 it gave no answer; 4 the run or the model c
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb analyze` takes."""
     parser.description = _ANALYZE_ABOUT
     parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of the run")
     parser.add_argument(

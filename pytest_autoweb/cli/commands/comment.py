@@ -27,7 +27,6 @@ Exit status: 0 written, whatever the run says; 4 invalid input.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb comment` takes."""
     parser.description = (
         "Writes what a reviewer needs to know, in GitHub's markdown: score, change, "
         "improvements and regressions for each model, and the gates."

@@ -35,7 +35,6 @@ cannot be read.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb compare` takes."""
     parser.description = (
         "Prints rates with intervals, the paired test, cost, time and every case that "
         "flipped, and says whether the difference is more than noise."

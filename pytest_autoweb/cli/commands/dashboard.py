@@ -22,7 +22,6 @@ Exit status: 4 a flag or the store cannot be used; otherwise it runs until Ctrl-
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb dashboard` takes."""
     parser.description = (
         "Serves trends of pass rate and cost, failure types, the reliability of tools, "
         "corrections, runs and cells, as pages and as a REST API."

@@ -55,7 +55,6 @@ opened, or a model that cannot be asked; 130 interrupted.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb explore` takes."""
     parser.description = _EXPLORE_ABOUT
     add_entry_arguments(parser)
     add_model_arguments(parser)
@@ -127,7 +126,6 @@ class _Verdict:
         return replace(self.case, problem=self.case.problem or self.reason)
 
     def document(self) -> dict[str, object]:
-        """Return the verdict for programs."""
         state: Literal["kept", "refused"] = "kept" if self.kept else "refused"
         return {
             "case_id": self.case.id,

@@ -62,7 +62,6 @@ Exit status: 0 everything was written; 1 a test was refused; 4 invalid input.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb export` takes."""
     parser.description = _EXPORT_ABOUT
     parser.add_argument("what", metavar="CELL|RUN", help="a cell, or the folder of a run")
     parser.add_argument(
@@ -245,9 +244,9 @@ def _export(file: _File, args: argparse.Namespace, browser: str) -> list[_Refusa
         if test.name in wrong
     ]
     if args.keep and wrong:
-        aside = file.target.with_name(f"refused_{file.target.name.removeprefix('test_')}")
-        aside.write_text(write_file(tests, sources, out), encoding="utf-8")
-        print(f"kept    {aside}, to look at")
+        refused_file = file.target.with_name(f"refused_{file.target.name.removeprefix('test_')}")
+        refused_file.write_text(write_file(tests, sources, out), encoding="utf-8")
+        print(f"kept    {refused_file}, to look at")
     if kept := [pair for pair in pairs if pair[0].name not in wrong]:
         text = write_file([test for test, _ in kept], [source for _, source in kept], out)
         file.target.write_text(text, encoding="utf-8")

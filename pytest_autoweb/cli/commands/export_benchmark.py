@@ -40,7 +40,6 @@ Exit status: 0 packed, or everything is as it was; 1 something was changed, is m
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb export-benchmark` takes."""
     parser.description = (
         "Packs cases, checks, controls, versions and checksums so that others can run "
         "exactly this, or verifies what somebody else has packed."

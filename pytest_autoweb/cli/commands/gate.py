@@ -43,7 +43,6 @@ cases (must_pass) and the groups of pyproject.toml are always checked.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb gate` takes."""
     parser.description = (
         "Applies the gates of `pytest --autoweb-min-pass-rate` and similar flags to a "
         "run folder, and writes its report again."

@@ -48,7 +48,6 @@ input, or a model that cannot be asked.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb heal` takes."""
     parser.description = _HEAL_ABOUT
     parser.add_argument("test", metavar="FILE[::TEST]", help="the file, or one test of it")
     add_model_arguments(parser)

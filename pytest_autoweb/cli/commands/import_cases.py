@@ -85,7 +85,6 @@ Exit status: 0 the files are written; 4 invalid input, or something that is need
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb import` takes."""
     parser.description = "Writes case files for the tasks of another benchmark."
     parser.epilog = _EPILOG
     sources = parser.add_subparsers(dest="source", required=True, metavar="ACTION")

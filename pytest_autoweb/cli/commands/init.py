@@ -71,7 +71,6 @@ class FirstCase:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb init` takes."""
     parser.description = _INIT_ABOUT
     add_entry_arguments(parser)
     parser.add_argument("--ci", choices=tuple(_JOBS), help="also write a job for this CI")

@@ -49,7 +49,6 @@ Exit status: 0 written or measured; 4 invalid input, or a run without `judge` ch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb judge-labels` takes."""
     parser.description = _JUDGE_LABELS_ABOUT
     parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of a run")
     parser.add_argument(

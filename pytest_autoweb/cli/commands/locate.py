@@ -37,7 +37,6 @@ Exit status: 0 found; 1 not found with certainty (not_found, ambiguous, inconsis
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb locate` takes."""
     parser.description = _LOCATE_ABOUT
     parser.add_argument("url", metavar="URL", help="the page")
     parser.add_argument("description", metavar="DESCRIPTION", help="what to find, in words")

@@ -31,7 +31,6 @@ end; 4 invalid input.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb merge-reports` takes."""
     parser.description = (
         "Merges packed reports of --autoweb-shard, or whole run folders, into one run "
         "folder with the report that a single run would have."

@@ -71,7 +71,6 @@ Exit status: 0 fetched, or there already; 1 a file could not be had; 4 invalid i
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb models` takes."""
     parser.description = _MODELS_ABOUT
     actions = parser.add_subparsers(dest="models_action", required=True, metavar="ACTION")
     listing = actions.add_parser(
@@ -172,7 +171,6 @@ def _check(names: Sequence[str], models_file: Path | None, *, as_json: bool) -> 
 
 
 def describe_check(check: ModelCheck) -> str:
-    """Return the result of checking a model as one line for a terminal."""
     return f"{'ok  ' if check.ok else 'FAIL'} {check.model}: {check.detail}"
 
 

@@ -25,7 +25,6 @@ Exit status: 0 every case is proven; 1 one is not, or has no oracle; 4 invalid i
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb prove` takes."""
     parser.description = _PROVE_ABOUT
     parser.add_argument("cases", nargs="+", metavar="CASES", help="files, folders or FILE::CASE")
     add_ignore_argument(parser)

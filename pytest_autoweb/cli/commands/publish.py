@@ -29,7 +29,6 @@ Exit status: 0 the pages are written; 4 invalid input, or a run cannot be publis
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb publish` takes."""
     parser.description = (
         "Writes static pages for runs: a leaderboard with intervals and paired tests, "
         "in which every number leads to its cells."

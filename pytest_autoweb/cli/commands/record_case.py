@@ -68,7 +68,6 @@ _NEUTRAL = {"failure_model": "", "store": "", "capture": "ARIA"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb record` takes."""
     parser.description = _ABOUT
     add_entry_arguments(parser)
     parser.add_argument(

@@ -43,7 +43,6 @@ _OWN = frozenset(
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb rerun` takes."""
     parser.description = _RERUN_ABOUT
     add_cell_arguments(parser)
     parser.add_argument("--model", metavar="NAME", help="run another model instead")

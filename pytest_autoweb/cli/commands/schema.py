@@ -21,7 +21,6 @@ Exit status: 0 printed; 4 invalid input.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb schema` takes."""
     parser.description = _SCHEMA_ABOUT
     parser.add_argument(
         "format",
@@ -33,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @project_variants()
 def run(args: argparse.Namespace) -> int:
-    """Print the schema of the chosen format."""
     schema = case_json_schema() if args.format == "case" else report_json_schema()
     print(json.dumps(schema, indent=2, ensure_ascii=False))
     return 0

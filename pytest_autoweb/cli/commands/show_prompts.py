@@ -46,7 +46,6 @@ _STANDS_FOR_REPLY = {"plan": _PLAN, "visual": "(the model's description of the p
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb prompts` takes."""
     parser.description = _PROMPTS_ABOUT
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     show = actions.add_parser(

@@ -24,7 +24,6 @@ Exit status: 0 the report is written, whatever it says; 4 it is not a run folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb show-report` takes."""
     parser.description = _SHOW_REPORT_ABOUT
     add_run_argument(parser)
     parser.add_argument("--no-open", action="store_true", help="only print where the report is")

@@ -41,7 +41,6 @@ Exit status: 0 done, even if there was none; 4 invalid input, or a store that ca
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb store` takes."""
     parser.description = (
         "Keeps runs in SQLite or Postgres, for `autoweb dashboard` and for queries."
     )

@@ -32,7 +32,6 @@ display; 4 the cell cannot be found.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb trace` takes."""
     parser.description = _TRACE_ABOUT
     add_cell_arguments(parser)
     parser.add_argument(

@@ -40,7 +40,6 @@ end, or with --controls, a control does not hold; 4 invalid input.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `autoweb verify` takes."""
     parser.description = _VERIFY_ABOUT
     parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of the run")
     parser.add_argument(

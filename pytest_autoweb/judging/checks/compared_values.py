@@ -182,7 +182,6 @@ def holds_part(wanted: Any, actual: Any, how: Typed) -> Answer:
 
 
 def meets(condition: Condition, actual: Any, how: Typed, name: str) -> Answer:
-    """Return whether a field's value meets a condition."""
     own = condition if condition.type is not None else how
     tests: dict[str, Callable[[], Answer]] = {
         "equals": lambda: compare(condition.equals, actual, own, name),

@@ -114,7 +114,7 @@ def _imported_from(name: str, file: Path, folder: Path) -> ModuleType:
 
 @contextmanager
 def _first_on_path(folder: Path) -> Iterator[None]:
-    """Let a module import its neighbours in preference to other modules, now and later."""
+    """Put a module's folder first on the path, also for imports that it makes later."""
     entry = str(folder)
     known = entry in sys.path
     sys.path.insert(0, entry)

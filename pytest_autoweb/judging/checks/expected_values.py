@@ -93,7 +93,6 @@ class RecordsSpec(Typed):
 
     @property
     def least(self) -> int:
-        """Return the smallest number of records there must be."""
         if self.min is None:
             return 0 if self.max == 0 else 1
         return self.min
@@ -138,7 +137,6 @@ class AnswerSpec(Typed):
 
     @property
     def kind(self) -> str:
-        """Return the name of the given expectation."""
         return next(name for name in ANSWER_KINDS if name in self.model_fields_set)
 
     @model_validator(mode="after")

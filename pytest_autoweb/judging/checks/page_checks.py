@@ -118,7 +118,6 @@ class TextCheck(Check):
 
 
 def _found(wanted: str | Pattern, lines: list[str]) -> str | None:
-    """Return the matching text, or None."""
     if isinstance(wanted, Pattern):
         return found_by(wanted.matches, "\n".join(lines), re.MULTILINE)
     plain = normalise(wanted)

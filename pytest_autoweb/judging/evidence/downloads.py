@@ -69,7 +69,6 @@ class DownloadRecord(Sequence[Download]):
             self._attach(page)
 
     def stop(self) -> None:
-        """Stop listening."""
         context, self._context = self._context, None
         if context is None or driver_ended(context):
             return
@@ -132,7 +131,7 @@ def _close(page: Page) -> None:
 
 @contextmanager
 def _on_this_machine(download: PlaywrightDownload) -> Iterator[Path]:
-    """Yield the file, which a server of Playwright elsewhere sends only when asked to."""
+    """Yield the file's path on this machine; a remote Playwright server sends it on request."""
     here: Path | None = None
     try:
         here = Path(download.path())

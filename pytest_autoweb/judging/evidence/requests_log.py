@@ -115,7 +115,6 @@ class WireRecord(Sequence[WireEntry]):
         """Whether it was ever started."""
 
     def start(self, context: BrowserContext) -> None:
-        """Start recording."""
         self._context, self.started = context, True
         for event, handler in self._handlers():
             context.on(event, handler)

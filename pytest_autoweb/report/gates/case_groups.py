@@ -19,14 +19,10 @@ class GroupMember(Protocol):
     """A cell or its row, with the fields that groups need."""
 
     @property
-    def case_id(self) -> str:
-        """Return the case's id."""
-        ...
+    def case_id(self) -> str: ...
 
     @property
-    def tags(self) -> tuple[str, ...]:
-        """Return the case's tags."""
-        ...
+    def tags(self) -> tuple[str, ...]: ...
 
 
 class CaseGroup(Written):
@@ -47,7 +43,6 @@ class CaseGroup(Written):
     """Failures are reported but do not fail the run, and other gates leave these cases out."""
 
     def has(self, member: GroupMember) -> bool:
-        """Return whether a case belongs to the group."""
         return bool(set(self.tags) & set(member.tags)) or any(
             fnmatchcase(member.case_id, pattern) for pattern in self.cases
         )

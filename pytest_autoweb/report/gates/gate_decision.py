@@ -104,7 +104,6 @@ class GateDecision:
 
     @property
     def failed(self) -> bool:
-        """Return whether a gate fails the run."""
         return any(gate.failed for gate in self.gates)
 
 

@@ -43,7 +43,6 @@ class GatePolicy:
         return self.min_pass_rate is not None or bool(self.groups or self.limits)
 
     def groups_of(self, member: GroupMember) -> tuple[CaseGroup, ...]:
-        """Return the groups that the case belongs to."""
         return tuple(group for group in self.groups if group.has(member))
 
     def is_pinned(self, member: Pinnable) -> bool:

@@ -521,7 +521,6 @@ def rate_of(cells: Sequence[CellResult | CellSummary], good: Collection[Outcome]
 
 
 def case_key(cell: CellResult | CellSummary) -> CaseKey:
-    """Return the key that identifies the case of a cell within a run."""
     return cell.case_path, cell.case_id
 
 

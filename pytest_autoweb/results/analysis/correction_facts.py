@@ -78,7 +78,6 @@ class ArmFacts(Record):
 
     @property
     def sentence(self) -> str:
-        """Return the result in one sentence."""
         told = f"{self.recovered} of {self.cells} recovered with {self.calls} calls"
         if self.control:
             return f"{told} (control arm)"

@@ -87,7 +87,6 @@ def agreements(pairs: Mapping[str, Iterable[tuple[str, str]]]) -> tuple[Agreemen
 
 
 def agreement_line(found: Agreement) -> str:
-    """Return the agreement of a judge as one sentence for a terminal."""
     if found.interval is None or found.accuracy is None:
         said = "has no verdict on a labelled cell yet"
     else:

@@ -524,7 +524,6 @@ def _likely(n: int, p: float) -> Iterator[tuple[int, float]]:
 
 
 def _chance(k: int, n: int, p: float) -> float:
-    """Return the probability of k successes."""
     if p in (0.0, 1.0):
         return float(k == n * p)
     # With logarithms, because the binomial coefficients of many cases overflow a float.

@@ -513,7 +513,6 @@ class Attempt(Record):
 
 
 def total_usage(attempts: tuple[Attempt, ...]) -> dict[str, Usage]:
-    """Add up the usage of each stage over all attempts."""
     total: dict[str, Usage] = {}
     for attempt in attempts:
         for stage, usage in attempt.usage.items():

@@ -80,7 +80,6 @@ def collector_paused() -> Iterator[None]:
 
 
 def is_run_folder(folder: Path) -> bool:
-    """Tell whether the folder holds a run."""
     return (folder / MANIFEST_FILE).is_file() or (folder / "cells").is_dir()
 
 
@@ -149,7 +148,6 @@ def size_of_cells(folder: Path) -> int:
 
 
 def _resumption_note(session: Resumption) -> str:
-    """Return a note about a session that resumed the run."""
     ran = []
     for why, count in session.ran.items():
         names = session.some.get(why, ())

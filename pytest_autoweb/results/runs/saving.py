@@ -165,7 +165,7 @@ def unmark_started(folder: Path, cell: str) -> None:
         (folder / cell / STARTED_FILE).unlink(missing_ok=True)
 
 
-def set_aside(folder: Path, cell: str, stamp: str) -> None:
+def move_to_replaced(folder: Path, cell: str, stamp: str) -> None:
     """Move what an earlier session left of a cell to `replaced/`, so that the cell can run again.
 
     Args:
@@ -196,7 +196,7 @@ def save_run_info(folder: Path, info: RunInfo) -> None:
 
 
 def reopen_run(folder: Path) -> None:
-    """Note that a saved run goes on, so that it counts as killed if nothing else is noted later."""
+    """Mark a saved run as running again; without a later end it counts as killed."""
     with suppress(OSError, ValueError):
         info = RunInfo.model_validate_json((folder / RUN_FILE).read_bytes())
         save_run_info(folder, info.model_copy(update={"exit_status": None}))

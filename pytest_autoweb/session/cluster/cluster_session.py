@@ -66,7 +66,6 @@ class PlacedWorker(WorkerController):  # type: ignore[misc]  # xdist's types are
     """A worker that Ray places when there is room; the session does not wait for it."""
 
     def setup(self) -> None:
-        """Send the worker its configuration."""
         self.config.hook.pytest_configure_node(node=self)
         module = self.config.hook.pytest_xdist_getremotemodule()
         self.channel = self.gateway.remote_exec(module)

@@ -51,7 +51,6 @@ class RemoteSession:
         self._begun: dict[str, CellResult | None] = {}
 
     def plan(self, manifest: Manifest) -> None:
-        """Send the collected cells."""
         self._ask(PLAN_PATH, manifest, Acknowledgement)
 
     def begin(self, folder: str, nodeid: str) -> CellResult | None:

@@ -25,7 +25,7 @@ from pytest_autoweb.results.runs.saving import (
     CELL_FILE,
     Manifest,
     mark_started,
-    set_aside,
+    move_to_replaced,
     unmark_started,
 )
 from pytest_autoweb.session.cluster.frame_stream import MOST_BYTES, Frame
@@ -131,7 +131,6 @@ class SessionServer:
     # -- requests ------------------------------------------------------------------------
 
     def answer(self, frame: Frame) -> tuple[int, bytes]:
-        """Return status and body of the answer to a request."""
         file = self._parts.pop((frame.worker, frame.number), None)
         sent = NodeRequest(frame.worker, frame.text, frame.body, file)
         try:
@@ -213,7 +212,7 @@ class SessionServer:
                 return CellKnown(saved=saved.read_text(encoding="utf-8"))
             cut_off = asked.folder not in self._begun and saved.parent.exists()
             if cut_off:
-                set_aside(self._run, asked.folder, self._stamp)
+                move_to_replaced(self._run, asked.folder, self._stamp)
             self._begun.add(asked.folder)
             mark_started(self._run, asked.folder)
         return CellKnown(began=cut_off)
@@ -238,7 +237,7 @@ class SessionServer:
         if not (self._run / cell).exists():
             return
         if (self._run / cell / CELL_FILE).exists() and cell not in self._ended:
-            set_aside(self._run, cell, self._stamp)
+            move_to_replaced(self._run, cell, self._stamp)
         else:
             (self._run / cell).replace(arriving / "before")
 

@@ -21,9 +21,9 @@ from pytest_autoweb.models.model_spec import DEFAULT_PARALLEL, ModelSpec
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.session.browser_replacement import (
     dead_part,
+    end_fixture,
     forgotten_if_failed,
     new_page,
-    put_aside,
     too_large,
 )
 from pytest_autoweb.session.flights.flight_bounds import item_bound, session_bound
@@ -57,12 +57,11 @@ class FlownCell:
 
     @property
     def ended(self) -> bool:
-        """Tell whether it is over."""
         return self.result is not None or self.error is not None
 
     @property
     def waits(self) -> bool:
-        """Tell whether it waits until it may go on alone."""
+        """Tell whether it waits for its turn to run alone."""
         return self.flight is not None and self.flight.wants_turn
 
 
@@ -83,7 +82,7 @@ class Flights:
     - in flight: it runs, or waits for the browser, a model or a lane;
     - waiting for its turn (`waits`): it needs what only its own item can get, a new browser for
       instance. No further cell is begun then. When all that are in flight wait too, the cell whose
-      item pytest runs goes on alone;
+      item pytest runs continues alone;
     - alone: it was given its turn, and no other cell is begun until it has ended;
     - ended: it has a result or an error.
 
@@ -182,15 +181,15 @@ class Flights:
         if not self._flying:
             dead = self._dead_part(request)
             if self._renews or dead:
-                self._put_aside(request, dead or "browser")
+                self._end_fixture(request, dead or "browser")
             self._hub.close()
 
     @staticmethod
     def _dead_part(request: pytest.FixtureRequest) -> str:
-        """Return the fixture to put aside, if any; see `dead_part`.
+        """Return the fixture to end, if any; see `dead_part`.
 
         The item of a cell that was begun ahead of its turn has not asked for the browser yet, and
-        nobody can put aside what its request does not know.
+        nobody can end what its request does not know.
         """
         with suppress(Exception), forgotten_if_failed(request):
             request.getfixturevalue("browser")
@@ -198,11 +197,11 @@ class Flights:
 
     @property
     def _alone(self) -> bool:
-        """Tell whether a cell goes on alone, or waits until it may."""
+        """Tell whether a cell runs alone, or waits for its turn to."""
         return any(c.waits or (c.flight is not None and c.flight.alone) for c in self._flying)
 
     def _give_turn(self, cell: FlownCell, request: pytest.FixtureRequest) -> None:
-        """Let a cell go on alone, with a browser that lives."""
+        """Resume a cell that runs alone from here on, with a live browser."""
         self._opened(request)
         assert cell.flight is not None
         flight = cell.flight
@@ -276,7 +275,7 @@ class Flights:
         """
         try:
             if dead := self._dead_part(request):
-                self._put_aside(request, dead)
+                self._end_fixture(request, dead)
             with forgotten_if_failed(request):
                 browser = request.getfixturevalue("browser")
                 self._context_args = request.getfixturevalue("browser_context_args")
@@ -295,20 +294,20 @@ class Flights:
         self._hub.open(driver)
         return True
 
-    def _put_aside(self, request: pytest.FixtureRequest, name: str) -> None:
+    def _end_fixture(self, request: pytest.FixtureRequest, name: str) -> None:
         self._browser, self._renews = None, False
-        put_aside(request, name)
+        end_fixture(request, name)
         WATCH.reason = ""
 
     def _end_of_driver(self) -> None:
-        """Let every cell in flight know that the loop is gone, which can resume none of them."""
+        """Fail every cell in flight: the driver's loop, which would resume them, has ended."""
         for cell in self._flying:
             flight = cell.flight
             if flight is None or flight.wants_turn:
                 continue
             flight.fiber.parent = greenlet.getcurrent()
             if not flight.fiber:
-                # It has not even begun, which it may do later.
+                # It has not started yet, so it can still run later, alone.
                 flight.wants_turn = True
                 continue
             with self._hub.as_if_running():

@@ -66,7 +66,7 @@ class PrefetchedPage:
         try:
             browser: Browser = request.getfixturevalue("browser")
         except Error:
-            # The driver died after its browser; `open_living`, which comes next, replaces both.
+            # The driver has died as well; `open_living`, which is called next, replaces both.
             return None
         given = dict(request.getfixturevalue("browser_context_args"))
         same = self._ready is not None and self._ready.page.context.browser is browser
@@ -87,7 +87,6 @@ class PrefetchedPage:
         self._crashed = self._crashed or (self._ready is not None and self._ready.page == page)
 
     def close(self) -> None:
-        """Close the page that nobody took."""
         ready, self._ready = self._ready, None
         if ready is not None:
             close_contexts([ready.page.context])

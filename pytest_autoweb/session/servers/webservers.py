@@ -68,7 +68,6 @@ class RunningServer:
     handle: ServerHandle
 
     def is_alive(self) -> bool:
-        """Return whether the server still runs."""
         return is_supervised(self.folder)
 
 
@@ -358,7 +357,6 @@ class ServerPool:
     def in_order(
         self, webservers: Mapping[str, Webserver], case_path: Path | None
     ) -> list[tuple[str, Webserver]]:
-        """Return servers in the order in which every attempt has to take them."""
         return sorted(
             webservers.items(), key=lambda item: self._home(item[1], case_path, item[0]).name
         )

@@ -267,7 +267,6 @@ PAGE = 50
 
 
 def page_routes(store: Store) -> APIRouter:
-    """Return the routes of the pages, which read the given store."""
     routes = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
     _add_overviews(routes, store)
     _add_details(routes, store)

@@ -396,7 +396,6 @@ MISSING: dict[int | str, dict[str, Any]] = {404: {"model": ErrorShape}}
 
 
 def run_routes(store: Store) -> APIRouter:
-    """Return the routes, which read the given store."""
     routes = APIRouter(prefix="/api", tags=["runs"])
 
     @routes.get("/runs")
@@ -464,11 +463,9 @@ def cell_detail(store: Store, cell_id: str) -> CellDetail:
 
 
 def run_shape(run: run_queries.RunSummary) -> RunShape:
-    """Return a run with the address of its report."""
     report = f"/runs/{run.id}/report" if report_page(run) else None
     return RunShape(**dict(run), report=report)
 
 
 def cell_shape(row: run_queries.Row) -> CellShape:
-    """Return a cell in the form of the REST API."""
     return CellShape(**{name: row[name] for name in CellShape.model_fields})

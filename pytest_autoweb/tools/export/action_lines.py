@@ -337,7 +337,7 @@ class PlainTest:
                 _check_number(node.value)
 
     def _check_call(self, call: ast.Call) -> None:
-        """Reject a call that could leave the site, or do what nobody here can see."""
+        """Reject a call that could leave the site, or whose effect cannot be checked here."""
         match call.func:
             case ast.Attribute(attr="goto"):
                 self._check_address(call)
@@ -491,7 +491,6 @@ def _names(node: ast.AST) -> frozenset[str]:
 
 
 def _binds(node: ast.AST) -> frozenset[str]:
-    """Return the names that a statement binds."""
     found: set[str] = set()
     for one in ast.walk(node):
         match one:

@@ -243,7 +243,6 @@ def _browser_plugin(browser: str) -> str:
 
 
 def _tests_of(text: str) -> list[str]:
-    """Return the names of a file's tests."""
     functions = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
     return [node.name for node in functions if node.name.startswith("test")]
 

@@ -94,7 +94,6 @@ class Source(NamedTuple):
 
     @property
     def attempt(self) -> Attempt:
-        """Return the attempt that passed."""
         return self.cell.attempts[-1]
 
 

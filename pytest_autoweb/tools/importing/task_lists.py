@@ -72,7 +72,6 @@ class FieldMap:
         return cls(paths)
 
     def find(self, entry: Mapping[str, Any], part: str) -> Any:
-        """Return the value of a part, or None."""
         for path in self.paths[part]:
             # A name may itself contain dots.
             if path in entry:

@@ -202,7 +202,6 @@ def _tags(task: Mapping[str, Any]) -> list[str]:
 
 
 def counts(tasks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return how many tasks have each tag."""
     return dict(Counter(tag for task in tasks for tag in _tags(task)))
 
 
@@ -298,7 +297,6 @@ def _logs(repository: Path) -> Iterator[_Log]:
 
 
 def _kept(har: list[dict[str, Any]]) -> tuple[WireEntry, ...]:
-    """Return requests in the form of our record."""
     for entry in har:
         fetched = [h["value"] for h in entry["request"]["headers"] if h["name"] == "Sec-Fetch-Dest"]
         kind = "document" if "document" in fetched else entry.get("_resourceType", "other")
@@ -327,7 +325,6 @@ class LogVerdicts(NamedTuple):
     """The logs on which they differ."""
 
     def lines(self) -> list[str]:
-        """Return the counts as sentences."""
         return [
             f"{kind}: the package {theirs}, our check {ours}: {count}"
             for (kind, theirs, ours), count in sorted(self.counts.items())

@@ -151,7 +151,6 @@ def _controls(
 
 
 def _guide(manifest: BenchmarkManifest) -> str:
-    """Return the benchmark's README."""
     needs = manifest.needs
     listed = [
         *(f"the environment variable `{name}`, a secret" for name in needs.environment),

@@ -170,7 +170,7 @@ def _refuse_target(target: Path, folders: Sequence[Path]) -> None:
 
 
 def _copy_run(folder: Path, to: Path, *, recordings: bool) -> None:
-    """Copy what a run consists of, and write its report anew: its own may be anybody's page."""
+    """Copy a run's files, and render its report again: the one it came with is not trusted."""
     copy_inert(folder, to, lambda place: not _is_published(place, recordings=recordings))
     for run in (to, to / CONTROLS_FOLDER):
         if is_run_folder(run):

@@ -30,7 +30,6 @@ class Questions:
 
     @property
     def asking(self) -> bool:
-        """Whether questions are asked."""
         return self.possible and not self._silent
 
     def start(self) -> None:

@@ -26,7 +26,6 @@ class RecordedCase:
     expect: Sequence[Mapping[str, Any]] = ()
 
     def with_checks(self, expect: Sequence[Mapping[str, Any]]) -> "RecordedCase":
-        """Return the case with other checks."""
         return replace(self, expect=tuple(expect))
 
     def with_answer(self, answer: str) -> "RecordedCase":

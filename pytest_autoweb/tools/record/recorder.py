@@ -84,7 +84,6 @@ class _Listener:
         self._recording, self._changed = recording, changed
 
     def action_added(self, _page: Any, data: dict[str, Any], code: str) -> None:
-        """Keep an action."""
         by_key = data.get("name") == "click" and data.get("clickCount") == 0
         if by_key and self._recording.code and _KEY.search(self._recording.code[-1]):
             # A key that presses a button or sends a form is reported again as the resulting click.

@@ -36,8 +36,6 @@ class Stored:
 
 
 def read_stored(cell_folder: Path, attempt: Attempt) -> Stored:
-    """Read the evidence of an attempt from the folder of its cell."""
-
     def text(name: str) -> str | None:
         if (path := _inside(cell_folder, attempt.evidence.get(name, ""))) is None:
             return None

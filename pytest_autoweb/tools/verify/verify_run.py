@@ -17,7 +17,7 @@ from pytest_autoweb.browser.egress.chromium import launch_args
 from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.cases.webserver_spec import ServerHandle
-from pytest_autoweb.cell.cell_outcome import settle
+from pytest_autoweb.cell.cell_outcome import cell_outcome
 from pytest_autoweb.judging.checks.check_type import RubricJudge
 from pytest_autoweb.judging.human_labels import read_labels
 from pytest_autoweb.judging.model_judge import JudgedAttempt, JudgeSelection, ModelJudge
@@ -206,7 +206,7 @@ def _rejudge_cell(
             # The run would have ended here, so later repairs must not count.
             notes.append(f"attempt {attempt.attempt_index} now passes; later ones are left out")
             break
-    outcome, reason, failure = settle(attempts, has_checks=loaded.has_expect)
+    outcome, reason, failure = cell_outcome(attempts, has_checks=loaded.has_expect)
     again = cell.model_copy(
         update={
             "attempts": tuple(attempts),

@@ -11,7 +11,7 @@ from pytest_autoweb.agents.attempt.strategy import CorrectionArm
 from pytest_autoweb.agents.attempt.tools import Clock
 from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.agents.correction.retry_decision import Rules
-from pytest_autoweb.cell.cell_outcome import settle
+from pytest_autoweb.cell.cell_outcome import cell_outcome
 from pytest_autoweb.cell.corrections import ArmAttempts, arm_run, correct, repairable
 from pytest_autoweb.cell.strategies import OFF, PLAIN
 from pytest_autoweb.report.gates.case_groups import CaseGroup
@@ -67,18 +67,18 @@ def failed(kind: FailureKind = "step", message: str = "no such button") -> Attem
     ],
 )
 def test_checks_that_hold_make_a_cell_pass(attempts: list[Attempt], outcome: str) -> None:
-    assert settle(attempts, has_checks=True) == (outcome, "", None)
+    assert cell_outcome(attempts, has_checks=True) == (outcome, "", None)
 
 
 def test_checks_decide_even_when_something_else_went_wrong() -> None:
     last = attempt(checks_passed=True, failure=STEP)
 
-    assert settle([last], has_checks=True) == ("passed", "", None)
+    assert cell_outcome([last], has_checks=True) == ("passed", "", None)
 
 
 @pytest.mark.parametrize("kind", get_args(FailureKind))
 def test_only_the_infrastructure_breaks_a_cell(kind: FailureKind) -> None:
-    outcome, reason, failure = settle([failed(kind, "why")], has_checks=True)
+    outcome, reason, failure = cell_outcome([failed(kind, "why")], has_checks=True)
 
     named = {"question": "needs_input", "off_record": "off_record"}
     asked = named.get(kind, "failed")
@@ -91,7 +91,7 @@ def test_only_the_infrastructure_breaks_a_cell(kind: FailureKind) -> None:
 def test_a_repair_that_broke_leaves_the_verdict_on_the_attempt_before() -> None:
     attempts = [failed(message="first"), failed(message="second"), failed("model", "no reply")]
 
-    outcome, reason, failure = settle(attempts, has_checks=True)
+    outcome, reason, failure = cell_outcome(attempts, has_checks=True)
 
     assert (outcome, reason) == ("failed", "second (the repair broke: no reply)")
     assert failure == Failure(kind="step", message="second")
@@ -100,7 +100,7 @@ def test_a_repair_that_broke_leaves_the_verdict_on_the_attempt_before() -> None:
 def test_a_repair_that_broke_after_an_attempt_without_failure_says_so() -> None:
     attempts = [attempt(checks_passed=False), failed("browser", "it died")]
 
-    outcome, reason, failure = settle(attempts, has_checks=True)
+    outcome, reason, failure = cell_outcome(attempts, has_checks=True)
 
     assert (outcome, reason, failure) == ("failed", " (the repair broke: it died)", None)
 
@@ -109,15 +109,15 @@ def test_what_left_the_recording_has_no_verdict_whatever_went_before_or_was_seen
     left = attempt(checks_passed=True, failure=Failure(kind="off_record", message="GET /a"))
 
     for attempts in ([left], [failed(), left]):
-        assert settle(attempts, has_checks=True)[:2] == ("off_record", "GET /a")
+        assert cell_outcome(attempts, has_checks=True)[:2] == ("off_record", "GET /a")
 
 
 def test_a_case_without_checks_is_never_more_than_ungraded() -> None:
     done, undone = attempt(executed=True), failed()
 
-    assert settle([done], has_checks=False) == ("ungraded", "the case has no checks", None)
-    assert settle([undone], has_checks=False) == ("failed", "no such button", STEP)
-    assert settle([attempt()], has_checks=False) == ("failed", "", None)
+    assert cell_outcome([done], has_checks=False) == ("ungraded", "the case has no checks", None)
+    assert cell_outcome([undone], has_checks=False) == ("failed", "no such button", STEP)
+    assert cell_outcome([attempt()], has_checks=False) == ("failed", "", None)
 
 
 def test_checks_that_nobody_could_evaluate_leave_a_cell_ungraded() -> None:
@@ -128,7 +128,7 @@ def test_checks_that_nobody_could_evaluate_leave_a_cell_ungraded() -> None:
         check(None, index=3, type="sql", message="no database"),
     )
 
-    outcome, reason, failure = settle([attempt(checks=checks, failure=STEP)], has_checks=True)
+    outcome, reason, failure = cell_outcome([attempt(checks=checks, failure=STEP)], has_checks=True)
 
     assert (outcome, reason, failure) == ("ungraded", "check 2 (http): no server", STEP)
 
@@ -136,7 +136,7 @@ def test_checks_that_nobody_could_evaluate_leave_a_cell_ungraded() -> None:
 def test_checks_that_are_advice_only_leave_a_cell_ungraded() -> None:
     checks = (check(None, advisory=True), check(True, advisory=True))
 
-    outcome, reason, _ = settle([attempt(checks=checks)], has_checks=True)
+    outcome, reason, _ = cell_outcome([attempt(checks=checks)], has_checks=True)
 
     assert outcome == "ungraded"
     assert reason == "all checks are advice only (see --autoweb-judge-labels)"
@@ -150,7 +150,7 @@ def test_checks_that_are_advice_only_leave_a_cell_ungraded() -> None:
     ],
 )
 def test_a_check_that_does_not_hold_or_was_never_reached_fails_a_cell(last: Attempt) -> None:
-    assert settle([last], has_checks=True) == ("failed", "no such button", STEP)
+    assert cell_outcome([last], has_checks=True) == ("failed", "no such button", STEP)
 
 
 def test_an_attempt_is_repaired_when_the_model_could_do_better() -> None:

@@ -13,7 +13,6 @@ _TIME = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
-    """Create the tables."""
     _runs()
     _cells()
     _attempts()
@@ -23,7 +22,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Remove the tables."""
     for table in (
         "behavior_calibration_metrics",
         "tool_reliability_stats",

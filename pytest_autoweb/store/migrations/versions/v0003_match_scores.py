@@ -21,6 +21,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Remove the columns."""
     op.drop_column("checks", "match_score")
     op.drop_column("checks", "finding")

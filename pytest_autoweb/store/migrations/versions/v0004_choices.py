@@ -11,7 +11,6 @@ down_revision = "0003"
 
 
 def upgrade() -> None:
-    """Add the table."""
     attempt = sa.ForeignKey("attempts.id", ondelete="CASCADE")
     op.create_table(
         "choice_records",
@@ -33,5 +32,4 @@ _TEXTS = ("kind", "expected_text", "actual_text", "verdict")
 
 
 def downgrade() -> None:
-    """Remove the table."""
     op.drop_table("choice_records")

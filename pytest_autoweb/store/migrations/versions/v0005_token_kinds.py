@@ -18,6 +18,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Remove the columns."""
     op.drop_column("cells", "reasoning_tokens")
     op.drop_column("cells", "cached_tokens")

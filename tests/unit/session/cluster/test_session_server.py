@@ -119,7 +119,9 @@ def test_nothing_is_taken_from_a_worker_that_counts_as_lost(folders: ClusterFold
     assert folders.files() == {f"{CELL}/started": ""}
 
 
-def test_what_an_earlier_session_left_is_set_aside_and_not_erased(folders: ClusterFolders) -> None:
+def test_what_an_earlier_session_left_is_moved_to_replaced_and_not_erased(
+    folders: ClusterFolders,
+) -> None:
     for cell, files in ((CELL, {"cell.json": "old"}), (OTHER, {"started": "", "page": "<p>"})):
         (folders.run / cell).mkdir(parents=True)
         for name, text in files.items():

@@ -1,5 +1,7 @@
 """Cells in flight share a few lanes, on a loop that runs in a greenlet as Playwright's does."""
 
+from __future__ import annotations
+
 import asyncio
 import random
 import time
@@ -21,65 +23,6 @@ from pytest_autoweb.base.waiting.hub import CancelledFlight, Flight, Hub
 from pytest_autoweb.base.waiting.playwright_internals import DRIVER_ENDED, Driver
 
 LANES = 2
-
-
-class Airport:
-    """A hub with two lanes, and what its flights did, in order."""
-
-    def __init__(self) -> None:
-        # Other tests of this process may have left Playwright's loop marked as running.
-        self._before = asyncio._get_running_loop()
-        asyncio._set_running_loop(None)
-        self.loop = asyncio.new_event_loop()
-        self.hub = Hub(lambda: None, cores=1)
-        fiber = greenlet.greenlet(self.loop.run_forever)
-        self.hub.open(Driver(self.loop, fiber))
-        self.launched: list[Flight] = []
-        self.did: list[str] = []
-        self.most = 0
-        self._inside = 0
-
-    def close(self) -> None:
-        if not self.hub.dead:
-            self.loop.call_soon(self.loop.stop)
-            self.hub.fiber.switch()
-        self.hub.close()
-        asyncio._set_running_loop(None)
-        self.loop.close()
-        asyncio._set_running_loop(self._before)
-
-    def fly(self, cells: int, run: Callable[[int], None]) -> None:
-        """Let so many cells fly until all are over."""
-        over = self.loop.create_future()
-        flying = set(range(cells))
-
-        def flight(number: int) -> None:
-            try:
-                run(number)
-            except CancelledFlight:
-                self.did.append(f"{number} cancelled")
-            finally:
-                flying.discard(number)
-                if not flying:
-                    over.set_result(None)
-
-        self.launched = [self.hub.launch(partial(flight, number)) for number in range(cells)]
-        self.hub.wait(over)
-
-    def work(self, number: int, seconds: float = 0.02) -> None:
-        """Note who is at work, for a while in which others could begin."""
-        self._inside += 1
-        self.most = max(self.most, self._inside)
-        self.did.append(str(number))
-        waiting.sleep(seconds)
-        self._inside -= 1
-
-
-@pytest.fixture
-def airport() -> Iterator[Airport]:
-    airport = Airport()
-    yield airport
-    airport.close()
 
 
 def test_no_more_cells_work_at_once_than_there_are_lanes_and_the_first_comes_first(
@@ -327,3 +270,62 @@ def test_what_goes_on_aside_fails_with_the_driver(airport: Airport) -> None:
 
     with pytest.raises(Error, match=DRIVER_ENDED):
         ended()
+
+
+class Airport:
+    """A hub with two lanes, and what its flights did, in order."""
+
+    def __init__(self) -> None:
+        # Other tests of this process may have left Playwright's loop marked as running.
+        self._before = asyncio._get_running_loop()
+        asyncio._set_running_loop(None)
+        self.loop = asyncio.new_event_loop()
+        self.hub = Hub(lambda: None, cores=1)
+        fiber = greenlet.greenlet(self.loop.run_forever)
+        self.hub.open(Driver(self.loop, fiber))
+        self.launched: list[Flight] = []
+        self.did: list[str] = []
+        self.most = 0
+        self._inside = 0
+
+    def close(self) -> None:
+        if not self.hub.dead:
+            self.loop.call_soon(self.loop.stop)
+            self.hub.fiber.switch()
+        self.hub.close()
+        asyncio._set_running_loop(None)
+        self.loop.close()
+        asyncio._set_running_loop(self._before)
+
+    def fly(self, cells: int, run: Callable[[int], None]) -> None:
+        """Let so many cells fly until all are over."""
+        over = self.loop.create_future()
+        flying = set(range(cells))
+
+        def flight(number: int) -> None:
+            try:
+                run(number)
+            except CancelledFlight:
+                self.did.append(f"{number} cancelled")
+            finally:
+                flying.discard(number)
+                if not flying:
+                    over.set_result(None)
+
+        self.launched = [self.hub.launch(partial(flight, number)) for number in range(cells)]
+        self.hub.wait(over)
+
+    def work(self, number: int, seconds: float = 0.02) -> None:
+        """Note who is at work, for a while in which others could begin."""
+        self._inside += 1
+        self.most = max(self.most, self._inside)
+        self.did.append(str(number))
+        waiting.sleep(seconds)
+        self._inside -= 1
+
+
+@pytest.fixture
+def airport() -> Iterator[Airport]:
+    airport = Airport()
+    yield airport
+    airport.close()

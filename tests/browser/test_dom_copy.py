@@ -29,133 +29,6 @@ from pytest_autoweb.tools.verify.rejudge import CurrentCheck, RejudgeTools, Stor
 SECRET = "hunter2-hunter2"
 REDACT = Redactor({"pw": SECRET})
 
-PAGE = """<!doctype html><html lang=en><title>Account</title><style>
-.gone{display:none}
-.icon::before{content:"★ \\3c/style><b>"} .must::after{content:" *" / "required"}
-.apart{position:absolute} .zero{width:0;height:0} .row{display:flex} .tiny{font-size:0}
-.plate{width:20px;height:20px;background:red} h2{visibility:hidden} h2 b{visibility:visible}
-.reader{position:absolute;width:1px;height:1px;overflow:hidden} .flat{transform:scale(0)}
-</style><base href="/"><body class=signed-in>
-<h1>Account</h1><p>Welcome, <b>Ana</b>&nbsp;Lee! %(secret)s</p>
-<p style="display:none">hidden words</p><p class=gone>more hidden words</p>
-<label>City <input value=Rome id=city></label> <input type=checkbox aria-label=Agree checked>
-<input type=radio name=r aria-label=One checked><input type=radio name=r aria-label=Two id=two>
-<button disabled>Send</button><ul><li>a<li>b<li hidden>c</ul>
-<button data-testid=pay class="big icon" onclick="document.title='ran'">Pay now</button>
-<label class=must>Pin <input type=password id=pin></label><input type=hidden name=csrf value=tok>
-<label>Other <input type=password value=unknown-to-all></label>
-<a href="#x"><span class=apart>Apart</span></a><a href="javascript:alert(1)">Script</a>
-<div class=row><span>one</span><span>two</span></div>
-<div class=plate role=button aria-label=Red></div>
-<span class=tiny>tiny</span><h2>unseen <b>seen</b></h2><span class=reader>for readers</span>
-<p class=flat>flat</p><div class=zero><button>In nothing</button></div>
-<details><summary>More</summary><p>folded</p></details>
-<details open><summary>Open</summary><p>unfolded</p></details>
-<select aria-label=Size><option value=s>Small<option value=l selected>Large</select>
-<textarea aria-label=Note>
- written</textarea><table><tr><td>1<td class=gone>2<td>3</table>
-<img alt=Logo src="/logo.png"><svg role=img aria-label=Chart width=9 height=9><title>T</title></svg>
-<div id=host></div><div id=slots><i slot=s>slotted</i><i>nowhere</i></div>
-<p id=broken>A<i></i>C</p><table id=rows></table><dialog id=box>Sure? <button>Yes</button></dialog>
-<iframe name=inner srcdoc="<p>Framed words</p><button>Inner</button><input id=i value=q>"></iframe>
-<iframe class=gone srcdoc="<p>unseen frame</p>"></iframe><iframe src="%(other)s"></iframe>
-<noscript>no scripts here</noscript><link rel=stylesheet href="/late.css">
-<div popover id=pop>Pop</div>
-<script>
-host.attachShadow({mode: 'open'}).innerHTML =
-  '<style>u{display:block}</style><p>Shadow words</p><u>block</u><input id=deep aria-label=Deep>';
-slots.attachShadow({mode: 'open'}).innerHTML = '<b>S:</b><slot name=s></slot>';
-host.shadowRoot.getElementById('deep').value = 'below';
-city.value = 'Paris'; two.checked = true; pin.value = '%(secret)s';
-document.querySelector('select').value = 's';
-document.querySelector('textarea').value = '</textarea><script>';
-const block = document.createElement('div'); block.textContent = 'B';
-document.querySelector('#broken i').replaceWith(block);
-const row = document.createElement('tr'); row.innerHTML = '<td>direct</td>';
-rows.append(row, 'loose');
-box.showModal(); pop.showPopover();
-</script>"""
-
-CHECKS: list[dict[str, Any]] = [
-    {"url": "**/user/account?tab=1"},
-    {"url": "**/user"},
-    {"text": "Welcome, Ana Lee!"},
-    {"text": "hidden words"},
-    {"text": {"matches": "^Framed words$"}},
-    {"text": "unseen frame"},
-    {"text": "Other origin"},
-    {"text": "no scripts here"},
-    {"text": "folded"},
-    {"text": "Shadow words"},
-    {"text": "onetwo"},
-    {"text": "one two"},
-    {"text": "1 3"},
-    {"text": "S:slotted"},
-    {"element": {"role": "heading", "name": "Account", "count": 1}},
-    {"element": {"role": "heading", "name": "seen"}},
-    {"element": {"label": "City", "value": "Paris"}},
-    {"element": {"css": "input[value=Rome]"}},
-    {"element": {"label": "Deep", "value": "below"}},
-    {"element": {"role": "radio", "name": "Two", "checked": True}},
-    {"element": {"role": "radio", "name": "One", "checked": True}},
-    {"element": {"label": "Agree", "checked": True}},
-    {"element": {"role": "button", "name": "Send", "enabled": False}},
-    {"element": {"role": "button", "name": {"matches": "^★.*Pay now"}, "visible": True}},
-    {"element": {"role": "textbox", "name": "Pin required"}},
-    {"element": {"role": "button", "name": "Red"}},
-    {"element": {"role": "link", "name": "Apart"}},
-    {"element": {"css": "a > span"}},
-    {"element": {"css": ".tiny"}},
-    {"element": {"css": ".flat"}},
-    {"element": {"css": ".zero"}},
-    {"element": {"css": ".reader", "count": 1}},
-    {"element": {"role": "button", "name": "In nothing"}},
-    {"element": {"css": "li", "count": 2}},
-    {"element": {"css": "li:nth-child(3)", "visible": False}},
-    {"element": {"label": "Size", "value": "s"}},
-    {"element": {"label": "Note", "value": "</textarea><script>"}},
-    {"element": {"css": "p#broken > div", "text": "B"}},
-    {"element": {"css": "table#rows > tr > td", "text": "direct"}},
-    {"element": {"role": "dialog"}},
-    {"element": {"css": "#pop", "text": "Pop"}},
-    {"element": {"role": "img", "name": "Logo"}},
-    {"element": {"role": "button", "name": "Inner"}},
-    {"element": {"css": "body.signed-in > h1"}},
-]
-
-
-def verdicts(page: Page) -> list[tuple[bool | None, str]]:
-    evidence = Evidence(page=page, answered=False, answer=None, redact=REDACT)
-    checks = read_checks(list(CHECKS), (), None)
-    return [(r.passed, r.actual) for r in judge_checks(checks, evidence, timeout_s=0)]
-
-
-def facts(page: Page) -> list[str]:
-    """All that text and element checks can see: texts, roles and names, states."""
-    seen: list[str] = []
-    for frame in page.frames:
-        if frame != page.main_frame and not frame.frame_element().is_visible():
-            continue
-        every = frame.locator("body *:not(script, style, link, meta, base, noscript, template)")
-        seen += run_script(frame, "visible_text").splitlines()
-        seen += frame.locator("body").aria_snapshot().splitlines()
-        seen += [json.dumps(state) for state in run_on_elements(every, "element_states")]
-    return [REDACT(line).replace("javascript:alert(1)", '"javascript:"') for line in seen]
-
-
-@pytest.fixture(scope="module")
-def account(browser: Browser) -> Iterator[Page]:
-    """One page for all tests here: they only read."""
-    site, other = Site(), Site()
-    context = browser.new_context()
-    page = context.new_page()
-    inner = other.put("/inner", "<p>Other origin</p><button>Far</button>")
-    page.goto(site.put("/user/account?tab=1", PAGE % {"other": inner, "secret": SECRET}))
-    yield page
-    context.close()
-    site.close()
-    other.close()
-
 
 @pytest.mark.long
 def test_a_copy_is_judged_as_its_page_was(browser: Browser, account: Page) -> None:
@@ -386,3 +259,131 @@ def test_elements_of_pictures_keep_their_names_and_places(kept_page: Page) -> No
     run_script(kept_page, "dom_build", copy_page(kept_page, str))
 
     assert kept_page.evaluate(SPACES) == live
+
+
+PAGE = """<!doctype html><html lang=en><title>Account</title><style>
+.gone{display:none}
+.icon::before{content:"★ \\3c/style><b>"} .must::after{content:" *" / "required"}
+.apart{position:absolute} .zero{width:0;height:0} .row{display:flex} .tiny{font-size:0}
+.plate{width:20px;height:20px;background:red} h2{visibility:hidden} h2 b{visibility:visible}
+.reader{position:absolute;width:1px;height:1px;overflow:hidden} .flat{transform:scale(0)}
+</style><base href="/"><body class=signed-in>
+<h1>Account</h1><p>Welcome, <b>Ana</b>&nbsp;Lee! %(secret)s</p>
+<p style="display:none">hidden words</p><p class=gone>more hidden words</p>
+<label>City <input value=Rome id=city></label> <input type=checkbox aria-label=Agree checked>
+<input type=radio name=r aria-label=One checked><input type=radio name=r aria-label=Two id=two>
+<button disabled>Send</button><ul><li>a<li>b<li hidden>c</ul>
+<button data-testid=pay class="big icon" onclick="document.title='ran'">Pay now</button>
+<label class=must>Pin <input type=password id=pin></label><input type=hidden name=csrf value=tok>
+<label>Other <input type=password value=unknown-to-all></label>
+<a href="#x"><span class=apart>Apart</span></a><a href="javascript:alert(1)">Script</a>
+<div class=row><span>one</span><span>two</span></div>
+<div class=plate role=button aria-label=Red></div>
+<span class=tiny>tiny</span><h2>unseen <b>seen</b></h2><span class=reader>for readers</span>
+<p class=flat>flat</p><div class=zero><button>In nothing</button></div>
+<details><summary>More</summary><p>folded</p></details>
+<details open><summary>Open</summary><p>unfolded</p></details>
+<select aria-label=Size><option value=s>Small<option value=l selected>Large</select>
+<textarea aria-label=Note>
+ written</textarea><table><tr><td>1<td class=gone>2<td>3</table>
+<img alt=Logo src="/logo.png"><svg role=img aria-label=Chart width=9 height=9><title>T</title></svg>
+<div id=host></div><div id=slots><i slot=s>slotted</i><i>nowhere</i></div>
+<p id=broken>A<i></i>C</p><table id=rows></table><dialog id=box>Sure? <button>Yes</button></dialog>
+<iframe name=inner srcdoc="<p>Framed words</p><button>Inner</button><input id=i value=q>"></iframe>
+<iframe class=gone srcdoc="<p>unseen frame</p>"></iframe><iframe src="%(other)s"></iframe>
+<noscript>no scripts here</noscript><link rel=stylesheet href="/late.css">
+<div popover id=pop>Pop</div>
+<script>
+host.attachShadow({mode: 'open'}).innerHTML =
+  '<style>u{display:block}</style><p>Shadow words</p><u>block</u><input id=deep aria-label=Deep>';
+slots.attachShadow({mode: 'open'}).innerHTML = '<b>S:</b><slot name=s></slot>';
+host.shadowRoot.getElementById('deep').value = 'below';
+city.value = 'Paris'; two.checked = true; pin.value = '%(secret)s';
+document.querySelector('select').value = 's';
+document.querySelector('textarea').value = '</textarea><script>';
+const block = document.createElement('div'); block.textContent = 'B';
+document.querySelector('#broken i').replaceWith(block);
+const row = document.createElement('tr'); row.innerHTML = '<td>direct</td>';
+rows.append(row, 'loose');
+box.showModal(); pop.showPopover();
+</script>"""
+
+CHECKS: list[dict[str, Any]] = [
+    {"url": "**/user/account?tab=1"},
+    {"url": "**/user"},
+    {"text": "Welcome, Ana Lee!"},
+    {"text": "hidden words"},
+    {"text": {"matches": "^Framed words$"}},
+    {"text": "unseen frame"},
+    {"text": "Other origin"},
+    {"text": "no scripts here"},
+    {"text": "folded"},
+    {"text": "Shadow words"},
+    {"text": "onetwo"},
+    {"text": "one two"},
+    {"text": "1 3"},
+    {"text": "S:slotted"},
+    {"element": {"role": "heading", "name": "Account", "count": 1}},
+    {"element": {"role": "heading", "name": "seen"}},
+    {"element": {"label": "City", "value": "Paris"}},
+    {"element": {"css": "input[value=Rome]"}},
+    {"element": {"label": "Deep", "value": "below"}},
+    {"element": {"role": "radio", "name": "Two", "checked": True}},
+    {"element": {"role": "radio", "name": "One", "checked": True}},
+    {"element": {"label": "Agree", "checked": True}},
+    {"element": {"role": "button", "name": "Send", "enabled": False}},
+    {"element": {"role": "button", "name": {"matches": "^★.*Pay now"}, "visible": True}},
+    {"element": {"role": "textbox", "name": "Pin required"}},
+    {"element": {"role": "button", "name": "Red"}},
+    {"element": {"role": "link", "name": "Apart"}},
+    {"element": {"css": "a > span"}},
+    {"element": {"css": ".tiny"}},
+    {"element": {"css": ".flat"}},
+    {"element": {"css": ".zero"}},
+    {"element": {"css": ".reader", "count": 1}},
+    {"element": {"role": "button", "name": "In nothing"}},
+    {"element": {"css": "li", "count": 2}},
+    {"element": {"css": "li:nth-child(3)", "visible": False}},
+    {"element": {"label": "Size", "value": "s"}},
+    {"element": {"label": "Note", "value": "</textarea><script>"}},
+    {"element": {"css": "p#broken > div", "text": "B"}},
+    {"element": {"css": "table#rows > tr > td", "text": "direct"}},
+    {"element": {"role": "dialog"}},
+    {"element": {"css": "#pop", "text": "Pop"}},
+    {"element": {"role": "img", "name": "Logo"}},
+    {"element": {"role": "button", "name": "Inner"}},
+    {"element": {"css": "body.signed-in > h1"}},
+]
+
+
+def verdicts(page: Page) -> list[tuple[bool | None, str]]:
+    evidence = Evidence(page=page, answered=False, answer=None, redact=REDACT)
+    checks = read_checks(list(CHECKS), (), None)
+    return [(r.passed, r.actual) for r in judge_checks(checks, evidence, timeout_s=0)]
+
+
+def facts(page: Page) -> list[str]:
+    """All that text and element checks can see: texts, roles and names, states."""
+    seen: list[str] = []
+    for frame in page.frames:
+        if frame != page.main_frame and not frame.frame_element().is_visible():
+            continue
+        every = frame.locator("body *:not(script, style, link, meta, base, noscript, template)")
+        seen += run_script(frame, "visible_text").splitlines()
+        seen += frame.locator("body").aria_snapshot().splitlines()
+        seen += [json.dumps(state) for state in run_on_elements(every, "element_states")]
+    return [REDACT(line).replace("javascript:alert(1)", '"javascript:"') for line in seen]
+
+
+@pytest.fixture(scope="module")
+def account(browser: Browser) -> Iterator[Page]:
+    """One page for all tests here: they only read."""
+    site, other = Site(), Site()
+    context = browser.new_context()
+    page = context.new_page()
+    inner = other.put("/inner", "<p>Other origin</p><button>Far</button>")
+    page.goto(site.put("/user/account?tab=1", PAGE % {"other": inner, "secret": SECRET}))
+    yield page
+    context.close()
+    site.close()
+    other.close()

@@ -4,6 +4,51 @@ import json
 
 import pytest
 
+
+@pytest.mark.long
+def test_models_act_by_sight_on_workers_and_look_twice_for_what_was_refused_twice(
+    project: pytest.Pytester,
+) -> None:
+    (project.path / "site/unread.html").write_text(UNREAD, encoding="utf-8")
+    (project.path / "cases/shop.yaml").write_text(CASES)
+    (project.path / "models.yaml").write_text("fake/eyes: {vision: true}")
+    project.makeconftest(CONFTEST)
+
+    result = project.runpytest_subprocess(
+        *("cases", "--autoweb-models=fake/eyes,builtin/oracle", "--autoweb-strategy=act"),
+        *("--autoweb-models-file=models.yaml", "--autoweb-max-repairs=0", "-n", "2"),
+    )
+
+    result.assert_outcomes(passed=4)
+    report = json.loads((project.path / "autoweb-report/report.json").read_text())
+    cells = {
+        (case["id"], cell["model"]): cell for case in report["cases"] for cell in case["cells"]
+    }
+    strategies = {model: cell["strategy"] for (_, model), cell in cells.items()}
+    assert strategies == {"fake/eyes": "act", "builtin/oracle": "codegen"}
+    cell = cells["login", "fake/eyes"]
+    attempt = cell["attempts"][0]
+    clicked = attempt["decisions"][1]
+    assert (clicked["chosen"][0]["mark"], clicked["chosen"][0]["taken"]) == (1, 3)
+    assert (clicked["status"], clicked["confidence"]) == ("performed", 0.8)
+    assert [call["method"] for call in attempt["tool_calls"] if call["acting"]] == ["fill", "click"]
+    # An exported test finds them without numbers.
+    assert [call["located"] for call in attempt["tool_calls"] if call["located"]] == [
+        'page.get_by_role("textbox", name="Name", exact=True)',
+        'page.get_by_role("button", name="Log in", exact=True)',
+    ]
+    assert "decide" in cell["usage"]
+    picture = project.path / "autoweb-report" / cell["folder"] / clicked["picture"]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+    attempt = cells["unread", "fake/eyes"]["attempts"][0]
+    statuses = [decision["status"] for decision in attempt["decisions"]]
+    assert statuses == ["refused", "performed", "refused", "performed", "performed"]
+    assert [decision["location"] for decision in attempt["decisions"]] == [None, 0, None, 1, None]
+    assert [found["status"] for found in attempt["locations"]] == ["found", "found"]
+    assert "page.mouse.click(" in attempt["code"].splitlines()[-1]
+
+
 CASES = """
 version: 1
 webserver: {static: ../site}
@@ -78,47 +123,3 @@ def pytest_autoweb_client(spec):
     if spec.name == "fake/eyes":
         return VisionModel()
 '''
-
-
-@pytest.mark.long
-def test_models_act_by_sight_on_workers_and_look_twice_for_what_was_refused_twice(
-    project: pytest.Pytester,
-) -> None:
-    (project.path / "site/unread.html").write_text(UNREAD, encoding="utf-8")
-    (project.path / "cases/shop.yaml").write_text(CASES)
-    (project.path / "models.yaml").write_text("fake/eyes: {vision: true}")
-    project.makeconftest(CONFTEST)
-
-    result = project.runpytest_subprocess(
-        *("cases", "--autoweb-models=fake/eyes,builtin/oracle", "--autoweb-strategy=act"),
-        *("--autoweb-models-file=models.yaml", "--autoweb-max-repairs=0", "-n", "2"),
-    )
-
-    result.assert_outcomes(passed=4)
-    report = json.loads((project.path / "autoweb-report/report.json").read_text())
-    cells = {
-        (case["id"], cell["model"]): cell for case in report["cases"] for cell in case["cells"]
-    }
-    strategies = {model: cell["strategy"] for (_, model), cell in cells.items()}
-    assert strategies == {"fake/eyes": "act", "builtin/oracle": "codegen"}
-    cell = cells["login", "fake/eyes"]
-    attempt = cell["attempts"][0]
-    clicked = attempt["decisions"][1]
-    assert (clicked["chosen"][0]["mark"], clicked["chosen"][0]["taken"]) == (1, 3)
-    assert (clicked["status"], clicked["confidence"]) == ("performed", 0.8)
-    assert [call["method"] for call in attempt["tool_calls"] if call["acting"]] == ["fill", "click"]
-    # An exported test finds them without numbers.
-    assert [call["located"] for call in attempt["tool_calls"] if call["located"]] == [
-        'page.get_by_role("textbox", name="Name", exact=True)',
-        'page.get_by_role("button", name="Log in", exact=True)',
-    ]
-    assert "decide" in cell["usage"]
-    picture = project.path / "autoweb-report" / cell["folder"] / clicked["picture"]
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-    attempt = cells["unread", "fake/eyes"]["attempts"][0]
-    statuses = [decision["status"] for decision in attempt["decisions"]]
-    assert statuses == ["refused", "performed", "refused", "performed", "performed"]
-    assert [decision["location"] for decision in attempt["decisions"]] == [None, 0, None, 1, None]
-    assert [found["status"] for found in attempt["locations"]] == ["found", "found"]
-    assert "page.mouse.click(" in attempt["code"].splitlines()[-1]

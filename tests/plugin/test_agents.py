@@ -14,101 +14,7 @@ from openai_server import Answer, OpenAIServer
 from shop_project import SITE
 
 ROOT = Path(__file__).parents[2]
-PLAIN = ROOT / "templates/agents/plain_agent.py"
 NODE = ["node", "--experimental-websocket", str(ROOT / "templates/agents/node_agent.mjs")]
-CASES = """
-version: 1
-webserver: {{static: ../site}}
-cases:
-  - id: login
-    entry_url: "{{{{ webserver.url }}}}index.html"
-    user_task: "Log in as ana."
-    agent: {{command: ["{{python}}", {nosy}], timeout: 30, env: {{OWN: given}}}}
-    expect:
-      - text: "Welcome, ana"
-      - request: {{url: "**/logged-in"}}
-  - id: hidden
-    entry_url: "{{{{ webserver.url }}}}index.html"
-    user_task: "Log in with {{{{ secrets.word }}}}."
-    tags: [hidden]
-    secrets: {{word: {{default: xyzzy-plugh}}}}
-    expect: [{{text: "Welcome, ana"}}]
-"""
-# Tells what it sees and may do, and acts on nothing.
-NOSY = """
-import json, os, sys, time, urllib.error, urllib.request
-
-def say(**message):
-    print(json.dumps(message), flush=True)
-
-def seen(url):
-    with urllib.request.urlopen(url) as answer:
-        return json.load(answer)
-
-start = json.loads(sys.stdin.readline())
-targets = seen(start["browser"]["cdp_url"] + "/json/list")
-pages = [one for one in targets if one["type"] == "page"]
-mine = [one for one in pages if one["id"] == start["browser"]["target_id"]]
-print("keys:", sorted(name for name in os.environ if "KEY" in name or name == "OWN"))
-print("no JSON \\x1b[31m{", file=sys.stderr)
-say(type="step", description=f"sees {len(pages)} page, {len(mine)} its own")
-say(type="step", description=f"secrets {start['secrets']}", ok=False, error="none")
-asking = urllib.request.Request(
-    start["model"]["base_url"] + "/chat/completions", b"{}", {"Authorization": "Bearer other"}
-)
-try:
-    urllib.request.urlopen(asking)
-except urllib.error.HTTPError as error:
-    say(type="step", description=f"another token: {error.code}")
-listening, entry = start["browser"]["cdp_url"], start["entry_url"]
-tabs = (entry.replace("index", "tab"), entry.replace("127.0.0.1", "127.0.0.2"))
-for url in tabs:
-    seen(urllib.request.Request(listening + "/json/new?" + url, method="PUT"))
-while not set(tabs) <= {one["url"] for one in seen(listening + "/json/list")}:
-    time.sleep(0.05)
-say(type="answer", value={"looked": True})
-say(type="done")
-"""
-# Starts a process of its own, and never ends.
-HANG = """
-import subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-open("child.pid", "w").write(str(child.pid))
-time.sleep(600)
-"""
-
-
-def call(name: str, /, **given: str) -> Answer:
-    """A reply that calls a tool."""
-    function = {"name": name, "arguments": json.dumps(given)}
-    calls = [{"id": f"call-{name}", "type": "function", "function": function}]
-    return Answer(None, message={"tool_calls": calls}, finish_reason="tool_calls")
-
-
-LOGIN = (
-    call("fill", label="Name", value="ana"),
-    call("click", role="button", name="Log in"),
-    call("done"),
-)
-
-
-def furnish(folder: Path, api_base: str) -> None:
-    page = SITE["index.html"].replace('onclick="', "onclick=\"fetch('logged-in');")
-    (folder / "site/index.html").write_text(page)
-    (folder / "cases/shop.yaml").write_text(CASES.format(nosy=json.dumps("nosy.py")))
-    (folder / "nosy.py").write_text(NOSY)
-    (folder / "hang.py").write_text(HANG)
-    (folder / "pyproject.toml").write_text(
-        '[tool.autoweb.models."openai/m"]\n'
-        f'api_base = "{api_base}"\ninput_cost_per_mtok = 1.0\noutput_cost_per_mtok = 2.0\n'
-        f'[tool.autoweb.agents.plain-one]\ncommand = ["{{python}}", {json.dumps(str(PLAIN))}]\n'
-        '[tool.autoweb.agents.hang]\ncommand = ["{python}", "hang.py"]\ntimeout = 1.5\n'
-    )
-
-
-def cells(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    report = json.loads((folder / "autoweb-report/report.json").read_text())
-    return {(case["id"], cell["model"]): cell for case in report["cases"] for cell in case["cells"]}
 
 
 @pytest.mark.long
@@ -354,3 +260,99 @@ def test_what_a_second_client_of_a_browser_sees_is_what_the_docs_say() -> None:
     version, _, told = done.stdout.partition("\n")
     assert version.startswith("Chromium ")
     assert told in (ROOT / "docs/agents.md").read_text(encoding="utf-8")
+
+
+PLAIN = ROOT / "templates/agents/plain_agent.py"
+CASES = """
+version: 1
+webserver: {{static: ../site}}
+cases:
+  - id: login
+    entry_url: "{{{{ webserver.url }}}}index.html"
+    user_task: "Log in as ana."
+    agent: {{command: ["{{python}}", {nosy}], timeout: 30, env: {{OWN: given}}}}
+    expect:
+      - text: "Welcome, ana"
+      - request: {{url: "**/logged-in"}}
+  - id: hidden
+    entry_url: "{{{{ webserver.url }}}}index.html"
+    user_task: "Log in with {{{{ secrets.word }}}}."
+    tags: [hidden]
+    secrets: {{word: {{default: xyzzy-plugh}}}}
+    expect: [{{text: "Welcome, ana"}}]
+"""
+# Tells what it sees and may do, and acts on nothing.
+NOSY = """
+import json, os, sys, time, urllib.error, urllib.request
+
+def say(**message):
+    print(json.dumps(message), flush=True)
+
+def seen(url):
+    with urllib.request.urlopen(url) as answer:
+        return json.load(answer)
+
+start = json.loads(sys.stdin.readline())
+targets = seen(start["browser"]["cdp_url"] + "/json/list")
+pages = [one for one in targets if one["type"] == "page"]
+mine = [one for one in pages if one["id"] == start["browser"]["target_id"]]
+print("keys:", sorted(name for name in os.environ if "KEY" in name or name == "OWN"))
+print("no JSON \\x1b[31m{", file=sys.stderr)
+say(type="step", description=f"sees {len(pages)} page, {len(mine)} its own")
+say(type="step", description=f"secrets {start['secrets']}", ok=False, error="none")
+asking = urllib.request.Request(
+    start["model"]["base_url"] + "/chat/completions", b"{}", {"Authorization": "Bearer other"}
+)
+try:
+    urllib.request.urlopen(asking)
+except urllib.error.HTTPError as error:
+    say(type="step", description=f"another token: {error.code}")
+listening, entry = start["browser"]["cdp_url"], start["entry_url"]
+tabs = (entry.replace("index", "tab"), entry.replace("127.0.0.1", "127.0.0.2"))
+for url in tabs:
+    seen(urllib.request.Request(listening + "/json/new?" + url, method="PUT"))
+while not set(tabs) <= {one["url"] for one in seen(listening + "/json/list")}:
+    time.sleep(0.05)
+say(type="answer", value={"looked": True})
+say(type="done")
+"""
+# Starts a process of its own, and never ends.
+HANG = """
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+open("child.pid", "w").write(str(child.pid))
+time.sleep(600)
+"""
+
+
+def call(name: str, /, **given: str) -> Answer:
+    """A reply that calls a tool."""
+    function = {"name": name, "arguments": json.dumps(given)}
+    calls = [{"id": f"call-{name}", "type": "function", "function": function}]
+    return Answer(None, message={"tool_calls": calls}, finish_reason="tool_calls")
+
+
+LOGIN = (
+    call("fill", label="Name", value="ana"),
+    call("click", role="button", name="Log in"),
+    call("done"),
+)
+
+
+def furnish(folder: Path, api_base: str) -> None:
+    page = SITE["index.html"].replace('onclick="', "onclick=\"fetch('logged-in');")
+    (folder / "site/index.html").write_text(page)
+    (folder / "cases/shop.yaml").write_text(CASES.format(nosy=json.dumps("nosy.py")))
+    (folder / "nosy.py").write_text(NOSY)
+    (folder / "hang.py").write_text(HANG)
+    (folder / "pyproject.toml").write_text(
+        '[tool.autoweb.models."openai/m"]\n'
+        f'api_base = "{api_base}"\ninput_cost_per_mtok = 1.0\noutput_cost_per_mtok = 2.0\n'
+        f'[tool.autoweb.agents.plain-one]\ncommand = ["{{python}}", {json.dumps(str(PLAIN))}]\n'
+        '[tool.autoweb.agents.hang]\ncommand = ["{python}", "hang.py"]\ntimeout = 1.5\n'
+    )
+
+
+def cells(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    report = json.loads((folder / "autoweb-report/report.json").read_text())
+    return {(case["id"], cell["model"]): cell for case in report["cases"] for cell in case["cells"]}

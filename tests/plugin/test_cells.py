@@ -1,5 +1,7 @@
 """Cells from collection to report, in real Chromium."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,152 +14,12 @@ from shop_project import SharedProject
 FILL = 'page.get_by_label("Name").fill("ana")'
 PRESS = 'page.get_by_role("button").click()'
 GOOD = repr(f"```python\n# Step 1\n{FILL}\n{PRESS}\nanswer('Shop')\n```")
-LAZY = repr('```python\n# Step 1\npage.get_by_label("Name").fill("bob")\n```')
-GAP = repr(f"```python\n# Step 1\n{FILL}\n# Step 3\nlog(1)\n```")
-BROKEN_STEP = repr(f"```python\n# Step 1\nnothing_here\n# Step 2\n{FILL}\n```")
-SCRIPT = f"""{{
-    "fake/lazy": {{"plan": scripted_plan("log in"), "generate": {LAZY}, "repair": {GOOD}}},
-    "fake/lint": {{
-        "plan": scripted_plan("log in"),
-        "generate": "```python\\nimport os\\nos.system('true')\\n```",
-        "repair": {GOOD},
-    }},
-    "fake/down": {{"plan": ModelError("rate_limit", "fake/down", "slow down")}},
-    "fake/silent": {{
-        "plan": lambda request: "no idea" if request.attempt == 1 else scripted_plan("log in"),
-        "generate": {GOOD},
-    }},
-    "fake/gap": {{"plan": scripted_plan("a", "b", "c"), "generate": {GAP}, "repair": {GAP}}},
-    "fake/asking": {{
-        "plan": scripted_plan("log in") + "\\nQUESTION: which user?",
-        "generate": {GOOD},
-    }},
-    "fake/step": {{"plan": scripted_plan("a", "b"), "generate": {BROKEN_STEP}, "repair": {GOOD}}},
-    "fake/kill": {{"plan": lambda request: __import__("os")._exit(9)}},
-}}"""
-HOOK = """
-def pytest_autoweb_cell_finished(result):
-    with open('heard.txt', 'a') as file:
-        print(result.case_id, result.model, result.outcome, file=file)
-"""
-SECRET_CASE = """
-version: 1
-webserver: {static: ../site}
-cases:
-  - id: secretive
-    entry_url: "{{ webserver.url }}index.html"
-    user_task: "Log in as ana."
-    secrets: {word: {default: Welcome}}
-    expect:
-      - text: "{{ secrets.word }}, ana"
-    oracle: |
-      page.get_by_label("Name").fill("ana")
-      page.get_by_role("button", name="Log in").click()
-      log("Chosen: Basic membership. Cookie: chocolate chip; bearer instruments, token = 12345678")
-      log("Your new key: ghp_" + "aB3" * 12 + " and CI's is " + "ci-value-" + "4711")
-"""
-SETTINGS_CASE = """
-version: 1
-webserver: {static: ../site}
-cases:
-  - id: settings
-    matrix: {zone: [Asia/Tokyo]}
-    entry_url: "{{ webserver.url }}index.html"
-    user_task: "Describe the browser."
-    setup: {viewport: {width: 390, height: 700}, timezone_id: "{{ matrix.zone }}"}
-    expect:
-      - answer: {equals: [390, 9, true]}
-      - request: {method: GET, url: "**/index.html?own=1", status: 200, count: 1}
-      - request: {method: GET, url: "**/index.html?late=1"}
-      - url: {matches: "index.html$"}
-    oracle: |
-      page.request.get("index.html", params={"own": 1})
-      answer(page.evaluate('''() => [innerWidth, new Date(0).getHours(),
-        matchMedia('(prefers-color-scheme: dark)').matches]'''))
-      page.evaluate("() => { setTimeout(() => open('index.html?late=1'), 300) }")
-"""
-CONTEXT_ARGS = """
-import pytest
-@pytest.fixture(scope="session")
-def browser_context_args(browser_context_args):
-    wide = {"width": 1000, "height": 500}
-    return {**browser_context_args, "viewport": wide, "color_scheme": "dark"}
-"""
-
-
-def cells(project: pytest.Pytester | SharedProject) -> dict[str, Any]:
-    found = {}
-    for path in (project.path / "autoweb-report").rglob("cell.json"):
-        cell = json.loads(path.read_text(encoding="utf-8"))
-        found[f"{cell['case_id']} {cell['model']}"] = cell
-    return found
-
-
-def outcomes(project: pytest.Pytester | SharedProject) -> dict[tuple[str, str], str]:
-    """The outcome of each cell, as the report tells it."""
-    report = json.loads((project.path / "autoweb-report/report.json").read_text())
-    return {
-        (case["id"], cell["model"]): cell["outcome"]
-        for case in report["cases"]
-        for cell in case["cells"]
-    }
-
-
 CONTROLS = {
     ("login", "builtin/oracle"): "passed",
     ("login", "builtin/noop"): "failed",
     ("title", "builtin/oracle"): "passed",
     ("title", "builtin/noop"): "failed",
 }
-
-
-class Ran(NamedTuple):
-    """A session with all scripted models, and what it left."""
-
-    result: pytest.RunResult
-    cells: dict[str, Any]
-    outcomes: dict[tuple[str, str], str]
-    heard: list[str]
-    folders: list[Path]
-
-
-MODELS = "builtin/oracle,builtin/noop," + ",".join(
-    f"fake/{name}" for name in ("lazy", "lint", "down", "silent", "gap", "asking")
-)
-
-
-def ran(project: SharedProject, *flags: str) -> Ran:
-    """All models log in; the controls do the other cases, too."""
-    (project.path / "heard.txt").write_text("")
-    result = project.run("cases", *flags)
-    heard = (project.path / "heard.txt").read_text().splitlines()
-    folders = [path for path in project.path.iterdir() if path.name.startswith("autoweb-rep")]
-    return Ran(result, cells(project), outcomes(project), heard, folders)
-
-
-@pytest.fixture(scope="module")
-def first(shared_project: SharedProject) -> Ran:
-    """A session with the settings that users have."""
-    shared_project.script(SCRIPT)
-    conftest = shared_project.path / "conftest.py"
-    hooks = conftest.read_text(encoding="utf-8") + HOOK + CONTEXT_ARGS
-    conftest.write_text(hooks, encoding="utf-8")
-    (shared_project.path / "cases/settings.yaml").write_text(SETTINGS_CASE, encoding="utf-8")
-    (shared_project.path / "cases/secretive.yaml").write_text(SECRET_CASE, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CI_TOKEN", "ci-value-4711")
-        return ran(shared_project, f"--autoweb-models={MODELS}", "-k", "login or builtin")
-
-
-@pytest.fixture(scope="module")
-def second(shared_project: SharedProject, first: Ran) -> Ran:
-    """A session after it, with other settings."""
-    return ran(
-        shared_project,
-        *("--autoweb-models=fake/gap,fake/asking,fake/step", "-k", "login"),
-        *("--autoweb-language=zh", "--autoweb-questions=strict"),
-        "--autoweb-on-step-failure=continue",
-    )
 
 
 @pytest.mark.long
@@ -501,3 +363,143 @@ def test_a_model_that_does_nothing_is_told_so_also_without_checks(
     )
 
     result.stdout.fnmatch_lines(["FAILED *fake/idle *look *no step ran: nothing was done"])
+
+
+LAZY = repr('```python\n# Step 1\npage.get_by_label("Name").fill("bob")\n```')
+GAP = repr(f"```python\n# Step 1\n{FILL}\n# Step 3\nlog(1)\n```")
+BROKEN_STEP = repr(f"```python\n# Step 1\nnothing_here\n# Step 2\n{FILL}\n```")
+SCRIPT = f"""{{
+    "fake/lazy": {{"plan": scripted_plan("log in"), "generate": {LAZY}, "repair": {GOOD}}},
+    "fake/lint": {{
+        "plan": scripted_plan("log in"),
+        "generate": "```python\\nimport os\\nos.system('true')\\n```",
+        "repair": {GOOD},
+    }},
+    "fake/down": {{"plan": ModelError("rate_limit", "fake/down", "slow down")}},
+    "fake/silent": {{
+        "plan": lambda request: "no idea" if request.attempt == 1 else scripted_plan("log in"),
+        "generate": {GOOD},
+    }},
+    "fake/gap": {{"plan": scripted_plan("a", "b", "c"), "generate": {GAP}, "repair": {GAP}}},
+    "fake/asking": {{
+        "plan": scripted_plan("log in") + "\\nQUESTION: which user?",
+        "generate": {GOOD},
+    }},
+    "fake/step": {{"plan": scripted_plan("a", "b"), "generate": {BROKEN_STEP}, "repair": {GOOD}}},
+    "fake/kill": {{"plan": lambda request: __import__("os")._exit(9)}},
+}}"""
+HOOK = """
+def pytest_autoweb_cell_finished(result):
+    with open('heard.txt', 'a') as file:
+        print(result.case_id, result.model, result.outcome, file=file)
+"""
+SECRET_CASE = """
+version: 1
+webserver: {static: ../site}
+cases:
+  - id: secretive
+    entry_url: "{{ webserver.url }}index.html"
+    user_task: "Log in as ana."
+    secrets: {word: {default: Welcome}}
+    expect:
+      - text: "{{ secrets.word }}, ana"
+    oracle: |
+      page.get_by_label("Name").fill("ana")
+      page.get_by_role("button", name="Log in").click()
+      log("Chosen: Basic membership. Cookie: chocolate chip; bearer instruments, token = 12345678")
+      log("Your new key: ghp_" + "aB3" * 12 + " and CI's is " + "ci-value-" + "4711")
+"""
+SETTINGS_CASE = """
+version: 1
+webserver: {static: ../site}
+cases:
+  - id: settings
+    matrix: {zone: [Asia/Tokyo]}
+    entry_url: "{{ webserver.url }}index.html"
+    user_task: "Describe the browser."
+    setup: {viewport: {width: 390, height: 700}, timezone_id: "{{ matrix.zone }}"}
+    expect:
+      - answer: {equals: [390, 9, true]}
+      - request: {method: GET, url: "**/index.html?own=1", status: 200, count: 1}
+      - request: {method: GET, url: "**/index.html?late=1"}
+      - url: {matches: "index.html$"}
+    oracle: |
+      page.request.get("index.html", params={"own": 1})
+      answer(page.evaluate('''() => [innerWidth, new Date(0).getHours(),
+        matchMedia('(prefers-color-scheme: dark)').matches]'''))
+      page.evaluate("() => { setTimeout(() => open('index.html?late=1'), 300) }")
+"""
+CONTEXT_ARGS = """
+import pytest
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args):
+    wide = {"width": 1000, "height": 500}
+    return {**browser_context_args, "viewport": wide, "color_scheme": "dark"}
+"""
+
+
+def cells(project: pytest.Pytester | SharedProject) -> dict[str, Any]:
+    found = {}
+    for path in (project.path / "autoweb-report").rglob("cell.json"):
+        cell = json.loads(path.read_text(encoding="utf-8"))
+        found[f"{cell['case_id']} {cell['model']}"] = cell
+    return found
+
+
+def outcomes(project: pytest.Pytester | SharedProject) -> dict[tuple[str, str], str]:
+    """The outcome of each cell, as the report tells it."""
+    report = json.loads((project.path / "autoweb-report/report.json").read_text())
+    return {
+        (case["id"], cell["model"]): cell["outcome"]
+        for case in report["cases"]
+        for cell in case["cells"]
+    }
+
+
+class Ran(NamedTuple):
+    """A session with all scripted models, and what it left."""
+
+    result: pytest.RunResult
+    cells: dict[str, Any]
+    outcomes: dict[tuple[str, str], str]
+    heard: list[str]
+    folders: list[Path]
+
+
+MODELS = "builtin/oracle,builtin/noop," + ",".join(
+    f"fake/{name}" for name in ("lazy", "lint", "down", "silent", "gap", "asking")
+)
+
+
+def ran(project: SharedProject, *flags: str) -> Ran:
+    """All models log in; the controls do the other cases, too."""
+    (project.path / "heard.txt").write_text("")
+    result = project.run("cases", *flags)
+    heard = (project.path / "heard.txt").read_text().splitlines()
+    folders = [path for path in project.path.iterdir() if path.name.startswith("autoweb-rep")]
+    return Ran(result, cells(project), outcomes(project), heard, folders)
+
+
+@pytest.fixture(scope="module")
+def first(shared_project: SharedProject) -> Ran:
+    """A session with the settings that users have."""
+    shared_project.script(SCRIPT)
+    conftest = shared_project.path / "conftest.py"
+    hooks = conftest.read_text(encoding="utf-8") + HOOK + CONTEXT_ARGS
+    conftest.write_text(hooks, encoding="utf-8")
+    (shared_project.path / "cases/settings.yaml").write_text(SETTINGS_CASE, encoding="utf-8")
+    (shared_project.path / "cases/secretive.yaml").write_text(SECRET_CASE, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CI_TOKEN", "ci-value-4711")
+        return ran(shared_project, f"--autoweb-models={MODELS}", "-k", "login or builtin")
+
+
+@pytest.fixture(scope="module")
+def second(shared_project: SharedProject, first: Ran) -> Ran:
+    """A session after it, with other settings."""
+    return ran(
+        shared_project,
+        *("--autoweb-models=fake/gap,fake/asking,fake/step", "-k", "login"),
+        *("--autoweb-language=zh", "--autoweb-questions=strict"),
+        "--autoweb-on-step-failure=continue",
+    )

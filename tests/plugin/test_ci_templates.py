@@ -4,6 +4,8 @@ Programs that would reach a network (pip, Playwright's installer, gh, curl) are 
 writes down how it was called; pytest, autoweb, bash and jq are the real ones.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import re
@@ -20,6 +22,139 @@ from session_server import autoweb_command, python_command
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / "action.yml"
 COMPONENT = ROOT / "templates" / "cells" / "template.yml"
+PAGE = "<button onclick=\"document.body.append('Ordered')\">Order</button>"
+
+pytestmark = [
+    pytest.mark.skipif(not ACTION.is_file(), reason="the tests of the wheel run without it"),
+    pytest.mark.skipif(not shutil.which("bash"), reason="the steps are written for bash"),
+]
+
+
+@pytest.mark.journeys
+@pytest.mark.skipif(not shutil.which("jq"), reason="GitHub's machines have jq")
+def test_the_action_installs_runs_comments_uploads_and_then_fails_by_the_gate(
+    machine: Machine,
+) -> None:
+    inputs = {"models": "builtin/oracle", "args": "-q -k tea;touch${IFS}hostile"}
+    job = Job(machine, inputs, PULL)
+    job.run()
+
+    assert not (machine.project / "hostile").exists()
+    assert job.done == ["Install", "Install the browser", "Run", "Upload", "Gate"]
+    assert job.values["steps.run.outputs.status"] == "4"
+
+    # The same without the mistake; somebody has commented already, and so has the job.
+    job = Job(machine, {"models": "builtin/oracle", "browser": "false"}, PULL)
+    job.run()
+    assert (job.failed, job.done) == (False, ["Install", "Run", "Comment", "Upload", "Gate"])
+    body = (machine.log.parent / "comment.md").read_text(encoding="utf-8")
+    assert machine.calls()[-1].startswith("gh api repos/tea/shop/issues/7/comments -F body=@")
+    assert "https://github.example/tea/shop/actions/runs/99" in body
+    comments = [
+        {"id": 5, "user": {"login": "mallory"}, "body": body},
+        {"id": 6, "user": {"login": "github-actions[bot]"}, "body": body},
+    ]
+    machine.found.write_text(json.dumps(comments), encoding="utf-8")
+
+    # A gate that fails: everything is written before the job turns red.
+    inputs = {"models": "builtin/oracle", "args": "-q --autoweb-check-timeout=1"}
+    page = machine.project / "site" / "index.html"
+    page.write_text(PAGE.replace("Ordered", "Sold out"), encoding="utf-8")
+    job = Job(machine, {**inputs, "compare-fail": "pass_rate:5%"}, PULL)
+    job.run()
+    assert job.failed
+    assert job.done == [
+        *("Install", "Install the browser", "Fetch the saved runs"),
+        *("Run", "Comment", "Upload", "Gate"),
+    ]
+    assert "--method PATCH repos/tea/shop/issues/comments/6 " in machine.calls()[-1]
+    assert (machine.project / "autoweb-report" / "index.html").is_file()
+    assert machine.calls()[:2] == [
+        "python -m pip install pytest-autoweb",
+        "python -m playwright install --with-deps chromium",
+    ]
+
+
+@pytest.mark.long
+def test_on_the_main_branch_the_action_keeps_the_run_and_writes_no_comment(
+    machine: Machine,
+) -> None:
+    job = Job(machine, {"models": "builtin/oracle", "compare-fail": "cost:20%"}, PUSH)
+    job.run()
+
+    assert not job.failed, job.said
+    assert "Keep the saved runs" in job.done
+    assert "Comment" not in job.done
+    assert len(list((machine.project / ".autoweb").glob("*.json"))) == 1
+
+
+def component(inputs: dict[str, str]) -> dict[str, Any]:
+    """The one job of the component, with its inputs put in as GitLab does."""
+    head, body = COMPONENT.read_text(encoding="utf-8").split("\n---\n")
+    about = yaml.safe_load(head)["spec"]["inputs"]
+    values = {name: str(field["default"]) for name, field in about.items()} | inputs
+    text = re.sub(
+        r"\$\[\[ inputs\.([a-z-]+) \]\]",
+        lambda found: {"True": "true", "False": "false"}.get(values[found[1]], values[found[1]]),
+        body,
+    )
+    (job,) = yaml.safe_load(text).values()
+    return dict(job)
+
+
+@pytest.mark.journeys
+def test_the_component_installs_runs_gates_comments_and_keeps_the_report(machine: Machine) -> None:
+    gitlab = {
+        "CI_API_V4_URL": "https://gitlab.example/api/v4",
+        "CI_COMMIT_BRANCH": "main",
+        "CI_DEFAULT_BRANCH": "main",
+        "CI_JOB_NAME": "autoweb",
+        "CI_JOB_URL": "https://gitlab.example/job/1",
+        "CI_MERGE_REQUEST_IID": "3",
+        "CI_PROJECT_ID": "8",
+        "NOTES_TOKEN": "token",
+    }
+    job = component({"models": "builtin/oracle", "compare-fail": "pass_rate:5%"})
+    settings = {**gitlab, **{name: str(value) for name, value in job["variables"].items()}}
+
+    lines = "\n".join([*job["before_script"], *job["script"]])
+    ran = machine.run(lines, settings, "-eo pipefail")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    after = machine.run("\n".join(job["after_script"]), settings, "-eo pipefail")
+
+    assert after.returncode == 0, after.stderr
+    assert [call.split(" -H ")[0] for call in machine.calls()] == [
+        "python -m pip install pytest-autoweb",
+        "python -m playwright install --with-deps chromium",
+        *("curl -sf", "curl -sf"),
+    ]
+    assert machine.calls()[-1].endswith(
+        "-X POST " + "https://gitlab.example/api/v4/projects/8/merge_requests/3/notes"
+    )
+    assert len(list((machine.project / ".autoweb").glob("*.json"))) == 1
+    for kept in (*job["artifacts"]["paths"], job["artifacts"]["reports"]["junit"]):
+        assert (machine.project / kept).exists()
+
+    # A case that cannot pass: the exit code of pytest is that of the job.
+    page = machine.project / "site" / "index.html"
+    page.write_text("<p>Closed</p>", encoding="utf-8")
+    quick = settings | {"AUTOWEB_STEP_TIMEOUT": "1"}
+    assert machine.run(lines, quick, "-eo pipefail").returncode == 1
+
+
+def test_the_workflow_that_releases_holds_no_key_and_signs() -> None:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    workflow = yaml.safe_load(text)
+    publish = workflow["jobs"]["publish"]
+
+    assert workflow["permissions"] == {}
+    assert "secrets." not in text
+    assert publish["permissions"]["id-token"] == "write"
+    used = " ".join(step.get("uses", "") for step in publish["steps"])
+    for action in ("attest-build-provenance", "gh-action-pypi-publish", "gh-action-sigstore"):
+        assert action in used
+
+
 CASES = """
 version: 1
 webserver: {static: ../site}
@@ -32,12 +167,6 @@ cases:
       # Step 1
       page.get_by_role("button", name="Order").click()
 """
-PAGE = "<button onclick=\"document.body.append('Ordered')\">Order</button>"
-
-pytestmark = [
-    pytest.mark.skipif(not ACTION.is_file(), reason="the tests of the wheel run without it"),
-    pytest.mark.skipif(not shutil.which("bash"), reason="the steps are written for bash"),
-]
 
 
 class Machine:
@@ -171,128 +300,3 @@ PULL = {
     "github.token": "token",
 }
 PUSH = {**PULL, "github.event_name": "push", "github.ref_name": "main"}
-
-
-@pytest.mark.journeys
-@pytest.mark.skipif(not shutil.which("jq"), reason="GitHub's machines have jq")
-def test_the_action_installs_runs_comments_uploads_and_then_fails_by_the_gate(
-    machine: Machine,
-) -> None:
-    inputs = {"models": "builtin/oracle", "args": "-q -k tea;touch${IFS}hostile"}
-    job = Job(machine, inputs, PULL)
-    job.run()
-
-    assert not (machine.project / "hostile").exists()
-    assert job.done == ["Install", "Install the browser", "Run", "Upload", "Gate"]
-    assert job.values["steps.run.outputs.status"] == "4"
-
-    # The same without the mistake; somebody has commented already, and so has the job.
-    job = Job(machine, {"models": "builtin/oracle", "browser": "false"}, PULL)
-    job.run()
-    assert (job.failed, job.done) == (False, ["Install", "Run", "Comment", "Upload", "Gate"])
-    body = (machine.log.parent / "comment.md").read_text(encoding="utf-8")
-    assert machine.calls()[-1].startswith("gh api repos/tea/shop/issues/7/comments -F body=@")
-    assert "https://github.example/tea/shop/actions/runs/99" in body
-    comments = [
-        {"id": 5, "user": {"login": "mallory"}, "body": body},
-        {"id": 6, "user": {"login": "github-actions[bot]"}, "body": body},
-    ]
-    machine.found.write_text(json.dumps(comments), encoding="utf-8")
-
-    # A gate that fails: everything is written before the job turns red.
-    inputs = {"models": "builtin/oracle", "args": "-q --autoweb-check-timeout=1"}
-    page = machine.project / "site" / "index.html"
-    page.write_text(PAGE.replace("Ordered", "Sold out"), encoding="utf-8")
-    job = Job(machine, {**inputs, "compare-fail": "pass_rate:5%"}, PULL)
-    job.run()
-    assert job.failed
-    assert job.done == [
-        *("Install", "Install the browser", "Fetch the saved runs"),
-        *("Run", "Comment", "Upload", "Gate"),
-    ]
-    assert "--method PATCH repos/tea/shop/issues/comments/6 " in machine.calls()[-1]
-    assert (machine.project / "autoweb-report" / "index.html").is_file()
-    assert machine.calls()[:2] == [
-        "python -m pip install pytest-autoweb",
-        "python -m playwright install --with-deps chromium",
-    ]
-
-
-@pytest.mark.long
-def test_on_the_main_branch_the_action_keeps_the_run_and_writes_no_comment(
-    machine: Machine,
-) -> None:
-    job = Job(machine, {"models": "builtin/oracle", "compare-fail": "cost:20%"}, PUSH)
-    job.run()
-
-    assert not job.failed, job.said
-    assert "Keep the saved runs" in job.done
-    assert "Comment" not in job.done
-    assert len(list((machine.project / ".autoweb").glob("*.json"))) == 1
-
-
-def component(inputs: dict[str, str]) -> dict[str, Any]:
-    """The one job of the component, with its inputs put in as GitLab does."""
-    head, body = COMPONENT.read_text(encoding="utf-8").split("\n---\n")
-    about = yaml.safe_load(head)["spec"]["inputs"]
-    values = {name: str(field["default"]) for name, field in about.items()} | inputs
-    text = re.sub(
-        r"\$\[\[ inputs\.([a-z-]+) \]\]",
-        lambda found: {"True": "true", "False": "false"}.get(values[found[1]], values[found[1]]),
-        body,
-    )
-    (job,) = yaml.safe_load(text).values()
-    return dict(job)
-
-
-@pytest.mark.journeys
-def test_the_component_installs_runs_gates_comments_and_keeps_the_report(machine: Machine) -> None:
-    gitlab = {
-        "CI_API_V4_URL": "https://gitlab.example/api/v4",
-        "CI_COMMIT_BRANCH": "main",
-        "CI_DEFAULT_BRANCH": "main",
-        "CI_JOB_NAME": "autoweb",
-        "CI_JOB_URL": "https://gitlab.example/job/1",
-        "CI_MERGE_REQUEST_IID": "3",
-        "CI_PROJECT_ID": "8",
-        "NOTES_TOKEN": "token",
-    }
-    job = component({"models": "builtin/oracle", "compare-fail": "pass_rate:5%"})
-    settings = {**gitlab, **{name: str(value) for name, value in job["variables"].items()}}
-
-    lines = "\n".join([*job["before_script"], *job["script"]])
-    ran = machine.run(lines, settings, "-eo pipefail")
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    after = machine.run("\n".join(job["after_script"]), settings, "-eo pipefail")
-
-    assert after.returncode == 0, after.stderr
-    assert [call.split(" -H ")[0] for call in machine.calls()] == [
-        "python -m pip install pytest-autoweb",
-        "python -m playwright install --with-deps chromium",
-        *("curl -sf", "curl -sf"),
-    ]
-    assert machine.calls()[-1].endswith(
-        "-X POST " + "https://gitlab.example/api/v4/projects/8/merge_requests/3/notes"
-    )
-    assert len(list((machine.project / ".autoweb").glob("*.json"))) == 1
-    for kept in (*job["artifacts"]["paths"], job["artifacts"]["reports"]["junit"]):
-        assert (machine.project / kept).exists()
-
-    # A case that cannot pass: the exit code of pytest is that of the job.
-    page = machine.project / "site" / "index.html"
-    page.write_text("<p>Closed</p>", encoding="utf-8")
-    quick = settings | {"AUTOWEB_STEP_TIMEOUT": "1"}
-    assert machine.run(lines, quick, "-eo pipefail").returncode == 1
-
-
-def test_the_workflow_that_releases_holds_no_key_and_signs() -> None:
-    text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
-    workflow = yaml.safe_load(text)
-    publish = workflow["jobs"]["publish"]
-
-    assert workflow["permissions"] == {}
-    assert "secrets." not in text
-    assert publish["permissions"]["id-token"] == "write"
-    used = " ".join(step.get("uses", "") for step in publish["steps"])
-    for action in ("attest-build-provenance", "gh-action-pypi-publish", "gh-action-sigstore"):
-        assert action in used

@@ -1,5 +1,7 @@
 """Cells on the nodes of a real Ray cluster on this machine: `make cluster`, no part of CI."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
@@ -21,100 +23,6 @@ pytestmark = pytest.mark.cluster
 
 CELLS = 12
 KEY, PASSWORD = "sk-test-0123456789abcdef", "the-password-of-ana"
-SCRIPT = """Step 1: look
-```python
-# Step 1: look
-answer(page.get_by_role("heading").inner_text())
-```"""
-PRICED = "max_tokens: 10, input_cost_per_mtok: 0, output_cost_per_mtok: 10000"
-"""A reply costs seven cents, and could have cost ten."""
-SPY = """
-import json, os, pathlib
-def pytest_autoweb_cell_finished(result):
-    with open(os.environ["AUTOWEB_SPY"], "a") as file:
-        held = [name for name in os.environ if "sk-test" in os.environ[name]]
-        file.write(json.dumps([os.getpid(), held, os.getcwd(), result.case_id]) + "\\n")
-"""
-
-
-class Clustered:
-    """A project, a model's server, and sessions on the cluster."""
-
-    def __init__(self, project: pytest.Pytester, server: OpenAIServer) -> None:
-        self.path, self.server, self._asked = project.path, server, 0
-        self.folder, self.spy = project.path / "autoweb-report", project.path.parent / "spy.jsonl"
-        project.makeconftest(SPY)
-        settings = f"{{api_base: '{server.api_base}', api_key_env: MODEL_KEY, {PRICED}}}"
-        (self.path / "models.yaml").write_text(f"models: {{openai/first: {settings}}}")
-        case = {
-            "entry_url": "{{ webserver.url }}index.html",
-            "secrets": {"password": {"env": "SHOP_PASSWORD"}},
-            "expect": [{"answer": {"equals": "Shop"}}],
-        }
-        cases = [
-            case | {"id": f"c{n}", "user_task": f"Read the heading, number {n}."}
-            for n in range(CELLS)
-        ]
-        text = json.dumps({"version": 1, "webserver": {"static": "../site"}, "cases": cases})
-        (self.path / "cases/shop.yaml").write_text(text)
-
-    def start(self, address: str, *flags: str) -> "subprocess.Popen[str]":
-        soon = {"RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
-        own = {"MODEL_KEY": KEY, "SHOP_PASSWORD": PASSWORD, "AUTOWEB_SPY": str(self.spy)}
-        return subprocess.Popen(
-            [
-                *(sys.executable, "-m", "pytest", "cases", "--autoweb-models=openai/first"),
-                *("--autoweb-models-file=models.yaml", "--autoweb-max-repairs=0", "-v", *flags),
-            ],
-            cwd=self.path, env={**os.environ, **own, **soon, "RAY_ADDRESS": address}, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-
-    def ended(self) -> set[str]:
-        return {path.parts[-4] for path in self.folder.glob("cells/*/*/*/cell.json")}
-
-    def asked(self) -> Counter[str]:
-        """How often each cell has asked the model since the last look."""
-        seen, self._asked = self.server.requests[self._asked :], len(self.server.requests)
-        return Counter(
-            f"c{re.findall(r'number ([0-9]+)', json.dumps(one.body))[-1]}" for one in seen
-        )
-
-    def outcomes(self) -> Counter[str]:
-        """The outcomes in the report, in which each cell must stand once."""
-        report = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
-        found = [cell for case in report["cases"] for cell in case["cells"]]
-        assert Counter(cell["case_id"] for cell in found) == {f"c{n}": 1 for n in range(CELLS)}
-        return Counter(cell["outcome"] for cell in found)
-
-
-def said(session: "subprocess.Popen[str]") -> str:
-    try:
-        return session.communicate(timeout=150)[0]
-    except subprocess.TimeoutExpired:
-        session.kill()
-        pytest.fail(f"the session hangs:\n{session.communicate()[0]}")
-
-
-def wait(condition: Callable[[], Any], session: "subprocess.Popen[str]") -> None:
-    until = time.monotonic() + 200
-    while not condition():
-        if session.poll() is not None or time.monotonic() > until:
-            session.kill()
-            pytest.fail(said(session))
-        time.sleep(0.1)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
-@pytest.fixture
-def clustered(project: pytest.Pytester, request: pytest.FixtureRequest) -> Iterator[Clustered]:
-    with OpenAIServer([Answer(SCRIPT, delay=getattr(request, "param", 0.5))]) as server:
-        yield Clustered(project, server)
 
 
 def test_cells_run_on_the_nodes_and_keys_stay_at_home(clustered: Clustered) -> None:
@@ -223,3 +131,99 @@ def test_ctrl_c_ends_with_a_report_and_leaves_nothing_on_the_nodes(clustered: Cl
     assert outcomes["passed"] == len(clustered.ended())
     assert outcomes["broken"] <= 1
     assert set(Path("/tmp").glob("autoweb-node-*")) <= before
+
+
+SCRIPT = """Step 1: look
+```python
+# Step 1: look
+answer(page.get_by_role("heading").inner_text())
+```"""
+PRICED = "max_tokens: 10, input_cost_per_mtok: 0, output_cost_per_mtok: 10000"
+"""A reply costs seven cents, and could have cost ten."""
+SPY = """
+import json, os, pathlib
+def pytest_autoweb_cell_finished(result):
+    with open(os.environ["AUTOWEB_SPY"], "a") as file:
+        held = [name for name in os.environ if "sk-test" in os.environ[name]]
+        file.write(json.dumps([os.getpid(), held, os.getcwd(), result.case_id]) + "\\n")
+"""
+
+
+class Clustered:
+    """A project, a model's server, and sessions on the cluster."""
+
+    def __init__(self, project: pytest.Pytester, server: OpenAIServer) -> None:
+        self.path, self.server, self._asked = project.path, server, 0
+        self.folder, self.spy = project.path / "autoweb-report", project.path.parent / "spy.jsonl"
+        project.makeconftest(SPY)
+        settings = f"{{api_base: '{server.api_base}', api_key_env: MODEL_KEY, {PRICED}}}"
+        (self.path / "models.yaml").write_text(f"models: {{openai/first: {settings}}}")
+        case = {
+            "entry_url": "{{ webserver.url }}index.html",
+            "secrets": {"password": {"env": "SHOP_PASSWORD"}},
+            "expect": [{"answer": {"equals": "Shop"}}],
+        }
+        cases = [
+            case | {"id": f"c{n}", "user_task": f"Read the heading, number {n}."}
+            for n in range(CELLS)
+        ]
+        text = json.dumps({"version": 1, "webserver": {"static": "../site"}, "cases": cases})
+        (self.path / "cases/shop.yaml").write_text(text)
+
+    def start(self, address: str, *flags: str) -> subprocess.Popen[str]:
+        soon = {"RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
+        own = {"MODEL_KEY": KEY, "SHOP_PASSWORD": PASSWORD, "AUTOWEB_SPY": str(self.spy)}
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-m", "pytest", "cases", "--autoweb-models=openai/first"),
+                *("--autoweb-models-file=models.yaml", "--autoweb-max-repairs=0", "-v", *flags),
+            ],
+            cwd=self.path, env={**os.environ, **own, **soon, "RAY_ADDRESS": address}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
+    def ended(self) -> set[str]:
+        return {path.parts[-4] for path in self.folder.glob("cells/*/*/*/cell.json")}
+
+    def asked(self) -> Counter[str]:
+        """How often each cell has asked the model since the last look."""
+        seen, self._asked = self.server.requests[self._asked :], len(self.server.requests)
+        return Counter(
+            f"c{re.findall(r'number ([0-9]+)', json.dumps(one.body))[-1]}" for one in seen
+        )
+
+    def outcomes(self) -> Counter[str]:
+        """The outcomes in the report, in which each cell must stand once."""
+        report = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
+        found = [cell for case in report["cases"] for cell in case["cells"]]
+        assert Counter(cell["case_id"] for cell in found) == {f"c{n}": 1 for n in range(CELLS)}
+        return Counter(cell["outcome"] for cell in found)
+
+
+def said(session: subprocess.Popen[str]) -> str:
+    try:
+        return session.communicate(timeout=150)[0]
+    except subprocess.TimeoutExpired:
+        session.kill()
+        pytest.fail(f"the session hangs:\n{session.communicate()[0]}")
+
+
+def wait(condition: Callable[[], Any], session: subprocess.Popen[str]) -> None:
+    until = time.monotonic() + 200
+    while not condition():
+        if session.poll() is not None or time.monotonic() > until:
+            session.kill()
+            pytest.fail(said(session))
+        time.sleep(0.1)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def clustered(project: pytest.Pytester, request: pytest.FixtureRequest) -> Iterator[Clustered]:
+    with OpenAIServer([Answer(SCRIPT, delay=getattr(request, "param", 0.5))]) as server:
+        yield Clustered(project, server)

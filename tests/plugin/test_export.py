@@ -12,6 +12,47 @@ from session_server import autoweb_command
 
 from pytest_autoweb.browser.egress.chromium import launch_args
 
+
+@pytest.mark.long
+def test_passed_cells_become_tests_that_run_bare_and_a_test_that_tells_nothing_is_refused(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    furnish(project)
+    ran = project.runpytest_subprocess(
+        *("cases", "--autoweb-models=fake/wordy@turns,fake/numbers", "--autoweb-max-repairs=0"),
+        *("--autoweb-models-file=models.yaml", "-k", "wordy or note"),
+    )
+    ran.assert_outcomes(passed=5, deselected=3)
+
+    done = autoweb(project, "export", "autoweb-report", "-o", "exported/tests")
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "refused nothing: it passes without its actions" in done.stdout
+    assert "refused spill: its cell blocked requests to http://127.0.0.1:18944, and" in done.stdout
+    assert "not checked there: python: " in done.stdout
+    assert "it needs the environment variables OFFICE_CODE, TOKEN" in done.stdout
+    file = project.path / "exported/tests/test_shop.py"
+    text = file.read_text(encoding="utf-8")
+    assert sorted(path.name for path in file.parent.iterdir()) == ["test_shop.py"]
+    assert "test_nothing" not in text
+    assert "test_spill" not in text
+    assert "import pytest_autoweb" not in text
+    assert "sesame" not in text
+    assert "127.0.0.1:" not in text.replace("127.0.0.1:{", "")
+    # Numbers of the list have become locators.
+    assert '.get_by_role("button", name="Note", exact=True).click()' in text
+
+    # It is not lost by a second export.
+    again = autoweb(project, "export", "autoweb-report", "-o", "exported/tests")
+    assert again.returncode == 4
+    assert "exists" in again.stderr
+
+    monkeypatch.setenv("OFFICE_CODE", 'open "sesame" {now}')
+    monkeypatch.setenv("TOKEN", "abc")
+    result = bare(file.parent)
+    assert "2 passed" in result.stdout, result.stdout + result.stderr
+
+
 SITE = {
     "office.html": """<!doctype html><title>Office</title><h1>Sign in</h1>
 <label>User <input id="user"></label> <label>Code <input id="code" type="password"></label>
@@ -178,43 +219,3 @@ def bare(folder: Path) -> "subprocess.CompletedProcess[str]":
     )
     command = [sys.executable, "-m", "pytest", "-p", "no:autoweb", "-q", "--confcutdir=.", "."]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
-
-
-@pytest.mark.long
-def test_passed_cells_become_tests_that_run_bare_and_a_test_that_tells_nothing_is_refused(
-    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    furnish(project)
-    ran = project.runpytest_subprocess(
-        *("cases", "--autoweb-models=fake/wordy@turns,fake/numbers", "--autoweb-max-repairs=0"),
-        *("--autoweb-models-file=models.yaml", "-k", "wordy or note"),
-    )
-    ran.assert_outcomes(passed=5, deselected=3)
-
-    done = autoweb(project, "export", "autoweb-report", "-o", "exported/tests")
-
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "refused nothing: it passes without its actions" in done.stdout
-    assert "refused spill: its cell blocked requests to http://127.0.0.1:18944, and" in done.stdout
-    assert "not checked there: python: " in done.stdout
-    assert "it needs the environment variables OFFICE_CODE, TOKEN" in done.stdout
-    file = project.path / "exported/tests/test_shop.py"
-    text = file.read_text(encoding="utf-8")
-    assert sorted(path.name for path in file.parent.iterdir()) == ["test_shop.py"]
-    assert "test_nothing" not in text
-    assert "test_spill" not in text
-    assert "import pytest_autoweb" not in text
-    assert "sesame" not in text
-    assert "127.0.0.1:" not in text.replace("127.0.0.1:{", "")
-    # Numbers of the list have become locators.
-    assert '.get_by_role("button", name="Note", exact=True).click()' in text
-
-    # It is not lost by a second export.
-    again = autoweb(project, "export", "autoweb-report", "-o", "exported/tests")
-    assert again.returncode == 4
-    assert "exists" in again.stderr
-
-    monkeypatch.setenv("OFFICE_CODE", 'open "sesame" {now}')
-    monkeypatch.setenv("TOKEN", "abc")
-    result = bare(file.parent)
-    assert "2 passed" in result.stdout, result.stdout + result.stderr

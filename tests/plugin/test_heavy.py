@@ -24,6 +24,67 @@ from attacks.heavy import (
 
 from pytest_autoweb.browser.egress.browser_watch import CALL_S
 
+
+def test_the_corpus_is_large_enough() -> None:
+    assert len(PROBES) >= 80
+    assert len({probe.name for probe in PROBES}) == len(PROBES)
+    assert sum(map(len, KINDS.values())) == len(PROBES)
+    assert all(len(SAMPLE & {probe.name for probe in kind}) == 1 for kind in KINDS.values())
+
+
+@pytest.fixture
+def heavy(project: pytest.Pytester) -> pytest.Pytester:
+    """The project without its ordinary cases."""
+    (project.path / "cases/shop.yaml").unlink()
+    return project
+
+
+def wrong(heavy: pytest.Pytester, probes: Sequence[Probe], *flags: str) -> list[str]:
+    """What went wrong in a session of these probes; each half is a file, so a worker's own."""
+    half = len(probes) // 2
+    files = {"first": probes[:half], "second": probes[half:]}
+    for file, some in files.items():
+        write_cases(heavy, file, some)
+    cells = ran(heavy, *flags)
+    return [c for file, some in files.items() for c in complaints(cells, file, some)]
+
+
+BESIDE = ("-n", "2", "--dist", "loadfile")
+"""Beside a probe, the cells of another worker are in flight."""
+
+IN_FLIGHT = ("--autoweb-concurrency=16",)
+"""In the same browser as a probe, and in the same process, other cells are in flight."""
+
+
+@pytest.mark.long
+def test_a_probe_of_each_kind_costs_itself_alone(heavy: pytest.Pytester) -> None:
+    probes = [probe for probe in PROBES if probe.name in SAMPLE]
+    assert len(probes) == len(SAMPLE)
+
+    assert wrong(heavy, probes, *BESIDE, *IN_FLIGHT) == []
+
+
+KINDS = {
+    "talk": TALK,
+    "traffic": TRAFFIC,
+    "shapes": SHAPES,
+    "frames": FRAMES,
+    "busy": BUSY,
+    "results": RESULTS,
+    "arguments": ARGUMENTS,
+    "patterns": PATTERNS,
+}
+
+
+@pytest.mark.probes
+@pytest.mark.parametrize("flags", [(), BESIDE, IN_FLIGHT], ids=["bare", "n2", "flight"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_probe_costs_itself_alone(
+    heavy: pytest.Pytester, kind: str, flags: tuple[str, ...]
+) -> None:
+    assert wrong(heavy, KINDS[kind], *flags) == []
+
+
 PAGE = """<!doctype html><title>Shop</title><h1>Shop</h1><input><select><option>a</select>
 <script>addEventListener('load', () => {{ {} }})</script>"""
 STEPS_S = 4
@@ -43,16 +104,6 @@ SAMPLE = {
     "a script without an end",
 }
 """One probe of each kind."""
-KINDS = {
-    "talk": TALK,
-    "traffic": TRAFFIC,
-    "shapes": SHAPES,
-    "frames": FRAMES,
-    "busy": BUSY,
-    "results": RESULTS,
-    "arguments": ARGUMENTS,
-    "patterns": PATTERNS,
-}
 VICTIM = "answer(page.get_by_role('heading').inner_text())"
 
 
@@ -108,51 +159,3 @@ def complaints(cells: dict[str, dict[str, Any]], file: str, probes: Sequence[Pro
         if cell["duration_ms"] > MOST_S * 1000:
             found.append(f"{said}: {cell['duration_ms'] / 1000:.0f} s")
     return found
-
-
-def test_the_corpus_is_large_enough() -> None:
-    assert len(PROBES) >= 80
-    assert len({probe.name for probe in PROBES}) == len(PROBES)
-    assert sum(map(len, KINDS.values())) == len(PROBES)
-    assert all(len(SAMPLE & {probe.name for probe in kind}) == 1 for kind in KINDS.values())
-
-
-@pytest.fixture
-def heavy(project: pytest.Pytester) -> pytest.Pytester:
-    """The project without its ordinary cases."""
-    (project.path / "cases/shop.yaml").unlink()
-    return project
-
-
-def wrong(heavy: pytest.Pytester, probes: Sequence[Probe], *flags: str) -> list[str]:
-    """What went wrong in a session of these probes; each half is a file, so a worker's own."""
-    half = len(probes) // 2
-    files = {"first": probes[:half], "second": probes[half:]}
-    for file, some in files.items():
-        write_cases(heavy, file, some)
-    cells = ran(heavy, *flags)
-    return [c for file, some in files.items() for c in complaints(cells, file, some)]
-
-
-BESIDE = ("-n", "2", "--dist", "loadfile")
-"""Beside a probe, the cells of another worker are in flight."""
-
-IN_FLIGHT = ("--autoweb-concurrency=16",)
-"""In the same browser as a probe, and in the same process, other cells are in flight."""
-
-
-@pytest.mark.long
-def test_a_probe_of_each_kind_costs_itself_alone(heavy: pytest.Pytester) -> None:
-    probes = [probe for probe in PROBES if probe.name in SAMPLE]
-    assert len(probes) == len(SAMPLE)
-
-    assert wrong(heavy, probes, *BESIDE, *IN_FLIGHT) == []
-
-
-@pytest.mark.probes
-@pytest.mark.parametrize("flags", [(), BESIDE, IN_FLIGHT], ids=["bare", "n2", "flight"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_probe_costs_itself_alone(
-    heavy: pytest.Pytester, kind: str, flags: tuple[str, ...]
-) -> None:
-    assert wrong(heavy, KINDS[kind], *flags) == []

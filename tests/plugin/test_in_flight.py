@@ -7,6 +7,104 @@ import pytest
 from made_up_run import assert_all_time_is_in_stages
 from shop_project import SharedProject
 
+COUNT = 6
+SECRET = "k9-Wombat-71"
+
+
+@pytest.mark.long
+def test_cells_in_flight_end_as_they_would_alone(
+    shared: SharedProject, ran: pytest.RunResult
+) -> None:
+    ended = {name: cell["outcome"] for name, cell in read(shared).items()}
+
+    assert ran.ret == 1
+    assert ended == {**{f"c{n}": "passed" for n in range(COUNT)}, "own": "passed", "c5": "failed"}
+    assert int((shared.path / "peak").read_text()) >= 5
+    # One of them lost its browser, and was made again.
+    assert_all_time_is_in_stages(read(shared).values())
+    # pytest's own order, whoever ended first.
+    finished = (shared.path / "finished").read_text().split()
+    assert finished == ["own", *(f"c{n}" for n in range(COUNT))]
+
+
+def test_a_cell_that_needs_its_turn_runs_alone_and_the_output_says_why(
+    ran: pytest.RunResult,
+) -> None:
+    why = "the fixture `own` of cases/alone/conftest.py is set up for each function"
+
+    ran.stdout.fnmatch_lines([f"*1 cell ran alone: {why}*"])
+
+
+def test_a_browser_that_dies_costs_every_cell_in_flight_one_more_try(
+    shared: SharedProject, ran: pytest.RunResult
+) -> None:
+    attempts = {name: cell["attempts"][0] for name, cell in read(shared).items()}
+    again = {name for name, made in attempts.items() if made.get("rerun_because")}
+
+    assert "own" not in again
+    assert len(again) >= 4
+    assert not any(cell["failure"] for name, cell in read(shared).items() if name != "c5")
+
+
+def test_no_cell_finds_what_is_another_ones(shared: SharedProject, ran: pytest.RunResult) -> None:
+    for name, cell in read(shared).items():
+        folder = shared.path / "autoweb-report" / cell["folder"]
+        texts = [file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()]
+        assert not any(SECRET in text for text in texts)
+        assert any(f"I was {name}" in text for text in texts)
+        others = {f"I was c{n}" for n in range(COUNT)} - {f"I was {name}"}
+        assert not any(other in text for other in others for text in texts)
+    assert SECRET not in ran.stdout.str() + ran.stderr.str()
+
+
+@pytest.mark.long
+def test_workers_have_cells_in_flight_too(project: pytest.Pytester) -> None:
+    shop = furnished(SharedProject.at(project.path), COUNT)
+
+    ran = shop.run(*flags(4, "-n", "2"))
+
+    assert ran.ret == 1
+    assert {name: cell["outcome"] for name, cell in read(shop).items()} == {
+        **{f"c{n}": "passed" for n in range(COUNT)}, "c5": "failed"
+    }  # fmt: skip
+    assert int((shop.path / "peak").read_text()) >= 3
+    assert "Traceback" not in ran.stdout.str() + ran.stderr.str()
+
+
+@pytest.mark.long
+def test_ctrl_c_ends_all_that_is_in_flight_and_keeps_what_had_ended(
+    project: pytest.Pytester,
+) -> None:
+    shop = furnished(SharedProject.at(project.path), COUNT)
+    (shop.path / "interrupt").touch()
+    (shop.path / "finished").touch()
+
+    ran = shop.run(*flags(4))
+
+    assert ran.ret == pytest.ExitCode.INTERRUPTED
+    cells = read(shop)
+    reasons = {name: cell["reason"] for name, cell in cells.items() if cell["outcome"] == "broken"}
+    assert {"c3"} <= {name for name, why in reasons.items() if "interrupted" in why}
+    # While one cell kept the thread busy, the step of another one went on for too long.
+    assert (cells["c0"]["outcome"], cells["c2"]["outcome"]) == ("passed", "passed")
+    assert not cells["c2"]["slow"]
+    assert "never retrieved" not in ran.stderr.str()
+
+
+@pytest.mark.long
+def test_what_was_begun_ahead_of_the_first_failure_counts_as_never_begun(
+    project: pytest.Pytester,
+) -> None:
+    shop = furnished(SharedProject.at(project.path), COUNT)
+
+    ran = shop.run(*flags(3, "-x", "-k", "c5 or c6 or c7", "--autoweb-check-timeout=0.2"))
+
+    assert ran.ret == 1
+    outcomes = {name: cell["outcome"] for name, cell in read(shop).items()}
+    assert outcomes["c5"] == "failed"
+    assert set(outcomes.values()) <= {"failed", "passed", "skipped"}
+
+
 CONFTEST = '''
 import os, signal, sys, threading, time
 from pathlib import Path
@@ -105,8 +203,6 @@ import pytest
 def own():
     yield
 """
-COUNT = 6
-SECRET = "k9-Wombat-71"
 
 
 def cases(*names: str) -> str:
@@ -166,97 +262,3 @@ def shared(
 @pytest.fixture(scope="module")
 def ran(shared: SharedProject) -> pytest.RunResult:
     return shared.run(*flags(COUNT))
-
-
-@pytest.mark.long
-def test_cells_in_flight_end_as_they_would_alone(
-    shared: SharedProject, ran: pytest.RunResult
-) -> None:
-    ended = {name: cell["outcome"] for name, cell in read(shared).items()}
-
-    assert ran.ret == 1
-    assert ended == {**{f"c{n}": "passed" for n in range(COUNT)}, "own": "passed", "c5": "failed"}
-    assert int((shared.path / "peak").read_text()) >= 5
-    # One of them lost its browser, and was made again.
-    assert_all_time_is_in_stages(read(shared).values())
-    # pytest's own order, whoever ended first.
-    finished = (shared.path / "finished").read_text().split()
-    assert finished == ["own", *(f"c{n}" for n in range(COUNT))]
-
-
-def test_a_cell_that_needs_its_turn_runs_alone_and_the_output_says_why(
-    ran: pytest.RunResult,
-) -> None:
-    why = "the fixture `own` of cases/alone/conftest.py is set up for each function"
-
-    ran.stdout.fnmatch_lines([f"*1 cell ran alone: {why}*"])
-
-
-def test_a_browser_that_dies_costs_every_cell_in_flight_one_more_try(
-    shared: SharedProject, ran: pytest.RunResult
-) -> None:
-    attempts = {name: cell["attempts"][0] for name, cell in read(shared).items()}
-    again = {name for name, made in attempts.items() if made.get("rerun_because")}
-
-    assert "own" not in again
-    assert len(again) >= 4
-    assert not any(cell["failure"] for name, cell in read(shared).items() if name != "c5")
-
-
-def test_no_cell_finds_what_is_another_ones(shared: SharedProject, ran: pytest.RunResult) -> None:
-    for name, cell in read(shared).items():
-        folder = shared.path / "autoweb-report" / cell["folder"]
-        texts = [file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()]
-        assert not any(SECRET in text for text in texts)
-        assert any(f"I was {name}" in text for text in texts)
-        others = {f"I was c{n}" for n in range(COUNT)} - {f"I was {name}"}
-        assert not any(other in text for other in others for text in texts)
-    assert SECRET not in ran.stdout.str() + ran.stderr.str()
-
-
-@pytest.mark.long
-def test_workers_have_cells_in_flight_too(project: pytest.Pytester) -> None:
-    shop = furnished(SharedProject.at(project.path), COUNT)
-
-    ran = shop.run(*flags(4, "-n", "2"))
-
-    assert ran.ret == 1
-    assert {name: cell["outcome"] for name, cell in read(shop).items()} == {
-        **{f"c{n}": "passed" for n in range(COUNT)}, "c5": "failed"
-    }  # fmt: skip
-    assert int((shop.path / "peak").read_text()) >= 3
-    assert "Traceback" not in ran.stdout.str() + ran.stderr.str()
-
-
-@pytest.mark.long
-def test_ctrl_c_ends_all_that_is_in_flight_and_keeps_what_had_ended(
-    project: pytest.Pytester,
-) -> None:
-    shop = furnished(SharedProject.at(project.path), COUNT)
-    (shop.path / "interrupt").touch()
-    (shop.path / "finished").touch()
-
-    ran = shop.run(*flags(4))
-
-    assert ran.ret == pytest.ExitCode.INTERRUPTED
-    cells = read(shop)
-    reasons = {name: cell["reason"] for name, cell in cells.items() if cell["outcome"] == "broken"}
-    assert {"c3"} <= {name for name, why in reasons.items() if "interrupted" in why}
-    # While one cell kept the thread busy, the step of another one went on for too long.
-    assert (cells["c0"]["outcome"], cells["c2"]["outcome"]) == ("passed", "passed")
-    assert not cells["c2"]["slow"]
-    assert "never retrieved" not in ran.stderr.str()
-
-
-@pytest.mark.long
-def test_what_was_begun_ahead_of_the_first_failure_counts_as_never_begun(
-    project: pytest.Pytester,
-) -> None:
-    shop = furnished(SharedProject.at(project.path), COUNT)
-
-    ran = shop.run(*flags(3, "-x", "-k", "c5 or c6 or c7", "--autoweb-check-timeout=0.2"))
-
-    assert ran.ret == 1
-    outcomes = {name: cell["outcome"] for name, cell in read(shop).items()}
-    assert outcomes["c5"] == "failed"
-    assert set(outcomes.values()) <= {"failed", "passed", "skipped"}

@@ -19,20 +19,9 @@ from pytest_autoweb.cli.command_line import build_parser
 from pytest_autoweb.results.records import Attempt, CheckResult
 
 ROOT = Path(__file__).parents[2]
-FOUND = '{"found": true, "v": "crossed", "h": "crossed", "mark": 1, "text": "Save"}'
-HOSTILE = "wait \x1b[31m\x7f\x9b longer \u202e"
-TALKATIVE = """
-from pytest_autoweb import Gate, GateResult
-print("a conftest talks")
-
-def talks(context):
-    print("a gate talks")
-    yield GateResult(name="talks", passed=True, message="it talks")
-
-def pytest_autoweb_register(registry):
-    registry.add_gate(Gate(name="talks", summary="it talks", evaluate=talks))
-"""
 ROW = re.compile(r"^\| `autoweb (.+?)` \| `(.+?)` \| (.+) \|$", re.MULTILINE)
+ROWS = ("agents", "calls", "cells", "comparisons", "controls", "embedded", "gates", "models")
+"""What must not be empty, since an empty list says whatever one wants."""
 
 
 class Reading(NamedTuple):
@@ -56,8 +45,6 @@ def judged_again(cell: dict[str, Any]) -> str:
     return f"{name}: {cell['after']}"
 
 
-ROWS = ("agents", "calls", "cells", "comparisons", "controls", "embedded", "gates", "models")
-"""What must not be empty, since an empty list says whatever one wants."""
 READINGS = [
     Reading("agents list", (), lambda d: [agent["name"] for agent in d["agents"]]),
     Reading("show-report", ("--no-open",), lambda d: [d["report"]]),
@@ -115,6 +102,66 @@ READINGS = [
 ]
 
 
+@pytest.mark.parametrize("reading", READINGS, ids=[each.command for each in READINGS])
+def test_the_json_of_a_command_is_documented_and_says_what_its_text_says(
+    ran: SharedProject, reading: Reading
+) -> None:
+    text, printed = read(ran, reading), read(ran, reading, "--json")
+
+    assert printed.isascii()
+    assert set(re.findall(r"[\x00-\x1f\x7f]", printed)) == {"\n"}
+    document = json.loads(printed)
+    kind, fields = documented()[reading.command]
+    assert (document.pop("format"), document.pop("version")) == (f"pytest-autoweb/{kind}", 1)
+    assert [name for name in document if f"`{name}`" not in fields] == []
+    assert [name for name in ROWS if name in document and not document[name]] == []
+    words = plain(text)
+    assert [said for said in map(plain, reading.said(document)) if said not in words] == []
+
+
+def plain(text: str) -> str:
+    """The text in one line, without what differs each time: ports, and the names of fences."""
+    return re.sub(r"(?<=127\.0\.0\.1):\d+| [0-9a-f]{8}(?=>>)", "", " ".join(text.split()))
+
+
+def documented() -> dict[str, tuple[str, str]]:
+    page = (ROOT / "docs/json.md").read_text(encoding="utf-8")
+    return {command: (kind, fields) for command, kind, fields in ROW.findall(page)}
+
+
+def test_every_command_that_has_the_flag_is_shown_here_and_documented() -> None:
+    have = set(with_json(build_parser()))
+
+    # They play cases or tests themselves, so that their own tests read their documents.
+    playing = {"prove", "explore", "heal", "verify --controls"}
+    assert playing | {reading.command for reading in READINGS} == set(documented())
+    assert have | {"verify --controls"} == set(documented())
+
+
+def with_json(parser: argparse.ArgumentParser, name: str = "") -> Iterator[str]:
+    for action in parser._actions:
+        if "--json" in action.option_strings:
+            yield name
+        if isinstance(action, argparse._SubParsersAction):
+            for word, below in action.choices.items():
+                yield from with_json(below, f"{name} {word}".strip())
+
+
+FOUND = '{"found": true, "v": "crossed", "h": "crossed", "mark": 1, "text": "Save"}'
+HOSTILE = "wait \x1b[31m\x7f\x9b longer \u202e"
+TALKATIVE = """
+from pytest_autoweb import Gate, GateResult
+print("a conftest talks")
+
+def talks(context):
+    print("a gate talks")
+    yield GateResult(name="talks", passed=True, message="it talks")
+
+def pytest_autoweb_register(registry):
+    registry.add_gate(Gate(name="talks", summary="it talks", evaluate=talks))
+"""
+
+
 @pytest.fixture(scope="module")
 def ran(shared_project: SharedProject) -> Iterator[SharedProject]:
     """A project with a run, a made-up run with a judge, and models that answer."""
@@ -160,48 +207,3 @@ def read(project: SharedProject, reading: Reading, *flags: str) -> str:
     assert done.returncode == reading.code, done.stdout + done.stderr
     assert "sk-test" not in done.stdout
     return done.stdout
-
-
-@pytest.mark.parametrize("reading", READINGS, ids=[each.command for each in READINGS])
-def test_the_json_of_a_command_is_documented_and_says_what_its_text_says(
-    ran: SharedProject, reading: Reading
-) -> None:
-    text, printed = read(ran, reading), read(ran, reading, "--json")
-
-    assert printed.isascii()
-    assert set(re.findall(r"[\x00-\x1f\x7f]", printed)) == {"\n"}
-    document = json.loads(printed)
-    kind, fields = documented()[reading.command]
-    assert (document.pop("format"), document.pop("version")) == (f"pytest-autoweb/{kind}", 1)
-    assert [name for name in document if f"`{name}`" not in fields] == []
-    assert [name for name in ROWS if name in document and not document[name]] == []
-    words = plain(text)
-    assert [said for said in map(plain, reading.said(document)) if said not in words] == []
-
-
-def plain(text: str) -> str:
-    """The text in one line, without what differs each time: ports, and the names of fences."""
-    return re.sub(r"(?<=127\.0\.0\.1):\d+| [0-9a-f]{8}(?=>>)", "", " ".join(text.split()))
-
-
-def documented() -> dict[str, tuple[str, str]]:
-    page = (ROOT / "docs/json.md").read_text(encoding="utf-8")
-    return {command: (kind, fields) for command, kind, fields in ROW.findall(page)}
-
-
-def test_every_command_that_has_the_flag_is_shown_here_and_documented() -> None:
-    have = set(with_json(build_parser()))
-
-    # They play cases or tests themselves, so that their own tests read their documents.
-    playing = {"prove", "explore", "heal", "verify --controls"}
-    assert playing | {reading.command for reading in READINGS} == set(documented())
-    assert have | {"verify --controls"} == set(documented())
-
-
-def with_json(parser: argparse.ArgumentParser, name: str = "") -> Iterator[str]:
-    for action in parser._actions:
-        if "--json" in action.option_strings:
-            yield name
-        if isinstance(action, argparse._SubParsersAction):
-            for word, below in action.choices.items():
-                yield from with_json(below, f"{name} {word}".strip())

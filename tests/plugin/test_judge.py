@@ -10,75 +10,7 @@ from pytest_autoweb.judging.human_labels import JudgeVerdict, Label, write_label
 from pytest_autoweb.judging.model_judge import judge_id
 from pytest_autoweb.models.model_spec import ModelSpec
 
-CASES = """
-version: 1
-webserver: {static: ../site}
-defaults:
-  entry_url: "{{ webserver.url }}index.html"
-  user_task: "Log in as ana."
-  secrets: {password: {default: correct-horse-battery}}
-cases:
-  - id: both
-    expect:
-      - text: "Welcome, ana"
-      - judge: {rubric: "Ana is greeted."}
-  - {id: alone, expect: [{judge: {rubric: "Ana is greeted."}}]}
-  - {id: harsh, expect: [{text: Shop}, {judge: {rubric: "Bob is greeted."}}]}
-  - {id: walled, expect: [{text: Shop}, {judge: {rubric: "Past the captcha."}}]}
-  - {id: garbled, expect: [{text: Shop}, {judge: {rubric: "Gibberish."}}]}
-  - {id: claimed, expect: [{text: Shop}, {judge: {rubric: "The moon is full."}}]}
-  - {id: down, expect: [{text: Shop}, {judge: {rubric: "Nobody answers."}}]}
-"""
-
-ANSWERS = '''{
-    "fake/good": {
-        "plan": scripted_plan("PLANNED-SECRETLY"),
-        "generate": """```python
-# Step 1: COMMENTED-SECRETLY
-log("LOGGED-SECRETLY")
-page.get_by_label("Name").fill("ana")
-page.get_by_label("Password").fill("<secret:password>")
-page.evaluate("() => { /* SCRIPTED-SECRETLY */ }")
-page.get_by_role("button", name="Log in").click()
-answer("ANSWERED-SECRETLY")
-```""",
-    },
-    "fake/judge": {"judge": lambda request: (
-        '{"quotes": ["Welcome, ana"], "reason": "greeted", "verdict": "pass"}'
-        if "RUBRIC: Ana" in request.messages[1].content
-        else '{"quotes": ["Welcome, ana"], "reason": "it is ana", "verdict": "fail"}'
-        if "RUBRIC: Bob" in request.messages[1].content
-        else "结论：验证码" if "captcha." in request.messages[1].content
-        else "I would say so." if "Gibberish" in request.messages[1].content
-        else '{"quotes": ["a full moon"], "reason": "look", "verdict": "pass"}'
-        if "moon" in request.messages[1].content
-        else fail(request)
-    )},
-}
-
-def fail(request):
-    raise ModelError("timeout", request.model, "no reply in time")
-'''
-
 FLAGS = ("cases/judged.yaml", "--autoweb-models=fake/good", "--autoweb-max-repairs=0")
-
-
-@pytest.fixture
-def judged(project: pytest.Pytester, scripted: Callable[[str], None]) -> pytest.Pytester:
-    (project.path / "cases/judged.yaml").write_text(CASES)
-    scripted(ANSWERS)
-    return project
-
-
-def cells(project: pytest.Pytester) -> dict[str, dict[str, Any]]:
-    report = json.loads((project.path / "autoweb-report/report.json").read_text())
-    return {case["id"]: case["cells"][0] for case in report["cases"]}
-
-
-def opinions(found: dict[str, dict[str, Any]]) -> dict[str, tuple[Any, str, bool]]:
-    """Per case, what became of its `judge` check."""
-    checks = {case: cell["attempts"][0]["checks"][-1] for case, cell in found.items()}
-    return {case: (c["passed"], c["finding"], c["advisory"]) for case, c in checks.items()}
 
 
 @pytest.mark.long
@@ -192,3 +124,72 @@ def test_without_any_judge_the_check_says_so(judged: pytest.Pytester) -> None:
 
     assert cell["outcome"] == "ungraded"
     assert "--autoweb-judge-model" in cell["attempts"][0]["checks"][0]["message"]
+
+
+CASES = """
+version: 1
+webserver: {static: ../site}
+defaults:
+  entry_url: "{{ webserver.url }}index.html"
+  user_task: "Log in as ana."
+  secrets: {password: {default: correct-horse-battery}}
+cases:
+  - id: both
+    expect:
+      - text: "Welcome, ana"
+      - judge: {rubric: "Ana is greeted."}
+  - {id: alone, expect: [{judge: {rubric: "Ana is greeted."}}]}
+  - {id: harsh, expect: [{text: Shop}, {judge: {rubric: "Bob is greeted."}}]}
+  - {id: walled, expect: [{text: Shop}, {judge: {rubric: "Past the captcha."}}]}
+  - {id: garbled, expect: [{text: Shop}, {judge: {rubric: "Gibberish."}}]}
+  - {id: claimed, expect: [{text: Shop}, {judge: {rubric: "The moon is full."}}]}
+  - {id: down, expect: [{text: Shop}, {judge: {rubric: "Nobody answers."}}]}
+"""
+
+ANSWERS = '''{
+    "fake/good": {
+        "plan": scripted_plan("PLANNED-SECRETLY"),
+        "generate": """```python
+# Step 1: COMMENTED-SECRETLY
+log("LOGGED-SECRETLY")
+page.get_by_label("Name").fill("ana")
+page.get_by_label("Password").fill("<secret:password>")
+page.evaluate("() => { /* SCRIPTED-SECRETLY */ }")
+page.get_by_role("button", name="Log in").click()
+answer("ANSWERED-SECRETLY")
+```""",
+    },
+    "fake/judge": {"judge": lambda request: (
+        '{"quotes": ["Welcome, ana"], "reason": "greeted", "verdict": "pass"}'
+        if "RUBRIC: Ana" in request.messages[1].content
+        else '{"quotes": ["Welcome, ana"], "reason": "it is ana", "verdict": "fail"}'
+        if "RUBRIC: Bob" in request.messages[1].content
+        else "结论：验证码" if "captcha." in request.messages[1].content
+        else "I would say so." if "Gibberish" in request.messages[1].content
+        else '{"quotes": ["a full moon"], "reason": "look", "verdict": "pass"}'
+        if "moon" in request.messages[1].content
+        else fail(request)
+    )},
+}
+
+def fail(request):
+    raise ModelError("timeout", request.model, "no reply in time")
+'''
+
+
+@pytest.fixture
+def judged(project: pytest.Pytester, scripted: Callable[[str], None]) -> pytest.Pytester:
+    (project.path / "cases/judged.yaml").write_text(CASES)
+    scripted(ANSWERS)
+    return project
+
+
+def cells(project: pytest.Pytester) -> dict[str, dict[str, Any]]:
+    report = json.loads((project.path / "autoweb-report/report.json").read_text())
+    return {case["id"]: case["cells"][0] for case in report["cases"]}
+
+
+def opinions(found: dict[str, dict[str, Any]]) -> dict[str, tuple[Any, str, bool]]:
+    """Per case, what became of its `judge` check."""
+    checks = {case: cell["attempts"][0]["checks"][-1] for case, cell in found.items()}
+    return {case: (c["passed"], c["finding"], c["advisory"]) for case, c in checks.items()}

@@ -15,78 +15,10 @@ import yaml
 from session_server import autoweb_command, python_command
 
 FOLDER = Path(__file__).parents[2] / "templates" / "kubernetes"
-CASES = """
-version: 1
-webserver: {static: ../site}
-cases:
-  - id: tea
-    entry_url: "{{ webserver.url }}index.html"
-    user_task: "Order tea."
-    matrix: {n: [1, 2, 3, 4, 5]}
-    expect: [{text: "Ordered"}]
-    oracle: |
-      # Step 1
-      page.get_by_role("button", name="Order").click()
-"""
-PAGE = "<button onclick=\"document.body.append('Ordered')\">Order</button>"
-# The pod is lost after its first cell, as on a node that loses its power.
-LOST = """
-import os
-def pytest_autoweb_cell_finished(result):
-    if not os.path.exists("was-lost"):
-        open("was-lost", "w").close()
-        os._exit(137)
-"""
-
 pytestmark = [
     pytest.mark.skipif(not FOLDER.is_dir(), reason="the tests of the wheel run without it"),
     pytest.mark.skipif(sys.platform == "win32", reason="the jobs are for a shell of Linux"),
 ]
-
-
-def documents() -> list[dict[str, Any]]:
-    texts = [(FOLDER / name).read_text(encoding="utf-8") for name in ("job.yaml", "merge.yaml")]
-    return [found for text in texts for found in yaml.safe_load_all(text)]
-
-
-def container_of(job: str) -> dict[str, Any]:
-    (found,) = (one for one in documents() if one["metadata"]["name"] == job)
-    (container,) = found["spec"]["template"]["spec"]["containers"]
-    return dict(container)
-
-
-class Cluster:
-    """Runs the container of a job in a project, with the environment that Kubernetes would set."""
-
-    def __init__(self, folder: Path) -> None:
-        self.project, self.runs = folder / "project", folder / "runs"
-        (self.project / "cases").mkdir(parents=True)
-        (self.project / "site").mkdir()
-        (self.project / "cases" / "tea.yaml").write_text(CASES, encoding="utf-8")
-        (self.project / "site" / "index.html").write_text(PAGE, encoding="utf-8")
-        (self.project / "conftest.py").write_text(LOST, encoding="utf-8")
-        self._programs = folder / "bin"
-        self._programs.mkdir()
-        self._add("python3", python_command())
-        self._add("autoweb", autoweb_command())
-
-    def _add(self, name: str, command: tuple[str, ...]) -> None:
-        program = self._programs / name
-        program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
-        program.chmod(0o755)
-
-    def run(self, job: str, **changed: str) -> subprocess.CompletedProcess[str]:
-        container = container_of(job)
-        given = {one["name"]: one["value"] for one in container["env"]}
-        environ = {n: v for n, v in os.environ.items() if not n.startswith("AUTOWEB_")}
-        addopts = "-p no:anyio -p no:hypothesispytest -p no:schemathesis"
-        path = f"{self._programs}{os.pathsep}{os.environ['PATH']}"
-        environ |= given | {"RUNS": str(self.runs), "PYTEST_ADDOPTS": addopts, "PATH": path}
-        return subprocess.run(
-            [*container["command"], *container["args"]],
-            cwd=self.project, env={**environ, **changed},
-            capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
 
 
 @pytest.mark.journeys
@@ -199,3 +131,72 @@ def test_each_line_of_the_recipe_is_what_it_says(tmp_path: Path) -> None:
     ids = {c["spec"]["template"]["spec"]["securityContext"]["runAsUser"] for c in documents()[1:]}
     assert {int(user)} == ids
     assert f"--uid {user}" in runs[2]
+
+
+CASES = """
+version: 1
+webserver: {static: ../site}
+cases:
+  - id: tea
+    entry_url: "{{ webserver.url }}index.html"
+    user_task: "Order tea."
+    matrix: {n: [1, 2, 3, 4, 5]}
+    expect: [{text: "Ordered"}]
+    oracle: |
+      # Step 1
+      page.get_by_role("button", name="Order").click()
+"""
+PAGE = "<button onclick=\"document.body.append('Ordered')\">Order</button>"
+# The pod is lost after its first cell, as on a node that loses its power.
+LOST = """
+import os
+def pytest_autoweb_cell_finished(result):
+    if not os.path.exists("was-lost"):
+        open("was-lost", "w").close()
+        os._exit(137)
+"""
+
+
+def documents() -> list[dict[str, Any]]:
+    texts = [(FOLDER / name).read_text(encoding="utf-8") for name in ("job.yaml", "merge.yaml")]
+    return [found for text in texts for found in yaml.safe_load_all(text)]
+
+
+def container_of(job: str) -> dict[str, Any]:
+    (found,) = (one for one in documents() if one["metadata"]["name"] == job)
+    (container,) = found["spec"]["template"]["spec"]["containers"]
+    return dict(container)
+
+
+class Cluster:
+    """Runs the container of a job in a project, with the environment that Kubernetes would set."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project, self.runs = folder / "project", folder / "runs"
+        (self.project / "cases").mkdir(parents=True)
+        (self.project / "site").mkdir()
+        (self.project / "cases" / "tea.yaml").write_text(CASES, encoding="utf-8")
+        (self.project / "site" / "index.html").write_text(PAGE, encoding="utf-8")
+        (self.project / "conftest.py").write_text(LOST, encoding="utf-8")
+        self._programs = folder / "bin"
+        self._programs.mkdir()
+        self._add("python3", python_command())
+        self._add("autoweb", autoweb_command())
+
+    def _add(self, name: str, command: tuple[str, ...]) -> None:
+        program = self._programs / name
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+
+    def run(self, job: str, **changed: str) -> subprocess.CompletedProcess[str]:
+        container = container_of(job)
+        given = {one["name"]: one["value"] for one in container["env"]}
+        environ = {n: v for n, v in os.environ.items() if not n.startswith("AUTOWEB_")}
+        addopts = "-p no:anyio -p no:hypothesispytest -p no:schemathesis"
+        path = f"{self._programs}{os.pathsep}{os.environ['PATH']}"
+        environ |= given | {"RUNS": str(self.runs), "PYTEST_ADDOPTS": addopts, "PATH": path}
+        return subprocess.run(
+            [*container["command"], *container["args"]],
+            cwd=self.project, env={**environ, **changed},
+            capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip

@@ -1,5 +1,7 @@
 """A run as spans: a real session and a real receiver of OTLP over HTTP, and single calls."""
 
+from __future__ import annotations
+
 import json
 import os
 import subprocess
@@ -25,106 +27,6 @@ from pytest_autoweb.results.records import Attempt, CellResult, Exchange, Failur
 SECRET = "hunter2-of-the-shop"
 KEY = "sk-" + "a1B2" * 10
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
-CASES = """
-version: 1
-webserver: {static: ../site}
-cases:
-  - id: order
-    matrix: {tea: [green, black]}
-    entry_url: "{{ webserver.url }}index.html"
-    user_task: "Order {{ matrix.tea }} with the password {{ secrets.password }}."
-    secrets: {password: {env: SHOP_PASSWORD}}
-    expect: [{text: "Ordered"}]
-"""
-CONFTEST = """
-from pytest_autoweb.testing import ScriptedClient
-
-CODE = '```python\\n# Step 1\\npage.get_by_label("Password").fill("<secret:password>")\\n'
-CODE += 'page.get_by_role("button").click()\\n```\\nDONE'
-
-
-def pytest_autoweb_client(spec):
-    if spec.name == "fake/buyer":
-        return ScriptedClient({"generate": CODE})
-"""
-PAGE = """
-<label>Password <input id="word"></label>
-<button onclick="document.body.append('Ordered with ' + word.value)">Order</button>
-"""
-
-
-class Collector:
-    """Receives what OTLP sends, and decodes it."""
-
-    def __init__(self) -> None:
-        self.bodies: list[bytes] = []
-        collector = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                length = int(self.headers["Content-Length"])
-                collector.bodies.append(self.rfile.read(length))
-                assert self.path == "/v1/traces"
-                self.send_response(200)
-                self.end_headers()
-
-            def log_message(self, *arguments: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def spans(self) -> list[Any]:
-        found = []
-        for body in self.bodies:
-            request = ExportTraceServiceRequest.FromString(body)
-            for resource in request.resource_spans:
-                values = {a.key: a.value.string_value for a in resource.resource.attributes}
-                assert values["service.name"] == "pytest-autoweb"
-                found += [span for scope in resource.scope_spans for span in scope.spans]
-        return found
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
-@pytest.fixture
-def collector() -> Iterator[Collector]:
-    collector = Collector()
-    yield collector
-    collector.close()
-
-
-def attributes(span: Any) -> dict[str, Any]:
-    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
-
-
-def buy(folder: Path, collector: Collector) -> str:
-    """Run two cells in two workers with spans on, and return what was printed."""
-    (folder / "cases").mkdir()
-    (folder / "cases" / "tea.yaml").write_text(CASES, encoding="utf-8")
-    (folder / "site").mkdir()
-    (folder / "site" / "index.html").write_text(PAGE, encoding="utf-8")
-    (folder / "conftest.py").write_text(CONFTEST, encoding="utf-8")
-    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    flags = ("-n2", "--autoweb-concurrency=2", "--autoweb-models=fake/buyer", "--autoweb-otel")
-    done = subprocess.run(
-        [*session_command(), "cases", *flags],
-        cwd=folder,
-        env={
-            **{n: v for n, v in os.environ.items() if not n.startswith(("PYTEST_", "OTEL_"))},
-            "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
-            "PYTEST_ADDOPTS": "-p no:anyio -p no:hypothesispytest -p no:schemathesis",
-            "SHOP_PASSWORD": SECRET,
-            "TRACEPARENT": f"00-{TRACE}-{PARENT}-01",
-        },
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_a_session_with_workers_and_cells_in_flight_becomes_one_tree_without_secrets(
@@ -271,3 +173,105 @@ def test_calls_have_the_names_of_the_conventions_and_errors_their_kind() -> None
         "gen_ai.usage.output_tokens": 0,
     }
     assert dict(spans["cell tea"].attributes or {})["error.type"] == "model"
+
+
+CASES = """
+version: 1
+webserver: {static: ../site}
+cases:
+  - id: order
+    matrix: {tea: [green, black]}
+    entry_url: "{{ webserver.url }}index.html"
+    user_task: "Order {{ matrix.tea }} with the password {{ secrets.password }}."
+    secrets: {password: {env: SHOP_PASSWORD}}
+    expect: [{text: "Ordered"}]
+"""
+CONFTEST = """
+from pytest_autoweb.testing import ScriptedClient
+
+CODE = '```python\\n# Step 1\\npage.get_by_label("Password").fill("<secret:password>")\\n'
+CODE += 'page.get_by_role("button").click()\\n```\\nDONE'
+
+
+def pytest_autoweb_client(spec):
+    if spec.name == "fake/buyer":
+        return ScriptedClient({"generate": CODE})
+"""
+PAGE = """
+<label>Password <input id="word"></label>
+<button onclick="document.body.append('Ordered with ' + word.value)">Order</button>
+"""
+
+
+class Collector:
+    """Receives what OTLP sends, and decodes it."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        collector = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                length = int(self.headers["Content-Length"])
+                collector.bodies.append(self.rfile.read(length))
+                assert self.path == "/v1/traces"
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *arguments: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def spans(self) -> list[Any]:
+        found = []
+        for body in self.bodies:
+            request = ExportTraceServiceRequest.FromString(body)
+            for resource in request.resource_spans:
+                values = {a.key: a.value.string_value for a in resource.resource.attributes}
+                assert values["service.name"] == "pytest-autoweb"
+                found += [span for scope in resource.scope_spans for span in scope.spans]
+        return found
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    collector = Collector()
+    yield collector
+    collector.close()
+
+
+def attributes(span: Any) -> dict[str, Any]:
+    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
+
+
+def buy(folder: Path, collector: Collector) -> str:
+    """Run two cells in two workers with spans on, and return what was printed."""
+    (folder / "cases").mkdir()
+    (folder / "cases" / "tea.yaml").write_text(CASES, encoding="utf-8")
+    (folder / "site").mkdir()
+    (folder / "site" / "index.html").write_text(PAGE, encoding="utf-8")
+    (folder / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    flags = ("-n2", "--autoweb-concurrency=2", "--autoweb-models=fake/buyer", "--autoweb-otel")
+    done = subprocess.run(
+        [*session_command(), "cases", *flags],
+        cwd=folder,
+        env={
+            **{n: v for n, v in os.environ.items() if not n.startswith(("PYTEST_", "OTEL_"))},
+            "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+            "PYTEST_ADDOPTS": "-p no:anyio -p no:hypothesispytest -p no:schemathesis",
+            "SHOP_PASSWORD": SECRET,
+            "TRACEPARENT": f"00-{TRACE}-{PARENT}-01",
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

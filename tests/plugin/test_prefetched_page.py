@@ -5,75 +5,7 @@ import json
 import pytest
 from shop_project import SharedProject
 
-CONFTEST = """
-from pathlib import Path
-
-from pytest_autoweb.session.flights.prefetched_page import PrefetchedPage
-
-take = PrefetchedPage.take
-
-
-def taken(self, request):
-    ready = take(self, request)
-    with Path("taken").open("a") as file:
-        file.write(f"{request.node.cell.case.id} {ready is not None}\\n")
-    return ready
-
-
-PrefetchedPage.take = taken
-"""
-PAGE = """<!doctype html><title>Shop</title>
-<p id="seen"></p><p id="told"></p><button>Stay</button>
-<script>
-  document.getElementById('seen').textContent = `seen ${localStorage.length} ${document.cookie}`;
-  localStorage.setItem('me', '1');
-  document.cookie = 'me=1';
-  fetch('http://127.0.0.1:45678/leak').catch(() => {
-    document.getElementById('told').textContent = 'kept in';
-  });
-</script>"""
-FIXTURE = """
-import pytest
-
-
-@pytest.fixture(autouse=True)
-def own():
-    yield
-"""
 IDS = ("first", "second", "german", "third", "fourth")
-
-
-def cases() -> str:
-    lines = ["version: 1", "webserver: {static: ../site}", "cases:"]
-    for name in IDS:
-        lines += [
-            f"  - id: {name}",
-            '    entry_url: "{{ webserver.url }}stay.html"',
-            "    user_task: Stay here.",
-            *(["    setup: {locale: de-DE}"] if name == "german" else []),
-            "    expect:",
-            "      - text: kept in",
-            "      - js: document.getElementById('seen').textContent.trim() === 'seen 0'",
-            *(["      - js: navigator.language === 'de-DE'"] if name == "german" else []),
-            "    oracle: |",
-            "      # Step 1: stay",
-            '      page.get_by_role("button").click()',
-        ]
-    return "\n".join(lines) + "\n"
-
-
-@pytest.fixture
-def shop(project: pytest.Pytester) -> SharedProject:
-    shop = SharedProject.at(project.path)
-    (shop.path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
-    (shop.path / "site/stay.html").write_text(PAGE, encoding="utf-8")
-    (shop.path / "cases/shop.yaml").write_text(cases(), encoding="utf-8")
-    return shop
-
-
-def outcomes(shop: SharedProject) -> dict[str, str]:
-    report = json.loads((shop.path / "autoweb-report/report.json").read_text(encoding="utf-8"))
-    return {case["id"]: case["cells"][0]["outcome"] for case in report["cases"]}
 
 
 @pytest.mark.long
@@ -168,3 +100,73 @@ def test_a_driver_that_dies_after_its_browser_costs_no_cell(shop: SharedProject)
 
     assert ran.ret == 0, ran.stdout.str()
     assert outcomes(shop) == dict.fromkeys(("first", "second", "third", "fourth"), "passed")
+
+
+CONFTEST = """
+from pathlib import Path
+
+from pytest_autoweb.session.flights.prefetched_page import PrefetchedPage
+
+take = PrefetchedPage.take
+
+
+def taken(self, request):
+    ready = take(self, request)
+    with Path("taken").open("a") as file:
+        file.write(f"{request.node.cell.case.id} {ready is not None}\\n")
+    return ready
+
+
+PrefetchedPage.take = taken
+"""
+PAGE = """<!doctype html><title>Shop</title>
+<p id="seen"></p><p id="told"></p><button>Stay</button>
+<script>
+  document.getElementById('seen').textContent = `seen ${localStorage.length} ${document.cookie}`;
+  localStorage.setItem('me', '1');
+  document.cookie = 'me=1';
+  fetch('http://127.0.0.1:45678/leak').catch(() => {
+    document.getElementById('told').textContent = 'kept in';
+  });
+</script>"""
+FIXTURE = """
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def own():
+    yield
+"""
+
+
+def cases() -> str:
+    lines = ["version: 1", "webserver: {static: ../site}", "cases:"]
+    for name in IDS:
+        lines += [
+            f"  - id: {name}",
+            '    entry_url: "{{ webserver.url }}stay.html"',
+            "    user_task: Stay here.",
+            *(["    setup: {locale: de-DE}"] if name == "german" else []),
+            "    expect:",
+            "      - text: kept in",
+            "      - js: document.getElementById('seen').textContent.trim() === 'seen 0'",
+            *(["      - js: navigator.language === 'de-DE'"] if name == "german" else []),
+            "    oracle: |",
+            "      # Step 1: stay",
+            '      page.get_by_role("button").click()',
+        ]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def shop(project: pytest.Pytester) -> SharedProject:
+    shop = SharedProject.at(project.path)
+    (shop.path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+    (shop.path / "site/stay.html").write_text(PAGE, encoding="utf-8")
+    (shop.path / "cases/shop.yaml").write_text(cases(), encoding="utf-8")
+    return shop
+
+
+def outcomes(shop: SharedProject) -> dict[str, str]:
+    report = json.loads((shop.path / "autoweb-report/report.json").read_text(encoding="utf-8"))
+    return {case["id"]: case["cells"][0]["outcome"] for case in report["cases"]}

@@ -12,75 +12,8 @@ from session_server import autoweb_command, session_command
 
 from pytest_autoweb.cli.command_line import main
 
-CASES = """
-version: 1
-webserver: {static: ../site}
-cases:
-  - id: buy
-    matrix: {item: [tea, cake]}
-    entry_url: "{{ webserver.url }}index.html"
-    user_task: "Buy {{ matrix.item }}."
-    secrets: {pin: {env: SHOP_PIN, default: demo}}
-    expect:
-      - python: shop_checks.words:says
-        with: {item: "{{ matrix.item }}"}
-    oracle: page.get_by_role("button", name="{{ matrix.item }}").click()
-"""
 PAGE = """<!doctype html><button>tea</button><button>cake</button><p id="out"></p>
 <script>onclick = (e) => { out.textContent = 'sold ' + e.target.textContent }</script>"""
-
-ROLES = {
-    "BENCHMARK.md": "guide",
-    "cases/shop.yaml": "cases",
-    "cases/shop_checks/__init__.py": "check",
-    "cases/shop_checks/deep.py": "check",
-    "cases/shop_checks/words.py": "check",
-    "conftest.py": "hooks",
-    "project_words.py": "hooks",
-    "pytest.ini": "settings",
-    "site/index.html": "pages",
-}
-
-
-def write(root: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, encoding="utf-8")
-
-
-def shop(root: Path) -> Path:
-    """A project with a check of its own, which imports its neighbours, and a conftest."""
-    write(
-        root,
-        {
-            "cases/shop.yaml": CASES,
-            "cases/shop_checks/__init__.py": "",
-            "cases/shop_checks/words.py": "from .deep import SOLD\ndef says(context, item):\n"
-            "    return f'{SOLD} {item}' in context.text()\n",
-            "cases/shop_checks/deep.py": "SOLD = 'sold'\n",
-            "cases/unused.py": "",
-            "conftest.py": "import project_words\n",
-            "project_words.py": "",
-            "site/index.html": PAGE,
-            "site/.env": "TOKEN=1",
-            "pytest.ini": "[pytest]\nautoweb_check_timeout = 2\nautoweb_max_cost = 5\n"
-            "autoweb_models = openai/mine\n",
-        },
-    )
-    return root
-
-
-def autoweb(root: Path, *words: str, code: int = 0, pin: str = "") -> str:
-    done = subprocess.run(
-        [*autoweb_command(), "export-benchmark", *words],
-        cwd=root,
-        env={**os.environ, "SHOP_PIN": pin},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout + done.stderr
 
 
 @pytest.mark.long
@@ -212,3 +145,71 @@ def test_an_archive_that_leads_elsewhere_is_not_a_benchmark(
     (tmp_path / "f.zip").write_text("no archive")
     assert main(["export-benchmark", "--verify", str(tmp_path / "f.zip")]) == 4
     assert "cannot be read as a benchmark" in capsys.readouterr().err
+
+
+CASES = """
+version: 1
+webserver: {static: ../site}
+cases:
+  - id: buy
+    matrix: {item: [tea, cake]}
+    entry_url: "{{ webserver.url }}index.html"
+    user_task: "Buy {{ matrix.item }}."
+    secrets: {pin: {env: SHOP_PIN, default: demo}}
+    expect:
+      - python: shop_checks.words:says
+        with: {item: "{{ matrix.item }}"}
+    oracle: page.get_by_role("button", name="{{ matrix.item }}").click()
+"""
+ROLES = {
+    "BENCHMARK.md": "guide",
+    "cases/shop.yaml": "cases",
+    "cases/shop_checks/__init__.py": "check",
+    "cases/shop_checks/deep.py": "check",
+    "cases/shop_checks/words.py": "check",
+    "conftest.py": "hooks",
+    "project_words.py": "hooks",
+    "pytest.ini": "settings",
+    "site/index.html": "pages",
+}
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+
+
+def shop(root: Path) -> Path:
+    """A project with a check of its own, which imports its neighbours, and a conftest."""
+    write(
+        root,
+        {
+            "cases/shop.yaml": CASES,
+            "cases/shop_checks/__init__.py": "",
+            "cases/shop_checks/words.py": "from .deep import SOLD\ndef says(context, item):\n"
+            "    return f'{SOLD} {item}' in context.text()\n",
+            "cases/shop_checks/deep.py": "SOLD = 'sold'\n",
+            "cases/unused.py": "",
+            "conftest.py": "import project_words\n",
+            "project_words.py": "",
+            "site/index.html": PAGE,
+            "site/.env": "TOKEN=1",
+            "pytest.ini": "[pytest]\nautoweb_check_timeout = 2\nautoweb_max_cost = 5\n"
+            "autoweb_models = openai/mine\n",
+        },
+    )
+    return root
+
+
+def autoweb(root: Path, *words: str, code: int = 0, pin: str = "") -> str:
+    done = subprocess.run(
+        [*autoweb_command(), "export-benchmark", *words],
+        cwd=root,
+        env={**os.environ, "SHOP_PIN": pin},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr

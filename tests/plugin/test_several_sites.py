@@ -12,6 +12,78 @@ from session_server import session_command
 
 from pytest_autoweb.cases.loader import load_case_file
 
+
+@pytest.mark.long
+def test_a_task_over_several_sites_and_one_that_cannot_be_done(
+    tmp_path: Path, forum: tuple[int, list[str]]
+) -> None:
+    port, asked = forum
+    for name, text in (
+        ("cases/sites.yaml", CASES.replace("PORT", str(port))),
+        ("cases/broken.yaml", BROKEN.replace("PORT", str(port))),
+        ("cases/shop/index.html", "<h1>Shop</h1>"),
+        ("cases/wiki/price.html", "<p>7</p>"),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    command = [*session_command(), "cases", "--autoweb-models=builtin/oracle"]
+    done = subprocess.run(
+        [*command, "--autoweb-check-timeout=1"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    cells = [json.loads(f.read_bytes()) for f in tmp_path.glob("**/cell.json")]
+    found = {cell["case_id"]: cell for cell in cells}
+    outcomes = {name: cell["outcome"] for name, cell in found.items()}
+    assert outcomes == {
+        "both": "passed",
+        "never": "passed",
+        "wrongly-refused": "failed",
+        "not-put-back": "broken",
+    }, done.stdout
+    assert found["not-put-back"]["failure"]["kind"] == "webserver"
+    assert "was answered with status 503" in found["not-put-back"]["reason"]
+    resets = [path for path in asked if path.startswith("/init")]
+    assert len(resets) == 3, "before each attempt of a file, one"
+    assert all("shop=http://127.0.0.1:" in path for path in resets)
+    # It stands in every task of the file, or it would give away which cannot be done.
+    assert all(
+        'begins with "infeasible:"' in found[name]["user_task"]
+        for name in ("both", "never", "wrongly-refused")
+    )
+    assert found["never"]["tags"] == ["infeasible"]
+    assert "infeasible" not in found["not-put-back"]["user_task"]
+
+
+@pytest.mark.parametrize(
+    ("section", "reason"),
+    [
+        ("webservers: {a-b: {static: x}}", "must be a name of letters"),
+        ("webservers: {a: [x]}", "must be a mapping with command, static or running"),
+        ("webservers: {a: {running: true}}", "must be where the running server is"),
+        (
+            'webservers: {a: {running: true, url: "http://a.test/", reset: restart}}',
+            "a running server takes no",
+        ),
+        (
+            'webservers: {a: {static: x, reset: {url: "{{ webservers.b.url }}"}}}',
+            "unknown name 'webservers.b' (allowed: a)",
+        ),
+        ("webserver: {static: x, running: true}", "exactly one of command, static, running"),
+        ("defaults: {infeasible: maybe}", "infeasible"),
+    ],
+)
+def test_mistakes_about_servers_are_told(tmp_path: Path, section: str, reason: str) -> None:
+    file = tmp_path / "a.yaml"
+    case = "{id: a, entry_url: 'https://a.test/', user_task: Look.}"
+    file.write_text(f"version: 1\n{section}\ncases: [{case}]\n")
+
+    with pytest.raises(Exception, match=r"a\.yaml:\d+") as raised:
+        load_case_file(file)
+
+    assert reason in str(raised.value)
+
+
 CASES = """
 version: 1
 vars: {site: "http://127.0.0.1:PORT"}
@@ -88,74 +160,3 @@ def forum() -> Iterator[tuple[int, list[str]]]:
     yield server.server_port, asked
     server.shutdown()
     server.server_close()
-
-
-@pytest.mark.long
-def test_a_task_over_several_sites_and_one_that_cannot_be_done(
-    tmp_path: Path, forum: tuple[int, list[str]]
-) -> None:
-    port, asked = forum
-    for name, text in (
-        ("cases/sites.yaml", CASES.replace("PORT", str(port))),
-        ("cases/broken.yaml", BROKEN.replace("PORT", str(port))),
-        ("cases/shop/index.html", "<h1>Shop</h1>"),
-        ("cases/wiki/price.html", "<p>7</p>"),
-    ):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    command = [*session_command(), "cases", "--autoweb-models=builtin/oracle"]
-    done = subprocess.run(
-        [*command, "--autoweb-check-timeout=1"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-    cells = [json.loads(f.read_bytes()) for f in tmp_path.glob("**/cell.json")]
-    found = {cell["case_id"]: cell for cell in cells}
-    outcomes = {name: cell["outcome"] for name, cell in found.items()}
-    assert outcomes == {
-        "both": "passed",
-        "never": "passed",
-        "wrongly-refused": "failed",
-        "not-put-back": "broken",
-    }, done.stdout
-    assert found["not-put-back"]["failure"]["kind"] == "webserver"
-    assert "was answered with status 503" in found["not-put-back"]["reason"]
-    resets = [path for path in asked if path.startswith("/init")]
-    assert len(resets) == 3, "before each attempt of a file, one"
-    assert all("shop=http://127.0.0.1:" in path for path in resets)
-    # It stands in every task of the file, or it would give away which cannot be done.
-    assert all(
-        'begins with "infeasible:"' in found[name]["user_task"]
-        for name in ("both", "never", "wrongly-refused")
-    )
-    assert found["never"]["tags"] == ["infeasible"]
-    assert "infeasible" not in found["not-put-back"]["user_task"]
-
-
-@pytest.mark.parametrize(
-    ("section", "reason"),
-    [
-        ("webservers: {a-b: {static: x}}", "must be a name of letters"),
-        ("webservers: {a: [x]}", "must be a mapping with command, static or running"),
-        ("webservers: {a: {running: true}}", "must be where the running server is"),
-        (
-            'webservers: {a: {running: true, url: "http://a.test/", reset: restart}}',
-            "a running server takes no",
-        ),
-        (
-            'webservers: {a: {static: x, reset: {url: "{{ webservers.b.url }}"}}}',
-            "unknown name 'webservers.b' (allowed: a)",
-        ),
-        ("webserver: {static: x, running: true}", "exactly one of command, static, running"),
-        ("defaults: {infeasible: maybe}", "infeasible"),
-    ],
-)
-def test_mistakes_about_servers_are_told(tmp_path: Path, section: str, reason: str) -> None:
-    file = tmp_path / "a.yaml"
-    case = "{id: a, entry_url: 'https://a.test/', user_task: Look.}"
-    file.write_text(f"version: 1\n{section}\ncases: [{case}]\n")
-
-    with pytest.raises(Exception, match=r"a\.yaml:\d+") as raised:
-        load_case_file(file)
-
-    assert reason in str(raised.value)

@@ -16,109 +16,7 @@ import psutil
 import pytest
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-
-CASES = """
-version: 1
-webserver: {static: ../site}
-cases:
-  - id: title
-    entry_url: "{{ webserver.url }}index.html"
-    user_task: "What is the heading?"
-    expect: [answer: {equals: Shop}]
-    oracle: answer(page.get_by_role("heading").inner_text())
-"""
-SLOW = """
-  - id: {name}
-    entry_url: "{{{{ webserver.url }}}}index.html"
-    user_task: "Wait."
-    timeout: 90
-    expect: [answer: {{equals: Shop}}]
-    oracle: page.wait_for_timeout(19000)
-"""
 SLOW_CELLS = ("login", "slow-2", "slow-3")
-
-
-def until(holds: Callable[[], bool], seconds: float = 60) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return holds()
-
-
-def begin(terminal: bool) -> None:
-    """Handle signals as at a prompt, whatever these tests were started to ignore.
-
-    Args:
-        terminal: whether standard input is to control the session of processes.
-    """
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-    if terminal:
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
-class Session:
-    """A session in the background, which waits in its slow cells until it is sent a signal."""
-
-    def __init__(
-        self,
-        project: pytest.Pytester,
-        *flags: str,
-        command: tuple[str, ...] = (),
-        terminal: int | None = None,
-    ) -> None:
-        self.path = project.path
-        text = CASES + "".join(SLOW.format(name=name) for name in SLOW_CELLS)
-        (self.path / "cases/shop.yaml").write_text(text, encoding="utf-8")
-        self.temporary = self.path / "temporary"
-        self.temporary.mkdir()
-        self.report = self.path / "autoweb-report"
-        pytest_command = (sys.executable, "-m", "pytest", "cases", *flags)
-        self.process = subprocess.Popen(
-            command or (*pytest_command, "--autoweb-models=builtin/oracle"),
-            cwd=self.path,
-            env={**os.environ, "TMPDIR": str(self.temporary)},
-            stdin=terminal,
-            stdout=subprocess.PIPE if terminal is None else terminal,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-            preexec_fn=lambda: begin(terminal is not None),
-        )
-
-    def wait_for(self, cell: str) -> None:
-        """Wait until the quick cell has ended and another one has begun."""
-        cells = self.report / "cells"
-        assert until(lambda: any(cells.glob("title/**/cell.json")))
-        assert until(lambda: any(cells.glob(f"{cell}/**/started")))
-        time.sleep(0.5)
-
-    def end(self) -> str:
-        """Wait for the end, and return what the session said."""
-        return self.process.communicate(timeout=60)[0]
-
-    @property
-    def outcomes(self) -> dict[str, str]:
-        report = json.loads((self.report / "report.json").read_text(encoding="utf-8"))
-        return {case["id"]: case["cells"][0]["outcome"] for case in report["cases"]}
-
-    @property
-    def left(self) -> list[Any]:
-        """What the session left: files in the temporary folder, and processes that know it."""
-        return [*(path.name for path in self.temporary.iterdir()), *self._processes()]
-
-    def _processes(self) -> list[str]:
-        found, folder = [], str(self.temporary)
-        for process in psutil.process_iter():
-            try:
-                line = " ".join(process.cmdline())
-                if folder in line or process.environ().get("TMPDIR") == folder:
-                    found.append(line or process.name())
-            except psutil.Error:
-                continue
-        return found
-
-
 BARE: tuple[str, ...] = ()
 
 
@@ -286,3 +184,104 @@ def test_a_command_that_runs_a_session_waits_for_its_report(project: pytest.Pyte
     assert session.process.returncode == 130, said
     assert session.outcomes["login"] == "broken"
     assert until(lambda: session.left == [], 15), session.left
+
+
+CASES = """
+version: 1
+webserver: {static: ../site}
+cases:
+  - id: title
+    entry_url: "{{ webserver.url }}index.html"
+    user_task: "What is the heading?"
+    expect: [answer: {equals: Shop}]
+    oracle: answer(page.get_by_role("heading").inner_text())
+"""
+SLOW = """
+  - id: {name}
+    entry_url: "{{{{ webserver.url }}}}index.html"
+    user_task: "Wait."
+    timeout: 90
+    expect: [answer: {{equals: Shop}}]
+    oracle: page.wait_for_timeout(19000)
+"""
+
+
+def until(holds: Callable[[], bool], seconds: float = 60) -> bool:
+    deadline = time.monotonic() + seconds
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return holds()
+
+
+def begin(terminal: bool) -> None:
+    """Handle signals as at a prompt, whatever these tests were started to ignore.
+
+    Args:
+        terminal: whether standard input is to control the session of processes.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    if terminal:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+class Session:
+    """A session in the background, which waits in its slow cells until it is sent a signal."""
+
+    def __init__(
+        self,
+        project: pytest.Pytester,
+        *flags: str,
+        command: tuple[str, ...] = (),
+        terminal: int | None = None,
+    ) -> None:
+        self.path = project.path
+        text = CASES + "".join(SLOW.format(name=name) for name in SLOW_CELLS)
+        (self.path / "cases/shop.yaml").write_text(text, encoding="utf-8")
+        self.temporary = self.path / "temporary"
+        self.temporary.mkdir()
+        self.report = self.path / "autoweb-report"
+        pytest_command = (sys.executable, "-m", "pytest", "cases", *flags)
+        self.process = subprocess.Popen(
+            command or (*pytest_command, "--autoweb-models=builtin/oracle"),
+            cwd=self.path,
+            env={**os.environ, "TMPDIR": str(self.temporary)},
+            stdin=terminal,
+            stdout=subprocess.PIPE if terminal is None else terminal,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            preexec_fn=lambda: begin(terminal is not None),
+        )
+
+    def wait_for(self, cell: str) -> None:
+        """Wait until the quick cell has ended and another one has begun."""
+        cells = self.report / "cells"
+        assert until(lambda: any(cells.glob("title/**/cell.json")))
+        assert until(lambda: any(cells.glob(f"{cell}/**/started")))
+        time.sleep(0.5)
+
+    def end(self) -> str:
+        """Wait for the end, and return what the session said."""
+        return self.process.communicate(timeout=60)[0]
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        report = json.loads((self.report / "report.json").read_text(encoding="utf-8"))
+        return {case["id"]: case["cells"][0]["outcome"] for case in report["cases"]}
+
+    @property
+    def left(self) -> list[Any]:
+        """What the session left: files in the temporary folder, and processes that know it."""
+        return [*(path.name for path in self.temporary.iterdir()), *self._processes()]
+
+    def _processes(self) -> list[str]:
+        found, folder = [], str(self.temporary)
+        for process in psutil.process_iter():
+            try:
+                line = " ".join(process.cmdline())
+                if folder in line or process.environ().get("TMPDIR") == folder:
+                    found.append(line or process.name())
+            except psutil.Error:
+                continue
+        return found

@@ -15,86 +15,11 @@ from pytest_autoweb.testing import scripted_plan
 
 PASSWORD = "open sesame 42"
 KEY = "sk-test-0123456789abcdef"
-CASES = """
-version: 1
-defaults:
-  traffic: {{hold: [POST /checkout]}}
-cases:
-  - id: buy
-    entry_url: {url}
-    user_task: Put the kettle into the cart and pay.
-    oracle: |
-      # Step 1
-      page.get_by_role("button", name="Buy kettle").click()
-      # Step 2
-      expect(page.get_by_text("1 in the cart")).to_be_visible()
-      page.get_by_role("button", name="Pay").click()
-    expect:
-      - text: was held back
-      - request: {{method: POST, url: "**/checkout"}}
-  - id: login
-    entry_url: {url}
-    user_task: Log in as ana.
-    secrets: {{word: {{env: SHOP_WORD}}}}
-    oracle: |
-      # Step 1
-      page.get_by_label("Name").fill("ana")
-      page.get_by_label("Password").fill("{{{{ secrets.word }}}}")
-      # Step 2
-      page.get_by_role("button", name="Log in").click()
-    expect:
-      - text: Hello ana
-  - id: price
-    entry_url: {url}
-    user_task: What does the kettle cost?
-    oracle: |
-      # Step 1
-      expect(page.get_by_text("9.99 EUR")).to_be_visible()
-      answer(page.request.get("{url}api/goods").json()[0]["price"])
-    expect:
-      - answer: {{equals: 9.99 EUR}}
-      - http: {{url: "{url}about"}}
-"""
-LOST = """{
-    "fake/lost": {
-        "plan": scripted_plan("look around"),
-        "generate": "```python\\n# Step 1\\npage.get_by_role('link', name='About').click()\\n```",
-    }
-}"""
 BUYS = """```python
 # Step 1
 page.get_by_role("button", name="Buy kettle").click()
 page.get_by_role("button", name="Pay").click()
 ```"""
-
-
-@pytest.fixture
-def shop(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveShop]:
-    """A live site that speaks https, with a project of three cases for it."""
-    monkeypatch.setattr(pytester, "_getpytestargs", session_command)
-    monkeypatch.setenv("SHOP_WORD", PASSWORD)
-    shop = LiveShop(tls=pytester.path)
-    # By this, Python takes the certificate of the site for a valid one.
-    monkeypatch.setenv("SSL_CERT_FILE", str(shop.certificate))
-    pytester.makeconftest(SCRIPTED.format(answers=LOST))
-    pytester.makefile(".ini", tox=INI)
-    pytester.mkdir("cases")
-    (pytester.path / "cases/live.yaml").write_text(CASES.format(url=shop.url))
-    yield shop
-    shop.close()
-
-
-def outcomes(folder: Path) -> dict[tuple[str, str], str]:
-    report = json.loads((folder / "autoweb-report/report.json").read_text())
-    return {
-        (case["id"], cell["model"]): cell["outcome"]
-        for case in report["cases"]
-        for cell in case["cells"]
-    }
-
-
-def recording(folder: Path, case: str) -> Any:
-    return json.loads((folder / f"cases/traffic/live/{case}.har").read_text())["log"]
 
 
 @pytest.mark.long
@@ -180,3 +105,80 @@ def test_a_recording_that_is_missing_or_damaged_says_so_and_how_it_is_made(
             "*login*recording *cases/traffic/live/login.har is damaged or no HAR file*",
         ]
     )
+
+
+CASES = """
+version: 1
+defaults:
+  traffic: {{hold: [POST /checkout]}}
+cases:
+  - id: buy
+    entry_url: {url}
+    user_task: Put the kettle into the cart and pay.
+    oracle: |
+      # Step 1
+      page.get_by_role("button", name="Buy kettle").click()
+      # Step 2
+      expect(page.get_by_text("1 in the cart")).to_be_visible()
+      page.get_by_role("button", name="Pay").click()
+    expect:
+      - text: was held back
+      - request: {{method: POST, url: "**/checkout"}}
+  - id: login
+    entry_url: {url}
+    user_task: Log in as ana.
+    secrets: {{word: {{env: SHOP_WORD}}}}
+    oracle: |
+      # Step 1
+      page.get_by_label("Name").fill("ana")
+      page.get_by_label("Password").fill("{{{{ secrets.word }}}}")
+      # Step 2
+      page.get_by_role("button", name="Log in").click()
+    expect:
+      - text: Hello ana
+  - id: price
+    entry_url: {url}
+    user_task: What does the kettle cost?
+    oracle: |
+      # Step 1
+      expect(page.get_by_text("9.99 EUR")).to_be_visible()
+      answer(page.request.get("{url}api/goods").json()[0]["price"])
+    expect:
+      - answer: {{equals: 9.99 EUR}}
+      - http: {{url: "{url}about"}}
+"""
+LOST = """{
+    "fake/lost": {
+        "plan": scripted_plan("look around"),
+        "generate": "```python\\n# Step 1\\npage.get_by_role('link', name='About').click()\\n```",
+    }
+}"""
+
+
+@pytest.fixture
+def shop(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveShop]:
+    """A live site that speaks https, with a project of three cases for it."""
+    monkeypatch.setattr(pytester, "_getpytestargs", session_command)
+    monkeypatch.setenv("SHOP_WORD", PASSWORD)
+    shop = LiveShop(tls=pytester.path)
+    # By this, Python takes the certificate of the site for a valid one.
+    monkeypatch.setenv("SSL_CERT_FILE", str(shop.certificate))
+    pytester.makeconftest(SCRIPTED.format(answers=LOST))
+    pytester.makefile(".ini", tox=INI)
+    pytester.mkdir("cases")
+    (pytester.path / "cases/live.yaml").write_text(CASES.format(url=shop.url))
+    yield shop
+    shop.close()
+
+
+def outcomes(folder: Path) -> dict[tuple[str, str], str]:
+    report = json.loads((folder / "autoweb-report/report.json").read_text())
+    return {
+        (case["id"], cell["model"]): cell["outcome"]
+        for case in report["cases"]
+        for cell in case["cells"]
+    }
+
+
+def recording(folder: Path, case: str) -> Any:
+    return json.loads((folder / f"cases/traffic/live/{case}.har").read_text())["log"]

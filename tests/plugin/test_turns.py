@@ -9,6 +9,80 @@ import pytest
 from pytest_autoweb import Report
 from pytest_autoweb.session.local_analysis import compact_input
 
+
+@pytest.mark.long
+def test_turns_pass_where_a_script_at_once_is_blind(office: pytest.Pytester) -> None:
+    report = run(office, "--autoweb-models=fake/looks", "--autoweb-codegen=turns,once")
+
+    cells = {cell["model"]: cell for case in report["cases"] for cell in case["cells"]}
+    assert {model: cell["outcome"] for model, cell in cells.items()} == {
+        "fake/looks@turns": "passed",
+        "fake/looks@once": "failed",
+    }
+    (attempt,) = cells["fake/looks@turns"]["attempts"]
+    assert attempt["turns"] == 4
+    assert [step["status"] for step in attempt["step_results"]] == ["ok", "ok", "corrected", "ok"]
+    assert attempt["executed"]
+    assert attempt["answer"] == 23
+
+
+@pytest.mark.long
+def test_each_turn_is_told_what_became_of_the_last_one(office: pytest.Pytester) -> None:
+    report = run(office, "--autoweb-models=fake/looks@turns")
+
+    (attempt,) = report["cases"][0]["cells"][0]["attempts"]
+    assert_no_plan_was_invented(attempt, report)
+    third, fourth = (
+        re.split(r"(?m)^\[(system|user|assistant)\]\n", exchange["prompt"])[1:]
+        for exchange in attempt["exchanges"][2:]
+    )
+    # Roles take turns, because some servers refuse two messages of one role in a row.
+    assert fourth[::2] == ["system", *["user", "assistant"] * 3, "user"]
+    # What was sent before stays as it was, which prompt caches need.
+    assert third[:5] == fourth[:5]
+    told = fourth[-1]
+    assert "TURN 3 ended in an error" in told
+    assert 'page.get_by_role("button", name="Seal the thickest")' in told
+    assert "waiting for get_by_role" in told
+    # Durations would make each prompt a new one, which no cassette holds.
+    assert "Timeout 300ms exceeded" in told
+    assert "It logged:" in told
+    assert "TURN 4 OF 12" in told
+    # Only the newest page is shown.
+    assert sum(text.count("<<page ") for text in fourth) == 1
+
+
+def assert_no_plan_was_invented(attempt: dict[str, Any], report: dict[str, Any]) -> None:
+    """Nobody asked for a plan; what each turn did stands with its result."""
+    assert (attempt["plan_text"], attempt["plan_steps"]) == ("", [])
+    assert (attempt["plan_confirmed"], attempt["plan_has_question"]) == (None, None)
+    assert "plan" not in attempt["stage_ms"]
+    (row,) = report["summary"]["models"]
+    assert (row["numbers"]["plans"], row["numbers"]["plans_confirmed"]) == (0, 0)
+    told = [step["description"] for step in attempt["step_results"]]
+    assert len(told) == 4
+    assert not any(description.startswith("turn ") for description in told)
+    prompt = compact_input(Report.model_validate(report))
+    assert "planConfirmed=not asked steps=4" in prompt
+
+
+@pytest.mark.long
+def test_the_limit_ends_an_attempt_and_is_reported(office: pytest.Pytester) -> None:
+    shown = "*attempt 1: 3 turns, steps 1:ok 2:ok 3:failed"
+    flags = ("--autoweb-models=fake/looks@turns", "--autoweb-max-turns=3")
+    report = run(office, *flags, shows=shown)
+
+    cell = report["cases"][0]["cells"][0]
+    (attempt,) = cell["attempts"]
+    assert cell["outcome"] == "failed"
+    assert attempt["turns"] == 3
+    # Nothing followed in which the last error could be corrected.
+    assert [step["status"] for step in attempt["step_results"]] == ["ok", "ok", "failed"]
+    assert attempt["code_notes"] == [
+        "The limit of 3 turns was reached before the model said that it was done."
+    ]
+
+
 SITE = {
     "index.html": """<!doctype html><title>Office</title><h1>Sign in</h1>
 <label>User <input id="user"></label>
@@ -101,76 +175,3 @@ def run(office: pytest.Pytester, *flags: str, shows: str = "*autoweb*") -> dict[
     text = (office.path / "autoweb-report/report.json").read_text(encoding="utf-8")
     report: dict[str, Any] = json.loads(text)
     return report
-
-
-@pytest.mark.long
-def test_turns_pass_where_a_script_at_once_is_blind(office: pytest.Pytester) -> None:
-    report = run(office, "--autoweb-models=fake/looks", "--autoweb-codegen=turns,once")
-
-    cells = {cell["model"]: cell for case in report["cases"] for cell in case["cells"]}
-    assert {model: cell["outcome"] for model, cell in cells.items()} == {
-        "fake/looks@turns": "passed",
-        "fake/looks@once": "failed",
-    }
-    (attempt,) = cells["fake/looks@turns"]["attempts"]
-    assert attempt["turns"] == 4
-    assert [step["status"] for step in attempt["step_results"]] == ["ok", "ok", "corrected", "ok"]
-    assert attempt["executed"]
-    assert attempt["answer"] == 23
-
-
-@pytest.mark.long
-def test_each_turn_is_told_what_became_of_the_last_one(office: pytest.Pytester) -> None:
-    report = run(office, "--autoweb-models=fake/looks@turns")
-
-    (attempt,) = report["cases"][0]["cells"][0]["attempts"]
-    assert_no_plan_was_invented(attempt, report)
-    third, fourth = (
-        re.split(r"(?m)^\[(system|user|assistant)\]\n", exchange["prompt"])[1:]
-        for exchange in attempt["exchanges"][2:]
-    )
-    # Roles take turns, because some servers refuse two messages of one role in a row.
-    assert fourth[::2] == ["system", *["user", "assistant"] * 3, "user"]
-    # What was sent before stays as it was, which prompt caches need.
-    assert third[:5] == fourth[:5]
-    told = fourth[-1]
-    assert "TURN 3 ended in an error" in told
-    assert 'page.get_by_role("button", name="Seal the thickest")' in told
-    assert "waiting for get_by_role" in told
-    # Durations would make each prompt a new one, which no cassette holds.
-    assert "Timeout 300ms exceeded" in told
-    assert "It logged:" in told
-    assert "TURN 4 OF 12" in told
-    # Only the newest page is shown.
-    assert sum(text.count("<<page ") for text in fourth) == 1
-
-
-def assert_no_plan_was_invented(attempt: dict[str, Any], report: dict[str, Any]) -> None:
-    """Nobody asked for a plan; what each turn did stands with its result."""
-    assert (attempt["plan_text"], attempt["plan_steps"]) == ("", [])
-    assert (attempt["plan_confirmed"], attempt["plan_has_question"]) == (None, None)
-    assert "plan" not in attempt["stage_ms"]
-    (row,) = report["summary"]["models"]
-    assert (row["numbers"]["plans"], row["numbers"]["plans_confirmed"]) == (0, 0)
-    told = [step["description"] for step in attempt["step_results"]]
-    assert len(told) == 4
-    assert not any(description.startswith("turn ") for description in told)
-    prompt = compact_input(Report.model_validate(report))
-    assert "planConfirmed=not asked steps=4" in prompt
-
-
-@pytest.mark.long
-def test_the_limit_ends_an_attempt_and_is_reported(office: pytest.Pytester) -> None:
-    shown = "*attempt 1: 3 turns, steps 1:ok 2:ok 3:failed"
-    flags = ("--autoweb-models=fake/looks@turns", "--autoweb-max-turns=3")
-    report = run(office, *flags, shows=shown)
-
-    cell = report["cases"][0]["cells"][0]
-    (attempt,) = cell["attempts"]
-    assert cell["outcome"] == "failed"
-    assert attempt["turns"] == 3
-    # Nothing followed in which the last error could be corrected.
-    assert [step["status"] for step in attempt["step_results"]] == ["ok", "ok", "failed"]
-    assert attempt["code_notes"] == [
-        "The limit of 3 turns was reached before the model said that it was done."
-    ]

@@ -1,5 +1,7 @@
 """`--autoweb-watch` in a real session: files change, and what they touch is run again."""
 
+from __future__ import annotations
+
 import os
 import re
 import signal
@@ -13,6 +15,68 @@ import pytest
 from session_server import session_command
 
 pytest.importorskip("watchfiles")
+WAITS = "waiting for a change"
+
+
+@pytest.mark.long
+def test_what_a_change_touches_is_run_again_until_ctrl_c(
+    project: Path, watches: list[Watch]
+) -> None:
+    watch = Watch(project, "--autoweb-models=builtin/oracle")
+    watches.append(watch)
+    assert ran(watch.until(WAITS)) == {"green", "black"}
+
+    write_case(project, "green", 2)
+    lines = watch.until(WAITS)
+    assert "watch: cases/green.yaml changed: its cells again" in lines
+    assert ran(lines) == {"green"}
+    assert any("1 passed, 1 deselected" in line for line in lines)
+
+    # What runs and commands have written is no change; a module and settings concern every case.
+    drafts = project / "autoweb-explore" / "drafts-1"
+    drafts.mkdir(parents=True)
+    (drafts / "white.yaml").write_text((project / "cases" / "green.yaml").read_text())
+    (project / "conftest.py").write_text("# changed\n", encoding="utf-8")
+    (project / "pytest.ini").write_text("[pytest]\naddopts = -n2\n", encoding="utf-8")
+    lines = watch.until(WAITS)
+    assert next(line for line in lines if line.startswith("watch: ")) == (
+        "watch: conftest.py, pytest.ini changed: everything again"
+    )
+    assert "2 workers [2 items]" in lines
+    assert ran(lines) == {"green", "black"}
+
+    assert watch.interrupt() == 0
+    assert "autoweb-report/index.html" in watch.until("watch: ended")[-1]
+    assert (project / "autoweb-report" / "index.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "message"),
+    [
+        (["--autoweb-models=builtin/oracle"], {"CI": "true"}, "refused in CI"),
+        ([], {}, "--autoweb-watch needs --autoweb-models"),
+        (["--autoweb-models=a", "--autoweb-shard=1/2"], {}, "leave --autoweb-shard out"),
+        (["--autoweb-models=a", "--autoweb-watch=often"], {}, "neither yes nor no"),
+    ],
+)
+def test_it_is_refused_where_nobody_could_end_it_or_it_would_run_nothing(
+    arguments: list[str],
+    settings: dict[str, str],
+    message: str,
+    project: Path,
+) -> None:
+    env = {name: value for name, value in os.environ.items() if name != "CI"}
+    done = subprocess.run(
+        [*session_command(), "--autoweb-watch", *arguments],
+        cwd=project,
+        env={**env, **settings},
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 4
+    assert message in done.stderr
+
 
 CASE = """
 version: 1
@@ -26,7 +90,6 @@ cases:
       # Step 1
       answer({answer})
 """
-WAITS = "waiting for a change"
 SECONDS = 120
 
 
@@ -109,63 +172,3 @@ def ran(lines: list[str]) -> set[str]:
     return {
         found[1] for line in lines if (found := re.match(r"PASSED +builtin/oracle +(\w+)", line))
     }
-
-
-@pytest.mark.long
-def test_what_a_change_touches_is_run_again_until_ctrl_c(
-    project: Path, watches: list[Watch]
-) -> None:
-    watch = Watch(project, "--autoweb-models=builtin/oracle")
-    watches.append(watch)
-    assert ran(watch.until(WAITS)) == {"green", "black"}
-
-    write_case(project, "green", 2)
-    lines = watch.until(WAITS)
-    assert "watch: cases/green.yaml changed: its cells again" in lines
-    assert ran(lines) == {"green"}
-    assert any("1 passed, 1 deselected" in line for line in lines)
-
-    # What runs and commands have written is no change; a module and settings concern every case.
-    drafts = project / "autoweb-explore" / "drafts-1"
-    drafts.mkdir(parents=True)
-    (drafts / "white.yaml").write_text((project / "cases" / "green.yaml").read_text())
-    (project / "conftest.py").write_text("# changed\n", encoding="utf-8")
-    (project / "pytest.ini").write_text("[pytest]\naddopts = -n2\n", encoding="utf-8")
-    lines = watch.until(WAITS)
-    assert next(line for line in lines if line.startswith("watch: ")) == (
-        "watch: conftest.py, pytest.ini changed: everything again"
-    )
-    assert "2 workers [2 items]" in lines
-    assert ran(lines) == {"green", "black"}
-
-    assert watch.interrupt() == 0
-    assert "autoweb-report/index.html" in watch.until("watch: ended")[-1]
-    assert (project / "autoweb-report" / "index.html").is_file()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "settings", "message"),
-    [
-        (["--autoweb-models=builtin/oracle"], {"CI": "true"}, "refused in CI"),
-        ([], {}, "--autoweb-watch needs --autoweb-models"),
-        (["--autoweb-models=a", "--autoweb-shard=1/2"], {}, "leave --autoweb-shard out"),
-        (["--autoweb-models=a", "--autoweb-watch=often"], {}, "neither yes nor no"),
-    ],
-)
-def test_it_is_refused_where_nobody_could_end_it_or_it_would_run_nothing(
-    arguments: list[str],
-    settings: dict[str, str],
-    message: str,
-    project: Path,
-) -> None:
-    env = {name: value for name, value in os.environ.items() if name != "CI"}
-    done = subprocess.run(
-        [*session_command(), "--autoweb-watch", *arguments],
-        cwd=project,
-        env={**env, **settings},
-        capture_output=True,
-        text=True,
-    )
-
-    assert done.returncode == 4
-    assert message in done.stderr

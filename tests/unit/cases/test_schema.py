@@ -13,6 +13,66 @@ from pytest_autoweb.judging.checks.check_type import CHECKS
 
 jsonschema: Any = importlib.import_module("jsonschema")
 
+
+def test_the_schema_is_valid_itself() -> None:
+    jsonschema.Draft202012Validator.check_schema(validator().schema)
+
+
+def test_every_feature_is_accepted() -> None:
+    validate(read_yaml(COMPLETE)[0])
+
+
+def test_the_bundled_cases_are_accepted() -> None:
+    for file in sorted((Path(__file__).parents[3] / "cases").glob("*.yaml")):
+        validate(read_yaml(file.read_text())[0])
+
+
+REFUSED: dict[str, dict[str, Any]] = {
+    "misspelt field": {"entry_ulr": "http://x.test/"},
+    "no check": {"expect": [{"message": "x"}]},
+    "two checks": {"expect": [{"text": "a", "url": "b"}]},
+    "request without a URL": {"expect": [{"request": {}}]},
+    "function without a module": {"expect": [{"python": "check"}]},
+    "arguments of another check": {"expect": [{"text": "a", "with": {}}]},
+    "type alone": {"expect": [{"answer": {"type": "date"}}]},
+    "unknown type": {"expect": [{"answer": {"equals": 1, "type": "dat"}}]},
+    "unknown condition": {"expect": [{"answer": {"records": {"where": {"n": {"minn": 1}}}}}]},
+    "two answers": {"expect": [{"answer": {"equals": 1, "contains": 2}}]},
+    "text for a number": {"timeout": "soon"},
+    "bad id": {"id": "a b"},
+    "matrix of single values": {"matrix": {"n": 1}},
+    "bad name of a secret": {"secrets": {"my pin": {"env": "PIN"}}},
+    "plain password": {"setup": {"http_credentials": {"username": "a", "password": "b"}}},
+    "unknown colours": {"setup": {"color_scheme": "darkish"}},
+    "unknown strategy": {"strategy": "fly"},
+}
+
+
+@pytest.mark.parametrize("mistake", REFUSED)
+def test_a_mistake_is_refused(mistake: str) -> None:
+    case = {"id": "a", "entry_url": "http://x.test/", "user_task": "t", **REFUSED[mistake]}
+
+    with pytest.raises(jsonschema.ValidationError):
+        validate({"version": 1, "cases": [case]})
+
+
+@pytest.mark.parametrize("data", [{}, {"version": 2, "cases": [{"id": "a"}]}, {"version": 1}])
+def test_a_file_needs_version_and_cases(data: Any) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        validate(data)
+
+
+def test_every_name_is_in_the_schema_with_a_description() -> None:
+    schema = validator().schema
+    fields = schema["$defs"]["Case"]["properties"]
+    names = {*CASE_KEYS, *(alias for aliases in ALIASES.values() for alias in aliases)}
+
+    assert set(fields) == names
+    assert [name for name in names if not fields[name].get("description")] == []
+    assert set(schema["properties"]) == {"$schema", *FILE_KEYS}
+    assert {f"{kind.__name__}" for kind in CHECKS.values()} <= set(schema["$defs"])
+
+
 COMPLETE = """\
 $schema: ./case.schema.json
 version: 1
@@ -72,26 +132,6 @@ cases:
   - {caseId: 7, url: "http://x.test/", prompt: Look.}
 """
 
-REFUSED: dict[str, dict[str, Any]] = {
-    "misspelt field": {"entry_ulr": "http://x.test/"},
-    "no check": {"expect": [{"message": "x"}]},
-    "two checks": {"expect": [{"text": "a", "url": "b"}]},
-    "request without a URL": {"expect": [{"request": {}}]},
-    "function without a module": {"expect": [{"python": "check"}]},
-    "arguments of another check": {"expect": [{"text": "a", "with": {}}]},
-    "type alone": {"expect": [{"answer": {"type": "date"}}]},
-    "unknown type": {"expect": [{"answer": {"equals": 1, "type": "dat"}}]},
-    "unknown condition": {"expect": [{"answer": {"records": {"where": {"n": {"minn": 1}}}}}]},
-    "two answers": {"expect": [{"answer": {"equals": 1, "contains": 2}}]},
-    "text for a number": {"timeout": "soon"},
-    "bad id": {"id": "a b"},
-    "matrix of single values": {"matrix": {"n": 1}},
-    "bad name of a secret": {"secrets": {"my pin": {"env": "PIN"}}},
-    "plain password": {"setup": {"http_credentials": {"username": "a", "password": "b"}}},
-    "unknown colours": {"setup": {"color_scheme": "darkish"}},
-    "unknown strategy": {"strategy": "fly"},
-}
-
 
 @functools.cache
 def validator() -> Any:
@@ -100,41 +140,3 @@ def validator() -> Any:
 
 def validate(data: Any) -> None:
     validator().validate(data)
-
-
-def test_the_schema_is_valid_itself() -> None:
-    jsonschema.Draft202012Validator.check_schema(validator().schema)
-
-
-def test_every_feature_is_accepted() -> None:
-    validate(read_yaml(COMPLETE)[0])
-
-
-def test_the_bundled_cases_are_accepted() -> None:
-    for file in sorted((Path(__file__).parents[3] / "cases").glob("*.yaml")):
-        validate(read_yaml(file.read_text())[0])
-
-
-@pytest.mark.parametrize("mistake", REFUSED)
-def test_a_mistake_is_refused(mistake: str) -> None:
-    case = {"id": "a", "entry_url": "http://x.test/", "user_task": "t", **REFUSED[mistake]}
-
-    with pytest.raises(jsonschema.ValidationError):
-        validate({"version": 1, "cases": [case]})
-
-
-@pytest.mark.parametrize("data", [{}, {"version": 2, "cases": [{"id": "a"}]}, {"version": 1}])
-def test_a_file_needs_version_and_cases(data: Any) -> None:
-    with pytest.raises(jsonschema.ValidationError):
-        validate(data)
-
-
-def test_every_name_is_in_the_schema_with_a_description() -> None:
-    schema = validator().schema
-    fields = schema["$defs"]["Case"]["properties"]
-    names = {*CASE_KEYS, *(alias for aliases in ALIASES.values() for alias in aliases)}
-
-    assert set(fields) == names
-    assert [name for name in names if not fields[name].get("description")] == []
-    assert set(schema["properties"]) == {"$schema", *FILE_KEYS}
-    assert {f"{kind.__name__}" for kind in CHECKS.values()} <= set(schema["$defs"])

@@ -1,5 +1,7 @@
 """The computer tools of providers, as servers that speak their protocols see and answer them."""
 
+from __future__ import annotations
+
 import json
 import threading
 from collections.abc import Iterator
@@ -17,6 +19,63 @@ from pytest_autoweb.models.model_spec import ModelSpec, resolve_target
 from pytest_autoweb.models.spending import CostBudget, Ledger, Reservation
 
 PICTURE = "data:image/png;base64,iVBORw0KGgo="
+
+
+def test_anthropics_tool_is_called_through_litellm(provider: Provider) -> None:
+    reply = ask(provider, "anthropic/claude-sonnet-4-5", "computer_20250124", ANTHROPIC)
+
+    assert json.loads(reply.text) == {
+        "thinking": "I press it.",
+        "computer": {"action": "left_click", "coordinate": [40, 50]},
+    }
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (100, 20)
+    assert reply.usage.cost_usd
+    assert (provider.path, provider.beta) == ("/v1/messages", "computer-use-2025-01-24")
+    (tool,) = provider.body["tools"]
+    assert tool == {
+        "type": "computer_20250124",
+        "name": "computer",
+        "display_width_px": 1280,
+        "display_height_px": 720,
+    }
+    assert provider.body["messages"][0]["content"][1]["type"] == "image"
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-5-mini", "openai/own-computer"])
+def test_openais_tool_is_called_in_its_responses_api(provider: Provider, model: str) -> None:
+    reply = ask(provider, model, "computer_use_preview", OPENAI, "/v1", reasoning_effort="low")
+
+    assert provider.body["reasoning"] == {"effort": "low"}
+    assert json.loads(reply.text)["computer"] == {
+        "type": "click",
+        "button": "left",
+        "x": 40,
+        "y": 50,
+    }
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (100, 20)
+    assert (reply.usage.cached_tokens, reply.usage.reasoning_tokens) == (64, 8)
+    # Only what is in the table of every litellm that we allow has a price.
+    assert (reply.usage.cost_usd is not None) is (model == "openai/gpt-5-mini")
+    assert provider.path == "/v1/responses"
+    assert provider.body["model"] == model.removeprefix("openai/")
+    (tool,) = provider.body["tools"]
+    assert (tool["display_width"], tool["environment"]) == (1280, "browser")
+    assert provider.body["input"][1]["content"] == [
+        {"type": "input_text", "text": "Buy one."},
+        {"type": "input_image", "image_url": PICTURE, "detail": "auto"},
+    ]
+
+
+def test_a_reply_without_the_tool_is_its_text_and_a_cut_one_says_so(provider: Provider) -> None:
+    done = ask(provider, "openai/own-computer", "computer_use_preview", DONE, "/v1")
+    cut = ask(provider, "openai/own-computer", "computer_use_preview", CUT, "/v1")
+
+    assert (done.text, done.finish_reason) == ("42 EUR", "stop")
+    assert (cut.text, cut.finish_reason) == ("42 EUR", "length")
+    with pytest.raises(ModelError):
+        ask(provider, "openai/own-computer", "computer_use_preview", {"error": "down"}, "/v1")
+
+
 ANTHROPIC = {
     "id": "msg_1",
     "type": "message",
@@ -132,58 +191,3 @@ def ask(
     return LiteLLMClient().complete(
         spec, request, target, lambda: Reservation(provider.budget, 0.0)
     )
-
-
-def test_anthropics_tool_is_called_through_litellm(provider: Provider) -> None:
-    reply = ask(provider, "anthropic/claude-sonnet-4-5", "computer_20250124", ANTHROPIC)
-
-    assert json.loads(reply.text) == {
-        "thinking": "I press it.",
-        "computer": {"action": "left_click", "coordinate": [40, 50]},
-    }
-    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (100, 20)
-    assert reply.usage.cost_usd
-    assert (provider.path, provider.beta) == ("/v1/messages", "computer-use-2025-01-24")
-    (tool,) = provider.body["tools"]
-    assert tool == {
-        "type": "computer_20250124",
-        "name": "computer",
-        "display_width_px": 1280,
-        "display_height_px": 720,
-    }
-    assert provider.body["messages"][0]["content"][1]["type"] == "image"
-
-
-@pytest.mark.parametrize("model", ["openai/gpt-5-mini", "openai/own-computer"])
-def test_openais_tool_is_called_in_its_responses_api(provider: Provider, model: str) -> None:
-    reply = ask(provider, model, "computer_use_preview", OPENAI, "/v1", reasoning_effort="low")
-
-    assert provider.body["reasoning"] == {"effort": "low"}
-    assert json.loads(reply.text)["computer"] == {
-        "type": "click",
-        "button": "left",
-        "x": 40,
-        "y": 50,
-    }
-    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (100, 20)
-    assert (reply.usage.cached_tokens, reply.usage.reasoning_tokens) == (64, 8)
-    # Only what is in the table of every litellm that we allow has a price.
-    assert (reply.usage.cost_usd is not None) is (model == "openai/gpt-5-mini")
-    assert provider.path == "/v1/responses"
-    assert provider.body["model"] == model.removeprefix("openai/")
-    (tool,) = provider.body["tools"]
-    assert (tool["display_width"], tool["environment"]) == (1280, "browser")
-    assert provider.body["input"][1]["content"] == [
-        {"type": "input_text", "text": "Buy one."},
-        {"type": "input_image", "image_url": PICTURE, "detail": "auto"},
-    ]
-
-
-def test_a_reply_without_the_tool_is_its_text_and_a_cut_one_says_so(provider: Provider) -> None:
-    done = ask(provider, "openai/own-computer", "computer_use_preview", DONE, "/v1")
-    cut = ask(provider, "openai/own-computer", "computer_use_preview", CUT, "/v1")
-
-    assert (done.text, done.finish_reason) == ("42 EUR", "stop")
-    assert (cut.text, cut.finish_reason) == ("42 EUR", "length")
-    with pytest.raises(ModelError):
-        ask(provider, "openai/own-computer", "computer_use_preview", {"error": "down"}, "/v1")

@@ -24,72 +24,6 @@ from pytest_autoweb.models.local_models import (
 )
 
 DATA = random.Random(1).randbytes(300_000)
-MODEL = LocalModel(
-    name="tiny",
-    title="Tiny",
-    file_name="tiny.gguf",
-    size=len(DATA),
-    sha256=hashlib.sha256(DATA).hexdigest(),
-    licence="MIT",
-    quantisation="Q4",
-    context_tokens=100,
-    memory="1 MB",
-    hub_repo="someone/tiny",
-    hub_revision="abc123",
-    hub_file="Tiny.Q4.gguf",
-    registry=RegistryParts("tiny-part{part}", "1.0", 12, "tiny_part{part}/data/p{part:02d}.bin"),
-)
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        return
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The made-up model in the catalogue, an empty cache, and no way out of this machine."""
-    monkeypatch.setitem(local_models.BY_NAME, "tiny", MODEL)
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("AUTOWEB_MODELS_DIR", str(folder))
-    monkeypatch.delenv("AUTOWEB_MODELS_MIRROR", raising=False)
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    return folder
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[tuple[Path, str]]:
-    """A folder and the URL under which it is served."""
-    folder = tmp_path / "site"
-    folder.mkdir()
-    handler = functools.partial(Quiet, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield folder, f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-def wheels(folder: Path) -> Path:
-    """The model cut into twelve wheels."""
-    folder.mkdir()
-    size = -(-len(DATA) // 12)
-    for part in range(1, 13):
-        name = f"tiny_part{part}"
-        info = f"{name}-1.0.dist-info"
-        with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as wheel:
-            wheel.writestr(f"{name}/data/p{part:02d}.bin", DATA[(part - 1) * size : part * size])
-            wheel.writestr(
-                f"{info}/METADATA", f"Metadata-Version: 2.1\nName: tiny-part{part}\nVersion: 1.0\n"
-            )
-            wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-            wheel.writestr(f"{info}/RECORD", "")
-    return folder
-
-
-def leftovers(cache: Path) -> list[str]:
-    return sorted(path.name for path in cache.iterdir() if not path.name.endswith(".lock"))
 
 
 def test_the_hub_is_asked_for_the_pinned_revision(
@@ -234,3 +168,71 @@ def test_the_catalogue_is_pinned_and_licensed(model: LocalModel) -> None:
     assert len(bytes.fromhex(model.sha256)) == 32
     assert model.licence == "Apache-2.0"
     assert model.size > 50_000_000
+
+
+MODEL = LocalModel(
+    name="tiny",
+    title="Tiny",
+    file_name="tiny.gguf",
+    size=len(DATA),
+    sha256=hashlib.sha256(DATA).hexdigest(),
+    licence="MIT",
+    quantisation="Q4",
+    context_tokens=100,
+    memory="1 MB",
+    hub_repo="someone/tiny",
+    hub_revision="abc123",
+    hub_file="Tiny.Q4.gguf",
+    registry=RegistryParts("tiny-part{part}", "1.0", 12, "tiny_part{part}/data/p{part:02d}.bin"),
+)
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        return
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The made-up model in the catalogue, an empty cache, and no way out of this machine."""
+    monkeypatch.setitem(local_models.BY_NAME, "tiny", MODEL)
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("AUTOWEB_MODELS_DIR", str(folder))
+    monkeypatch.delenv("AUTOWEB_MODELS_MIRROR", raising=False)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    return folder
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """A folder and the URL under which it is served."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    handler = functools.partial(Quiet, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield folder, f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def wheels(folder: Path) -> Path:
+    """The model cut into twelve wheels."""
+    folder.mkdir()
+    size = -(-len(DATA) // 12)
+    for part in range(1, 13):
+        name = f"tiny_part{part}"
+        info = f"{name}-1.0.dist-info"
+        with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as wheel:
+            wheel.writestr(f"{name}/data/p{part:02d}.bin", DATA[(part - 1) * size : part * size])
+            wheel.writestr(
+                f"{info}/METADATA", f"Metadata-Version: 2.1\nName: tiny-part{part}\nVersion: 1.0\n"
+            )
+            wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+            wheel.writestr(f"{info}/RECORD", "")
+    return folder
+
+
+def leftovers(cache: Path) -> list[str]:
+    return sorted(path.name for path in cache.iterdir() if not path.name.endswith(".lock"))

@@ -1,5 +1,7 @@
 """What a service's limits of its rate do to calls that are made at the same time."""
 
+from __future__ import annotations
+
 import json
 import threading
 import time
@@ -15,6 +17,55 @@ from pytest_autoweb.models.client import Message, Reply, Request
 from pytest_autoweb.models.litellm_client import LiteLLMClient
 from pytest_autoweb.models.model_spec import Endpoint, ModelSpec
 from pytest_autoweb.models.spending import CostBudget, Ledger, TokenBound
+
+
+def test_calls_in_flight_wait_together_and_come_back_one_by_one(
+    service: Services, call: Callable[..., Reply]
+) -> None:
+    strict = service(closed_s=0.5, at_once=4)
+
+    with ThreadPoolExecutor(24) as threads:
+        replies = list(threads.map(lambda _: call(strict.endpoint), range(24)))
+
+    assert [reply.text for reply in replies] == ["ok"] * 24
+    assert len(strict.taken) == 24
+    # Each of them once while they do not know, then few: the number at once grows by one a reply.
+    assert len(strict.refused) <= 24 + 12
+    opened = strict.taken[0]
+    assert sum(opened < when < opened + 0.05 for when in strict.taken + strict.refused) == 0
+
+
+def test_a_service_with_no_tokens_left_is_not_asked_before_it_has_some(
+    service: Services, call: Callable[..., Reply]
+) -> None:
+    left = {"x-ratelimit-remaining-tokens": "999", "x-ratelimit-reset-tokens": "0s300ms"}
+    strict = service(headers={**left, "x-ratelimit-remaining-requests": "7"})
+
+    call(strict.endpoint)
+    strict.headers = {"x-ratelimit-remaining-tokens": "1000", "x-ratelimit-reset-tokens": "9s"}
+    for _ in range(2):
+        call(strict.endpoint)
+
+    first, second, third = strict.taken
+    assert second - first >= 0.3
+    assert third - second < 5
+    assert strict.refused == []
+
+
+def test_nobody_waits_longer_than_the_timeout_of_the_model(
+    service: Services, call: Callable[..., Reply]
+) -> None:
+    strict = service(closed_s=30.0)
+
+    began = time.monotonic()
+    with pytest.raises(ModelError) as caught:
+        call(strict.endpoint, timeout=0.4)
+
+    assert time.monotonic() - began < 10
+    assert caught.value.cause == "rate_limit"
+    assert "one waits 0.4 s at most" in caught.value.detail
+    assert len(strict.refused) == 1
+
 
 REPLY = {
     "model": "m",
@@ -109,51 +160,3 @@ def call(tmp_path: Path) -> Callable[..., Reply]:
         )
 
     return call
-
-
-def test_calls_in_flight_wait_together_and_come_back_one_by_one(
-    service: Services, call: Callable[..., Reply]
-) -> None:
-    strict = service(closed_s=0.5, at_once=4)
-
-    with ThreadPoolExecutor(24) as threads:
-        replies = list(threads.map(lambda _: call(strict.endpoint), range(24)))
-
-    assert [reply.text for reply in replies] == ["ok"] * 24
-    assert len(strict.taken) == 24
-    # Each of them once while they do not know, then few: the number at once grows by one a reply.
-    assert len(strict.refused) <= 24 + 12
-    opened = strict.taken[0]
-    assert sum(opened < when < opened + 0.05 for when in strict.taken + strict.refused) == 0
-
-
-def test_a_service_with_no_tokens_left_is_not_asked_before_it_has_some(
-    service: Services, call: Callable[..., Reply]
-) -> None:
-    left = {"x-ratelimit-remaining-tokens": "999", "x-ratelimit-reset-tokens": "0s300ms"}
-    strict = service(headers={**left, "x-ratelimit-remaining-requests": "7"})
-
-    call(strict.endpoint)
-    strict.headers = {"x-ratelimit-remaining-tokens": "1000", "x-ratelimit-reset-tokens": "9s"}
-    for _ in range(2):
-        call(strict.endpoint)
-
-    first, second, third = strict.taken
-    assert second - first >= 0.3
-    assert third - second < 5
-    assert strict.refused == []
-
-
-def test_nobody_waits_longer_than_the_timeout_of_the_model(
-    service: Services, call: Callable[..., Reply]
-) -> None:
-    strict = service(closed_s=30.0)
-
-    began = time.monotonic()
-    with pytest.raises(ModelError) as caught:
-        call(strict.endpoint, timeout=0.4)
-
-    assert time.monotonic() - began < 10
-    assert caught.value.cause == "rate_limit"
-    assert "one waits 0.4 s at most" in caught.value.detail
-    assert len(strict.refused) == 1

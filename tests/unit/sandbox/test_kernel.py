@@ -3,6 +3,8 @@
 Each attack runs twice, so that it is known to be one: without walls it does its harm.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import socket
@@ -21,7 +23,9 @@ from pytest_autoweb.sandbox.levels import Layers, Walls
 from pytest_autoweb.sandbox.worker_process import DeadlineError, WorkerGoneError, WorkerProcess
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="these walls are Linux's")
-
+NOT_EVERYWHERE = {"watches user faults", "leaves its namespaces", "looks into a process"}
+"""Containers and careful kernels refuse these to everybody."""
+KERNEL_ONLY, NOTHING = Walls(kernel=True, audit=False), Walls(kernel=False, audit=False)
 ALL_OF_PYTHON = """
 things = ().__class__.__base__.__subclasses__()
 os = [t for t in things if t.__name__ == '_wrap_close'][0].__init__.__globals__
@@ -87,10 +91,6 @@ RAW: dict[str, str] = {
     "makes an event": "harm(290, 0, 0)",
 }
 """Through the C library's `syscall`, with x86-64's numbers."""
-
-NOT_EVERYWHERE = {"watches user faults", "leaves its namespaces", "looks into a process"}
-"""Containers and careful kernels refuse these to everybody."""
-
 UNREACHABLE = {
     "io_uring": "harm(425, 8, b'\\0' * 120)",
     "bpf": "harm(321, 0, b'\\0' * 64, 64)",
@@ -102,77 +102,6 @@ UNREACHABLE = {
     "a new ruleset": "harm(444, 0, 0, 1)",
 }
 """What many machines refuse anyway; here only the refusal counts."""
-
-
-class Protected(NamedTuple):
-    """What the attacks are after."""
-
-    file: Path
-    marker: Path
-    server: socket.socket
-    victim: subprocess.Popen[bytes]
-
-    def filled(self, code: str) -> str:
-        port = self.server.getsockname()[1]
-        address = struct.pack("<H", 2) + struct.pack(">H", port) + bytes([127, 0, 0, 1]) + bytes(8)
-        code = code.replace("connect_to({port})", f"s = syscall(Long(41), Long(2), Long(1), "
-                            f"Long(0))\nharm(42, s, {address!r}, 16)")  # fmt: skip
-        for name, value in (("file", self.file), ("marker", self.marker)):
-            code = code.replace("{" + name + "}", str(value))
-        return code.replace("{victim}", str(self.victim.pid))
-
-    def harmed(self, said: str) -> bool:
-        """Whether anything happened out here, or was told in there."""
-        gone = self.marker.exists() or self.marker.is_symlink() or not self.file.exists()
-        return gone or self.victim.poll() is not None or "HARM" in said or "CANARY" in said
-
-    def harmed_in_time(self, said: str) -> bool:
-        """The same, with the time that a killed process may need to be gone."""
-        until = time.monotonic() + 10
-        while not self.harmed(said) and time.monotonic() < until:
-            time.sleep(0.05)
-        return self.harmed(said)
-
-
-@pytest.fixture
-def protected(tmp_path: Path) -> Iterator[Protected]:
-    file = tmp_path / "secret.txt"
-    file.write_text("CANARY-IN-A-FILE", encoding="utf-8")
-    victim = subprocess.Popen(["sleep", "60"])
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield Protected(file, tmp_path / "marker", server, victim)
-    victim.kill()
-    victim.wait()
-
-
-def said_by(worker: WorkerProcess, code: str) -> str:
-    """What a block logs and how it ends; there is no page, and nobody serves calls."""
-    worker.wait_ready()
-    frame = {"op": "run", "index": 1, "code": code, "root": ["p", "Page"], "rerun": False}
-    worker.send(frame)
-    said: list[str] = []
-    try:
-        while True:
-            frame = worker.receive(time.monotonic() + 10)
-            if frame["op"] == "done":
-                return "\n".join([*said, str(frame["error"])])
-            if frame["op"] == "log":
-                said.append(str(frame["text"]))
-    except WorkerGoneError as gone:
-        return "\n".join([*said, f"{gone.rule}: {gone.reason}"])
-    except DeadlineError:
-        return "silence"
-
-
-def attacked(walls: Walls, protected: Protected, code: str) -> str:
-    worker = WorkerProcess(memory_mb=512, cpu_s=5, walls=walls)
-    try:
-        return said_by(worker, protected.filled(code))
-    finally:
-        worker.close()
-
-
-KERNEL_ONLY, NOTHING = Walls(kernel=True, audit=False), Walls(kernel=False, audit=False)
 ON_X86 = pytest.mark.skipif(
     not hasattr(os, "uname") or os.uname().machine != "x86_64", reason="numbers of x86-64"
 )
@@ -329,3 +258,71 @@ def test_what_computing_needs_works_behind_all_walls() -> None:
     exec(COMPUTING, free)
 
     assert held == f"{free['said']}\nNone"
+
+
+class Protected(NamedTuple):
+    """What the attacks are after."""
+
+    file: Path
+    marker: Path
+    server: socket.socket
+    victim: subprocess.Popen[bytes]
+
+    def filled(self, code: str) -> str:
+        port = self.server.getsockname()[1]
+        address = struct.pack("<H", 2) + struct.pack(">H", port) + bytes([127, 0, 0, 1]) + bytes(8)
+        code = code.replace("connect_to({port})", f"s = syscall(Long(41), Long(2), Long(1), "
+                            f"Long(0))\nharm(42, s, {address!r}, 16)")  # fmt: skip
+        for name, value in (("file", self.file), ("marker", self.marker)):
+            code = code.replace("{" + name + "}", str(value))
+        return code.replace("{victim}", str(self.victim.pid))
+
+    def harmed(self, said: str) -> bool:
+        """Whether anything happened out here, or was told in there."""
+        gone = self.marker.exists() or self.marker.is_symlink() or not self.file.exists()
+        return gone or self.victim.poll() is not None or "HARM" in said or "CANARY" in said
+
+    def harmed_in_time(self, said: str) -> bool:
+        """The same, with the time that a killed process may need to be gone."""
+        until = time.monotonic() + 10
+        while not self.harmed(said) and time.monotonic() < until:
+            time.sleep(0.05)
+        return self.harmed(said)
+
+
+@pytest.fixture
+def protected(tmp_path: Path) -> Iterator[Protected]:
+    file = tmp_path / "secret.txt"
+    file.write_text("CANARY-IN-A-FILE", encoding="utf-8")
+    victim = subprocess.Popen(["sleep", "60"])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield Protected(file, tmp_path / "marker", server, victim)
+    victim.kill()
+    victim.wait()
+
+
+def said_by(worker: WorkerProcess, code: str) -> str:
+    """What a block logs and how it ends; there is no page, and nobody serves calls."""
+    worker.wait_ready()
+    frame = {"op": "run", "index": 1, "code": code, "root": ["p", "Page"], "rerun": False}
+    worker.send(frame)
+    said: list[str] = []
+    try:
+        while True:
+            frame = worker.receive(time.monotonic() + 10)
+            if frame["op"] == "done":
+                return "\n".join([*said, str(frame["error"])])
+            if frame["op"] == "log":
+                said.append(str(frame["text"]))
+    except WorkerGoneError as gone:
+        return "\n".join([*said, f"{gone.rule}: {gone.reason}"])
+    except DeadlineError:
+        return "silence"
+
+
+def attacked(walls: Walls, protected: Protected, code: str) -> str:
+    worker = WorkerProcess(memory_mb=512, cpu_s=5, walls=walls)
+    try:
+        return said_by(worker, protected.filled(code))
+    finally:
+        worker.close()

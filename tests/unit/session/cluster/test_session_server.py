@@ -1,5 +1,7 @@
 """What nodes of a cluster may ask of the session's machine, and what they may not."""
 
+from __future__ import annotations
+
 import json
 import stat
 import zipfile
@@ -19,79 +21,6 @@ from pytest_autoweb.session.cluster.packed_cell import pack_cell
 from pytest_autoweb.session.cluster.session_server import SessionLists, SessionServer
 
 CELL, OTHER = "cells/login/m/ARIA-1", "cells/title/m/ARIA-1"
-
-
-class _Specs(dict[str, ModelSpec]):
-    """The session's own models; any other one is refused."""
-
-    def __missing__(self, name: str) -> ModelSpec:
-        raise SettingsError(f"{name!r} is not a model of this session")
-
-
-class ClusterFolders:
-    """A home, and two nodes with a run folder of their own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.run, self.away, session = folder / "run", folder / "away", folder / "session"
-        session.mkdir()
-        self.plans: list[Manifest] = []
-        self.specs = _Specs()
-        self.starts: Callable[[], GatewayAddress] | None = None
-        self.keys = ["OPENAI_API_KEY"]
-        self._session, self._number = session, 0
-        self.home = SessionServer(
-            self.run,
-            session,
-            stamp="now",
-            gateway=SharedGateway(session, self.start),
-            environ={"SHOP_PASSWORD": "demo", "OPENAI_API_KEY": "sk-secret", "HOME_TOKEN": "t0p"},
-            lists=SessionLists(
-                lambda name: self.specs[name], lambda: {"SHOP_PASSWORD", "NOT_SET", *self.keys}
-            ),
-            keys=["OPENAI_API_KEY"],
-            open_folder=lambda: self.run.mkdir(exist_ok=True),
-            save_plan=self.plans.append,
-        )
-
-    def start(self) -> GatewayAddress:
-        assert self.starts, "nothing here needs a model"
-        return self.starts()
-
-    def ask(self, path: str, body: Mapping[str, object], worker: str = "gw0") -> tuple[int, str]:
-        self._number += 1
-        asked = Frame("ask", worker, self._number, path, json.dumps(body).encode())
-        status, answer = self.home.answer(asked)
-        return status, answer.decode()
-
-    def begin(self, cell: str, worker: str = "gw0") -> dict[str, object]:
-        status, answer = self.ask("/begin", {"folder": cell, "nodeid": f"id of {cell}"}, worker)
-        assert status == 200, answer
-        found: dict[str, object] = json.loads(answer)
-        return found
-
-    def write(self, cell: str, **files: str) -> Path:
-        for name, text in files.items():
-            path = self.away / cell / name.replace("__", "/").replace("_json", ".json")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        packed = self.away / "packed.zip"
-        pack_cell(self.away, cell, packed)
-        return packed
-
-    def deliver(self, cell: str, packed: Path, worker: str = "gw0") -> tuple[int, str]:
-        for at in range(0, len(data := packed.read_bytes()), 100):
-            part = Frame("part", worker, self._number + 1, "", data[at : at + 100])
-            self.home.take(part)
-        return self.ask("/cell", {"folder": cell}, worker)
-
-    def files(self) -> dict[str, str]:
-        found = (path for path in self.run.rglob("*") if path.is_file())
-        return {path.relative_to(self.run).as_posix(): path.read_text() for path in found}
-
-
-@pytest.fixture
-def folders(tmp_path: Path) -> ClusterFolders:
-    return ClusterFolders(tmp_path)
 
 
 def test_a_cell_arrives_whole_and_is_not_run_again(folders: ClusterFolders) -> None:
@@ -242,3 +171,76 @@ def test_files_that_no_cell_has_do_not_arrive(folders: ClusterFolders, name: str
     assert (status, "refused" in why) == (503, True)
     assert folders.deliver(CELL, folders.away / CELL / "cell.json")[0] == 503
     assert folders.files() == {f"{CELL}/started": ""}
+
+
+class _Specs(dict[str, ModelSpec]):
+    """The session's own models; any other one is refused."""
+
+    def __missing__(self, name: str) -> ModelSpec:
+        raise SettingsError(f"{name!r} is not a model of this session")
+
+
+class ClusterFolders:
+    """A home, and two nodes with a run folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.run, self.away, session = folder / "run", folder / "away", folder / "session"
+        session.mkdir()
+        self.plans: list[Manifest] = []
+        self.specs = _Specs()
+        self.starts: Callable[[], GatewayAddress] | None = None
+        self.keys = ["OPENAI_API_KEY"]
+        self._session, self._number = session, 0
+        self.home = SessionServer(
+            self.run,
+            session,
+            stamp="now",
+            gateway=SharedGateway(session, self.start),
+            environ={"SHOP_PASSWORD": "demo", "OPENAI_API_KEY": "sk-secret", "HOME_TOKEN": "t0p"},
+            lists=SessionLists(
+                lambda name: self.specs[name], lambda: {"SHOP_PASSWORD", "NOT_SET", *self.keys}
+            ),
+            keys=["OPENAI_API_KEY"],
+            open_folder=lambda: self.run.mkdir(exist_ok=True),
+            save_plan=self.plans.append,
+        )
+
+    def start(self) -> GatewayAddress:
+        assert self.starts, "nothing here needs a model"
+        return self.starts()
+
+    def ask(self, path: str, body: Mapping[str, object], worker: str = "gw0") -> tuple[int, str]:
+        self._number += 1
+        asked = Frame("ask", worker, self._number, path, json.dumps(body).encode())
+        status, answer = self.home.answer(asked)
+        return status, answer.decode()
+
+    def begin(self, cell: str, worker: str = "gw0") -> dict[str, object]:
+        status, answer = self.ask("/begin", {"folder": cell, "nodeid": f"id of {cell}"}, worker)
+        assert status == 200, answer
+        found: dict[str, object] = json.loads(answer)
+        return found
+
+    def write(self, cell: str, **files: str) -> Path:
+        for name, text in files.items():
+            path = self.away / cell / name.replace("__", "/").replace("_json", ".json")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        packed = self.away / "packed.zip"
+        pack_cell(self.away, cell, packed)
+        return packed
+
+    def deliver(self, cell: str, packed: Path, worker: str = "gw0") -> tuple[int, str]:
+        for at in range(0, len(data := packed.read_bytes()), 100):
+            part = Frame("part", worker, self._number + 1, "", data[at : at + 100])
+            self.home.take(part)
+        return self.ask("/cell", {"folder": cell}, worker)
+
+    def files(self) -> dict[str, str]:
+        found = (path for path in self.run.rglob("*") if path.is_file())
+        return {path.relative_to(self.run).as_posix(): path.read_text() for path in found}
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> ClusterFolders:
+    return ClusterFolders(tmp_path)

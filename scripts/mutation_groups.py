@@ -121,7 +121,9 @@ GROUPS: dict[str, Group] = {
             "tests/unit/sandbox/test_arguments.py",
             "tests/unit/sandbox/test_facade.py",
             "tests/unit/sandbox/test_files.py",
+            "tests/unit/sandbox/test_measured_readings.py",
             "tests/unit/sandbox/test_own_requests.py",
+            "tests/unit/sandbox/test_page_scripts.py",
             "tests/unit/sandbox/test_reopened_waits.py",
         ),
     ),
@@ -134,6 +136,7 @@ GROUPS: dict[str, Group] = {
             "pytest_autoweb.base.redaction.secret_forms",
         ),
         (
+            "tests/unit/base/redaction/test_environment_keys.py",
             "tests/unit/base/redaction/test_key_shapes.py",
             "tests/unit/base/redaction/test_redaction.py",
             "tests/unit/store/test_address.py",

@@ -1,5 +1,6 @@
 """What the result of a cell rests on: what changes it, and what may change without a new run."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -8,9 +9,11 @@ import pytest
 
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficRules
 from pytest_autoweb.cell.cell_inputs import Cell
-from pytest_autoweb.cell.cell_setting import setting_of
+from pytest_autoweb.cell.cell_recording import CellRecording
+from pytest_autoweb.cell.cell_setting import CellSetting, setting_of
 from pytest_autoweb.cell.checksums import checksums_of
 from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.results.records import OutsideAgent
 from pytest_autoweb.settings.run_settings import Settings
 
 SETTINGS: dict[str, Any] = {
@@ -23,14 +26,14 @@ TRAFFIC = {"traffic": "case", "rootdir": Path(), "traffic_files": Path("traffic"
 MODEL = {"name": "fake/m", "context_tokens": 8000}
 
 
-def sums(
+def setting(
     case: str = "c1",
     checks: str = "k1",
     mode: str = "ARIA",
     strategy: str = "codegen",
     model: dict[str, Any] | None = None,
     **settings: Any,
-) -> dict[str, str]:
+) -> CellSetting:
     cell = SimpleNamespace(
         case=SimpleNamespace(
             **{"id": "one", "path": None, "webserver": None, "traffic": TrafficRules()},
@@ -42,10 +45,14 @@ def sums(
         strategy=strategy,
     )
     every = SimpleNamespace(**{**TRAFFIC, **SETTINGS, **settings})
-    return checksums_of(setting_of(cast(Cell, cell), cast(Settings, every)))
+    return setting_of(cast(Cell, cell), cast(Settings, every))
 
 
-USUAL = sums()
+def sums(**what: Any) -> dict[str, str]:
+    return checksums_of(setting(**what))
+
+
+USUAL_SETTING, USUAL = setting(), sums()
 
 
 def changed(**what: Any) -> list[str]:
@@ -88,3 +95,14 @@ def test_the_same_cell_has_the_same_sums_which_say_what_they_are_of() -> None:
 )
 def test_a_sum_changes_with_what_it_is_of(what: dict[str, Any], names: list[str]) -> None:
     assert changed(**what) == names
+
+
+def test_an_outside_agent_and_a_replayed_recording_have_sums_of_their_own(tmp_path: Path) -> None:
+    agent = SimpleNamespace(checksum="a1")
+    recording = CellRecording("replay", tmp_path / "none.har")
+    other = replace(USUAL_SETTING, agent=cast(OutsideAgent, agent), recording=recording)
+
+    more = checksums_of(other)
+
+    assert {name: more[name] for name in more.keys() - USUAL} == {"agent": "a1", "traffic": "none"}
+    assert {name: more[name] for name in USUAL} == USUAL

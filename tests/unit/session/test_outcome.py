@@ -76,6 +76,36 @@ def test_checks_decide_even_when_something_else_went_wrong() -> None:
     assert cell_outcome([last], has_checks=True) == ("passed", "", None)
 
 
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ([{}], ""),
+        (
+            [{"plan_question": "which\n one?"}],
+            ' (the model asked "which one?" and nobody answered)',
+        ),
+        (
+            [
+                {"plan_question": "first?"},
+                {"plan_question": "which?", "plan_answer": "the red one"},
+            ],
+            ' (the model asked "which?" and was answered "the red one")',
+        ),
+        ([{"plan_question": "which?"}, {}], ' (the model asked "which?" and nobody answered)'),
+        (
+            [{"plan_question": "q" * 200, "plan_answer": "a" * 201}],
+            f' (the model asked "{"q" * 200}" and was answered "{"a" * 200}…")',
+        ),
+    ],
+)
+def test_what_a_check_misses_may_be_what_nobody_said(
+    asked: list[dict[str, str]], told: str
+) -> None:
+    attempts = [attempt(failure=STEP, checks_passed=False, **each) for each in asked]
+
+    assert cell_outcome(attempts, has_checks=True)[1] == f"no such button{told}"
+
+
 @pytest.mark.parametrize("kind", get_args(FailureKind))
 def test_only_the_infrastructure_breaks_a_cell(kind: FailureKind) -> None:
     outcome, reason, failure = cell_outcome([failed(kind, "why")], has_checks=True)
@@ -308,6 +338,16 @@ def test_a_cell_without_a_verdict_is_skipped(outcome: Outcome, model: str) -> No
     assert said(cell(outcome, model), LENIENT) == f"skipped: {outcome}: the page said no"
 
 
+@pytest.mark.parametrize(("outcome", "error"), [("failed", CellFailed), ("broken", CellBroken)])
+def test_other_plugins_tell_a_broken_cell_from_a_failed_one(
+    outcome: Outcome, error: type[Exception]
+) -> None:
+    with pytest.raises(error) as raised:
+        raise_outcome(cell(outcome), GatePolicy())
+
+    assert isinstance(raised.value, AssertionError) is (outcome == "failed")
+
+
 @pytest.mark.parametrize("outcome", ["failed", "broken"])
 def test_a_cell_that_failed_fails_its_test_unless_a_gate_decides(outcome: Outcome) -> None:
     why = f"{outcome}: the page said no"
@@ -486,6 +526,14 @@ def test_a_failed_cell_is_told_in_a_few_lines(tmp_path: Path) -> None:
         "    check 2 http: expected 200: no answer",
         f"  details: {tmp_path}",
     ]
+
+
+def test_a_cell_whose_address_answers_nothing_is_told_in_one_line() -> None:
+    gone = Failure(kind="navigation", message="no", evidence={"unreachable": "http://shop.test"})
+
+    lines = describe(cell("broken", attempts=(attempt(failure=gone),), failure=gone))
+
+    assert lines == ["login on m: BROKEN - the page said no"]
 
 
 def test_of_many_steps_that_failed_the_first_are_told_and_long_lines_are_cut() -> None:

@@ -1,0 +1,54 @@
+"""Which variables hold keys, how their values are tidied, and what masks them."""
+
+import pytest
+
+from pytest_autoweb.base.redaction.environment_keys import (
+    MASK,
+    KeyMask,
+    environment_keys,
+    tidy_key,
+    tidy_secrets,
+    without_secrets,
+)
+
+KEY = "abcd1234efgh"
+
+
+@pytest.mark.parametrize(
+    "name", ["OPENAI_API_KEY", "KEY", "my_token", "DB_PASSWORD", "CLIENT_SECRET", "APIKEY"]
+)
+def test_a_variable_named_like_a_key_holds_one(name: str) -> None:
+    assert environment_keys({name: KEY}) == {KEY}
+    assert without_secrets({name: KEY, "HOME": "here"}) == {"HOME": "here"}
+
+
+@pytest.mark.parametrize("name", ["KEYBOARD", "TOKENS", "MONKEY", "SECRET_NAME"])
+def test_other_variables_hold_none(name: str) -> None:
+    assert environment_keys({name: KEY}) == frozenset()
+
+
+def test_a_key_has_eight_characters_at_least() -> None:
+    assert environment_keys({"KEY": "1234567", "TOKEN": "12345678"}) == {"12345678"}
+
+
+def test_keys_lose_what_stands_around_them_and_empty_ones_their_variable() -> None:
+    environ = {"A_KEY": f"\ufeff {KEY}\n", "B_KEY": " \u200b\n", "HOME": " kept "}
+
+    tidy_secrets(environ)
+
+    assert environ == {"A_KEY": KEY, "HOME": " kept "}
+    assert tidy_key(f"\t{KEY} {KEY}\u200b") == f"{KEY} {KEY}"
+
+
+def test_a_key_is_masked_as_it_is_given_tidied_and_in_bytes() -> None:
+    mask = KeyMask({"A_KEY": f"clé-{KEY}\n"}, ["1234567", "other-secret"])
+
+    assert mask(f"got clé-{KEY} here") == f"got {MASK} here"
+    assert mask(rf"b'cl\xc3\xa9-{KEY}\n'") == f"b'{MASK}'"
+    assert mask("1234567 is short, other-secret is not") == f"1234567 is short, {MASK} is not"
+
+
+def test_a_key_with_bytes_that_are_no_text_is_masked_in_bytes_too() -> None:
+    mask = KeyMask({"A_KEY": f"{KEY}\udcff"})
+
+    assert KEY not in mask(rf"b'{KEY}\xff'")

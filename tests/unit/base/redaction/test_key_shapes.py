@@ -116,3 +116,24 @@ WORDS = [
 @pytest.mark.parametrize("text", WORDS)
 def test_words_are_no_keys(text: str) -> None:
     assert (redact_shapes(text), redact_keys(text), KeyMask({})(text)) == (text, text, text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pplx-a-name-made-of-many-words",
+        "sk-abc12def9-abc12def8-abc12def7",
+        "sk-SomeComponents-SomeElements-SomeWords",
+    ],
+)
+def test_a_shape_that_names_have_as_well_needs_a_rest_that_looks_random(name: str) -> None:
+    assert redact_shapes(name) == name
+
+
+def test_a_shape_that_only_keys_have_is_a_key_whatever_the_rest_looks_like() -> None:
+    assert redact_shapes("sk-proj-a-name-made-of-words") == REDACTED
+
+
+@pytest.mark.parametrize("rest", ["abcdefghi1", "aBcDeFgHiJ", "abcdefghijklmnopqrst"])
+def test_a_long_part_with_digits_or_mixed_letters_looks_random(rest: str) -> None:
+    assert redact_shapes(f"sk-name-name-name-{rest}") == REDACTED

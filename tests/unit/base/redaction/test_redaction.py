@@ -138,3 +138,17 @@ def test_taking_keys_out_twice_changes_nothing_more(text: str) -> None:
     once = redact_keys(text)
 
     assert redact_keys(once) == once
+
+
+def test_secrets_that_touch_have_a_mark_each() -> None:
+    redact = Redactor({"a": "alpha-one", "b": "beta-two"})
+
+    assert redact("(alpha-onebeta-two)") == "(<secret:a><secret:b>)"
+
+
+@pytest.mark.parametrize("before", ["", "x", "xy", "xyz"])
+@pytest.mark.parametrize("value", ["plain-secret", "clé-secrète", "Ā-secret"])
+def test_a_secret_within_base64_is_found_wherever_it_begins(value: str, before: str) -> None:
+    written = base64.b64encode(f"{before}{value}:rest".encode()).decode()
+
+    assert "<secret:key>" in Redactor({"key": value})(f"Basic {written}")

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
 
+from pytest_autoweb.base.waiting import Countdown
 from pytest_autoweb.base.waiting.calls import CallEnded, bounded_call
 from pytest_autoweb.base.waiting.playwright_internals import driver_of
 from pytest_autoweb.browser.egress.browser_watch import (
@@ -29,7 +30,7 @@ GRACE_S = 1.0
 
 
 class Budget:
-    """The countdown of one step.
+    """The time of one step, and what of it each of its calls gets.
 
     Args:
         seconds: how long the step may take.
@@ -52,9 +53,9 @@ class Budget:
         call_s: float = float("inf"),
         nominal_s: float | None = None,
     ) -> None:
-        self._waited, self._waited_before = waited, waited()
+        # Others' time is part of `waited`, as the worker's deadlines are by the plain clock.
+        self._countdown, self._grace_s = Countdown(seconds, time.monotonic, waited), 0.0
         self._call_ms = call_s * 1000
-        self._over = self._hard = time.monotonic() + seconds
         self._step_ms, self._attempt_ends = (nominal_s or seconds) * 1000, nominal_s is not None
         self._cuts: set[float] = set()
         self.patience = 1.0
@@ -65,12 +66,12 @@ class Budget:
     @property
     def hard_deadline(self) -> float:
         """Return the `time.monotonic()` at which a worker that still computes is stopped."""
-        return self._hard + self._not_counted
+        return self._countdown.ends_at + self._grace_s
 
     @property
     def remaining_s(self) -> float:
         """Return the seconds left, never a negative number."""
-        return max(0.0, self._over + self._not_counted - time.monotonic())
+        return max(0.0, self._countdown.left_s)
 
     def grant_ms(self, requested: object, default: float, *, for_element: bool = True) -> float:
         """Return a call's timeout: the one it asks for, but at most the time left.
@@ -114,13 +115,9 @@ class Budget:
 
     def allow_grace(self) -> None:
         """Give the worker a moment to handle a late reply."""
-        late = time.monotonic() + GRACE_S - self._not_counted
+        late = GRACE_S - self._countdown.left_s
         # Capped, so that code which catches each timeout cannot extend its time without end.
-        self._hard = min(max(self._hard, late), self._over + 3 * GRACE_S)
-
-    @property
-    def _not_counted(self) -> float:
-        return self._waited() - self._waited_before
+        self._grace_s = min(max(self._grace_s, late), 3 * GRACE_S)
 
 
 def _milliseconds(requested: object, default: float) -> float:

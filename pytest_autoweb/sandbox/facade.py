@@ -10,6 +10,7 @@ from playwright.sync_api import Error, TimeoutError
 
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.redaction import SECRET_PLACE, unlike_words
+from pytest_autoweb.base.waiting import Countdown
 from pytest_autoweb.browser.egress.browser_watch import WATCH
 from pytest_autoweb.results.records import ReadBack
 from pytest_autoweb.sandbox import (
@@ -463,9 +464,9 @@ class Facade:
     def _await(self, wait: EventWait, bound: Bound, budget: Budget) -> None:
         """Wait for the event of a block that a continued step has returned to."""
         granted = budget.grant_ms(wait.timeout, wait.default_ms, for_element=wait.for_element)
-        until, waited = time.monotonic() + granted / 1000, self._border.waited()
+        countdown = Countdown(granted / 1000, time.monotonic, self._border.waited)
         while not wait.info.is_done():
-            if time.monotonic() > until + self._border.waited() - waited:
+            if countdown.left_s < 0:
                 raise TimeoutError(f"Timeout {granted:g}ms exceeded while waiting for the event")
             self._guard.spin(bound.page, _SPIN_S)
 

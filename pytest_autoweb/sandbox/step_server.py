@@ -6,6 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Error, TimeoutError
 
+from pytest_autoweb.base.waiting import Countdown
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.results.records import ReadBack
 from pytest_autoweb.sandbox.allowed_members import MANAGER_EXIT
@@ -419,13 +420,13 @@ class StepServer:
         self._callback_number += 1
         number = self._callback_number
         self._open.append(number)
-        until, waited = time.monotonic() + CALLBACK_S, self._border.waited()
+        countdown = Countdown(CALLBACK_S, time.monotonic, self._border.waited)
         frame = {"op": "cb", "id": number, "callback": callback, "args": args}
         try:
             self._worker.send({**frame, "predicate": predicate})
             done = self._pump(
                 lambda said: bool(said["op"] == "cbdone" and said["id"] == number),
-                lambda: until + self._border.waited() - waited,
+                lambda: countdown.ends_at,
                 self._peek if predicate else self._serve,
             )
         finally:
@@ -463,10 +464,10 @@ class StepServer:
         The worker answers requests in the order in which they reach it. Without the wait, the reply
         to the outer call would overtake the calls that a dialog's handler still makes.
         """
-        until, waited = time.monotonic() + 2 * CALLBACK_S, self._border.waited()
+        countdown = Countdown(2 * CALLBACK_S, time.monotonic, self._border.waited)
         while len(self._open) > depth and self.gone is None:
             self._guard.spin(self._border.page, _SPIN_S)
-            if time.monotonic() > until + self._border.waited() - waited:
+            if countdown.left_s < 0:
                 self.fail(DeadlineError())
 
     def fail(self, gone: WorkerGoneError | DeadlineError) -> None:

@@ -15,7 +15,14 @@ from pytest_autoweb.base.waiting.hidden_loop import (
     see_driver,
 )
 from pytest_autoweb.base.waiting.hub import CancelledFlight, Flight, Hub, flight_of
-from pytest_autoweb.base.waiting.own_time import OwnTimer, now, own_clock, time_of_others
+from pytest_autoweb.base.waiting.own_time import (
+    Countdown,
+    OwnTimer,
+    Stopwatch,
+    now,
+    own_clock,
+    time_of_others,
+)
 from pytest_autoweb.base.waiting.switches import SWITCHES
 from pytest_autoweb.base.waiting.waits import (
     blocking,
@@ -31,10 +38,12 @@ from pytest_autoweb.base.waiting.waits import (
 __all__ = [
     "SWITCHES",
     "CancelledFlight",
+    "Countdown",
     "Flight",
     "HiddenLoop",
     "Hub",
     "OwnTimer",
+    "Stopwatch",
     "blocking",
     "call_model",
     "file_lock",

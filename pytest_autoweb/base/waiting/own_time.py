@@ -2,6 +2,9 @@
 
 Only one greenlet runs at a time. What others need of it must count neither towards a cell's limits
 nor in its record.
+
+Nothing here ends anything but `OwnTimer`, which calls a function. A `Countdown` only tells how much
+is left; whoever has one asks it, and decides what to do when its time is over.
 """
 
 import asyncio
@@ -38,6 +41,61 @@ def now() -> float:
 
 def _none() -> float:
     return 0.0
+
+
+class Stopwatch:
+    """A measured stretch of time, from now on, apart from what does not count.
+
+    Args:
+        clock: tells the time in seconds.
+        not_counted: returns the seconds spent so far on what does not count, such as model calls.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = now, not_counted: Callable[[], float] = _none
+    ) -> None:
+        self._clock, self._not_counted = clock, not_counted
+        self._began, self._not_counted_before = clock(), not_counted()
+
+    @property
+    def seconds(self) -> float:
+        """Return how long the stretch is by now."""
+        return self._clock() - self._began - (self._not_counted() - self._not_counted_before)
+
+    def lap(self) -> float:
+        """Return how long the stretch is, and begin the next one at the same moment."""
+        began, before = self._began, self._not_counted_before
+        self._began, self._not_counted_before = self._clock(), self._not_counted()
+        return self._began - began - (self._not_counted_before - before)
+
+
+class Countdown(Stopwatch):
+    """The time that is left of a limited stretch, which begins now.
+
+    Args:
+        seconds: how long the stretch may be.
+        clock: see `Stopwatch`.
+        not_counted: see `Stopwatch`.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        clock: Callable[[], float] = now,
+        not_counted: Callable[[], float] = _none,
+    ) -> None:
+        self._limit_s = seconds
+        super().__init__(clock, not_counted)
+
+    @property
+    def left_s(self) -> float:
+        """Return the seconds left; a negative number tells for how long the time has been over."""
+        return self._limit_s - self.seconds
+
+    @property
+    def ends_at(self) -> float:
+        """Return when the time is over, by the clock, if nothing more goes uncounted."""
+        return self._began + self._limit_s + self._not_counted() - self._not_counted_before
 
 
 class OwnTimer:

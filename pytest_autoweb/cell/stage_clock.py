@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from pytest_autoweb.base import waiting
+from pytest_autoweb.base.waiting.own_time import Stopwatch, own_clock
 
 
 class StageClock:
@@ -13,8 +13,7 @@ class StageClock:
     """
 
     def __init__(self, stage: str) -> None:
-        self._now = waiting.own_clock()
-        self._stage, self._since = stage, self._now()
+        self._stage, self._watch = stage, Stopwatch(own_clock())
         self.spent_ms: dict[str, float] = {stage: 0.0}
         self.started: dict[str, datetime] = {stage: datetime.now(UTC)}
 
@@ -27,7 +26,5 @@ class StageClock:
 
     def stop(self) -> dict[str, float]:
         """Charge the time until now, and return the milliseconds of each stage."""
-        now = self._now()
-        self.spent_ms[self._stage] += (now - self._since) * 1000
-        self._since = now
+        self.spent_ms[self._stage] += self._watch.lap() * 1000
         return dict(self.spent_ms)

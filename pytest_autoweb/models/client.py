@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import CassetteMiss, ModelError
 from pytest_autoweb.base.specs import WholeText
+from pytest_autoweb.base.waiting.own_time import Stopwatch, own_clock
 from pytest_autoweb.models.agent_chat import ChatBody
 from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.results.records import Exchange, StageName, Usage
@@ -100,23 +101,24 @@ class TimedClient:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._now = waiting.own_clock()
+        # The cell's: requests may be made in another thread.
+        self._clock = own_clock()
         self._seconds = 0.0
-        self._since: float | None = None
+        self._under_way: Stopwatch | None = None
 
     def complete(self, request: Request) -> Reply:
         """Answer one request; see `Client`."""
         # Kept during the call, so that `waited` also works while it is under way.
-        self._since = self._now()
+        self._under_way = Stopwatch(self._clock)
         try:
             return self._client.complete(request)
         finally:
-            self._seconds, self._since = self.waited(), None
+            self._seconds, self._under_way = self.waited(), None
 
     def waited(self) -> float:
         """Return the seconds waited so far, including a request under way."""
-        since = self._since
-        return self._seconds + (0.0 if since is None else self._now() - since)
+        under_way = self._under_way
+        return self._seconds + (under_way.seconds if under_way else 0.0)
 
 
 class Answered(NamedTuple):

@@ -20,7 +20,9 @@ def within(seconds: float, call: Callable[[], Outcome]) -> Outcome:
     """Return a call's result, or abandon it after that many seconds, whatever it is doing.
 
     HTTP libraries limit the time of single reads, so a server that sends an occasional byte could
-    hold a call for ever.
+    hold a call for ever. Which library holds the socket depends on the service (litellm's handlers,
+    boto3, our own client), so there is no one place to close it; and a thread that is merely left
+    alone would keep its connection for as long as the server likes.
 
     Raises:
         CallOverdue: the time limit was reached.

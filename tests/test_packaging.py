@@ -116,6 +116,7 @@ def test_prompts_skills_and_templates_are_found_inside_the_installed_package(
     assert all(line.startswith(str(stranger.parent)) for line in lines)
 
 
+@pytest.mark.long
 def test_pytest_offers_the_flags_from_the_wheel(stranger: Path, tmp_path: Path) -> None:
     shown = run(stranger / "python", "-m", "pytest", "--help", cwd=tmp_path)
 
@@ -123,6 +124,7 @@ def test_pytest_offers_the_flags_from_the_wheel(stranger: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", ["case", "report"])
+@pytest.mark.long
 def test_the_published_schema_names_what_the_command_prints(kind: str) -> None:
     printed = json.loads(run(sys.executable, "-m", "pytest_autoweb.cli", "schema", kind, cwd=ROOT))
     published = json.loads((ROOT / "docs" / "schema" / f"{kind}.json").read_text(encoding="utf-8"))

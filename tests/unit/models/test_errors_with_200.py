@@ -71,6 +71,7 @@ def addresses() -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
+@pytest.mark.long
 def test_an_error_with_status_200_keeps_its_words(addresses: dict[str, str]) -> None:
     asked = [sys.executable, "-c", ASK, json.dumps(addresses)]
     done = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=120)

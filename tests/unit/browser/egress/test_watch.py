@@ -106,6 +106,7 @@ def test_a_call_that_comes_back_in_time_ends_nothing(driver: subprocess.Popen[by
     assert len(ours(driver)) == 2
 
 
+@pytest.mark.long
 def test_a_page_that_never_rests_is_ended_before_its_browser(
     driver: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:

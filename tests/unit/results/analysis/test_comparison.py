@@ -196,6 +196,14 @@ def test_p_values_are_corrected_for_the_number_of_pairs() -> None:
     assert {pair.family for pair in pairs} == {3}
 
 
+def test_only_the_models_asked_for_are_compared_and_controls_too_if_asked_for() -> None:
+    rows = run(cases("PF", "a"), cases("PF", "b"), cases("PF", "c"), cases("PP", ORACLE))
+
+    assert len(compare_models(rows)) == 3
+    (pair,) = compare_models(rows, models=("c", ORACLE))
+    assert (pair.a.model, pair.b.model) == ("c", ORACLE)
+
+
 def test_a_winner_is_named_only_when_the_corrected_test_says_so() -> None:
     good, bad = cases("P" * 12, "good"), cases("P" * 6 + "F" * 6, "bad")
 

@@ -165,6 +165,18 @@ def test_a_judge_that_was_not_measured_enough_stays_an_adviser(
     assert reason in agreement_line(found)
 
 
+def test_what_was_never_measured_is_told_as_unknown() -> None:
+    without = agreement_line(agreement("m", pairs(0, 0, 0, 0, none=2)))
+    uniform = agreement_line(agreement("m", pairs(0, 0, 0, 4)))
+
+    assert without.startswith(
+        "judge m has no verdict on a labelled cell yet; advice only: 0 labels"
+    )
+    assert "kappa unknown, precision of pass unknown, recall unknown, no verdict on 0" in uniform
+    some = agreement_line(agreement("m", pairs(20, 5, 10, 15)))
+    assert "kappa 0.40, precision of pass 80%, recall 67%, no verdict on 0" in some
+
+
 def test_agreements_survive_their_file(tmp_path: Path) -> None:
     found = agreements({"b": pairs(20, 5, 10, 15), "a": pairs(0, 0, 0, 0, none=1)})
 

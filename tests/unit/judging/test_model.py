@@ -13,7 +13,14 @@ from pytest_autoweb.judging.human_labels import JudgeVerdict, Label, read_labels
 from pytest_autoweb.judging.model_judge import JudgeSelection, judge_id
 from pytest_autoweb.judging.opinion import Opinion, quoted, read_opinion
 from pytest_autoweb.models.model_spec import load_specs
-from pytest_autoweb.results.analysis.judge_agreement import agreement, agreement_line
+from pytest_autoweb.results.analysis.judge_agreement import (
+    AGREEMENTS,
+    JUDGE_FILE,
+    agreement,
+    agreement_line,
+    agreements,
+    save_agreements,
+)
 from pytest_autoweb.testing import ScriptedClient
 
 
@@ -156,6 +163,27 @@ def test_a_judge_that_was_not_measured_enough_stays_an_adviser(
     assert not found.calibrated
     assert reason in found.reason
     assert reason in agreement_line(found)
+
+
+def test_what_was_never_measured_is_told_as_unknown() -> None:
+    without = agreement_line(agreement("m", pairs(0, 0, 0, 0, none=2)))
+    uniform = agreement_line(agreement("m", pairs(0, 0, 0, 4)))
+
+    assert without.startswith(
+        "judge m has no verdict on a labelled cell yet; advice only: 0 labels"
+    )
+    assert "kappa unknown, precision of pass unknown, recall unknown, no verdict on 0" in uniform
+    some = agreement_line(agreement("m", pairs(20, 5, 10, 15)))
+    assert "kappa 0.40, precision of pass 80%, recall 67%, no verdict on 0" in some
+
+
+def test_agreements_survive_their_file(tmp_path: Path) -> None:
+    found = agreements({"b": pairs(20, 5, 10, 15), "a": pairs(0, 0, 0, 0, none=1)})
+
+    save_agreements(tmp_path, found)
+
+    assert AGREEMENTS.validate_json((tmp_path / JUDGE_FILE).read_bytes()) == found
+    assert [each.judge for each in found] == ["a", "b"]
 
 
 def test_labels_survive_their_file(tmp_path: Path) -> None:

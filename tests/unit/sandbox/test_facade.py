@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 from made_up_facade import PASSWORDS, URL, FakeSandbox, Locator, Made
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from pytest_autoweb.sandbox.call_frames import Callback
@@ -404,6 +405,49 @@ def test_a_secret_is_a_plain_text_anywhere_else(sandbox: FakeSandbox) -> None:
     sandbox.call("press", "<secret:pw>", on=item, kind="Locator")
 
     assert sandbox.made(item) == ("press", ("<secret:pw>",), {})
+
+
+PASSWORD = "hunter2!hunter2!"
+
+
+def field(*, of_password: object) -> Made:
+    """What a locator finds: a field of the type password, or none."""
+    return Made(evaluate_all=of_password)
+
+
+@pytest.mark.parametrize("of_password", [True, False])
+def test_what_is_typed_into_a_password_field_is_kept_out_of_reports(
+    sandbox: FakeSandbox, of_password: bool
+) -> None:
+    heard: list[str] = []
+    sandbox.border.on_password = heard.append
+    found = field(of_password=of_password)
+    page = Made(locator=found)
+    sandbox.page.answers["locator"] = found
+
+    sandbox.call("fill", PASSWORD, on=found, kind="Locator")
+    sandbox.call("fill", "#a", PASSWORD, on=page, kind="Page")
+    sandbox.call("fill", on=page, kind="Frame", selector="#b", value=PASSWORD)
+    sandbox.call("type", PASSWORD, on=Made(), kind="Keyboard")
+
+    assert heard == [PASSWORD] * 4 * of_password
+    assert [args for name, args, _ in page.calls if name == "locator"] == [("#a",), ("#b",)]
+    assert sandbox.page.calls[-1][:2] == ("locator", (":focus",))
+
+
+def test_a_field_that_cannot_be_found_is_left_to_the_call(sandbox: FakeSandbox) -> None:
+    heard: list[str] = []
+    sandbox.border.on_password = heard.append
+
+    class Missing(Made):
+        def evaluate_all(self, script: str) -> bool:
+            raise PlaywrightError("no such element")
+
+    item = Missing()
+    sandbox.call("fill", PASSWORD, on=item, kind="Locator")
+
+    assert sandbox.made(item) == ("fill", (PASSWORD,), {})
+    assert heard == []
 
 
 # -- functions of the worker -----------------------------------------------------------

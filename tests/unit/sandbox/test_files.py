@@ -35,6 +35,14 @@ def test_files_beyond_the_limit_are_refused_and_those_that_are_there_may_be_writ
     assert refused.value.rule == "AW505"
 
 
+def test_the_folder_is_made_for_its_first_file(tmp_path: Path) -> None:
+    folder = tmp_path / "run" / "cell"
+    made = SandboxBorder(page=NO_PAGE, artifacts=folder, redact=Redactor({}))
+
+    assert cell_files.artifact_path("a.png", made) == folder / "a.png"
+    assert folder.is_dir()
+
+
 def test_a_saved_file_that_is_too_large_goes_again(border: SandboxBorder, tmp_path: Path) -> None:
     path = tmp_path / "large.bin"
     with path.open("wb") as stream:

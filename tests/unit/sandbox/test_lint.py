@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.sandbox import allowed_python
 from pytest_autoweb.sandbox.allowed_python import MAX_SOURCE_CHARS
-from pytest_autoweb.sandbox.lint import fields_in, lint_code
+from pytest_autoweb.sandbox.lint import NodePlace, bound_names, fields_in, lint_code
 from pytest_autoweb.sandbox.rules import LINT_RULES, RULES
 
 PATIENT = settings(deadline=None)  # the machine may be busy
@@ -57,6 +57,26 @@ BENIGN = _benign()
 @pytest.mark.parametrize("code", BENIGN.values(), ids=BENIGN.keys())
 def test_ordinary_code_is_clean(code: str) -> None:
     assert [str(finding) for finding in lint_code(code)] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open = 1",
+        "def f(open):\n    pass",
+        "def open():\n    pass",
+        "class open:\n    pass",
+        "try:\n    pass\nexcept ValueError as open:\n    pass",
+        "match 1:\n    case open:\n        pass",
+        "match [1]:\n    case [*open]:\n        pass",
+        "match {}:\n    case {**open}:\n        pass",
+        "import re as open",
+    ],
+)
+def test_whatever_binds_a_name_hides_the_builtin(code: str) -> None:
+    nodes = ast.walk(ast.parse(code))
+
+    assert "open" in bound_names([NodePlace(node, None, 1, 0) for node in nodes])
 
 
 def test_a_bare_except_is_allowed() -> None:

@@ -86,6 +86,7 @@ def test_a_reading_by_selector_measures_that_element(args: list[Any], kwargs: An
     with pytest.raises(Refusal):
         measure(bound("Page", "inner_text", page), args, kwargs)
     assert page.selectors == ["#a"]
+    assert page.asked == [size_limits.script_of_reading("Page", "inner_text")]
 
 
 def test_what_cannot_be_measured_is_left_to_the_call() -> None:

@@ -3,6 +3,7 @@
 The browser is made up here: what is looked at is what reaches it, and what the evidence is told.
 """
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +12,10 @@ import pytest
 from made_up_facade import URL, FakeSandbox, Made
 from playwright.sync_api import Error
 
+from pytest_autoweb.browser.egress.proxy import OWN_ANSWER
+from pytest_autoweb.browser.egress.traffic_reader import REPLY_BYTES
 from pytest_autoweb.sandbox.engine import SentRequest
-from pytest_autoweb.sandbox.own_requests import as_sent
+from pytest_autoweb.sandbox.own_requests import REPLY_LIMITS, as_sent, whole_reply
 from pytest_autoweb.sandbox.rules import Refusal
 from pytest_autoweb.sandbox.size_limits import MAX_READ
 
@@ -227,3 +230,25 @@ def test_only_files_that_the_code_saved_are_read(told: RecordedSandbox, tmp_path
         with pytest.raises(Refusal) as refused:
             read(*wrong)
         assert refused.value.rule == "AW502"
+
+
+def replied(size: int, **headers: str) -> Any:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return SimpleNamespace(headers=named, body=lambda: b"x" * size, text=lambda: " refused \n")
+
+
+def test_a_large_reply_has_to_say_where_it_ends() -> None:
+    whole = [
+        replied(REPLY_BYTES // 2),
+        replied(REPLY_BYTES // 2 + 1, content_length="1"),
+        replied(REPLY_BYTES // 2 + 1, transfer_encoding="chunked"),
+    ]
+
+    assert [whole_reply(reply) for reply in whole] == whole
+    with pytest.raises(Error, match=re.escape(REPLY_LIMITS)):
+        whole_reply(replied(REPLY_BYTES // 2 + 1))
+
+
+def test_what_the_proxy_answers_is_an_error() -> None:
+    with pytest.raises(Error, match=r"^refused$"):
+        whole_reply(replied(1, **{OWN_ANSWER.lower(): "1"}))

@@ -73,6 +73,8 @@ CODES = [
     ("Delete", "Delete…", "decoration"),
     ("Delete…", "Delete all", "different"),
     ("Delete all", "Delete…", "different"),
+    ("Delete items…", "Delete items now", "different"),
+    ("Delete things…", "Delete things now", "ellipsis"),
     ("Delete…", f"Delete {FAR} from {FAR}", "ellipsis"),
     ("A history of our whales", f"A history of our whales {FAR} so", "different"),
     ("A history of our whale x", f"A history of our whale x {FAR}", "different"),

@@ -10,6 +10,7 @@ from pytest_autoweb.agents.act.memory import ActMemory, Fingerprint
 from pytest_autoweb.agents.choice.disambiguate import resolve_apart
 from pytest_autoweb.agents.choice.expected_text import excerpts, fold
 from pytest_autoweb.agents.choice.feedback import Feedback, problem_of, section
+from pytest_autoweb.agents.choice.partial_text import PartPlace, TextPart, is_within, part_of
 from pytest_autoweb.agents.choice.verify_choice import Choice, resolve, resolve_all
 from pytest_autoweb.browser.marks.marking import Mark, PageBox
 
@@ -90,6 +91,97 @@ def test_a_number_whose_text_holds_the_expected_one(
     )
     if status in ("number_part", "part_ambiguous"):
         assert found.chosen.verdict in ("match", "incomplete")
+
+
+@pytest.mark.parametrize(
+    ("expected", "text", "place", "rest"),
+    [
+        ("Sign in", "Sign in with Google", PartPlace.BEGINNING, "with google"),
+        ("Sign in", "Go to Sign in now", PartPlace.WORDS, "go to   now"),
+        ("Save", "Save\nnever delete it", PartPlace.LINE, ""),
+        # The rest is that of the line which holds the part.
+        ("shop", "Row one\nopen the shop now\nlast", PartPlace.WORDS, "open the   now"),
+        # A sign at the end of a word is none of the word, but one within it is.
+        ("Report", "see _Report here", PartPlace.WORDS, "see _  here"),
+        ("Save", "go 'Save' now", PartPlace.WORDS, "go ' ' now"),
+        ("y Save", "x.y Save", None, ""),
+        ("x", "x_y Save", None, ""),
+        ("55", "4.55 EUR", None, ""),
+        # A vowel sign belongs to its letter.
+        ("ข่าววันน", "ข่าววันนี้ล่าสุด", None, ""),
+        ("ข่าววันนี้", "ข่าววันนี้ล่าสุด", PartPlace.BEGINNING, "ล่าสุด"),
+    ],
+)
+def test_a_part_is_whole_words_and_has_a_place_and_a_rest(
+    expected: str, text: str, place: PartPlace | None, rest: str
+) -> None:
+    part = part_of(expected, mark(1, text))
+
+    assert (part and part.place) == place
+    assert part is None or part.rest.strip() == rest
+
+
+def test_a_part_of_a_name_that_is_not_shown_says_so() -> None:
+    shown = mark(1, "Sign in with Google")
+    named = mark(1, "", name="Sign in with Google", texts=())
+
+    assert resolve(Choice(1, "Sign in"), [shown]).chosen.matched == "text"
+    found = resolve(Choice(1, "Sign in"), [named]).chosen
+    assert (found.matched, found.reason.endswith("which is its name and not shown")) == (
+        "name",
+        True,
+    )
+
+
+def test_a_cut_text_that_no_other_mark_has_is_taken_as_compared() -> None:
+    found = resolve(Choice(1, "Quarterly rep…"), page("Quarterly report", "Other"))
+
+    assert (found.status, found.chosen.verdict, found.chosen.matched) == (
+        "number_match",
+        "match",
+        "text",
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "part", "verdict", "code"),
+    [
+        (PartPlace.LINE, "Save", "match", "line"),
+        (PartPlace.BEGINNING, "12345678", "match", "beginning"),
+        (PartPlace.BEGINNING, "1234567", "incomplete", "beginning"),
+        (PartPlace.BEGINNING, "项目公告", "match", "beginning"),
+        (PartPlace.WORDS, "12345678", "incomplete", "words"),
+    ],
+)
+def test_a_line_or_a_long_beginning_is_as_good_as_the_whole_text(
+    place: PartPlace, part: str, verdict: str, code: str
+) -> None:
+    found = TextPart(place, part, f"{part} and more", "").compared(part)
+
+    assert (found.verdict, found.code) == (verdict, code)
+
+
+@pytest.mark.parametrize(
+    ("box", "within"),
+    [
+        (PageBox(9, 39, 302, 32), True),
+        (PageBox(8, 39, 302, 32), False),
+        (PageBox(9, 38, 302, 32), False),
+        (PageBox(9, 39, 303, 32), False),
+        (PageBox(9, 39, 302, 33), False),
+        (PageBox(10, 40, 300, 30), False),
+    ],
+)
+def test_a_mark_within_another_may_stick_out_by_a_pixel(box: PageBox, within: bool) -> None:
+    outer = mark(1, "row", box=PageBox(10, 40, 300, 30))
+
+    assert is_within(mark(2, "button", box=box), outer) is within
+
+
+def test_cards_with_the_same_title_are_all_candidates() -> None:
+    found = resolve(Choice(1, "Ann"), page("Ann\nnurse", "Bo\nclerk", "Ann\ndoctor"))
+
+    assert (found.status, found.mark, found.candidates) == ("text_ambiguous", None, (1, 3))
 
 
 def test_what_lies_around_the_element_does_not_hold_the_text_as_well() -> None:

@@ -48,6 +48,16 @@ def test_a_key_is_masked_as_it_is_given_tidied_and_in_bytes() -> None:
     assert mask("1234567 is short, other-secret is not") == f"1234567 is short, {MASK} is not"
 
 
+def test_a_key_of_eight_characters_is_masked_without_what_stands_around_it() -> None:
+    mask = KeyMask({}, ["\n12345678\n", "\n1234567\n"])
+
+    assert mask("12345678 and 1234567 there") == f"{MASK} and 1234567 there"
+
+
+def test_of_a_key_in_bytes_nothing_is_left() -> None:
+    assert KeyMask({"A_KEY": f"é{KEY}"})(rf"b'\xc3\xa9{KEY}'") == f"b'{MASK}'"
+
+
 def test_a_key_with_bytes_that_are_no_text_is_masked_in_bytes_too() -> None:
     mask = KeyMask({"A_KEY": f"{KEY}\udcff"})
 

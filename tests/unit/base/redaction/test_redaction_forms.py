@@ -49,6 +49,27 @@ def test_it_is_found_within_the_base64_of_more(
     assert MARK in Redactor({"key": value})(f"Basic {text}")
 
 
+@pytest.mark.parametrize("char", ["\x7f", "\x80", "é", "Ā", "€", "😀"])
+def test_a_character_is_found_as_the_bytes_of_its_utf_8(char: str) -> None:
+    value = f"secret{char}words"
+    written = repr(value.encode())[2:-1]
+
+    assert Redactor({"key": value})(f"b'{written}'") == f"b'{MARK}'"
+
+
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+@pytest.mark.parametrize("before", ["", "a", "ab"])
+def test_a_learnt_secret_is_found_within_base64_of_both_alphabets(
+    encode: Callable[[bytes], bytes], before: str
+) -> None:
+    value = "??>>~~??>>~~??>>"
+    redact = Redactor({})
+    redact.learn(value)
+
+    written = encode(f"{before}{value}".encode()).decode()
+    assert redact(f"Basic {written}") != f"Basic {written}"
+
+
 def test_a_placeholder_stays_whole_when_a_secret_is_one_of_its_words() -> None:
     redact = Redactor({"password": "secret", "user": "pass"})
 

@@ -219,6 +219,8 @@ ORDERED: list[tuple[str, Any, Any, bool | None]] = [
     ("duration", "2 months", "1 month", False),
     ("duration", "1 month", "1 month 1 h", True),
     ("duration", "1 month 1 h", "1 month", False),
+    ("duration", "2 months", "1 month 1 s", None),
+    ("duration", "1 month 1 s", "2 months", None),
     ("text", "b", "a", False),
     ("text", "a", "b", True),
 ]

@@ -55,6 +55,8 @@ ORDER = {
         (ORDER, {"due": "3.4.2026", "sum": {"net": "8,50 €", "note": "x"}, "n": "2"}),
         ({"equals": [{"due": "2026-04-03"}], "type": {"due": "date"}}, [{"due": "3 Apr 2026"}]),
         ({"equals": None, "type": "date"}, None),
+        ({"equals": {"n": "1,5"}, "type": {"n": {"type": "number"}}, "locale": "de"}, {"n": 1.5}),
+        ({"equals": {"n": 5}, "type": {"n": {"type": "money", "currency": "EUR"}}}, {"n": "5 €"}),
     ],
 )
 def test_a_typed_answer_holds_however_it_is_written(spec: dict[str, Any], answer: Any) -> None:

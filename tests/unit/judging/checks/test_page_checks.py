@@ -4,6 +4,7 @@ That the scripts see what is on a page is tested in `tests/browser`; here it is 
 of it.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from made_up_page import ASKED, URL, Frame, Page, judge, one, summed
+from pydantic import ValidationError
 
 from pytest_autoweb.checks import CheckVerdict
 from pytest_autoweb.judging.checks.check_type import Evidence, NotEvaluated, RubricFinding
@@ -81,6 +83,15 @@ def test_text_is_looked_for_in_the_page_and_its_frames(wanted: Any, summary: Any
 
     assert summed(result) == summary
     assert result.expected.startswith("visible text ")
+
+
+def test_of_a_long_page_the_passage_like_the_longest_words_of_a_pattern_is_shown() -> None:
+    page = Page(text=f"{'lorem ipsum ' * 40}Your order is on its way {'dolor sit ' * 40}")
+
+    result = one(page, TextCheck.model_validate({"text": {"matches": r"\d+ order is on its way!"}}))
+
+    assert result.actual.startswith("nearest: ")
+    assert "order is on its way" in result.actual
 
 
 def test_a_page_without_text_says_so() -> None:
@@ -257,6 +268,20 @@ def test_a_page_that_does_not_answer_is_not_asked_for_its_elements() -> None:
 
     assert one(Page(fails=True, elements=[state()]), element()).passed is None
     assert not ASKED
+
+
+@pytest.mark.parametrize(
+    ("role", "advice"),
+    [
+        ("H2", "did you mean 'heading'?"),
+        ("toggle", "did you mean 'switch'?"),
+        ("buton", "did you mean 'button'?"),
+        ("qqqq", "one of alert, "),
+    ],
+)
+def test_a_role_that_there_is_not_is_refused_with_advice(role: str, advice: str) -> None:
+    with pytest.raises(ValidationError, match=f"'{role}' is not a role; {re.escape(advice)}"):
+        element(role=role)
 
 
 def test_a_name_needs_a_role() -> None:

@@ -151,6 +151,17 @@ def test_a_long_body_is_shown_in_part() -> None:
     assert shorter.actual.endswith(f"body 'x', but it is {'y' * 200}")
 
 
+def test_only_in_a_long_body_the_differing_field_is_named() -> None:
+    def body(chars: int) -> str:
+        return '{"a": 1, "b": "' + "y" * (chars - 17) + '"}'
+
+    short = request(entry("/a", request_body=body(200)), json={"a": 2})
+    long = request(entry("/a", request_body=body(201)), json={"a": 2})
+
+    assert short.actual.endswith(f"but it is {body(200)}")
+    assert not long.actual.endswith(f"but it is {body(201)[:199]}…")
+
+
 def test_a_reply_that_never_came_is_not_there() -> None:
     result = request(entry("/a", status=None, response_body=None), reply={"contains": "x"})
 

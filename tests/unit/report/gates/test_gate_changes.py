@@ -140,6 +140,26 @@ def test_a_steady_case_that_fails_on_every_repeat_is_found_once_history_is_long_
         assert steady[0].details[0].startswith("a (ARIA_SNAPSHOT): passed 10 of 10 in 2 earlier")
 
 
+@pytest.mark.parametrize(
+    ("now", "others", "p"),
+    [("FFFFF", 1, "0.001"), ("F", 1, "0.182"), ("F", 10, "1.000"), ("F", 11, "1.000")],
+)
+def test_the_surprise_at_a_steady_case_is_told_over_all_cases(
+    now: str, others: int, p: str
+) -> None:
+    mixed = {f"b{number}": "PFPFP" for number in range(others)}
+    earlier = [made_up({"a": "PPPPP", **mixed}, day=-day) for day in (1, 2)]
+    current = made_up({"a": now, **mixed})
+
+    results = evaluate_gates(current, policy(), history=history_of(earlier, current))
+
+    (steady,) = [result for result in results if result.name == "steady cases"]
+    assert steady.details == (
+        f"a (ARIA_SNAPSHOT): passed 10 of 10 in 2 earlier runs, now 0 of {len(now)} "
+        f"(p = {p} over {others + 1} cases)",
+    )
+
+
 def test_a_steady_case_is_not_judged_by_runs_of_another_version() -> None:
     earlier = [made_up({"a": "PPPPP"}, day=-d, checksums={"case": "old"}) for d in range(1, 5)]
     current = made_up({"a": "FFFFF"})

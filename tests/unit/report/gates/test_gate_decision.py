@@ -8,6 +8,7 @@ import pytest
 from made_up_rows import cells, run
 from made_up_run import CellKey, cell, run_info
 
+from pytest_autoweb.base.errors import RunNotFound
 from pytest_autoweb.report.gates.built_in_gates import GATES
 from pytest_autoweb.report.gates.gate_context import Gate, GateContext, Spending
 from pytest_autoweb.report.gates.gate_decision import (
@@ -20,6 +21,7 @@ from pytest_autoweb.report.gates.gate_decision import (
     rows_of,
 )
 from pytest_autoweb.report.gates.gate_policy import GatePolicy
+from pytest_autoweb.report.json_report import load_any
 from pytest_autoweb.results.records import CellResult, Outcome
 from pytest_autoweb.results.runs.run_folder import RecordedRun
 from pytest_autoweb.results.runs.saved_runs import save_run
@@ -149,7 +151,9 @@ def test_the_run_to_compare_with_is_found_or_said_to_be_missing(tmp_path: Path) 
     assert read_gate_inputs(GatePolicy(), tmp_path) == GateInputs(GatePolicy(), tmp_path)
     missing = read_gate_inputs(asked, tmp_path)
     assert missing.baseline is None
-    assert missing.missing
+    with pytest.raises(RunNotFound) as why:
+        load_any("latest", tmp_path)
+    assert missing.missing == str(why.value)
     save_run(before, tmp_path)
     found = read_gate_inputs(asked, tmp_path)
     assert (found.baseline, found.missing, found.policy) == (before, "", asked)

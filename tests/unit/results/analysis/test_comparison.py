@@ -196,6 +196,25 @@ def test_p_values_are_corrected_for_the_number_of_pairs() -> None:
     assert {pair.family for pair in pairs} == {3}
 
 
+def test_the_time_of_a_case_is_the_mean_of_its_cells() -> None:
+    slow = [
+        *cells({"x": "P"}, "b", duration_ms=1000.0),
+        row("x", "P", "b", repeat=2, duration_ms=5000.0),
+    ]
+    found = between(cells({"x": "PP"}, "a", duration_ms=2000.0), slow)
+
+    assert found.a.seconds_per_cell == 2
+    assert found.b.seconds_per_cell == 3
+
+
+def test_only_the_models_asked_for_are_compared_and_controls_too_if_asked_for() -> None:
+    rows = run(cases("PF", "a"), cases("PF", "b"), cases("PF", "c"), cases("PP", ORACLE))
+
+    assert len(compare_models(rows)) == 3
+    (pair,) = compare_models(rows, models=("c", ORACLE))
+    assert (pair.a.model, pair.b.model) == ("c", ORACLE)
+
+
 def test_a_winner_is_named_only_when_the_corrected_test_says_so() -> None:
     good, bad = cases("P" * 12, "good"), cases("P" * 6 + "F" * 6, "bad")
 

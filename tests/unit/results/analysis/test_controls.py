@@ -70,6 +70,15 @@ def test_one_repeat_that_fails_breaks_a_control_and_one_without_a_verdict_leaves
     assert bool(row.reason) == (states != ("holds", "holds"))
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_reason_is_that_of_the_worst_control(swapped: bool) -> None:
+    unproven, broken = controls("a", ["broken"], ["passed"])
+    both = [broken, unproven] if swapped else [unproven, broken]
+
+    assert control_rows(both)[0].reason == control_rows([broken])[0].reason
+    assert control_rows([unproven])[0].reason != control_rows([broken])[0].reason
+
+
 def test_only_broken_controls_keep_a_case_out() -> None:
     rows = control_rows(
         [

@@ -256,7 +256,8 @@ URL_MATCHERS: dict[tuple[str, str], str] = {
     ("Page", "expect_response"): "url_or_predicate",
 }
 """Arguments that Playwright matches in Python, by parameter name. Its own way of doing so could
-not be interrupted, so it is given functions in place of patterns; see `call_rules.url_matcher`."""
+not be interrupted, so it is given functions in place of patterns; see
+`page_addresses.url_matcher`."""
 
 PREDICATE_ARGUMENTS = frozenset({"predicate", "url", "url_or_predicate"})
 SCRIPT_METHODS = words(

@@ -68,6 +68,7 @@ def test_wrong_numbers_are_put_right_wrong_texts_refused_and_told(
     assert not any(SECRET in prompt(request) for request in client.requests)
 
 
+@pytest.mark.long
 def test_one_of_many_alike_is_looked_at_a_second_time(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -158,6 +159,7 @@ def test_tabs_are_followed_dialogs_accepted_and_data_is_the_answer(
     assert "extract \"Tax\": '8 EUR'" in prompt(client.requests[2])
 
 
+@pytest.mark.long
 def test_an_element_that_changes_after_the_look_is_not_acted_on(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -226,6 +228,7 @@ def test_models_that_see_get_the_picture_and_the_control_arm_no_message(
     assert schema["properties"]["decision"]["anyOf"][0]["properties"]["mark_id"] == {"enum": [1, 2]}
 
 
+@pytest.mark.long
 def test_scripts_find_elements_by_mark_and_text(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

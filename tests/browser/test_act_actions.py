@@ -130,6 +130,7 @@ def drag(reads: str, to: str, *, number: int | None = None) -> Reply:
     return reply
 
 
+@pytest.mark.long
 def test_both_ends_of_a_drag_are_verified(browser: Browser, tmp_path: Path, site: Site) -> None:
     replies = [drag("Fix roof", "Bin", number=2), drag("Fix roof", "Done", number=1), do("done")]
 
@@ -342,6 +343,7 @@ def test_several_decisions_in_one_reply_are_all_done(
     assert (result.outcome, len(client.requests)) == ("passed", 2)
 
 
+@pytest.mark.long
 def test_a_decision_before_the_end_is_done(browser: Browser, tmp_path: Path, site: Site) -> None:
     case = {"entry_url": site.put("/", TWO), "expect": [{"element": {"css": "#out", "text": "a"}}]}
 

@@ -81,6 +81,7 @@ def test_a_value_that_the_browser_refuses_is_told_beside_the_picture(
     assert result.outcome == "passed"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("form", "button"),
     [
@@ -123,6 +124,7 @@ ADDS = """<button onclick="n.textContent = +n.textContent + 1">Add</button>
 <label>Note <input id=note></label><p id=n>0</p>"""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["{one}\n{one}", "[{one}, {one}]", "```json\n{one}\n```\n{last}"])
 def test_a_decision_that_stands_twice_in_a_reply_is_done_once_and_that_is_told(
     browser: Browser, tmp_path: Path, site: Site, way: str
@@ -237,6 +239,7 @@ GOING = MOVING.replace("id=b>", "id=b>").replace("box.innerHTML = ", "b.remove()
 
 
 @pytest.mark.parametrize(("html", "calls"), [(MOVING, 1), (GOING, 2)], ids=["moves", "goes"])
+@pytest.mark.long
 def test_a_field_is_found_again_under_another_number_or_asked_about(
     browser: Browser, tmp_path: Path, site: Site, html: str, calls: int
 ) -> None:
@@ -263,6 +266,7 @@ def test_a_model_that_sees_is_told_what_a_box_offers_and_nothing_else(
     assert "Send" not in asked
 
 
+@pytest.mark.long
 def test_the_picture_of_a_second_look_is_kept(browser: Browser, tmp_path: Path, site: Site) -> None:
     case = {"entry_url": site.put("/", FORM), "expect": [{"text": "++Red"}]}
     unsure = on("click", "Send", confidence=0.2)

@@ -52,6 +52,7 @@ def test_a_row_is_known_by_its_title_and_never_becomes_the_field_above_it(
     assert f'click "{title}"' in prompt(client.requests[2])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("whole", "part"),
     [
@@ -115,6 +116,7 @@ def test_what_can_hardly_be_undone_is_confirmed_or_told_without_calling_it_wrong
     assert "wrong" not in told + after
 
 
+@pytest.mark.long
 def test_a_part_that_is_chosen_again_in_the_second_look_is_performed(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -129,6 +131,7 @@ def test_a_part_that_is_chosen_again_in_the_second_look_is_performed(
     assert (first.status, first.second_look, first.chosen[0].taken) == ("performed", True, None)
 
 
+@pytest.mark.long
 def test_each_refusal_is_told_with_its_own_correction(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -202,6 +205,7 @@ def test_a_word_for_a_kind_does_not_contradict_a_name_that_nobody_sees(
     assert "wrong" not in told
 
 
+@pytest.mark.long
 def test_a_number_that_gives_way_to_its_text_is_logged_as_such(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

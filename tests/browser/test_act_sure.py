@@ -22,6 +22,7 @@ BUTTONS = "".join(
 PAGE = f"{BUTTONS}<p id=out></p>"
 
 
+@pytest.mark.long
 def test_a_model_that_is_not_sure_looks_again_and_may_choose_otherwise(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -64,6 +65,7 @@ def test_what_is_chosen_again_is_performed_and_a_sure_model_is_not_asked_twice(
         assert (first.chosen[0].mark, first.chosen[0].taken) == (2, None)
 
 
+@pytest.mark.long
 def test_what_an_unsure_model_does_not_choose_again_is_not_performed(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -197,6 +199,7 @@ def test_a_circle_is_recorded_as_such(
     assert [d.refused_for for d in decisions if d.status == "refused"] == ["circle"] * 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mistaken", "calls"), [({}, 1), ({"button": (1, 20)}, 1), ({"button": (3, 10)}, 2)]
 )

@@ -164,6 +164,7 @@ def test_checks_wait_for_what_comes_late(page: Page) -> None:
     assert [result.passed for result in results] == [True, True, True]
 
 
+@pytest.mark.long
 def test_all_failing_checks_wait_together(account: Page) -> None:
     started = time.monotonic()
 
@@ -173,6 +174,7 @@ def test_all_failing_checks_wait_together(account: Page) -> None:
     assert time.monotonic() - started < 5
 
 
+@pytest.mark.long
 def test_an_endless_loop_in_a_check_ends_and_server_checks_still_count(
     page: Page, site: Site
 ) -> None:

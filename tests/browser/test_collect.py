@@ -206,6 +206,7 @@ def test_a_killed_run_goes_on_without_losing_or_fetching_anything_twice(
 
 
 @pytest.mark.parametrize("query", ["", "?jump"], ids=["turning", "jumping"])
+@pytest.mark.long
 def test_a_pager_without_addresses_is_brought_back_to_its_page(
     blank: Page, lists: ListSite, tmp_path: Path, query: str
 ) -> None:

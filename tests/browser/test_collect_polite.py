@@ -94,6 +94,7 @@ class Run:
 
 
 @pytest.mark.parametrize("html", [BOXED, RECYCLED], ids=["grows", "recycles"])
+@pytest.mark.long
 def test_a_list_that_scrolls_inside_a_box_is_followed_to_its_end(
     blank: Page, site: PoliteSite, html: str
 ) -> None:
@@ -217,6 +218,7 @@ def test_a_site_that_does_not_answer_forbids(blank: Page) -> None:
     assert "could not be read" in problem
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("own", "asked"), [(True, 0), (False, 1)])
 def test_ones_own_site_is_not_asked(blank: Page, site: PoliteSite, own: bool, asked: int) -> None:
     progress = Run(blank, site, "linked", own=own).end(scroll=False)

@@ -96,6 +96,7 @@ def test_a_reflection_is_acted_on_its_outcome_written_back_and_told_the_next_one
     assert all("Done" not in text for text in asked)
 
 
+@pytest.mark.long
 def test_a_reflection_that_gives_up_ends_it_before_anything_is_done(
     corrected: Callable[..., Any],
 ) -> None:
@@ -132,6 +133,7 @@ def test_a_refused_constrained_retry_leaves_the_next_one_all_that_was_known(
     assert result.attempts[2].correction.of == result.attempts[1].correction.of
 
 
+@pytest.mark.long
 def test_a_call_that_acts_twice_on_the_same_page_is_recorded_as_repeated(
     corrected: Callable[..., Any],
 ) -> None:
@@ -182,6 +184,7 @@ def test_calls_that_only_came_to_nothing_together_may_be_made_again(
     assert tried.splitlines() == [f"{fill.format('bob')}; {press}"]
 
 
+@pytest.mark.long
 def test_on_the_list_of_the_refs_dialect_a_constrained_retry_lacks_what_failed(
     corrected: Callable[..., Any],
 ) -> None:
@@ -337,6 +340,7 @@ CHANGED = f'<label>Day <input onchange="{REFUSES}">{TAIL}'
 DATE = "<label>Day <input type=date></label>"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("html", "code", "held"),
     [
@@ -380,6 +384,7 @@ def test_only_what_a_field_held_right_after_it_was_written_to_is_evidence(
     assert ("ran, but" in reflect) is (held is not None)
 
 
+@pytest.mark.long
 def test_a_field_that_is_set_back_a_moment_later_is_told_as_it_was_when_it_was_read(
     corrected: Callable[..., Any],
 ) -> None:
@@ -399,6 +404,7 @@ def test_a_field_that_is_set_back_a_moment_later_is_told_as_it_was_when_it_was_r
         assert "did not change its state" in box.error
 
 
+@pytest.mark.long
 def test_a_call_that_failed_on_an_earlier_page_is_not_explained_by_a_later_one(
     corrected: Callable[..., Any],
 ) -> None:

@@ -73,6 +73,7 @@ def test_the_search_finds_pages_without_a_server_and_without_a_network(
     page.context.close()
 
 
+@pytest.mark.long
 def test_a_broken_link_fails_the_build(tmp_path: Path) -> None:
     (tmp_path / "conf.py").write_text('extensions = ["myst_parser"]\nmyst_heading_anchors = 4\n')
     (tmp_path / "index.md").write_text("# Home\n\n[Gone](gone.md) and [lost](#nowhere)\n")

@@ -66,6 +66,7 @@ def test_a_copy_that_does_not_open_leaves_the_verdicts_that_there_were(
     assert "the stored page does not open" in after.checks[1].message
 
 
+@pytest.mark.long
 def test_a_copy_shows_and_says_what_its_page_did(browser: Browser, account: Page) -> None:
     live = facts(account)
     with open_copy(browser, copy_page(account, REDACT), account.url) as copy:

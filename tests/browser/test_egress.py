@@ -55,6 +55,7 @@ def wait_until(page: Page, holds: Callable[[], bool], seconds: float) -> None:
         page.wait_for_timeout(100)
 
 
+@pytest.mark.long
 def test_a_page_reaches_a_listed_origin_in_every_way_it_has(
     opened: Opener, site: Site, forbidden: ForbiddenServer, notes: list[str]
 ) -> None:
@@ -67,6 +68,7 @@ def test_a_page_reaches_a_listed_origin_in_every_way_it_has(
     assert notes == []
 
 
+@pytest.mark.long
 def test_a_page_reaches_no_other_origin_in_any_of_these_ways(
     opened: Opener, site: Site, forbidden: ForbiddenServer, notes: list[str]
 ) -> None:
@@ -159,6 +161,7 @@ def read_net_log(path: Path) -> tuple[list[str], set[str]]:
     return names, dialled
 
 
+@pytest.mark.long
 def test_chromium_itself_looks_up_no_name_and_dials_the_proxy_only(
     playwright: Playwright, site: Site, tmp_path: Path
 ) -> None:

@@ -111,6 +111,7 @@ def run(
     return result, client.requests
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("strategy", "spec", "answers"),
     [

@@ -79,6 +79,7 @@ def test_a_target_that_five_views_do_not_hold_is_missing_after_five_calls(page: 
     assert 0.75 <= result.confidence < 0.97
 
 
+@pytest.mark.long
 def test_a_place_on_a_canvas_is_found_in_eight_calls(page: Page) -> None:
     page.set_content(CHART)
     box = page.locator("canvas").bounding_box()

@@ -139,6 +139,7 @@ def test_boxes_are_where_the_pixels_are(show: Show, eye: Callable[..., Any], pla
         assert MAGENTA not in colours[2:]
 
 
+@pytest.mark.long
 def test_a_finer_screen_gives_the_same_marks_in_finer_pixels(
     browser: Browser, eye: Callable[..., Any]
 ) -> None:

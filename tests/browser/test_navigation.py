@@ -128,6 +128,7 @@ COMES_LATE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", COMES_LATE)
 def test_what_comes_late_is_waited_for_after_opening_and_after_a_click(
     page: Page, site: Site, how: str

@@ -168,6 +168,7 @@ def test_pills_filter_by_outcome(realistic: Path, open_page: Open) -> None:
     expect(page.locator(".matrix button:not(.faded)")).to_have_count(failed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -526,6 +527,7 @@ def test_a_part_answers_only_to_its_own_report(large: Path, open_page: Open) -> 
     assert page.evaluate("got") == 0
 
 
+@pytest.mark.long
 def test_a_page_sent_alone_says_where_its_details_are(large: Path, browser: Browser) -> None:
     (large / "details").rename(large / "elsewhere")
     page = browser.new_page()

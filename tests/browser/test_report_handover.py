@@ -26,6 +26,7 @@ HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\U000
 LINES = [f"page.get_by_text('{number}').click()" for number in range(1, 301)]
 
 
+@pytest.mark.long
 def test_a_cell_is_copied_for_a_colleague_and_for_an_agent(page: Page, folder: Path) -> None:
     for_colleague = copied(page, "Copy for a colleague")
     expect(page.get_by_role("button", name="Copy for a colleague")).to_be_visible()

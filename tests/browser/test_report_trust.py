@@ -95,6 +95,7 @@ def percent(value: float) -> str:
     return f"{int(value * 100 + 0.5)}%"
 
 
+@pytest.mark.long
 def test_two_models_are_compared_by_the_cases_that_differ(
     rich: Path, report: Any, show: Show
 ) -> None:
@@ -118,6 +119,7 @@ def test_two_models_are_compared_by_the_cases_that_differ(
     assert WEAK_CASE not in part.locator(".flips").inner_text()
 
 
+@pytest.mark.long
 def test_each_flip_leads_to_the_cells_of_both_sides(rich: Path, report: Any, show: Show) -> None:
     page = show(rich)
     first = page.locator(".flips tbody tr").first
@@ -192,6 +194,7 @@ def model_cells(n: int, **usage: Any) -> list[CellResult]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("usage", [{"cost_usd": 0.002}, {"unpriced_calls": 1}, {"cost_usd": 0.0}])
 def test_labels_of_twelve_equal_models_never_cover_each_other(

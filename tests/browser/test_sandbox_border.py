@@ -59,6 +59,7 @@ def test_a_slow_pattern_is_run_in_the_worker(step: Step) -> None:
     assert step("answer(1)").ok
 
 
+@pytest.mark.long
 def test_a_dialog_handler_that_hangs_does_not_hang_the_run(step: Step) -> None:
     began = time.monotonic()
     outcome = step(

@@ -111,6 +111,7 @@ def test_replies_without_code_are_told_so_and_the_second_ends_the_attempt(
     assert "the replies hold neither code nor DONE" in result.reason
 
 
+@pytest.mark.long
 def test_a_model_that_begins_with_done_is_asked_back_once(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -123,6 +124,7 @@ def test_a_model_that_begins_with_done_is_asked_back_once(
     assert sure.reason.startswith("check 0 (js)")
 
 
+@pytest.mark.long
 def test_a_question_is_answered_from_the_case_or_ends_the_attempt(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -138,6 +140,7 @@ def test_a_question_is_answered_from_the_case_or_ends_the_attempt(
     assert stopped.outcome == "needs_input"
 
 
+@pytest.mark.long
 def test_a_wrong_guess_costs_only_a_part_of_its_turn(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -243,6 +246,7 @@ def test_lines_on_a_numbered_list_are_carried_out_by_turns(
     assert attempt.code.splitlines()[-2:] == ["# Step 6", "answer({'name': 'Ana', 'left': 2})"]
 
 
+@pytest.mark.long
 def test_what_is_not_carried_out_is_told(browser: Browser, tmp_path: Path, site: Site) -> None:
     result, told = take_lines(
         browser,
@@ -402,6 +406,7 @@ def test_a_value_that_the_browser_refuses_is_told(
     assert (result.outcome, result.reason) == ("passed", "")
 
 
+@pytest.mark.long
 def test_what_no_listing_shows_is_told_after_the_turn(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -435,6 +440,7 @@ def test_what_no_listing_shows_is_told_after_the_turn(
     assert (result.outcome, result.reason) == ("passed", "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("answers", "chosen", "told", "beside"),
     [
@@ -478,6 +484,7 @@ DOORS = """<title>Doors</title><a href=/slow>Report</a><a href=/slow target=_bla
 INNER = "page.frame_locator('iframe').get_by_text('Inner')"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("code", "told"),
     [

@@ -48,6 +48,7 @@ def test_a_broken_case_file_names_file_line_and_field(project: pytest.Pytester) 
     result.stdout.fnmatch_lines(["*shop.yaml:7: cases[[]0]*user_tsak*did you mean*user_task*"])
 
 
+@pytest.mark.long
 def test_the_environment_and_the_ini_file_are_read_and_the_flag_wins(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,6 +63,7 @@ def test_the_environment_and_the_ini_file_are_read_and_the_flag_wins(
     from_flag.stdout.no_fnmatch_line("*noop*")
 
 
+@pytest.mark.long
 def test_without_models_yaml_is_left_alone(project: pytest.Pytester) -> None:
     project.makepyfile("def test_ordinary(): pass")
     result = project.runpytest_subprocess()
@@ -250,6 +252,7 @@ def test_what_selected_cases_need_and_do_not_find_is_told_at_collection(
     assert (project.path / "autoweb-report").exists() is bool(workers)
 
 
+@pytest.mark.long
 def test_cases_that_are_left_out_need_nothing(project: pytest.Pytester) -> None:
     (project.path / "cases/needy.yaml").write_text(NEEDY)
     flags = ("cases/needy.yaml", "--autoweb-models=builtin/noop", "--collect-only", "-q")

@@ -90,6 +90,7 @@ def test_cases_beside_the_named_folder_are_not_asked_about(project: pytest.Pytes
     assert project.runpytest("cases/empty").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
+@pytest.mark.long
 def test_an_empty_variable_with_gates_in_the_ini_file_is_told(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,6 +52,7 @@ def test_a_pinned_failure_is_annotated_and_hostile_text_is_no_command(
     assert commands(written.splitlines()) == []
 
 
+@pytest.mark.long
 def test_outside_of_github_nothing_is_said_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -220,6 +220,7 @@ Playwright version mismatch:
 """
 
 
+@pytest.mark.long
 def test_what_cannot_be_used_ends_the_session_before_it_begins(project: pytest.Pytester) -> None:
     class Old(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

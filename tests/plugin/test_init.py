@@ -137,6 +137,7 @@ def test_lines_and_jobs_are_added_once(tmp_path: Path) -> None:
     assert {"run": "pytest e2e"} in job["jobs"]["cases"]["steps"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [

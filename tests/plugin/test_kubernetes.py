@@ -93,6 +93,7 @@ def instructions() -> list[tuple[str, str]]:
 
 
 @pytest.mark.skipif(not shutil.which("sh"), reason="the steps are written for a shell")
+@pytest.mark.long
 def test_each_line_of_the_recipe_is_what_it_says(tmp_path: Path) -> None:
     """Programs that need root or a network are noted, the others run."""
     lines = instructions()

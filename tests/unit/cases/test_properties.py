@@ -79,6 +79,7 @@ def test_any_punctuation_gives_cases_or_a_case_error(tmp_path: Path, name: str, 
     load(tmp_path, text, name)
 
 
+@pytest.mark.long
 @WILD
 @given(FILES)
 def test_any_values_give_cases_or_a_case_error(tmp_path: Path, data: dict[str, Any]) -> None:

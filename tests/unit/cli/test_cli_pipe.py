@@ -7,6 +7,7 @@ import pytest
 from pytest_autoweb.cli.command_line import main
 
 
+@pytest.mark.long
 def test_a_reader_that_leaves_early_gets_no_traceback() -> None:
     ran = subprocess.Popen(
         [sys.executable, "-m", "pytest_autoweb.cli", "schema", "report"],

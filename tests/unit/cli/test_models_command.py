@@ -73,6 +73,7 @@ def test_check_shows_what_each_model_is_and_who_says_so(
     assert "litellm's registry does not know it" in told or "litellm is not installed" in told
 
 
+@pytest.mark.long
 def test_check_says_that_nothing_is_known_of_models_without_litellm(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

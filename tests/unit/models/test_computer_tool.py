@@ -21,6 +21,7 @@ from pytest_autoweb.models.spending import CostBudget, Ledger, Reservation
 PICTURE = "data:image/png;base64,iVBORw0KGgo="
 
 
+@pytest.mark.long
 def test_anthropics_tool_is_called_through_litellm(provider: Provider) -> None:
     reply = ask(provider, "anthropic/claude-sonnet-4-5", "computer_20250124", ANTHROPIC)
 

@@ -95,6 +95,7 @@ def failure(session: Session, model: str) -> ModelError:
     return caught.value
 
 
+@pytest.mark.long
 def test_a_reply_comes_with_tokens_latency_and_the_name_the_server_gave_itself(
     session: Session,
 ) -> None:
@@ -477,6 +478,7 @@ def run_clients(address: GatewayAddress, model: str, cases: list[str], port: int
     return outputs
 
 
+@pytest.mark.long
 def test_two_processes_record_and_two_replay_without_litellm_or_network(
     session: Session, tmp_path: Path
 ) -> None:

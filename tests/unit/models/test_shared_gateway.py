@@ -90,6 +90,7 @@ print((folder / "gateway.json").read_text())
 """
 
 
+@pytest.mark.long
 def test_processes_that_need_it_at_once_start_one_gateway_that_outlives_them(folder: Path) -> None:
     children = [
         subprocess.Popen(

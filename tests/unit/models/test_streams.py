@@ -73,6 +73,7 @@ def gateway(
         stop_gateway(address)
 
 
+@pytest.mark.long
 def test_the_reply_has_all_that_it_has_without_streaming(gateway: Gateway) -> None:
     reply = gateway.reply("plain")
 

@@ -34,6 +34,7 @@ def rich(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return folder
 
 
+@pytest.mark.long
 def test_it_runs_alone_and_finds_every_number_right(rich: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-E", "-s", SCRIPT, rich / "report.json"],
@@ -88,6 +89,7 @@ def test_a_report_without_its_cells_cannot_be_recomputed(tmp_path: Path) -> None
     assert recompute.main(["-q", str(tmp_path / "absent.json")]) == 2
 
 
+@pytest.mark.long
 def test_what_was_shortened_is_still_recomputed_from_what_is_left(tmp_path: Path) -> None:
     rich_run(tmp_path)
     seen = set()

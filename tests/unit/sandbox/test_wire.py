@@ -56,6 +56,7 @@ def there_and_back(value: Any) -> Any:
     return decode(from_line(to_line({"value": encode(value, nothing_special)}))["value"], no_tags)
 
 
+@pytest.mark.long
 @PATIENT
 @given(VALUES)
 def test_a_value_comes_back_as_it_was(value: Any) -> None:

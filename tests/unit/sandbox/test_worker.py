@@ -183,6 +183,7 @@ def test_a_continued_step_that_never_ran_is_a_failure(run: Runner) -> None:
     assert failure_of(outcome)[0] == "step"
 
 
+@pytest.mark.long
 def test_a_block_that_computes_for_ever_is_stopped_and_the_last_good_values_are_there(
     run: Runner,
 ) -> None:
@@ -207,6 +208,7 @@ def test_memory_beyond_the_limit_is_named(run: Runner) -> None:
     assert outcome.killed
 
 
+@pytest.mark.long
 @ON_LINUX
 def test_processor_time_beyond_the_limit_is_named(run: Runner) -> None:
     outcome = run("x = 1\nwhile x:\n    pass", Limits(step_s=10, cpu_s=1))

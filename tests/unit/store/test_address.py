@@ -13,6 +13,7 @@ from pytest_autoweb.store.database import Store, display_url, read_address
 
 
 @given(password=st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs"]), min_size=5))
+@pytest.mark.long
 def test_no_password_is_shown_however_it_is_written(password: str) -> None:
     secret = f"7z{password}"
     for written in (quote(secret, safe=""), secret):
@@ -48,6 +49,7 @@ def test_another_url_is_refused_with_what_is_allowed(text: str, said: str) -> No
         read_address(text)
 
 
+@pytest.mark.long
 def test_a_wrong_password_is_said_without_saying_it(postgres_url: str) -> None:
     url = read_address(postgres_url).set(password="geheim-geheim")
 

@@ -121,6 +121,7 @@ def test_a_correction_names_the_call_that_failed_and_what_became_of_it(
     assert reliability["locator.click"] == (1, 1, 0, 10.0, None)
 
 
+@pytest.mark.long
 def test_results_parameters_corrections_and_match_scores_are_kept_bounded_and_redacted(
     store: Store, tmp_path: Path
 ) -> None:
@@ -156,6 +157,7 @@ def test_results_parameters_corrections_and_match_scores_are_kept_bounded_and_re
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seeds=st.lists(st.integers(0, 10**6), min_size=1, max_size=3), order=st.randoms())
+@pytest.mark.long
 def test_rows_depend_on_the_runs_alone_and_roll_ups_are_those_of_a_plain_count(
     seeds: list[int], order: random.Random
 ) -> None:

@@ -65,6 +65,7 @@ def test_what_is_wrong_is_said(reply: str, why: str) -> None:
 
 
 @given(st.text(max_size=200))
+@pytest.mark.long
 def test_no_reply_is_too_wild_to_be_read(reply: str) -> None:
     with suppress(ReplyProblem):
         validate_action(read_object("{" + reply))
@@ -89,6 +90,7 @@ def test_confidence_in_many_writings(said: object, meant: float | None) -> None:
     assert confidence_of(said) == meant
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("brief", [True, False])
 def test_the_forms_of_the_prompt_fit_the_schema_and_the_validator(brief: bool) -> None:
     schema = decision_schema([4, 5], brief=brief)

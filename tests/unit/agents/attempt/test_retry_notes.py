@@ -241,6 +241,7 @@ def test_where_no_port_changed_an_attempt_stays_as_it_is(used: str, entry: str) 
 
 
 @given(answer=st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner, max_size=3)))
+@pytest.mark.long
 def test_an_answer_is_told_in_bounds(answer: object) -> None:
     told = execution_output(Attempt(answered=True, answer=answer))
 

@@ -33,6 +33,7 @@ def share(flags: list[bool]) -> float:
     return sum(flags) / len(flags)
 
 
+@pytest.mark.long
 def test_with_right_answers_every_target_is_found_in_two_or_three_calls(
     pages: list[PageGeometry],
 ) -> None:

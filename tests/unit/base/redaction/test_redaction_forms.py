@@ -27,6 +27,7 @@ SECRETS = WORDS.map(lambda text: text[:24]).filter(
 @pytest.mark.parametrize("form", FORMS)
 @PATIENT
 @given(value=SECRETS)
+@pytest.mark.long
 def test_it_is_found_in_every_form(form: str, value: str) -> None:
     written = FORMS[form](value)
 
@@ -41,6 +42,7 @@ def test_it_is_found_in_every_form(form: str, value: str) -> None:
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
 @PATIENT
 @given(value=SECRETS, after=st.binary(max_size=5))
+@pytest.mark.long
 def test_it_is_found_within_the_base64_of_more(
     encode: Callable[[bytes], bytes], before: str, value: str, after: bytes
 ) -> None:
@@ -204,6 +206,7 @@ def test_the_address_of_a_store_is_told_without_what_lets_one_in(url: str, shown
 )
 @example(value="000123'\\", chain=["HTML", "HTML"])
 @example(value="0'\\:0012", chain=["HTML", "HTML"])
+@pytest.mark.long
 def test_it_is_found_in_encodings_within_encodings(value: str, chain: list[str]) -> None:
     written = value
     for name in chain:
@@ -216,6 +219,7 @@ def test_it_is_found_in_encodings_within_encodings(value: str, chain: list[str])
 @pytest.mark.parametrize("inner", ["JSON", "an address", "HTML", "base64"])
 @PATIENT
 @given(value=SECRETS)
+@pytest.mark.long
 def test_it_is_found_when_base64_stands_in_something_or_holds_something(
     inner: str, outer: str, value: str
 ) -> None:

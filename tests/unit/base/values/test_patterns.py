@@ -55,6 +55,7 @@ def test_what_only_python_can_tell_is_told_by_python(pattern: str, text: str, fo
     assert search(pattern, "nothing like it") is None
 
 
+@pytest.mark.long
 def test_a_search_that_only_python_can_do_is_given_up() -> None:
     for _ in range(2):
         with pytest.raises(SlowPattern, match=r"^the pattern '\(\?=\(a\+\)\+\$\)a' takes too long"):
@@ -123,6 +124,7 @@ def test_a_schema_with_expressions_is_answered_at_once(
     assert message in problem.message if problem is not None and message else problem is None
 
 
+@pytest.mark.long
 def test_a_schema_whose_expressions_take_too_long_is_given_up() -> None:
     schema = {"patternProperties": {"^(?=(a+)+$)a": False}}
 

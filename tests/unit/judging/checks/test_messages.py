@@ -249,6 +249,7 @@ JSON = st.recursive(
 
 @given(JSON, JSON)
 @settings(max_examples=300, deadline=None)
+@pytest.mark.long
 def test_there_is_a_difference_exactly_where_a_value_is_no_part(wanted: Any, actual: Any) -> None:
     assert bool(difference(wanted, actual)) is not is_subset(wanted, actual)
 

@@ -50,6 +50,7 @@ def test_an_address_is_compared_in_no_time(wanted: Any, passed: bool) -> None:
     assert summed(one(Page(), check)) == (passed, URL, "page")
 
 
+@pytest.mark.long
 def test_an_expression_that_takes_too_long_leaves_the_check_open() -> None:
     check = TextCheck.model_validate({"text": {"matches": "(?=(a+)+$)a"}})
 

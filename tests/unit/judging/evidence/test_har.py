@@ -85,6 +85,7 @@ def _spread(secret: str) -> WireEntry:
 
 
 @given(secret=SECRETS)
+@pytest.mark.long
 def test_no_part_of_a_record_keeps_a_secret(secret: str) -> None:
     text = har_text([_spread(secret)], Redactor({"pw": secret}))
     kept = read_har(text)[0]

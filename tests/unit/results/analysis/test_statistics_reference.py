@@ -159,6 +159,7 @@ def test_random_sign_flips_come_near_the_exact_ones_and_repeat_themselves() -> N
     assert found == sign_flip(differences)
 
 
+@pytest.mark.long
 def test_holm_agrees_with_statsmodels() -> None:
     chance = np.random.default_rng(3)
     for size in (1, 2, 5, 20):

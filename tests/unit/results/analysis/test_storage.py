@@ -119,6 +119,7 @@ def test_nothing_to_compare_with_is_told_apart_from_a_file_that_is_no_run(tmp_pa
         saved_runs.load_saved_rows(str(empty), tmp_path)
 
 
+@pytest.mark.long
 def test_sessions_that_end_together_get_numbers_of_their_own(tmp_path: Path) -> None:
     command = [sys.executable, "-c", SAVE_MANY, str(tmp_path), SUPPORT]
     sessions = [subprocess.Popen(command) for _ in range(2)]

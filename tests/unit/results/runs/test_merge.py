@@ -91,6 +91,7 @@ def some_cells(chance: random.Random) -> list[CellResult]:
     max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.randoms(use_true_random=False))
+@pytest.mark.long
 def test_shards_merged_in_any_order_give_the_report_of_the_whole_run(
     tmp_path_factory: pytest.TempPathFactory, chance: random.Random
 ) -> None:

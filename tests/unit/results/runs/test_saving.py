@@ -76,6 +76,7 @@ def test_a_cell_folder_has_three_levels_below_cells() -> None:
 
 
 @settings(deadline=None)
+@pytest.mark.long
 @given(wild_values)
 def test_anything_becomes_strict_json_in_utf8(value: Any) -> None:
     text = json_text(value)

@@ -72,6 +72,7 @@ def test_a_server_without_reset_keeps_its_state(pool: ServerPool) -> None:
         assert shop(handle) == (pid, 1)
 
 
+@pytest.mark.long
 def test_two_processes_of_a_session_share_one_server(session: Path) -> None:
     script = (
         "import sys, urllib.request, pathlib\n"

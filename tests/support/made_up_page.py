@@ -18,7 +18,7 @@ from pytest_autoweb.results.records import CheckResult
 URL = "http://shop.test/cart"
 
 
-class Timers(asyncio.BaseEventLoop):
+class RecordingLoop(asyncio.BaseEventLoop):
     """In place of Playwright's event loop: it keeps for how long each call may wait."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Frame:
     ) -> None:
         self.url, self.text, self.elements, self.visible = url, text, elements, visible
         self.js, self.fails = list(js), fails
-        self._loop = Timers()
+        self._loop = RecordingLoop()
         self._dispatcher_fiber = SimpleNamespace(dead=False)
         self.timeouts = self._loop.timeouts
         self.codes: list[str] = []

@@ -89,7 +89,10 @@ def test_recordings_that_nobody_can_clean_are_marked(
 
     result.assert_outcomes(passed=2, warnings=1)
     result.stdout.fnmatch_lines(
-        ["autoweb egress: proxy", "*hostile*: files of --screenshot contain secrets of the case"]
+        [
+            "autoweb: *egress by proxy*",
+            "*hostile*: files of --screenshot contain secrets of the case",
+        ]
     )
     junit = (project.path / "junit.xml").read_text(encoding="utf-8")
     assert junit.count("autoweb_contains_secrets") == 1

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests" / "support"))
 
 from hostile_frames import FAKES, SECRET, Call, ScriptedWorkers, border_of, script_of  # noqa: E402
-from monitored_worker import Watch  # noqa: E402
+from monitored_worker import ProgramRunner  # noqa: E402
 from random_programs import mutant, random_program, step_language_program  # noqa: E402
 
 from pytest_autoweb.results.runs.saving import json_text  # noqa: E402
@@ -66,13 +66,13 @@ class Fuzz:
     """The three arms, and the processes that they keep."""
 
     def __init__(self, counts: Counter[str]) -> None:
-        self._counts, self._watch, self._puppets = counts, Watch(), ScriptedWorkers("off")
+        self._counts, self._runner, self._puppets = counts, ProgramRunner(), ScriptedWorkers("off")
         benign = (ROOT / "tests/unit/sandbox/benign.txt").read_text(encoding="utf-8")
         self._corpus = [text.partition("\n")[2] for text in benign.split("\n### ")]
 
     def close(self) -> None:
         """End the processes."""
-        self._watch.close()
+        self._runner.close()
         self._puppets.close()
 
     def round(self, seed: int) -> Iterator[str]:
@@ -84,7 +84,7 @@ class Fuzz:
         for code in (*programs, *(mutant(rng, self._corpus) for _ in range(3))):
             yield from self._lint(code)
             if not lint_code(code):
-                seen = self._watch.run(code, rng)
+                seen = self._runner.run(code, rng)
                 self._counts[f"worker: {seen.how}"] += 1
                 if seen.how == "escaped":
                     yield f"worker: {seen.what}\n{code}"

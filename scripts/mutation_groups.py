@@ -162,7 +162,7 @@ NOT_ASKED = frozenset(
     (
         "tests/unit/agents/act/test_actions.py",
         "tests/unit/judging/evidence/test_har.py",
-        "tests/unit/cases/test_docs.py",
+        "tests/unit/docs/test_cases.py",
         "tests/unit/cases/test_loading.py",
         "tests/unit/models/test_cassettes.py",
         "tests/unit/models/test_keys.py",

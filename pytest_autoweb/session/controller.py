@@ -57,7 +57,7 @@ from pytest_autoweb.results.runs.saving import (
 )
 from pytest_autoweb.session.cluster.ray_cluster import RayCluster
 from pytest_autoweb.session.collection import BAD_CASES
-from pytest_autoweb.session.environment import Environment
+from pytest_autoweb.session.environment import Environment, HeaderPart, short_header
 from pytest_autoweb.session.extras import check_places, open_cluster, send_spans, store_run
 from pytest_autoweb.session.flights.flights import ALONE_KEY, FLIGHTS
 from pytest_autoweb.session.guarded_run import INTERRUPTED
@@ -215,21 +215,29 @@ class RunController:
         self._alone.update(getattr(node, "workeroutput", {}).get(ALONE_KEY, {}))
 
     def pytest_report_header(self) -> list[str]:
-        """Report the run's environment, and the run that it resumes."""
+        """Report the run's environment, in one line without -v, and the run that it resumes."""
         if self._environment is None:
             return []
-        lines = list(self._environment.header(self._config.stash[SESSION]))
-        workers = int(self._config.getoption("numprocesses", None) or 1)
-        if (most := self._config.stash[SESSION].concurrency(workers)) > 1:
-            lines.append(f"autoweb: up to {most} cells in flight in each process")
-        if self._cluster is not None:
-            lines.append(f"autoweb cluster: {self._cluster.told()}")
+        parts = list(self._header_parts(self._environment))
+        verbose = self._config.get_verbosity() > 0
+        lines = [part.detail for part in parts] if verbose else [short_header(parts)]
         if self._earlier is not None:
             lines.append(f"autoweb {self._earlier.told()}")
         others = (reruns_notice(self._config), count_notice(self._config))
         notices = (*version_notices(self._config), *others)
         lines += [f"autoweb: {notice}" for notice in notices if notice]
         return lines
+
+    def _header_parts(self, environment: Environment) -> Iterator[HeaderPart]:
+        session = self._config.stash[SESSION]
+        yield from environment.header(session)
+        workers = int(self._config.getoption("numprocesses", None) or 1)
+        if (most := session.concurrency(workers)) > 1:
+            short = f"up to {most} cells in flight"
+            yield HeaderPart(f"autoweb: {short} in each process", short)
+        if self._cluster is not None:
+            told = self._cluster.told()
+            yield HeaderPart(f"autoweb cluster: {told}", f"on {told}")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember that a case file was bad: the exit code is then 4, not 2."""

@@ -6,10 +6,11 @@ The session's header shows it, and `run.json` keeps it.
 import os
 import platform
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -27,6 +28,17 @@ from pytest_autoweb.report.reported_agents import NOT_HELD, named_agents
 from pytest_autoweb.sandbox.worker_process import workers_of
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.settings.run_settings import SandboxLevel, Settings
+
+
+class HeaderPart(NamedTuple):
+    """What the session's header says of one barrier."""
+
+    detail: str
+    """The whole line, for a session with -v."""
+    short: str = ""
+    """A few words for the one line of other sessions; empty where -v is enough."""
+    weaker: bool = False
+    """This barrier is missing or holds less than usual, which no session may leave out."""
 
 
 class Environment:
@@ -58,22 +70,32 @@ class Environment:
         Raises:
             SandboxError: no worker starts, or it lacks walls that the settings require.
         """
-        return self._told.result()
+        return self._told.result().detail
 
-    def header(self, run: RunSession) -> Iterator[str]:
-        """Yield a line for each barrier between generated code, pages and this machine."""
-        yield f"autoweb sandbox: {self.layers()}"
-        yield f"autoweb egress: {self._egress(run)}"
+    def header(self, run: RunSession) -> Iterator[HeaderPart]:
+        """Yield a part for each barrier between generated code, pages and this machine."""
+        sandbox = self._told.result()
+        yield sandbox._replace(detail=f"autoweb sandbox: {sandbox.detail}")
+        egress = self._egress(run)
+        partial = egress.startswith("partial")
+        short = "egress PARTIAL" if partial else f"egress by {egress}"
+        yield HeaderPart(f"autoweb egress: {egress}", short, weaker=partial)
         if traffic := describe_traffic(self._settings):
-            yield f"autoweb traffic: {traffic}"
+            words = "traffic replayed" if self._settings.traffic == "replay" else "traffic recorded"
+            yield HeaderPart(f"autoweb traffic: {traffic}", words)
         if run.browsers is not None:
-            yield f"autoweb browsers elsewhere: {described(run.browsers.found)}"
+            lines = [f"autoweb browsers elsewhere: {described(run.browsers.found)}"]
             if not run.browsers.reaches_proxy:
-                yield from (f"  {line}" for line in (HOLDS, LOST))
+                lines += (f"  {line}" for line in (HOLDS, LOST))
+            yield HeaderPart("\n".join(lines), "browsers elsewhere")
         if outside := run.outside_agents():
-            yield f"autoweb agents: {named_agents(outside)}: {NOT_HELD}"
+            names = named_agents(outside)
+            short = f"agents OUTSIDE the sandbox: {names}"
+            yield HeaderPart(f"autoweb agents: {names}: {NOT_HELD}", short, weaker=True)
         if own := self._own_sandbox:
-            yield f"autoweb browser: Chromium's own sandbox is {own}"
+            off = own.startswith("OFF")
+            detail = f"autoweb browser: Chromium's own sandbox is {own}"
+            yield HeaderPart(detail, "Chromium's own sandbox OFF" if off else "", weaker=off)
 
     def facts(self, run: RunSession) -> dict[str, str]:
         """Return the facts for `run.json`, once the run has ended."""
@@ -107,13 +129,25 @@ class Environment:
         return planned_sandbox(self.browsers, self._settings.browser_sandbox)
 
 
-def _sandbox_layers(config: pytest.Config, level: SandboxLevel) -> str:
+def short_header(parts: Iterable[HeaderPart]) -> str:
+    """Return the header of a session without -v; what is weaker than usual stands in it."""
+    told = [part for part in parts if part.short]
+    more = " (-v says why)" if any(part.weaker for part in told) else ""
+    return f"autoweb: {'; '.join(part.short for part in told)}{more}"
+
+
+def _sandbox_layers(config: pytest.Config, level: SandboxLevel) -> HeaderPart:
     if config.hook.pytest_autoweb_engine.get_hookimpls():
-        return f"an engine of a plugin, at level {level}"
-    layers = str(workers_of(level).layers())
+        return HeaderPart(f"an engine of a plugin, at level {level}", "sandbox of a plugin")
+    layers = workers_of(level).layers()
     if level == "off":
-        return f"OFF! No kernel walls, no audit hook around generated code; only {layers}"
-    return f"{layers} (strict)" if level == "strict" else layers
+        detail = f"OFF! No kernel walls, no audit hook around generated code; only {layers}"
+        return HeaderPart(detail, "sandbox OFF", weaker=True)
+    if level == "strict":
+        return HeaderPart(f"{layers} (strict)", "sandbox strict")
+    if not layers.confined:
+        return HeaderPart(str(layers), "sandbox WITHOUT kernel walls", weaker=True)
+    return HeaderPart(str(layers), "sandbox on")
 
 
 def _versions(folder: Path) -> dict[str, str]:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from local_site import Site
 from playwright.sync_api import Browser, Page
+from quiet_handler import QuietHandler
 
 from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.base.redaction import Redactor
@@ -172,16 +173,11 @@ def test_a_copy_that_no_page_gives_says_that_it_does_not_open(browser: Browser, 
         pass
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def miniwob() -> Iterator[str]:
     package = pytest.importorskip("miniwob", reason="needs the extra `demo`")
     folder = Path(str(package.__file__)).parent / "html"
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(folder)))
     thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/miniwob/"

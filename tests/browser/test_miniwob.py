@@ -1,11 +1,12 @@
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import pytest
 from playwright.sync_api import Page
+from quiet_handler import QuietHandler
 
 from pytest_autoweb.browser.page.outline import estimate_tokens
 from pytest_autoweb.browser.page.refs import observe
@@ -26,15 +27,10 @@ TASKS = {
 }
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def pages() -> Iterator[str]:
     folder = Path(str(miniwob.__file__)).parent / "html"
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(folder)))
     thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/miniwob"

@@ -31,7 +31,7 @@ def test_programs_of_others_drive_the_cells_and_are_held_like_the_built_in_agent
         )
 
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["autoweb agents: plain-one, hang: outside the sandbox, *"])
+    result.stdout.fnmatch_lines(["autoweb: *; agents OUTSIDE the sandbox: plain-one, hang; *"])
     found = cells(project.path)
     plain, hang = found["login", "openai/m@plain-one"], found["login", "openai/m@hang"]
     nosy = found["login", "openai/m"]
@@ -165,7 +165,7 @@ def test_an_agent_of_a_models_settings_is_told_from_its_next_version(
     flags = [
         *("cases", "--autoweb-models=fake/m,fake/plain@steady"),
         *("--autoweb-judge-model=fake/judge", "--autoweb-models-file=models.yaml"),
-        *("--autoweb-save=base", "--junitxml=j.xml"),
+        *("--autoweb-save=base", "--junitxml=j.xml", "-v"),
     ]
 
     first = project.runpytest_subprocess(*flags, "--autoweb-min-pass-rate=100")

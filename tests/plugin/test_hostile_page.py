@@ -22,8 +22,8 @@ def test_a_page_that_is_obeyed_gets_nothing_out(
     (project.path / "cases/shop.yaml").write_text(CASE, encoding="utf-8")
     project.makeconftest(
         f"import sys; sys.path.append({str(SUPPORT)!r})\n"
-        "from obedient_model import Obedient\n"
-        "MODEL = Obedient()\n"
+        "from obedient_model import ObedientModel\n"
+        "MODEL = ObedientModel()\n"
         "def pytest_autoweb_client(spec):\n"
         "    return MODEL.client if spec.name == 'fake/obedient' else None\n"
     )
@@ -89,7 +89,10 @@ def test_recordings_that_nobody_can_clean_are_marked(
 
     result.assert_outcomes(passed=2, warnings=1)
     result.stdout.fnmatch_lines(
-        ["autoweb egress: proxy", "*hostile*: files of --screenshot contain secrets of the case"]
+        [
+            "autoweb: *egress by proxy*",
+            "*hostile*: files of --screenshot contain secrets of the case",
+        ]
     )
     junit = (project.path / "junit.xml").read_text(encoding="utf-8")
     assert junit.count("autoweb_contains_secrets") == 1

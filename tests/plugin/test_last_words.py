@@ -33,7 +33,7 @@ def test_a_lost_cell_fails_its_test_without_a_wall_of_red(
     assert result.parseoutcomes()["unsolved"] == 1
     assert "failed" not in result.parseoutcomes()
     text = result.stdout.str()
-    assert "\x1b[31m" not in text.partition("autoweb egress")[2]
+    assert "\x1b[31m" not in text.partition("autoweb: sandbox")[2]
     assert "FAILED cases/" not in text
     result.stdout.fnmatch_lines(
         [

@@ -49,6 +49,7 @@ def test_strict_refuses_scripts_of_models_and_says_which_layers_stand(
         ORACLE + ",fake/scripts",
         "--autoweb-sandbox=strict",
         "--autoweb-max-repairs=0",
+        "-v",
     )
 
     assert result.parseoutcomes() == {"passed": 1, "unsolved": 1, "deselected": 2}
@@ -74,7 +75,7 @@ def test_off_is_loud_in_the_header_and_in_the_report(project: pytest.Pytester) -
     result = project.runpytest_subprocess("cases", "-k", "title", ORACLE, OFF)
 
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["autoweb sandbox: OFF! No kernel walls, no audit hook*"])
+    result.stdout.fnmatch_lines(["autoweb: sandbox OFF; egress by proxy*(-v says why)"])
     assert report_of(project)["environment"]["sandbox"].startswith("OFF!")
     assert any("--autoweb-sandbox=off" in note for note in report_of(project)["notes"])
 
@@ -142,7 +143,7 @@ def test_a_plugin_may_bring_an_engine_of_its_own(project: pytest.Pytester) -> No
 
     # The page was never touched, so only the case that asks for an answer passes.
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["autoweb sandbox: an engine of a plugin, at level auto"])
+    result.stdout.fnmatch_lines(["autoweb: sandbox of a plugin; egress by proxy*"])
     cells = {case["id"]: case["cells"][0] for case in report_of(project)["cases"]}
     assert (cells["title"]["outcome"], cells["login"]["outcome"]) == ("passed", "failed")
 
@@ -174,7 +175,7 @@ def test_a_browser_that_turns_out_to_be_without_its_sandbox_breaks_the_cell(
         "    return {**browser_type_launch_args, 'args': args, 'chromium_sandbox': False}\n"
     )
     result = project.runpytest_subprocess(
-        "cases", "-k", "title", ORACLE, "--autoweb-browser-sandbox=strict"
+        "cases", "-k", "title", ORACLE, "--autoweb-browser-sandbox=strict", "-v"
     )
 
     result.assert_outcomes(failed=1)

@@ -101,7 +101,7 @@ class Fake:
                 if callable(value) and not name.startswith(("on", "once", "remove")):
                     value(self._new("Request"))
             if name.startswith("expect_"):
-                return Manager(self._new("EventInfo"))
+                return FakeWait(self._new("EventInfo"))
             member = CLASSES[kind].get(name)
             found = member.returns if member and member.kind == "chain" else ""
             return self._new(found) if found else self._given()
@@ -144,7 +144,7 @@ class Fake:
 FAKES = {name: type(name, (Fake,), {"__module__": "playwright.fake"}) for name in CLASSES}
 
 
-class Manager:
+class FakeWait:
     """What `page.expect_…()` gives."""
 
     def __init__(self, info: Fake) -> None:

@@ -15,7 +15,7 @@ PASSWORDS = "the password fields"
 URL = "http://shop.test/cart"
 
 
-class Made:
+class FakeObject:
     """An object of a made-up browser: writes down what is called on it, answers from a table."""
 
     url: str
@@ -35,14 +35,14 @@ class Made:
         return call
 
 
-class Locator(Made):
+class Locator(FakeObject):
     """Looks like one of Playwright's."""
 
 
 Locator.__module__ = "playwright.made_up"
 
 
-class Patience:
+class FakeDeadline:
     """In the place of the deadline: makes the call, and knows what it was allowed."""
 
     def __init__(self) -> None:
@@ -65,10 +65,10 @@ class FakeSandbox:
     """A facade over a made-up page."""
 
     def __init__(self, folder: Path) -> None:
-        self.page = Made(locator=PASSWORDS)
+        self.page = FakeObject(locator=PASSWORDS)
         self.page.url = URL
         self.page.frames = []
-        self.patience = Patience()
+        self.deadline = FakeDeadline()
         self.handles = Handles()
         self.border = SandboxBorder(
             page=cast(Any, self.page),
@@ -78,7 +78,7 @@ class FakeSandbox:
             secret_allowed=lambda url: url.startswith("http://shop.test/"),
             files={"cv.pdf": folder / "cv.pdf"},
         )
-        self.facade = Facade(self.border, self.handles, cast(BrowserDeadline, self.patience))
+        self.facade = Facade(self.border, self.handles, cast(BrowserDeadline, self.deadline))
         self.budget = Budget(20)
 
     def bound(
@@ -93,10 +93,10 @@ class FakeSandbox:
     def call(self, method: str, /, *args: Any, **more: Any) -> Any:
         return self.facade.perform(self.bound(method, *args, **more), self.budget)
 
-    def made(self, on: Made | None = None) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    def made(self, on: FakeObject | None = None) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
         """The one call that reached the browser, without the time it was given."""
         ((name, args, kwargs),) = (self.page if on is None else on).calls
         return name, args, {key: value for key, value in kwargs.items() if key != "timeout"}
 
-    def timeout(self, on: Made | None = None) -> float:
+    def timeout(self, on: FakeObject | None = None) -> float:
         return float((self.page if on is None else on).calls[-1][2]["timeout"])

@@ -18,7 +18,7 @@ from pytest_autoweb.results.records import CheckResult
 URL = "http://shop.test/cart"
 
 
-class Timers(asyncio.BaseEventLoop):
+class RecordingLoop(asyncio.BaseEventLoop):
     """In place of Playwright's event loop: it keeps for how long each call may wait."""
 
     def __init__(self) -> None:
@@ -60,14 +60,16 @@ class Frame:
         url: str = URL,
         *,
         text: str = "",
+        drawn: str | None = None,
         elements: Sequence[dict[str, Any]] = (),
         js: Sequence[dict[str, Any]] = ({"truthy": True, "shown": "true", "error": ""},),
         visible: bool = True,
         fails: bool = False,
     ) -> None:
         self.url, self.text, self.elements, self.visible = url, text, elements, visible
+        self.drawn = text if drawn is None else drawn
         self.js, self.fails = list(js), fails
-        self._loop = Timers()
+        self._loop = RecordingLoop()
         self._dispatcher_fiber = SimpleNamespace(dead=False)
         self.timeouts = self._loop.timeouts
         self.codes: list[str] = []
@@ -77,7 +79,7 @@ class Frame:
         if self.fails:
             raise PlaywrightError("the frame is gone")
         if "return dom.stringify(await made)" in code:
-            return json.dumps(self.text)
+            return json.dumps(self.drawn if arg else self.text)
         return json.dumps(self.js.pop(0) if len(self.js) > 1 else self.js[0])
 
     def frame_element(self) -> "Frame":

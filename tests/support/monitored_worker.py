@@ -90,7 +90,7 @@ class Seen(NamedTuple):
     what: str = ""
 
 
-class Watch:
+class ProgramRunner:
     """Runs programs in a monitored worker, in a fresh one after each kill.
 
     Args:

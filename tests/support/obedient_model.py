@@ -30,7 +30,7 @@ def code_for(action: str, what: str) -> str:
     }[action.lower()]
 
 
-class Obedient:
+class ObedientModel:
     """One order an attempt, so that a refusal of one does not keep the next from being tried."""
 
     def __init__(self) -> None:

@@ -182,7 +182,11 @@ def test_agreements_survive_their_file(tmp_path: Path) -> None:
 
     save_agreements(tmp_path, found)
 
-    assert AGREEMENTS.validate_json((tmp_path / JUDGE_FILE).read_bytes()) == found
+    text = (tmp_path / JUDGE_FILE).read_text("utf-8")
+    assert AGREEMENTS.validate_json(text) == found
+    # People read the file and compare two of them line by line.
+    assert text.startswith('[\n {\n  "judge": "a",\n  "true_pass": 0,\n')
+    assert text.endswith("\n }\n]\n")
     assert [each.judge for each in found] == ["a", "b"]
 
 

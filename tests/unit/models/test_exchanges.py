@@ -20,7 +20,7 @@ def redact(text: str) -> str:
     return text.replace(SECRET, "***")
 
 
-class Answering:
+class ScriptedOutcomes:
     """Gives its outcomes in order, the last one again and again."""
 
     def __init__(self, *outcomes: Reply | ModelError) -> None:
@@ -38,7 +38,7 @@ class Answering:
 def test_a_reply_is_kept_without_secrets_and_handed_on_as_it_came() -> None:
     reply = Reply(text=f"{SECRET}!", usage=Usage(calls=1, input_tokens=7), model_served="m-1")
 
-    outcome, exchange = ask_once(Answering(reply), REQUEST, redact)
+    outcome, exchange = ask_once(ScriptedOutcomes(reply), REQUEST, redact)
 
     assert outcome is reply
     assert (exchange.stage, exchange.turn) == ("judge", 3)
@@ -53,7 +53,7 @@ def test_a_failed_call_is_a_call_with_the_time_that_was_waited_for_it() -> None:
     clock = iter((10.0, 12.5))
     error = ModelError("timeout", "m", f"no answer for {SECRET}")
 
-    outcome, exchange = ask_once(Answering(error), REQUEST, redact, now=lambda: next(clock))
+    outcome, exchange = ask_once(ScriptedOutcomes(error), REQUEST, redact, now=lambda: next(clock))
 
     assert outcome is error
     assert exchange.reply == ""
@@ -65,7 +65,7 @@ def test_what_a_client_knows_of_its_failed_calls_counts() -> None:
     used = Usage(calls=3, input_tokens=9, cost_usd=0.1)
     error = ModelError("timeout", "m", "no answer", usage=used)
 
-    assert ask_once(Answering(error), REQUEST, redact).exchange.usage == used
+    assert ask_once(ScriptedOutcomes(error), REQUEST, redact).exchange.usage == used
 
 
 def test_secrets_are_taken_out_of_what_is_sent_but_not_out_of_the_rules() -> None:
@@ -86,7 +86,7 @@ CUT = Reply(
 
 
 def test_a_reply_that_was_cut_off_is_a_failed_call_whose_text_is_kept() -> None:
-    outcome, exchange = ask_once(Answering(CUT), REQUEST, redact)
+    outcome, exchange = ask_once(ScriptedOutcomes(CUT), REQUEST, redact)
 
     assert isinstance(outcome, ModelError)
     assert outcome.cause == "truncated"
@@ -98,14 +98,16 @@ def test_a_reply_that_was_cut_off_is_a_failed_call_whose_text_is_kept() -> None:
 def test_the_limit_that_a_call_sets_itself_is_named() -> None:
     request = REQUEST.model_copy(update={"max_tokens": 60})
 
-    outcome, _ = ask_once(Answering(CUT), request, redact)
+    outcome, _ = ask_once(ScriptedOutcomes(CUT), request, redact)
 
     assert isinstance(outcome, ModelError)
     assert "a call of this kind may use 60 tokens" in outcome.detail
 
 
 def test_what_is_complete_of_a_reply_that_was_cut_off_can_be_used() -> None:
-    outcome, exchange = ask_once(Answering(CUT), REQUEST, redact, usable=lambda text: text[:7])
+    outcome, exchange = ask_once(
+        ScriptedOutcomes(CUT), REQUEST, redact, usable=lambda text: text[:7]
+    )
 
     assert isinstance(outcome, Reply)
     assert (outcome.text, exchange.error, exchange.reply) == (SECRET, None, "*** and then")
@@ -116,7 +118,7 @@ WHOLE = Reply(text="all of it", usage=Usage(calls=1, output_tokens=200), model_s
 
 
 def test_a_reply_that_was_cut_off_is_asked_for_again_with_more_room_and_both_are_counted() -> None:
-    client = Answering(ROOMY, WHOLE)
+    client = ScriptedOutcomes(ROOMY, WHOLE)
 
     outcome, exchange = ask_once(client, REQUEST, redact)
 
@@ -128,7 +130,7 @@ def test_a_reply_that_was_cut_off_is_asked_for_again_with_more_room_and_both_are
 
 
 def test_a_reply_that_was_cut_off_without_more_room_is_not_asked_for_again() -> None:
-    client = Answering(CUT)
+    client = ScriptedOutcomes(CUT)
 
     ask_once(client, REQUEST, redact)
 
@@ -136,7 +138,7 @@ def test_a_reply_that_was_cut_off_without_more_room_is_not_asked_for_again() -> 
 
 
 def test_a_reply_of_which_enough_is_left_is_not_asked_for_again() -> None:
-    client = Answering(ROOMY)
+    client = ScriptedOutcomes(ROOMY)
 
     outcome, _ = ask_once(client, REQUEST, redact, usable=lambda text: text[:7])
 
@@ -147,7 +149,7 @@ def test_a_reply_of_which_enough_is_left_is_not_asked_for_again() -> None:
 def test_a_reply_that_is_cut_off_twice_is_truncated_and_says_so() -> None:
     again = ROOMY.model_copy(update={"usage": Usage(output_tokens=256, reasoning_tokens=250)})
 
-    outcome, exchange = ask_once(Answering(ROOMY, again), REQUEST, redact)
+    outcome, exchange = ask_once(ScriptedOutcomes(ROOMY, again), REQUEST, redact)
 
     assert isinstance(outcome, ModelError)
     assert (outcome.cause, exchange.usage.output_tokens) == ("truncated", 320)
@@ -158,7 +160,7 @@ def test_a_reply_that_is_cut_off_twice_is_truncated_and_says_so() -> None:
 def test_a_second_call_that_fails_leaves_the_first_one_truncated() -> None:
     poor = ModelError("budget", "m", "not called")
 
-    outcome, exchange = ask_once(Answering(ROOMY, poor), REQUEST, redact)
+    outcome, exchange = ask_once(ScriptedOutcomes(ROOMY, poor), REQUEST, redact)
 
     assert isinstance(outcome, ModelError)
     assert outcome.cause == "truncated"
@@ -169,7 +171,7 @@ def test_a_second_call_that_fails_leaves_the_first_one_truncated() -> None:
 def test_a_cassette_of_a_version_that_did_not_ask_again_is_replayed_as_it_was() -> None:
     miss = CassetteMiss("m", "no recording")
 
-    outcome, exchange = ask_once(Answering(ROOMY, miss), REQUEST, redact)
+    outcome, exchange = ask_once(ScriptedOutcomes(ROOMY, miss), REQUEST, redact)
 
     assert isinstance(outcome, ModelError)
     assert (outcome.cause, exchange.usage) == ("truncated", CUT.usage)

@@ -6,10 +6,11 @@ import random
 import threading
 import zipfile
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from quiet_handler import QuietHandler
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.models import local_models
@@ -188,11 +189,6 @@ MODEL = LocalModel(
 )
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        return
-
-
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The made-up model in the catalogue, an empty cache, and no way out of this machine."""
@@ -211,7 +207,7 @@ def site(tmp_path: Path) -> Iterator[tuple[Path, str]]:
     """A folder and the URL under which it is served."""
     folder = tmp_path / "site"
     folder.mkdir()
-    handler = functools.partial(Quiet, directory=str(folder))
+    handler = functools.partial(QuietHandler, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield folder, f"http://127.0.0.1:{server.server_port}"

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from made_up_facade import PASSWORDS, URL, FakeSandbox, Locator, Made
+from made_up_facade import PASSWORDS, URL, FakeObject, FakeSandbox, Locator
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
@@ -39,11 +39,11 @@ def test_a_call_with_a_timeout_is_stopped_a_moment_after_it(sandbox: FakeSandbox
     sandbox.call("click", "#a")
     sandbox.call("title")
 
-    with_timeout, without = sandbox.patience.seconds
+    with_timeout, without = sandbox.deadline.seconds
     assert 20.3 < with_timeout <= 20.5
     assert 19.8 < without <= 20
-    assert sandbox.patience.pages == [sandbox.page, sandbox.page]
-    assert sandbox.patience.waited == [sandbox.border.waited] * 2
+    assert sandbox.deadline.pages == [sandbox.page, sandbox.page]
+    assert sandbox.deadline.waited == [sandbox.border.waited] * 2
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_call_with_a_timeout_is_stopped_a_moment_after_it(sandbox: FakeSandbox
 def test_a_call_gets_the_usual_time_or_what_is_left(
     sandbox: FakeSandbox, method: str, kind: str, milliseconds: int
 ) -> None:
-    item = Made()
+    item = FakeObject()
     sandbox.call(method, URL, on=item, kind=kind)
 
     assert milliseconds - 500 < sandbox.timeout(item) <= milliseconds
@@ -87,7 +87,7 @@ def test_the_default_time_of_navigations_is_for_them_alone(sandbox: FakeSandbox)
 
     sandbox.call("click", "#a")
     assert sandbox.timeout() > 10_000
-    sandbox.page.answers["expect_navigation"] = Made(__enter__=Made())
+    sandbox.page.answers["expect_navigation"] = FakeObject(__enter__=FakeObject())
     for method in ("goto", "reload", "go_back", "go_forward"):
         sandbox.call(method, *([URL] if method == "goto" else []))
         assert sandbox.timeout() == 400
@@ -190,7 +190,7 @@ def test_the_page_under_test_stays_open_and_popups_may_be_closed(sandbox: FakeSa
     with pytest.raises(Refusal, match="stays open; close popups only") as refused:
         sandbox.call("close")
     assert refused.value.rule == "AW504"
-    popup = Made()
+    popup = FakeObject()
     sandbox.call("close", on=popup)
 
     assert (sandbox.page.calls, popup.calls) == ([], [("close", (), {})])
@@ -269,7 +269,7 @@ def test_a_picture_hides_passwords_and_what_the_cell_covers(sandbox: FakeSandbox
 def test_a_picture_is_written_into_the_folder_of_the_cell(
     sandbox: FakeSandbox, tmp_path: Path
 ) -> None:
-    item = Made()
+    item = FakeObject()
     sandbox.call("screenshot", on=item, kind="Locator", path="shot.png")
     sandbox.call("screenshot", on=item, kind="Locator", path=None)
 
@@ -310,7 +310,7 @@ def test_a_download_is_saved_without_secrets(sandbox: FakeSandbox, tmp_path: Pat
 def test_uploads_are_files_of_the_case(
     sandbox: FakeSandbox, tmp_path: Path, method: str, kind: str, args: list[str]
 ) -> None:
-    item = Made()
+    item = FakeObject()
     sandbox.call(method, *args, on=item, kind=kind)
 
     name, rest, kwargs = sandbox.made(item)
@@ -322,10 +322,10 @@ def test_uploads_are_files_of_the_case(
 # -- secrets ---------------------------------------------------------------------------
 
 
-def held_by(url: str | None) -> Made:
+def held_by(url: str | None) -> FakeObject:
     """A locator whose element stands in the frame with this address."""
     frame = None if url is None else SimpleNamespace(url=url)
-    return Made(element_handle=Made(owner_frame=frame))
+    return FakeObject(element_handle=FakeObject(owner_frame=frame))
 
 
 def test_a_secret_is_typed_into_an_element_of_an_allowed_page(sandbox: FakeSandbox) -> None:
@@ -363,7 +363,7 @@ def test_the_frame_is_that_of_the_element_which_a_selector_names(
 ) -> None:
     asked: list[str] = []
 
-    class Place(Made):
+    class Place(FakeObject):
         def locator(self, selector: str) -> Any:
             asked.append(selector)
             return SimpleNamespace(first=held_by(URL))
@@ -382,7 +382,7 @@ def test_the_frame_is_that_of_the_element_which_a_selector_names(
 def test_the_keyboard_types_a_secret_only_where_every_frame_is_allowed(
     sandbox: FakeSandbox,
 ) -> None:
-    keys = Made()
+    keys = FakeObject()
     sandbox.page.frames = [SimpleNamespace(url="about:blank"), SimpleNamespace(url=URL)]
     sandbox.call("type", "<secret:pw>", on=keys, kind="Keyboard")
     sandbox.call("insert_text", "<secret:pw>", on=keys, kind="Keyboard")
@@ -410,9 +410,9 @@ def test_a_secret_is_a_plain_text_anywhere_else(sandbox: FakeSandbox) -> None:
 PASSWORD = "hunter2!hunter2!"
 
 
-def field(*, of_password: object) -> Made:
+def field(*, of_password: object) -> FakeObject:
     """What a locator finds: a field of the type password, or none."""
-    return Made(evaluate_all=of_password)
+    return FakeObject(evaluate_all=of_password)
 
 
 @pytest.mark.parametrize("of_password", [True, False])
@@ -422,13 +422,13 @@ def test_what_is_typed_into_a_password_field_is_kept_out_of_reports(
     heard: list[str] = []
     sandbox.border.on_password = heard.append
     found = field(of_password=of_password)
-    page = Made(locator=found)
+    page = FakeObject(locator=found)
     sandbox.page.answers["locator"] = found
 
     sandbox.call("fill", PASSWORD, on=found, kind="Locator")
     sandbox.call("fill", "#a", PASSWORD, on=page, kind="Page")
     sandbox.call("fill", on=page, kind="Frame", selector="#b", value=PASSWORD)
-    sandbox.call("type", PASSWORD, on=Made(), kind="Keyboard")
+    sandbox.call("type", PASSWORD, on=FakeObject(), kind="Keyboard")
 
     assert heard == [PASSWORD] * 4 * of_password
     assert [args for name, args, _ in page.calls if name == "locator"] == [("#a",), ("#b",)]
@@ -439,7 +439,7 @@ def test_a_field_that_cannot_be_found_is_left_to_the_call(sandbox: FakeSandbox) 
     heard: list[str] = []
     sandbox.border.on_password = heard.append
 
-    class Missing(Made):
+    class Missing(FakeObject):
         def evaluate_all(self, script: str) -> bool:
             raise PlaywrightError("no such element")
 
@@ -539,7 +539,7 @@ def test_what_the_cell_does_not_offer_is_refused(sandbox: FakeSandbox, name: str
 
 
 def test_a_dialog_that_the_code_answers_is_remembered(sandbox: FakeSandbox) -> None:
-    dialog = Made()
+    dialog = FakeObject()
     sandbox.call("accept", "yes", on=dialog, kind="Dialog")
     sandbox.call("click", "#a")
 
@@ -547,11 +547,11 @@ def test_a_dialog_that_the_code_answers_is_remembered(sandbox: FakeSandbox) -> N
     assert sandbox.facade.handled_dialogs == {id(dialog)}
 
 
-class Manager:
+class FakeWait:
     """A `with page.expect_…()` that knows how it was left."""
 
     def __init__(self) -> None:
-        self.info = Made()
+        self.info = FakeObject()
         self.left: list[tuple[object, ...]] = []
 
     def __enter__(self) -> Any:
@@ -562,7 +562,7 @@ class Manager:
 
 
 def test_a_wait_is_entered_and_left(sandbox: FakeSandbox) -> None:
-    manager = sandbox.page.answers["expect_popup"] = Manager()
+    manager = sandbox.page.answers["expect_popup"] = FakeWait()
     info = sandbox.call("expect_popup")
     assert info is manager.info
     assert list(sandbox.facade.open_waits) == [id(info)]
@@ -575,7 +575,7 @@ def test_a_wait_is_entered_and_left(sandbox: FakeSandbox) -> None:
 
 
 def test_a_wait_in_vain_is_in_vain_for_a_retry_too(sandbox: FakeSandbox) -> None:
-    class InVain(Manager):
+    class InVain(FakeWait):
         def __exit__(self, *error: object) -> None:
             super().__exit__(*error)
             raise PlaywrightTimeout("Timeout 30000ms exceeded")
@@ -589,7 +589,7 @@ def test_a_wait_in_vain_is_in_vain_for_a_retry_too(sandbox: FakeSandbox) -> None
 
 
 def test_a_wait_that_failed_stays_open_for_a_retry(sandbox: FakeSandbox) -> None:
-    manager = sandbox.page.answers["expect_popup"] = Manager()
+    manager = sandbox.page.answers["expect_popup"] = FakeWait()
     info = sandbox.call("expect_popup")
     sandbox.call("$exit", True, on=info, kind="EventInfo")
 

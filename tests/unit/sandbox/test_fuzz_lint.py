@@ -13,7 +13,7 @@ import pytest
 from attack_corpus import ATTACKS
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from monitored_worker import Watch
+from monitored_worker import ProgramRunner
 from random_programs import mutant, random_program, step_language_program
 
 from pytest_autoweb.sandbox.lint import lint_code
@@ -63,21 +63,21 @@ def test_the_lint_answers_whatever_is_no_program(code: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def watch() -> Iterator[Watch]:
-    watch = Watch()
-    yield watch
-    watch.close()
+def runner() -> Iterator[ProgramRunner]:
+    runner = ProgramRunner()
+    yield runner
+    runner.close()
 
 
 @settings(BOUNDED, max_examples=40)
 @given(seed=SEEDS)
 def test_no_program_that_passes_the_lint_gets_hold_of_what_it_should_not(
-    watch: Watch, seed: int
+    runner: ProgramRunner, seed: int
 ) -> None:
     rng = random.Random(seed)
     for code in programs(seed):
         if not lint_code(code):
-            seen = watch.run(code, rng)
+            seen = runner.run(code, rng)
 
             assert seen.how != "escaped", f"{seen.what}\n{code}"
 
@@ -92,21 +92,23 @@ def test_no_program_that_passes_the_lint_gets_hold_of_what_it_should_not(
         "open('/etc/hostname')",
     ],
 )
-def test_the_spy_sees_what_the_lint_would_have_refused(watch: Watch, code: str) -> None:
+def test_the_spy_sees_what_the_lint_would_have_refused(runner: ProgramRunner, code: str) -> None:
     """Else a monitor that is blind would find nothing, too."""
     assert lint_code(code)
-    assert watch.run(code, random.Random(1)).how in {"escaped", "raised"}
+    assert runner.run(code, random.Random(1)).how in {"escaped", "raised"}
 
 
-def test_the_spy_sees_a_class_that_no_code_may_have(watch: Watch) -> None:
-    seen = watch.run("x = (1).__class__.__mro__", random.Random(1))
+def test_the_spy_sees_a_class_that_no_code_may_have(runner: ProgramRunner) -> None:
+    seen = runner.run("x = (1).__class__.__mro__", random.Random(1))
 
     assert (seen.how, "object" in seen.what) == ("escaped", True)
 
 
 @pytest.mark.parametrize("value", ["type", "len", "int", "(lambda: 0)", "answer", "page.goto"])
-def test_type_tells_nothing_that_makes_classes_or_functions(watch: Watch, value: str) -> None:
-    assert watch.run(f"x = type({value})", random.Random(1)).what == "TypeError"
+def test_type_tells_nothing_that_makes_classes_or_functions(
+    runner: ProgramRunner, value: str
+) -> None:
+    assert runner.run(f"x = type({value})", random.Random(1)).what == "TypeError"
 
 
 @pytest.mark.parametrize(

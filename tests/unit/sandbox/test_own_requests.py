@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from made_up_facade import URL, FakeSandbox, Made
+from made_up_facade import URL, FakeObject, FakeSandbox
 from playwright.sync_api import Error
 
 from pytest_autoweb.browser.egress.proxy import OWN_ANSWER
@@ -22,7 +22,7 @@ from pytest_autoweb.sandbox.size_limits import MAX_READ
 KIND = "APIRequestContext"
 
 
-class Sender(Made):
+class Sender(FakeObject):
     """Answers each request with 201."""
 
     def __init__(self) -> None:
@@ -158,7 +158,7 @@ def test_a_body_is_told_as_text(data: dict[str, Any], text: str | None) -> None:
 def test_a_request_without_a_reply_is_told_with_the_first_line_of_its_error(
     told: RecordedSandbox, error: Exception, shown: str
 ) -> None:
-    class Failing(Made):
+    class Failing(FakeObject):
         def get(self, **kwargs: Any) -> Any:
             raise error
 
@@ -174,7 +174,7 @@ def test_a_request_without_a_reply_is_told_with_the_first_line_of_its_error(
 # -- files -----------------------------------------------------------------------------
 
 
-class Download(Made):
+class Download(FakeObject):
     """Something the page handed out under a name of its choice."""
 
     def __init__(self, name: str, content: str = "hunter2") -> None:

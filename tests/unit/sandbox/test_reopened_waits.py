@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from made_up_facade import FakeSandbox, Locator, Made
+from made_up_facade import FakeObject, FakeSandbox, Locator
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from pytest_autoweb.browser.egress.browser_watch import WATCH
@@ -71,7 +71,7 @@ def test_a_handler_of_an_overlay_is_a_locator_and_a_function(
 
 
 def test_an_attempt_has_a_limit_on_its_pages(sandbox: FakeSandbox) -> None:
-    context = Made()
+    context = FakeObject()
     context.pages = [object()] * (MAX_PAGES - 1)
     sandbox.call("new_page", on=context, kind="BrowserContext")
     context.pages.append(object())
@@ -88,7 +88,7 @@ def test_a_page_that_was_lost_is_not_waited_for_again(
 ) -> None:
     trusted: list[bool] = []
     monkeypatch.setattr(type(WATCH), "trust", lambda _, *, again: trusted.append(again))
-    sandbox.patience.page_lost = lost
+    sandbox.deadline.page_lost = lost
 
     sandbox.call("click", "#a")
     with pytest.raises(ValueError, match="the event"):
@@ -116,7 +116,7 @@ class Info(SimpleNamespace):
         return self.result
 
 
-class Manager:
+class FakeWait:
     """A `with page.expect_…()` that knows how it was left."""
 
     def __init__(self, **options: Any) -> None:
@@ -135,11 +135,11 @@ class Waits:
 
     def __init__(self, sandbox: FakeSandbox) -> None:
         self.sandbox = sandbox
-        self.made: list[Manager] = []
+        self.made: list[FakeWait] = []
         sandbox.page.expect_event = self.expect
 
-    def expect(self, event: str, **options: Any) -> Manager:
-        self.made.append(Manager(event=event, **options))
+    def expect(self, event: str, **options: Any) -> FakeWait:
+        self.made.append(FakeWait(event=event, **options))
         return self.made[-1]
 
     def enter(self, **options: Any) -> Any:
@@ -218,7 +218,7 @@ def test_a_wait_that_was_opened_again_ends_with_the_limit_that_the_code_asked_fo
     def turn(page: Any, seconds: float) -> None:
         assert (page, seconds) == (waits.sandbox.page, 0.02)
 
-    waits.sandbox.patience.spin = turn
+    waits.sandbox.deadline.spin = turn
     waits.enter(timeout=40)
     waits.sandbox.facade.reopen_waits()
     late = waits.made[-1]
@@ -242,7 +242,7 @@ def test_the_time_that_models_take_is_no_part_of_a_wait(waits: Waits) -> None:
         turns.append(seconds)
         info.done = len(turns) == 2
 
-    waits.sandbox.patience.spin = turn
+    waits.sandbox.deadline.spin = turn
     waits.leave(info)
 
     assert waits.made[-1].left == [None]

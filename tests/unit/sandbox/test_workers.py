@@ -197,7 +197,7 @@ def test_a_killed_worker_is_replaced_by_the_spare_one(workers: Workers, tmp_path
         assert after.log == "1"
 
 
-class Unlucky(Workers):
+class FirstWorkerKilled(Workers):
     """Workers of which the first is killed by something else once it is ready."""
 
     killed = 0
@@ -213,7 +213,7 @@ class Unlucky(Workers):
 def test_a_worker_killed_before_it_ran_anything_is_not_the_fault_of_the_code(
     tmp_path: Path,
 ) -> None:
-    workers = Unlucky()
+    workers = FirstWorkerKilled()
     border = SandboxBorder(page=NO_PAGE, artifacts=tmp_path)
     with WorkerEngine(border, workers=workers) as engine:
         outcome = engine.run_step(1, "print('ran')", root=NO_PAGE, limits=LIMITS)

@@ -61,6 +61,45 @@ def test_a_choice_is_resolved(
     assert (found.chosen.taken is not None) == (acted_on not in (None, number))
 
 
+# Number, expected text; the verdict that is kept on the chosen mark, and a part of the reason.
+KEPT = [
+    (2, "Next", "match", "'Next' is 'Next'"),
+    (1, "Next", "mismatch", "mark 2 alone reads 'Next'"),
+    (1, "Delete", "mismatch", "2 marks may be meant"),
+    (5, "template", "mismatch", ""),
+    (6, "template", "incomplete", "'template' is only a part of"),
+    (8, "News", "match", ""),
+    (6, "button", "incomplete", "'button' only says what kind of element it is"),
+    (99, "Buy", "mismatch", "there is no such mark"),
+    (None, "Buy", "mismatch", "no mark was named"),
+]
+
+
+@pytest.mark.parametrize(("number", "text", "verdict", "reason"), KEPT)
+def test_what_is_kept_of_a_choice_says_how_its_text_fits_the_chosen_mark(
+    number: int | None, text: str, verdict: str, reason: str
+) -> None:
+    chosen = resolve(Choice(number, text), PAGE).chosen
+
+    assert (chosen.mark, chosen.expected_text, chosen.verdict) == (number, text, verdict)
+    assert reason in chosen.reason
+
+
+def test_a_part_that_other_elements_hold_as_well_is_kept_as_incomplete() -> None:
+    page = marks("Open the yearly report now", "Print the yearly report", "Send the yearly report")
+
+    one, two = (
+        resolve(Choice(1, "yearly report"), page[:2]),
+        resolve(Choice(1, "yearly report"), page),
+    )
+
+    assert [(found.status, found.chosen.verdict) for found in (one, two)] == [
+        ("part_ambiguous", "incomplete")
+    ] * 2
+    assert one.chosen.reason.endswith("; another element holds it as well")
+    assert two.chosen.reason.endswith("; 2 others hold it as well")
+
+
 def test_a_cut_text_that_fits_several_is_ambiguous_even_if_the_number_is_one_of_them() -> None:
     page = marks("Quarterly report 2023", "Quarterly report 2024", "Home")
 

@@ -244,7 +244,9 @@ def test_a_cell_that_queues_when_the_driver_dies_goes_on_without_a_lane(
     assert two_lanes.did == ["0", "1", "2"]
 
 
-def test_what_goes_on_aside_counts_as_the_work_of_whoever_began_it(two_lanes: TwoLanes) -> None:
+def test_a_call_in_the_background_is_the_work_of_the_cell_that_began_it(
+    two_lanes: TwoLanes,
+) -> None:
     owner = SimpleNamespace(_loop=two_lanes.loop, _dispatcher_fiber=two_lanes.hub.fiber)
     spent: dict[int, float] = {}
 
@@ -264,7 +266,7 @@ def test_what_goes_on_aside_counts_as_the_work_of_whoever_began_it(two_lanes: Tw
     assert len(two_lanes.hub.flights) == 2
 
 
-def test_what_goes_on_aside_fails_with_the_driver(two_lanes: TwoLanes) -> None:
+def test_a_call_in_the_background_fails_when_the_driver_ends(two_lanes: TwoLanes) -> None:
     owner = SimpleNamespace(_loop=two_lanes.loop, _dispatcher_fiber=two_lanes.hub.fiber)
     never = two_lanes.loop.create_future()
     ended = waiting.start_call(owner, lambda: two_lanes.hub.wait(never))

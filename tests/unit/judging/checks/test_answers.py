@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.base.field_errors import FieldError
-from pytest_autoweb.judging.checks.answer_checks import AnswerCheck
+from pytest_autoweb.judging.checks.answer_checks import AnswerCheck, InfeasibleCheck
 from pytest_autoweb.judging.checks.check_type import Evidence
 from pytest_autoweb.judging.checks.compared_values import compare, equal
 from pytest_autoweb.judging.checks.expected_values import AnswerSpec
@@ -18,6 +18,10 @@ NOTHING = object()
 
 
 def judge(spec: dict[str, Any], answer: Any = NOTHING) -> CheckResult:
+    return judged(AnswerCheck.model_validate({"answer": spec}), answer)
+
+
+def judged(check: Any, answer: Any = NOTHING) -> CheckResult:
     evidence = Evidence(
         # Checks of answers do not look at the page.
         page=cast(Any, None),
@@ -26,7 +30,6 @@ def judge(spec: dict[str, Any], answer: Any = NOTHING) -> CheckResult:
         redact=lambda text: text.replace("hunter2", "<secret:pw>"),
         entry_url="https://shop.test/start",
     )
-    check = AnswerCheck.model_validate({"answer": spec})
     (result,) = judge_checks([check], evidence, timeout_s=0)
     return result
 
@@ -329,3 +332,29 @@ def test_what_nothing_can_be_compared_with_is_refused_before_a_run(
 )
 def test_what_has_one_meaning_is_not_refused(spec: dict[str, Any]) -> None:
     AnswerCheck.model_validate({"answer": spec}).refuse_unusable(None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "passed", "actual"),
+    [
+        ("infeasible: the shop is closed", True, "infeasible: the shop is closed"),
+        ("**Infeasible**：no such order", True, "**Infeasible**：no such order"),
+        ("infeasible:", False, "infeasible:"),
+        ("It is infeasible: closed", False, "It is infeasible: closed"),
+        (["infeasible: closed"], False, '["infeasible: closed"]'),
+        (NOTHING, False, "(no answer given)"),
+    ],
+)
+def test_a_task_is_said_to_be_infeasible_with_a_reason(
+    answer: Any, passed: bool, actual: str
+) -> None:
+    result = judged(InfeasibleCheck(infeasible=True), answer)
+
+    assert (result.passed, result.actual, result.where) == (passed, actual, "answer")
+    assert result.expected == "an answer that begins with “infeasible:” and says why"
+
+
+def test_an_answer_that_was_not_given_fails_whatever_is_expected() -> None:
+    result = judge({"equals": None})
+
+    assert (result.passed, result.actual, result.where) == (False, "(no answer given)", "answer")

@@ -176,10 +176,32 @@ def test_what_is_alike_by_chance_is_not_shown() -> None:
     assert shown_near("abz", text, str).startswith("- - -")
     assert shown_near("abc!", text, str).startswith("nearest: ")
     # A quarter of what was looked for has to be there, or twelve characters of a longer text.
-    assert shown_near(f"abc{'z' * 20}", text, str).startswith("- - -")
+    assert shown_near(f"abc{'z' * 12}", text, str).startswith("nearest: ")
+    assert shown_near(f"abc{'z' * 13}", text, str).startswith("- - -")
+    assert shown_near(f"ab{'z' * 2}", text, str).startswith("- - -")
     twelve = f"{'- ' * 100}abcdefghijkl{' -' * 100}"
     assert shown_near(f"abcdefghijkl{'z' * 150}", twelve, str).startswith("nearest: ")
     assert shown_near(f"abcdefghijk{'z' * 150}", twelve, str).startswith("- - -")
+
+
+def test_a_text_of_two_hundred_characters_is_shown_in_full_and_a_longer_one_in_part() -> None:
+    whole = f"total is 9 EUR {'x' * 185}"
+
+    assert shown_near("total is 8 EUR", whole, str) == whole
+    assert shown_near("total is 8 EUR", f"{whole}y", str).startswith("nearest: 'total is 9 EUR")
+    assert shown_near("...", whole, str) == whole
+    assert shown_near("...", f"{whole}y", str) == (
+        f"{whole}… (nothing in these 201 characters is like it)"
+    )
+
+
+def test_what_stands_behind_the_first_two_hundred_characters_of_a_text_is_not_looked_for() -> None:
+    text = f"{'- ' * 100}the last words{' -' * 100}"
+
+    assert shown_near(f"{'z' * 186}the last words", text, str).startswith("nearest: ")
+    assert shown_near(f"{'z' * 200}the last words", text, str).startswith("- - -")
+    far = f"{'- ' * 50_000}the last words"
+    assert shown_near("the last words", far, str).startswith("- - -")
 
 
 @pytest.mark.parametrize(
@@ -257,3 +279,11 @@ def test_there_is_a_difference_exactly_where_a_value_is_no_part(wanted: Any, act
 def test_a_difference_quotes_any_value_as_it_is_written() -> None:
     assert difference({"a": 1}, {"a": "ü"}) == 'a is "ü"'
     assert difference([1], [re]).startswith("[0] is \"<module 're'")
+
+
+def test_a_difference_is_named_by_its_place() -> None:
+    assert difference([1, 2], [1]) == "the list has 1 items instead of 2"
+    assert difference({"a": [1, 2]}, {"a": [1]}) == "a has 1 items instead of 2"
+    assert difference([[1], [1]], [[1], []]) == "[1] has 0 items instead of 1"
+    assert difference({"a": [{"b": 1}]}, {"a": [{"b": 2}]}) == "a[0].b is 2"
+    assert difference({"a": 1, "b": [1]}, {"a": 1, "b": [1], "c": 2}) == ""

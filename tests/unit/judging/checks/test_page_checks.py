@@ -95,6 +95,17 @@ def test_of_a_long_page_the_passage_like_the_longest_words_of_a_pattern_is_shown
     assert "order is on its way" in result.actual
 
 
+def test_a_text_that_css_draws_in_capitals_is_found_as_it_is_drawn() -> None:
+    page = Page(Frame("about:b", text="of May", drawn="OF MAY"), text="Total", drawn="TOTAL")
+
+    assert summed(one(page, TextCheck(text="TOTAL"))) == (True, "TOTAL", URL)
+    assert summed(one(page, TextCheck(text="Total"))) == (True, "Total", URL)
+    assert one(page, TextCheck(text="OF MAY")).where == f"{URL} frame 1 about:b"
+    # What is in neither is missed, and shown as the document has it.
+    missed = one(page, TextCheck(text="total"))
+    assert summed(missed) == (False, "page text: Total / of May", URL)
+
+
 def test_a_page_without_text_says_so() -> None:
     assert summed(one(Page(), TextCheck(text="x"))) == (False, "(no visible text)", URL)
 
@@ -441,6 +452,19 @@ def test_a_model_is_asked_last_and_once() -> None:
 
     assert (opinion.index, opinion.type, opinion.passed) == (0, "judge", False)
     assert (fact.passed, asked, opinion.usage.calls) == (True, [2], 1)
+    assert (opinion.finding, opinion.where, opinion.advisory) == ("fail", "m", False)
+    assert (opinion.actual, opinion.message) == ("fail: it is open [“open”]", "")
+
+
+def test_a_model_without_an_opinion_leaves_the_check_open_with_its_words() -> None:
+    def ask(query: Any, evidence: Evidence) -> RubricFinding:
+        return RubricFinding("unknown", "it is dark", "m", (), True, Usage(calls=1))
+
+    opinion = one(Page(), RUBRIC, rubric_judge=ask)
+
+    assert summed(opinion) == (None, "unknown: it is dark", "m")
+    assert (opinion.finding, opinion.advisory) == ("unknown", True)
+    assert "unknown: it is dark" in opinion.message
 
 
 def test_an_opinion_that_nobody_can_give_is_not_missed() -> None:

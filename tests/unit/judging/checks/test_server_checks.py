@@ -22,14 +22,14 @@ from pytest_autoweb.judging.verdicts import judge_checks
 from pytest_autoweb.results.records import CheckResult
 
 
-class Waiting:
+class WaitingPage:
     """All that these checks want of a page: that it waits between two looks."""
 
     def wait_for_timeout(self, milliseconds: float) -> None:
         time.sleep(milliseconds / 1000)
 
 
-NOTHING = Evidence(page=cast(Any, Waiting()), answered=False, answer=None)
+NOTHING = Evidence(page=cast(Any, WaitingPage()), answered=False, answer=None)
 
 
 @pytest.fixture

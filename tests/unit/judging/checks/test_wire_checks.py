@@ -203,5 +203,9 @@ def test_the_text_of_a_file_too_large_to_keep_leaves_the_check_open(
     assert download(files, name="big.iso", contains="x").passed is None
 
 
-def test_nothing_was_downloaded() -> None:
-    assert download((), name="*.csv").actual == "nothing was downloaded"
+def test_without_any_download_or_request_the_check_fails() -> None:
+    missing, unsent = download((), name="*.csv"), request(EARLY)
+
+    assert (missing.passed, missing.actual) == (False, "nothing was downloaded")
+    assert (unsent.passed, unsent.actual) == (False, "no request was sent")
+    assert download((), count=0).passed is True

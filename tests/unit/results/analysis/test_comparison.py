@@ -10,6 +10,7 @@ from made_up_rows import SUMS, cases, cells, row, run
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows
 from pytest_autoweb.results.analysis.comparison import Comparison, compare_models, compare_runs
 from pytest_autoweb.results.analysis.controls import NOOP, ORACLE
+from pytest_autoweb.results.analysis.counted_outcomes import first_attempt_rate
 from pytest_autoweb.results.analysis.statistics import (
     detectable_by_mcnemar,
     difference_interval,
@@ -172,6 +173,12 @@ def test_healed_counts_only_after_repair() -> None:
 
     assert between(a, b).decisive is True
     assert between(a, b, metric="after_repair").difference == 0
+
+
+def test_the_rate_of_first_attempts_is_over_cases_and_counts_no_repair() -> None:
+    found = first_attempt_rate(cells({"a": "PPFF", "b": "H", "c": "P", "d": "B"}))
+
+    assert (found.value, found.cases, found.passed_trials) == (1.5 / 4, 4, 3)
 
 
 def test_both_denominators_and_both_rates_stand_on_each_side() -> None:

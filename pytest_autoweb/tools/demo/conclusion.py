@@ -1,6 +1,6 @@
 """What the demo's run shows, in three lines: who won, what the loser did wrong, what it costs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_autoweb.base.errors import AutowebError
@@ -20,12 +20,14 @@ def conclude(folder: Path) -> tuple[str, ...]:
     """Return who won and how surely, what the loser did wrong in a case, and what it would cost.
 
     Raises:
-        AutowebError: a cell has no verdict, so that the run shows nothing of the models.
+        AutowebError: a cell has no verdict, or not that of its recording, so that the run shows
+            nothing of the models.
     """
     run = read_run(folder)
-    lost = [cell for cell in run.cells if cell.outcome not in ("passed", "healed", "failed")]
-    if lost or not run.cells:
-        why = f"{lost[0].test_name}: {lost[0].reason}" if lost else "no cell was run"
+    if not run.cells:
+        raise AutowebError("no cell of the demo was run")
+    if lost := _lost(run):
+        why = f"{lost[0].test_name}: {lost[0].reason}"
         raise AutowebError(
             one_line(f"{count_of(len(lost), 'cell')} of the demo could not be run. {why}", 600)
         )
@@ -33,12 +35,28 @@ def conclude(folder: Path) -> tuple[str, ...]:
     return who_won(summary), what_went_wrong(summary, run.cells), what_it_costs(run)
 
 
+def left_recordings(folder: Path) -> bool:
+    """Tell whether a cell of a run came to where nothing was recorded, as on a slow machine."""
+    return any(map(_has_no_reply, read_run(folder).cells))
+
+
+def _lost(run: RecordedRun) -> list[CellResult]:
+    verdicts = ("passed", "healed", "failed")
+    return [cell for cell in run.cells if cell.outcome not in verdicts or _has_no_reply(cell)]
+
+
+def _has_no_reply(cell: CellResult) -> bool:
+    failures = (attempt.failure for attempt in cell.attempts)
+    return any(failure is not None and failure.kind == "model" for failure in failures)
+
+
 def who_won(summary: Summary) -> str:
-    """Return each model's passes, and whether the difference is decided."""
+    """Return whether the difference is decided, each model's passes, and the numbers behind."""
     counts = ", ".join(map(_counts, summary.models))
-    decided = "Decided" if summary.decisive else "Not decided"
-    verdict = summary.verdict.partition(": Not decisive: ")[2] or summary.verdict
-    return one_line(f"{counts}. {decided}: {verdict}", 600)
+    if summary.decisive:
+        return one_line(f"{summary.models[0].model}. {counts}. {summary.verdict}", 600)
+    why = summary.verdict.partition("Not decisive: ")[2] or summary.verdict
+    return one_line(f"not decided. {counts}; {why}", 600)
 
 
 def _counts(row: ModelSummary) -> str:
@@ -78,19 +96,14 @@ def what_it_costs(run: RecordedRun) -> str:
     return f"{used}. As many tokens of {PRICED} ({prices}) would cost ${usd:.3f}"
 
 
-def tally(cells: Sequence[tuple[str, str]], planned: int) -> str:
-    """Return how far a run is: ended cells, and the outcomes of each model so far.
+def tally(cells: Sequence[tuple[str, bool]], planned: int) -> str:
+    """Return how far a run is: ended cells, and how many of them each model solved.
 
     Args:
-        cells: model and outcome of each cell that ended.
+        cells: the model of each cell that ended, and whether it passed, if only after a repair.
         planned: the number of all cells.
     """
-    parts = " · ".join(_so_far(cells))
-    return f"{len(cells)} of {planned} done" + (f" · {parts}" if parts else "")
-
-
-def _so_far(cells: Sequence[tuple[str, str]]) -> Iterator[str]:
-    for model in sorted({model for model, _ in cells}, reverse=True):
-        own = [outcome for each, outcome in cells if each == model]
-        counts = [f"{own.count(name)} {name}" for name in sorted(set(own), reverse=True)]
-        yield f"{model}: {', '.join(counts)}"
+    models = sorted({model for model, _ in cells}, reverse=True)
+    own = {model: [passed for each, passed in cells if each == model] for model in models}
+    solved = ", ".join(f"{model} {sum(own[model])} of {len(own[model])}" for model in models)
+    return f"{len(cells)} of {planned} done" + (f", solved: {solved}" if solved else "")

@@ -4,12 +4,13 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NamedTuple
 
 from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.base.installation import asset_dir
 
-_SHOP = Path(__file__).parent / "shop"
 _CASES = "shop.yaml"
 _INI = """\
 # `autoweb demo` runs `pytest shop.yaml` in this folder. Other models take the same tasks:
@@ -18,7 +19,11 @@ _INI = """\
 autoweb_models_file = models.yaml
 """
 _PLUGINS = ("base_url", "playwright", "xdist", "autoweb")
+"""What cells need of pytest's plugins; older versions of pytest-playwright need the first."""
 _KEPT = ("AUTOWEB_CHROMIUM",)
+RECORDED_S = 10.0
+"""The seconds that the steps of an attempt had when the models were recorded."""
+_LEAST_S = 3.0
 
 
 class Recorded(NamedTuple):
@@ -34,7 +39,7 @@ class Recorded(NamedTuple):
 def recorded_models() -> tuple[Recorded, ...]:
     """Return the models whose replies are replayed, largest recording first."""
     found = []
-    for folder in (_SHOP / "cassettes").iterdir():
+    for folder in (_files() / "cassettes").iterdir():
         every = [json.loads(file.read_bytes()) for file in sorted(folder.glob("*.json"))]
         last = max(every, key=lambda cassette: str(cassette["recorded"]))
         found.append(
@@ -74,9 +79,14 @@ def lay_out(folder: Path) -> None:
 def _contents() -> Iterator[tuple[str, bytes]]:
     """Yield the path of each file of the demo below its folder, and what it holds."""
     yield "pytest.ini", _INI.encode()
-    for file in sorted(_SHOP.rglob("*")):
+    root = _files()
+    for file in sorted(root.rglob("*")):
         if file.suffix in (".py", ".yaml", ".json"):
-            yield file.relative_to(_SHOP).as_posix(), file.read_bytes()
+            yield file.relative_to(root).as_posix(), file.read_bytes()
+
+
+def _files() -> Path:
+    return asset_dir("templates") / "demo"
 
 
 def session_command(models: tuple[str, ...], report: Path) -> list[str]:
@@ -84,7 +94,8 @@ def session_command(models: tuple[str, ...], report: Path) -> list[str]:
 
     It is the command of any run; only plugins that other projects need are left out.
     """
-    plugins = (word for name in _PLUGINS for word in ("-p", name))
+    installed = {entry.name for entry in entry_points(group="pytest11")}
+    plugins = (word for name in _PLUGINS if name in installed for word in ("-p", name))
     return [
         sys.executable, "-m", "pytest", _CASES, *plugins, "-p", "no:cacheprovider", "--tb=no",
         f"--autoweb-models={','.join(models)}",
@@ -94,16 +105,28 @@ def session_command(models: tuple[str, ...], report: Path) -> list[str]:
         "--autoweb-max-repairs=1",
         "--autoweb-concurrency=12",
         "--autoweb-check-timeout=1",
-        "--autoweb-step-timeout=4",
         f"--autoweb-report={report}",
     ]  # fmt: skip
 
 
-def session_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of the session: the user's, without what is meant for own runs."""
+def patience(load: float, processors: int) -> float:
+    """Return the seconds that the steps of an attempt get: the fewer, the less the machine does.
+
+    Where the models wait for what never comes, the whole time passes. The recordings had the most.
+    """
+    return max(_LEAST_S, min(RECORDED_S, _LEAST_S * load / processors))
+
+
+def session_environment(seconds: float, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment of the session: the user's, without what is meant for own runs.
+
+    Args:
+        seconds: what the steps of an attempt get.
+        environ: the user's.
+    """
     own = {
         name: value
         for name, value in environ.items()
         if name in _KEPT or not name.startswith(("AUTOWEB_", "PYTEST_"))
     }
-    return {**own, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return {**own, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "DEMO_SHOP_SECONDS": f"{seconds:g}"}

@@ -4,8 +4,8 @@ import pytest
 from made_up_run import CellKey, cell, save_run
 
 from pytest_autoweb.base.errors import AutowebError
-from pytest_autoweb.results.records import CellResult, Failure, Outcome, Usage
-from pytest_autoweb.tools.demo.conclusion import conclude, tally
+from pytest_autoweb.results.records import Attempt, CellResult, Failure, Outcome, Usage
+from pytest_autoweb.tools.demo.conclusion import conclude, left_recordings, tally
 
 CASES = [f"case-{number}" for number in range(10)]
 OUTCOMES: dict[str, Outcome] = {"P": "passed", "H": "healed", "F": "failed", "B": "broken"}
@@ -27,8 +27,8 @@ def test_the_winner_is_named_with_how_sure_it_is(tmp_path: Path) -> None:
     won, _, _ = concluded(tmp_path, *cells("small", "FFFFFFFFFF"), *cells("large", "PPPPPPPPHF"))
 
     assert won.startswith(
-        "large passed 8 of 10 (and 1 more after a repair), small passed 0 of 10. "
-        "Decided: large passes more: 80% against 0% for small on the same 10 cases (95% "
+        "large. large passed 8 of 10 (and 1 more after a repair), small passed 0 of 10. "
+        "large passes more: 80% against 0% for small on the same 10 cases (95% "
     )
     assert "p = 0.008" in won
 
@@ -37,7 +37,7 @@ def test_a_small_difference_is_not_decided(tmp_path: Path) -> None:
     won, _, _ = concluded(tmp_path, *cells("small", "PPPFFFFFFF"), *cells("large", "PPPPPFFFFF"))
 
     assert won.startswith(
-        "large passed 5 of 10, small passed 3 of 10. Not decided: the sides differ in 2 of 10 cases"
+        "not decided. large passed 5 of 10, small passed 3 of 10; the sides differ in 2 of 10 cases"
     )
 
 
@@ -76,8 +76,20 @@ def test_a_cell_without_a_verdict_is_an_error_and_no_result(tmp_path: Path) -> N
     assert "made-up reason for broken" in str(error.value)
 
 
-def test_the_live_line_counts_outcomes_of_each_model() -> None:
-    ended = [("b", "passed"), ("a", "failed"), ("b", "healed"), ("b", "passed")]
+def test_a_repair_without_a_recorded_reply_is_an_error_as_well(tmp_path: Path) -> None:
+    strayed = Attempt(
+        attempt_index=2, failure=Failure(kind="model", cause="unavailable", message="no recording")
+    )
+    lost = cell(CellKey("case-0", "small"), "failed", attempts=(strayed,))
 
-    assert tally(ended, 24) == "4 of 24 done · b: 2 passed, 1 healed · a: 1 failed"
+    with pytest.raises(AutowebError, match="could not be run"):
+        concluded(tmp_path, lost, *cells("large", "P"))
+
+    assert left_recordings(tmp_path)
+
+
+def test_the_live_line_counts_what_each_model_solved() -> None:
+    ended = [("b", True), ("a", False), ("b", False), ("b", True)]
+
+    assert tally(ended, 24) == "4 of 24 done, solved: b 2 of 3, a 0 of 1"
     assert tally([], 24) == "0 of 24 done"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from pytest_autoweb.cli.command_line import main
-from pytest_autoweb.tools.demo.laid_out import lay_out, session_environment
+from pytest_autoweb.tools.demo.laid_out import lay_out, patience, session_environment
 
 
 def refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
@@ -71,11 +71,18 @@ def test_settings_of_own_runs_do_not_reach_the_demo() -> None:
         "AUTOWEB_REPEAT": "3",
         "PYTEST_ADDOPTS": "--lf",
         "AUTOWEB_CHROMIUM": "/usr/bin/chromium",
-        "HOME": "/home/ana",
+        "HOME": "/ana",
     }
 
-    assert session_environment(environ) == {
+    assert session_environment(3, environ) == {
         "AUTOWEB_CHROMIUM": "/usr/bin/chromium",
-        "HOME": "/home/ana",
+        "HOME": "/ana",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "DEMO_SHOP_SECONDS": "3",
     }
+
+
+def test_a_busy_machine_gets_more_time_but_no_more_than_was_recorded() -> None:
+    assert patience(load=0.2, processors=2) == 3
+    assert patience(load=4, processors=2) == 6
+    assert patience(load=40, processors=2) == 10

@@ -1,12 +1,16 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long journeys probes cluster agents check mutants build wheel-test lowest-versions schemas docs
+.PHONY: help setup demo demo-full test test-long journeys probes cluster agents check mutants build wheel-test lowest-versions schemas docs
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## Set up, run the bundled cases on two controls and four models, print the report's path
+demo: ## Set up, then `autoweb demo`: two recorded models in a small shop, in seconds
 	@scripts/setup --demo
-	@scripts/demo
+	@.venv/bin/autoweb demo
+
+demo-full: ## Set up, run the bundled cases on two controls and four models (minutes)
+	@scripts/setup --demo-full
+	@scripts/demo-full
 
 test: ## Set up, then lint, types, architecture and the suite but for its long tests
 	@scripts/setup --test

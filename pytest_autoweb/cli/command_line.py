@@ -29,6 +29,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "init": Command("init", "write a first case for your page, prove it, and set the project up"),
+    "demo": Command("demo", "compare two recorded models in a small shop: 20 seconds, no key"),
     "schema": Command("schema", "print the JSON Schema of a file format"),
     "record": Command("record_case", "turn what you do in a browser into a proven case"),
     "import": Command("import_cases", "write case files for the tasks of another benchmark"),

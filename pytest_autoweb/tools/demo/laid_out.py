@@ -1,0 +1,132 @@
+"""The demo's shop, cases and recordings in a folder of the user, and the session that runs them."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.base.installation import asset_dir
+
+_CASES = "shop.yaml"
+_INI = """\
+# `autoweb demo` runs `pytest shop.yaml` in this folder. Other models take the same tasks:
+#   pytest shop.yaml --autoweb-models=builtin/oracle,openai/gpt-5-mini
+[pytest]
+autoweb_models_file = models.yaml
+"""
+_PLUGINS = ("base_url", "playwright", "xdist", "autoweb")
+"""What cells need of pytest's plugins; older versions of pytest-playwright need the first."""
+_KEPT = ("AUTOWEB_CHROMIUM",)
+RECORDED_S = 10.0
+"""The seconds that the steps of an attempt had when the models were recorded."""
+_LEAST_S = 3.0
+
+
+class Recorded(NamedTuple):
+    """What the cassettes of a model say about it."""
+
+    model: str
+    quantisation: str
+    server: str
+    date: str
+    """The day of its last recording."""
+
+
+def recorded_models() -> tuple[Recorded, ...]:
+    """Return the models whose replies are replayed, largest recording first."""
+    found = []
+    for folder in (_files() / "cassettes").iterdir():
+        every = [json.loads(file.read_bytes()) for file in sorted(folder.glob("*.json"))]
+        last = max(every, key=lambda cassette: str(cassette["recorded"]))
+        found.append(
+            Recorded(last["model"], last["quantisation"], last["server"], last["recorded"])
+        )
+    return tuple(sorted(found, reverse=True))
+
+
+def lay_out(folder: Path) -> None:
+    """Copy the shop, its cases and the recordings into a folder, and overwrite nothing.
+
+    Raises:
+        SettingsError: the folder holds something else, or files of the demo that were changed.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file; name a folder: autoweb demo FOLDER")
+    contents = dict(_contents())
+    if folder.exists() and any(folder.iterdir()) and not (folder / _CASES).is_file():
+        raise SettingsError(
+            f"{folder} holds files that are not of the demo; name another folder: "
+            "autoweb demo FOLDER"
+        )
+    for name, content in contents.items():
+        file = folder / name
+        if file.exists() and file.read_bytes() != content:
+            raise SettingsError(
+                f"{file} was changed, or is of another version; remove {folder}, or name another "
+                "folder: autoweb demo FOLDER"
+            )
+    for name, content in contents.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists():
+            file.write_bytes(content)
+
+
+def _contents() -> Iterator[tuple[str, bytes]]:
+    """Yield the path of each file of the demo below its folder, and what it holds."""
+    yield "pytest.ini", _INI.encode()
+    root = _files()
+    for file in sorted(root.rglob("*")):
+        if file.suffix in (".py", ".yaml", ".json"):
+            yield file.relative_to(root).as_posix(), file.read_bytes()
+
+
+def _files() -> Path:
+    return asset_dir("templates") / "demo"
+
+
+def session_command(models: tuple[str, ...], report: Path) -> list[str]:
+    """Return the session of pytest that replays the recordings.
+
+    It is the command of any run; only plugins that other projects need are left out.
+    """
+    installed = {entry.name for entry in entry_points(group="pytest11")}
+    plugins = (word for name in _PLUGINS if name in installed for word in ("-p", name))
+    return [
+        sys.executable, "-m", "pytest", _CASES, *plugins, "-p", "no:cacheprovider", "--tb=no",
+        f"--autoweb-models={','.join(models)}",
+        "--autoweb-models-file=models.yaml",
+        "--autoweb-record-mode=none",
+        "--autoweb-cassettes=cassettes",
+        "--autoweb-max-repairs=1",
+        "--autoweb-concurrency=12",
+        "--autoweb-check-timeout=1",
+        f"--autoweb-report={report}",
+    ]  # fmt: skip
+
+
+def patience(load: float, processors: int) -> float:
+    """Return the seconds that the steps of an attempt get: the fewer, the less the machine does.
+
+    Where the models wait for what never comes, the whole time passes. The recordings had the most.
+    """
+    return max(_LEAST_S, min(RECORDED_S, _LEAST_S * load / processors))
+
+
+def session_environment(seconds: float, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment of the session: the user's, without what is meant for own runs.
+
+    Args:
+        seconds: what the steps of an attempt get.
+        environ: the user's.
+    """
+    own = {
+        name: value
+        for name, value in environ.items()
+        if name in _KEPT or not name.startswith(("AUTOWEB_", "PYTEST_"))
+    }
+    return {**own, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "DEMO_SHOP_SECONDS": f"{seconds:g}"}

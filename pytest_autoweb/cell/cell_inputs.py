@@ -67,6 +67,8 @@ class CellResources:
     remote: bool = False
     """Whether the browser was connected to rather than launched here."""
     worker: str = "main"
+    cells: int = 1
+    """The number of the run's cells, which share what its films may take."""
     run_id: str = ""
     """The id of the run, for which recorded traffic is kept together."""
     progress: Callable[[str], None] = lambda text: None

@@ -16,6 +16,7 @@ import traceback
 from pathlib import Path
 
 from pytest_autoweb.agents.attempt.diagnosis import with_cause
+from pytest_autoweb.agents.attempt.film import with_film
 from pytest_autoweb.agents.attempt.judging_stage import keep_records
 from pytest_autoweb.agents.attempt.tools import (
     LOG_LINES,
@@ -117,6 +118,9 @@ def _run_stages(
     times.enter("close")
     attempt = keep_records(blame_dead_browser(attempt, tools), tools)
     attempt = with_cause(_off_record(attempt, tools), tools)
+    settings, share = tools.settings, tools.settings.film_total // resources.cells
+    most = min(settings.film, share) // (1 + settings.retries)
+    attempt = with_film(attempt, tools.film, tools.cell_folder, most)
     if resources.pause and not attempt.checks_passed and not tools.page.is_closed():
         times.enter("pause")
         with WATCH.within(lambda: CALL_S):

@@ -11,6 +11,8 @@ from pytest_autoweb.results.analysis.pairing import LeftOut
 from pytest_autoweb.results.records import Outcome
 
 COLUMNS = 100
+HEAD_COLUMNS = 20
+"""Limit on a label in the head of a column."""
 LISTED_CASES = 25
 """Limit on the lines of one list."""
 
@@ -48,7 +50,7 @@ def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     metric = "every step ran (no proof)" if executed else f"{metric}, compared"
     partly = (a.compared_all, b.compared_all) != (a.compared, b.compared)
     return [
-        ("", "A", "B", "B − A (95%)"),
+        ("", _head("A", a.label), _head("B", b.label), "B − A (95%)"),
         (metric, rate(a.compared), rate(b.compared), _difference(comparison)),
         *([("  broken as failed", *_rates(a.compared_all, b.compared_all))] if partly else []),
         *(() if executed else _of_all_cells(a, b)),
@@ -60,6 +62,11 @@ def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
             _change(comparison.time_change),
         ),
     ]
+
+
+def _head(side: str, label: str) -> str:
+    """Return the head of a side's column; a long label stands only above the table."""
+    return f"{side}: {one_line(label)}" if width(label) <= HEAD_COLUMNS else side
 
 
 def _of_all_cells(a: Side, b: Side) -> Iterator[tuple[str, str, str, str]]:

@@ -6,7 +6,7 @@ They load nothing from outside: a page's policy allows only the scripts and styl
 import base64
 import hashlib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,19 @@ from pytest_autoweb.report.panels import panels_in_order
 from pytest_autoweb.results.runs.saving import compact_json
 
 _FRAME = (
-    *("base.css", "page.css", "charts.css", "panels.css", "detail.css", "locations.css"),
+    *(
+        "base.css",
+        "page.css",
+        "charts.css",
+        "panels.css",
+        "detail.css",
+        "pictures.css",
+        "locations.css",
+    ),
     *("dom.js", "charts.js", "code.js", "page.js", "panels.js"),
 )
 """The files that all panels need."""
-_LAST = ("locations.js", "handover.js", "detail.js", "parts.js", "main.js")
+_LAST = ("locations.js", "handover.js", "pictures.js", "detail.js", "parts.js", "main.js")
 """The file that shows one cell, and the one that starts the page once every panel is known."""
 
 _JSON_ESCAPES = {
@@ -43,6 +51,7 @@ def render_html(
     *,
     linked: Collection[str] | None = (),
     key: str = "",
+    says: Mapping[str, str] | None = None,
 ) -> str:
     """Render the page for the content of `report.json`.
 
@@ -52,6 +61,7 @@ def render_html(
         pictures: `data:` URIs by path below the run folder.
         linked: the paths of pictures to load from files next to the page; None means all.
         key: opens the parts of a large report; empty if the page holds all details.
+        says: what failed, by the folders of the cells that did not pass.
     """
     built_in = [panel for panel in panels_in_order() if panel.files]
     files = (*_FRAME, *(name for panel in built_in for name in panel.files), *_LAST)
@@ -68,6 +78,7 @@ def render_html(
             "report": report,
             "pictures": pictures,
             "linked": None if linked is None else sorted(linked),
+            "says": dict(says or {}),
             "panels": names,
             "key": key,
         },

@@ -390,7 +390,13 @@ def _scores(rows: RunRows, pairs: dict[str, Comparison]) -> Iterator[str]:
     yield ""
     yield from _different_cases(by_model(contestants))
     if pairs:
-        yield from (f"- {escape(pair.b.model)}: {escape(pair.verdict)}" for pair in pairs.values())
+        models: dict[str, list[str]] = {}
+        for pair in pairs.values():
+            models.setdefault(pair.verdict, []).append(pair.b.model)
+        # Of few cases, all verdicts say the same.
+        yield from (
+            f"- {escape(', '.join(of))}: {escape(verdict)}" for verdict, of in models.items()
+        )
         yield ""
 
 

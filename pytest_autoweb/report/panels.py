@@ -45,6 +45,13 @@ PANELS: Variants[Panel] = Variants(
     "report panel",
     (
         Panel(
+            name="failed",
+            title="What failed",
+            summary="what did not pass and why, each with a link to its cell",
+            order=50,
+            files=("failed.js", "failed.css"),
+        ),
+        Panel(
             name="gates",
             title="Gates",
             summary="what decided the exit status",

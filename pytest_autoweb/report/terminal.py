@@ -169,7 +169,9 @@ def _cells(
         yield line, {} if _fails_as_it_should(cell) else _COLOURS[cell.outcome]
     if lost:
         of = f"{len(lost)} of {count_of(len(cells), 'cell')}"
-        yield f"{of} did not pass: see the report, or add -rf", {}
+        # Reasons that were just shown need no place to look for them.
+        where = "" if shown else ": see the report"
+        yield f"{of} did not pass{where}", {}
 
 
 def _unreachable(cells: Sequence[CellResult]) -> Iterable[Line]:

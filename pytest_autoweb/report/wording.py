@@ -154,7 +154,7 @@ def money(cost: Cost, calls: int) -> str:
         return "–"
     if cost.usd is None or (cost.usd == 0 and not cost.complete):
         return "unknown"
-    digits = 5 if 0 < cost.usd < 0.01 else 3 if cost.usd < 1 else 2
+    digits = 0 if cost.usd == 0 else 5 if cost.usd < 0.01 else 3 if cost.usd < 1 else 2
     return f"{'' if cost.complete else '≥ '}${cost.usd:.{digits}f}"
 
 

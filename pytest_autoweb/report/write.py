@@ -24,6 +24,7 @@ from pytest_autoweb.report.large_report import (
 )
 from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.panels import with_panels
+from pytest_autoweb.report.wording import what_failed
 from pytest_autoweb.results.records import CellResult, Outcome
 from pytest_autoweb.results.runs.run_folder import RecordedRun, collector_paused
 from pytest_autoweb.results.runs.saving import compact_json, json_text, plain, write_text_atomic
@@ -43,6 +44,7 @@ _NAMES = frozenset(
 Place = tuple[Any, Any]
 """A dict or list and the key of one text in it."""
 
+_SAID_CHARS = 200
 BUDGET = 8_000_000
 """Limit on the bytes of pictures in one page; others are loaded from the cells' folders."""
 
@@ -310,6 +312,8 @@ def _screenshots(cell: CellResult) -> Iterator[str]:
         for step in reversed(attempt.step_results):
             if step.screenshot:
                 yield step.screenshot
+        for frame in reversed(attempt.film):
+            yield frame.picture
         # Decisions that failed come before those that succeeded, later ones first.
         for performed in (False, True):
             for decision in reversed(attempt.decisions):
@@ -410,7 +414,12 @@ def _texts(report: Report, run: RecordedRun, max_chars: int) -> dict[str, str]:
     return {
         REPORT_FILE: compact_json(short),
         CHECKSUM_FILE: f"{digest}  {REPORT_FILE} before shortening, {len(text)} characters\n",
-        HTML_FILE: render_html(short, pictures, linked=left_over(run.folder, run.cells, pictures)),
+        HTML_FILE: render_html(
+            short,
+            pictures,
+            linked=left_over(run.folder, run.cells, pictures),
+            says=_said(run.cells),
+        ),
     }
 
 
@@ -425,8 +434,20 @@ def _texts_of_large(report: Report, details: DetailParts, max_chars: int) -> dic
         REPORT_FILE: compact_json(shorten_large(report, max_chars)),
         CHECKSUM_FILE: f"{digest.hexdigest()}  all cells and the rest of {REPORT_FILE}, "
         f"{chars} characters\n",
-        HTML_FILE: render_html(page, {}, linked=None, key=details.key),
+        HTML_FILE: render_html(
+            page,
+            {},
+            linked=None,
+            key=details.key,
+            says=_said(cell for case in report.cases for cell in case.cells),
+        ),
     }
+
+
+def _said(cells: Iterable[CellResult]) -> dict[str, str]:
+    """Return what failed, by the folders of the cells that did not pass."""
+    said = ((cell.folder, what_failed(cell, _SAID_CHARS)) for cell in cells)
+    return {folder: says for folder, says in said if says}
 
 
 def _write(folder: Path, name: str, content: str) -> None:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,7 @@ from pytest_autoweb.report.reported_agents import named_agents
 from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.judge_agreement import Agreement, agreements
 from pytest_autoweb.results.records import ModelDescription, OutsideAgent
+from pytest_autoweb.results.runs.run_folder import read_manifest
 from pytest_autoweb.results.runs.saving import fresh_run_folder, reopen_run
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
 from pytest_autoweb.session.cluster.remote_session import RemoteSession
@@ -281,6 +282,11 @@ class RunSession:
         """Return the names and versions of all processes' browsers, or "" if none was started."""
         return _noted(self.shared.browser_file)
 
+    @cached_property
+    def _cells(self) -> int:
+        """The number of the run's cells; 1 where its manifest is not at hand."""
+        return len(read_manifest(self.open_folder()).cells) or 1
+
     def cell_resources(
         self, cell_name: str, open_page: Callable[[dict[str, Any]], "Page"]
     ) -> CellResources:
@@ -293,6 +299,7 @@ class RunSession:
             open_page=open_page,
             environ=self.environ,
             worker=self._worker,
+            cells=self._cells,
             run_id=self.shared.ts,
             engine=self._engine,
             progress=lambda text: self.progress.emit(cell_name, "stage", text),

@@ -360,6 +360,13 @@ class Settings:
         "the folder of --autoweb-report. Cells that have a verdict are kept if what they rest on "
         "has not changed; those that are missing, broken or skipped are run.", str, "RUN",
         bare=LATEST)
+    film = Option(
+        "2000000", "The most bytes that the film of a cell may take, which are its pictures from "
+        "the entry page over each step to the end; beyond it they are thinned out. 0 keeps no "
+        "film, only pictures of what failed and of the end.", count(0), "BYTES")
+    film_total = Option(
+        "1000000000", "The most bytes that the films of all cells may take together, each an equal "
+        "share.", count(0), "BYTES")
     report_max_chars = Option(
         "8000000", "The largest report.json, in characters; the longest fields are shortened with "
         "a marker.", count(10000), "N")

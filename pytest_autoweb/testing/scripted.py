@@ -41,12 +41,23 @@ class ScriptedClient:
         self.requests.append(request)
         answers = self._answers.get(request.stage)
         if not answers:
-            raise ModelError("empty", request.model, f"nothing scripted for {request.stage}")
+            raise ModelError(
+                "empty",
+                request.model,
+                f"nothing scripted for {request.stage}",
+                usage=Usage(calls=1, cost_usd=0.0),
+            )
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if isinstance(answer, ModelError):
             raise answer
         text = answer if isinstance(answer, str) else answer(request)
-        usage = Usage(calls=1, input_tokens=_words(request), output_tokens=len(text.split()))
+        usage = Usage(
+            calls=1,
+            input_tokens=_words(request),
+            output_tokens=len(text.split()),
+            # Nobody is asked, so nobody is paid.
+            cost_usd=0.0,
+        )
         return Reply(text=text, usage=usage, model_served="scripted")
 
 

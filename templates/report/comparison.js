@@ -1,7 +1,7 @@
 /* The comparison of two chosen sides: the verdict, the numbers and the cases that differ. */
 
 import { line, picture, words } from "./charts.js";
-import { cellMark, el, fold, modelName, money, percent, plural, range, seconds, svg, text } from "./dom.js";
+import { cellMark, el, fold, modelName, money, percent, plural, range, sameRate, seconds, svg, text } from "./dom.js";
 import { addPanel } from "./panels.js";
 
 const METRICS = { first_attempt: "first attempt", after_repair: "after repair" };
@@ -108,14 +108,17 @@ function sides(c) {
   const rate = (r) => (r.value === null ? "–" : [percent(r.value), el("span.soft", ` ${range(r.interval)}, ${r.passed_trials} of ${r.trials}`)]);
   const own = (side, name) => rate(side[name]?.all_trials ?? NO_RATE);
   const change = ({ relative, interval }) => (relative === null ? "" : [signed(relative), interval && el("span.soft", ` (${signed(interval.low)} to ${signed(interval.high)})`)]);
+  const same = (one, other) => [c.a, c.b].every((side) => sameRate(one(side), other(side)));
+  const compared = (side) => side.compared, whole = (name) => (side) => side[name]?.all_trials ?? NO_RATE;
   const rows = [
     [`Compared cases, ${METRICS[c.metric]}`, rate(c.a.compared), rate(c.b.compared), points(c.difference)],
-    ["with broken and ungraded cells as not passed", rate(c.a.compared_all), rate(c.b.compared_all), ""],
-    ["All its cells, first attempt", own(c.a, "first_attempt"), own(c.b, "first_attempt"), ""],
-    ["All its cells, after repair", own(c.a, "after_repair"), own(c.b, "after_repair"), ""],
-    ["Cost of a compared cell", per(c.a), per(c.b), change(c.cost_change)],
+    // Each rate stands once: a row is here only if it says something else on one of the sides.
+    !same(compared, (side) => side.compared_all) && ["with broken and ungraded cells as not passed", rate(c.a.compared_all), rate(c.b.compared_all), ""],
+    !same(compared, whole("first_attempt")) && ["All its cells, first attempt", own(c.a, "first_attempt"), own(c.b, "first_attempt"), ""],
+    !same(whole("first_attempt"), whole("after_repair")) && ["All its cells, after repair", own(c.a, "after_repair"), own(c.b, "after_repair"), ""],
+    [c.a, c.b].some((side) => side.cost_per_cell !== 0) && ["Cost of a compared cell", per(c.a), per(c.b), change(c.cost_change)],
     ["Time of a compared cell", seconds(c.a.seconds_per_cell), seconds(c.b.seconds_per_cell), change(c.time_change)],
-  ];
+  ].filter(Boolean);
   return el("div.scroll-x", el("table.rows.sides",
     el("thead", el("tr", el("th"), el("th", { scope: "col" }, "A  ", modelName(c.a.label)), el("th", { scope: "col" }, "B  ", modelName(c.b.label)), el("th", { scope: "col" }, "B against A"))),
     el("tbody", rows.map(([name, a, b, both]) => el("tr", el("th", { scope: "row" }, name), el("td", a), el("td", b), el("td", both))))));

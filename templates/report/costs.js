@@ -14,6 +14,8 @@ function costPanel(models) {
   const rated = models.filter((row) => row.numbers.first_attempt.all_trials.value !== null);
   if (!rated.length) return null;
   const priced = rated.some((row) => row.numbers.cost_per_cell > 0);
+  // Of two models without a price, the table above says as much.
+  if (!priced && rated.length < 3) return null;
   const state = { measure: priced ? "cost" : "time", rate: "after_repair" };
   const box = el("div");
   const draw = () => box.replaceChildren(costPicture(rated, state));

@@ -6,9 +6,12 @@ import { decisionsPart } from "./decisions.js";
 import { handoverButtons, traceCommand } from "./handover.js";
 import { locationsPart } from "./locations.js";
 import { stageTable } from "./models.js";
+import { pictures } from "./pictures.js";
 
 const STEP_TONES = { ok: "passed", failed: "failed", blocked: "broken", skipped: "skipped", not_run: "skipped", corrected: "healed" };
 const STEP_WORDS = { ok: "ok", failed: "failed", blocked: "blocked", skipped: "skipped", not_run: "not run", corrected: "corrected" };
+/* How a plan says that a step is reached by its address. */
+const BY_ADDRESS = "Direct URL";
 const plain = (content) => el("pre.plain", { dir: "auto", tabindex: 0 }, content);
 const part = (title, ...content) => el("section.part", el("h3", title), content);
 
@@ -37,7 +40,7 @@ export class Detail {
     this.attemptInView = undefined;
     const { cell } = entry;
     const attempts = cell.attempts;
-    const chosen = attempts.find((a) => a.attempt_index === attemptIndex) ?? attempts[attempts.length - 1];
+    const chosen = attempts.find((a) => a.attempt_index === attemptIndex) ?? decidingAttempt(cell);
     this.fill(neighbours, this.head(entry, siblings), this.rejudged(entry), attempts.length ? this.attempts(cell, chosen) : this.noAttempt(cell), this.recordings(cell));
   }
 
@@ -83,16 +86,16 @@ export class Detail {
       ["Model calls", count(sum("calls"))],
       ["Tokens", inAndOut({ input_tokens: sum("input_tokens"), cached_tokens: sum("cached_tokens"), output_tokens: sum("output_tokens"), reasoning_tokens: sum("reasoning_tokens") })],
       ["Cost", sum("calls") ? money(cost, sum("unpriced_calls") === 0) : "–"],
-      ["Capture", cell.capture_mode],
-      ["Repeat", String(cell.repeat)],
-      ["Worker", cell.worker],
+      ...(differ(siblings, "capture_mode") ? [["Capture", cell.capture_mode]] : []),
+      ...(differ(siblings, "repeat") ? [["Repeat", String(cell.repeat)]] : []),
+      ...(cell.worker === "main" ? [] : [["Worker", cell.worker]]),
       ...(cell.traffic ? [["Traffic", cell.traffic]] : []),
     ];
     return el("header.detail-head", badge(cell.outcome), cell.slow && el("span.soft.small", "\u2003slow: a step needed a larger time limit"),
       el("h2", { id: "detail-title" }, text(cell.case_id)),
       el("p.by", "on ", modelName(cell.model)),
       el("p.task", { dir: "auto" }, cell.user_task),
-      el("p.soft.small.starts", "starts at ", entryLink(cell.entry_url), cell.case_path && [" · ", text(cell.case_path)]),
+      el("p.soft.small.starts", "starts at ", entryLink(cell), cell.case_path && [" · ", text(cell.case_path)]),
       Object.keys(cell.browser_settings || {}).length > 0 && el("p.soft.small.settings", "browser: ", text(browserSettings(cell.browser_settings))),
       handoverButtons(cell, this.run, () => this.attemptInView),
       el("dl.metrics", metrics.map(([name, value]) => el("div", el("dt", name), el("dd", text(value))))),
@@ -143,24 +146,25 @@ export class Detail {
   }
 
   attempt(cell, a) {
+    const film = pictures(a, { shot: (path, label) => this.shot(cell, path, label) });
+    const checks = a.checks.length > 0 && part(`Checks${a.score === null ? "" : `: ${percent(a.score)}`}`, el("ol.card.checks", a.checks.map(checkItem)));
     return [
-      a.failure && a.failure.message !== cell.reason && el("div.reason.is-failed", el("p", text(a.failure.message)), failureNote(a.failure)),
+      a.failure && !cell.reason.includes(a.failure.message) && el("div.reason.is-failed", el("p", text(a.failure.message)), failureNote(a.failure)),
       a.plan_question && el("p.notice", "The model asked: ", text(a.plan_question), el("br"),
         ...(a.plan_answer ? ["The case answered: ", text(a.plan_answer)] : ["Nobody answered."])),
-      a.checks.length > 0 && part(`Checks${a.score === null ? "" : `: ${percent(a.score)}`}`, el("ol.card.checks", a.checks.map(checkItem))),
-      (a.plan_steps.length > 0 || a.step_results.length > 0) && part(["Steps", planNote(a)], this.steps(cell, a)),
+      (checks || film) && el("div.judged" + (checks && film ? "" : ".alone"), checks, film),
+      (a.plan_steps.length > 0 || a.step_results.length > 0) && part(["Steps", planNote(a)], this.steps(a, film)),
       decisionsPart(a, this.views(cell)),
       locationsPart(a, this.views(cell)),
       a.code_diff && part("What the repair changed", diffView(a.code_diff)),
       a.code && el("section.part", el("h3", el("span", "Code"), copyButton("Copy", () => a.code)), codeView(a),
         a.code_notes.map((note) => el("p.soft.small", text(note)))),
-      this.gallery(cell, a),
       a.answered && part("Answer", plain(JSON.stringify(a.answer, null, 2))),
       el("div.folds", this.folds(cell, a)),
     ].filter(Boolean);
   }
 
-  steps(cell, a) {
+  steps(a, film) {
     const results = new Map(a.step_results.map((r) => [r.step_index, r]));
     const plans = new Map(a.plan_steps.map((p) => [p.index, p]));
     const total = Math.max(1, a.step_results.reduce((sum, r) => sum + r.duration_ms, 0));
@@ -168,16 +172,16 @@ export class Detail {
     return el("ol.card.steps", [...new Set([...plans.keys(), ...results.keys()])].sort((x, y) => x - y).map((index) => {
       const result = results.get(index), from = begun;
       begun += result?.duration_ms ?? 0;
-      return this.step(cell, index, plans.get(index), result, from / total, begun / total, plans.size > 0);
+      return this.step(film, index, plans.get(index), result, from / total, begun / total, plans.size > 0);
     }));
   }
 
-  step(cell, index, plan, result, from, to, planned) {
+  step(film, index, plan, result, from, to, planned) {
     const status = result?.status ?? "not_run";
     const bar = el("i");
     bar.style.left = `${from * 100}%`;
     bar.style.width = `${(to - from) * 100}%`;
-    const where = plan && [plan.target_url !== "CURRENT_PAGE" && plan.target_url, plan.entry_action, plan.status === "UNKNOWN" && "not confirmed"].filter(Boolean).join(" · ");
+    const where = plan && [plan.target_url !== "CURRENT_PAGE" && plan.target_url, plan.entry_action !== BY_ADDRESS && plan.entry_action, plan.status === "UNKNOWN" && "not final"].filter(Boolean).join(" · ");
     const took = result && result.duration_ms > 0;
     return el("li.is-" + STEP_TONES[status], el("span.no", String(index)),
       el("div", text(result?.description || plan?.description || (planned ? "(not in the plan)" : "")), where && el("div.where", text(where))),
@@ -185,14 +189,8 @@ export class Detail {
       result && el("div.rest", result.error && el("div.error", { dir: "auto" }, result.error),
         result.context && result.context !== "page" && el("div.where", "in frame ", text(result.context)),
         result.failure?.evidence?.detail && fold("What Playwright tried", "", () => plain(result.failure.evidence.detail), "more"),
-        this.shot(cell, result.screenshot, `Step ${index}`),
+        result.screenshot && film && el("button.quiet.to-picture", { type: "button", "aria-label": `Show the picture of step ${index}`, on: { click: () => film.showPicture(result.screenshot) } }, "Picture"),
         result.log_tail && fold("Log of this step", "", () => plain(result.log_tail), "more")));
-  }
-
-  gallery(cell, a) {
-    const shots = [[a.scene?.screenshot, `The page at failing step ${a.scene?.step_index}`], [a.final_screenshot, "The page at the end"]];
-    const figures = shots.filter(([path]) => path).map(([path, label]) => el("figure", this.shot(cell, path, label), el("figcaption", label)));
-    return figures.length > 0 && part("Screenshots", el("div.shots", figures), a.final_url && el("p.soft.small", "ended at ", text(a.final_url)));
   }
 
   shot(cell, path, label) {
@@ -265,10 +263,26 @@ function browserSettings(settings) {
   return Object.entries(settings).map(([name, value]) => `${name}: ${words(value)}`).join(" · ");
 }
 
-function entryLink(url) {
+/* A server that the run started on this machine is gone, so its address leads nowhere. */
+const OWN_SERVER = /^https?:\/\/(?:127\.\d+\.\d+\.\d+|localhost|\[::1\]):(\d+)/i;
+const FIRST_RANDOM_PORT = 32768;
+
+function entryLink({ entry_url: url, attempts }) {
   if (!/^https?:\/\//i.test(url)) return text(url);
+  const here = OWN_SERVER.exec(url);
+  if (here && (Number(here[1]) >= FIRST_RANDOM_PORT || attempts.some((a) => a.evidence.server)))
+    return el("span", { title: url }, text(url.slice(here[0].length) || "/"), " on the web server that the run started");
   return el("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, text(url));
 }
+
+/* Return the attempt from which the cell has its outcome: the last one with its failure, else the last one. */
+function decidingAttempt({ attempts, failure }) {
+  const same = (a) => a.failure?.kind === failure?.kind && a.failure?.message === failure?.message;
+  return (failure && attempts.findLast(same)) ?? attempts.at(-1);
+}
+
+/* Tell whether cells of the same case differ in a field, so that it tells them apart. */
+const differ = (siblings, name) => new Set(siblings.map(({ cell }) => cell[name])).size > 1;
 
 const isInside = (path) => path.split("/").every((piece) => piece && piece !== "..");
 const address = (path) => path.split("/").map(encodeURIComponent).join("/");
@@ -279,18 +293,19 @@ function fileLink(path) {
 
 function failureNote(failure) {
   if (!failure) return null;
-  const facts = [failure.kind, failure.cause, failure.rule, failure.step_index && `step ${failure.step_index}`, failure.line && `line ${failure.line}`].filter(Boolean);
-  return el("p.small.soft", facts.join(" · "));
+  const facts = [failure.kind !== "check" && failure.kind, failure.cause, failure.rule, failure.step_index && `step ${failure.step_index}`, failure.line && `line ${failure.line}`].filter(Boolean);
+  return facts.length > 0 && el("p.small.soft", facts.join(" · "));
 }
 
 function planWords(a) {
   if (a.plan_confirmed === null) return "not asked for";
-  return a.plan_confirmed ? "confirmed" : a.plan_has_question ? "asks a question" : "not confirmed";
+  return a.plan_confirmed ? "" : a.plan_has_question ? "asks a question" : "not final";
 }
 
 function planNote(a) {
   if (a.turns) return el("span.small.soft", turnWords(a));
-  return a.plan_steps.length > 0 && el("span.small.soft", "plan " + planWords(a));
+  // That a plan was final is the rule.
+  return a.plan_steps.length > 0 && a.plan_confirmed === false && el("span.small.soft", a.plan_has_question ? "the plan asks a question" : "the plan was not final");
 }
 
 function turnWords(a) {
@@ -307,7 +322,7 @@ function checkItem(check) {
     ["hint", check.hint],
   ].filter(([name, value]) => value || name === "actual" || name === "expected");
   return el("li.is-" + tone, icon(tone), el("div",
-    el("span.kind", check.type), check.finding && el("span.finding", text(check.finding)), check.message && [" ", text(check.message, ".soft.small")],
+    el("span.kind", `${check.index} ${check.type}`), check.finding && el("span.finding", text(check.finding)), check.message && [" ", text(check.message, ".soft.small")],
     el("span.soft.small.weight", checkWeight(check)),
     el("dl.versus", facts.map(([name, value, bad]) => [el("dt", name), el("dd" + (bad ? ".bad" : ""), { dir: "auto" }, value)]))));
 }

@@ -132,6 +132,9 @@ export function percent(value) {
   return value === null || value === undefined ? "–" : `${Math.round(value * 100)}%`;
 }
 
+/* Tell whether two rates say the same, and so need to stand only once. */
+export const sameRate = (a, b) => a.passed_trials === b.passed_trials && a.trials === b.trials;
+
 export function range(interval) {
   return interval ? `${Math.round(interval.low * 100)}–${Math.round(interval.high * 100)}%` : "";
 }

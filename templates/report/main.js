@@ -10,7 +10,7 @@ import { Parts } from "./parts.js";
 
 const CONTROLS = new Set(["builtin/oracle", "builtin/noop"]);
 const LATE_MS = 200;
-const { report, pictures, linked, panels, key: partsKey } = JSON.parse(document.getElementById("data").textContent);
+const { report, pictures: embedded, linked, says, panels, key: partsKey } = JSON.parse(document.getElementById("data").textContent);
 
 try {
   const theme = localStorage.getItem("autoweb-theme");
@@ -57,7 +57,7 @@ function go(entry, replace = false, quietly = false) {
 const shownEntries = contestants.length ? contestants : entries;
 const ranking = [...(report.summary?.models ?? []).map((row) => row.model), ...report.models];
 const matrix = new Matrix(report.cases, shownEntries, ranking, go);
-const detail = new Detail(document.getElementById("detail"), document.getElementById("zoom"), { embedded: pictures, linked: linked && new Set(linked) }, report.rejudging, runFolder(report), go);
+const detail = new Detail(document.getElementById("detail"), document.getElementById("zoom"), { embedded, linked: linked && new Set(linked) }, report.rejudging, runFolder(report), go);
 
 /* Return what opens a cell by its folder, or null if this run has no such cell. */
 const links = {
@@ -124,7 +124,7 @@ async function load({ entry, attempt }, siblings, neighbours) {
 
 function draw() {
   document.getElementById("top").append(...nodes(masthead(report, contestants)));
-  const drawn = drawPanels(panels, { report, shownEntries, matrix, links, openControl });
+  const drawn = drawPanels(panels, { report, shownEntries, says, matrix, links, openControl });
   document.getElementById("main").append(...drawn, footer(report));
   fillContents(drawn);
 }

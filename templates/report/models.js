@@ -1,6 +1,6 @@
 /* The models' rates with their intervals, what they cost and how long they took. */
 
-import { OUTCOMES, count, el, fold, modelName, money, percent, plural, range, seconds, text, tokens } from "./dom.js";
+import { OUTCOMES, count, el, fold, modelName, money, percent, plural, range, sameRate, seconds, text, tokens } from "./dom.js";
 import { addPanel } from "./panels.js";
 
 function leaderboard({ summary, execution }) {
@@ -14,7 +14,8 @@ function leaderboard({ summary, execution }) {
     board,
     el("p.legend",
       el("span", el("i.fill"), "all cells that were run"),
-      el("span", el("i.fill.narrow"), "graded cells only: without broken and ungraded ones, and without cases whose controls are broken"),
+      summary.models.some(({ numbers: n }) => !sameRate(n.first_attempt.all_trials, n.first_attempt.graded) || !sameRate(n.after_repair.all_trials, n.after_repair.graded))
+        && el("span", el("i.fill.narrow"), "graded cells only: without broken and ungraded ones, and without cases whose controls are broken"),
       el("span", el("i.whisker"), "95% interval over cases")));
 }
 
@@ -42,7 +43,8 @@ function modelRows(row, ran) {
   const main = el("tr",
     el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), leftOutLine(n.not_graded), otherCasesLine(row)),
     unrated(row, ran) ? ranCell("First attempt", ran.first_attempt) : rateCell("First attempt", "fill", n.first_attempt, n, ".large"),
-    unrated(row, ran) ? ranCell("After repair", ran.after_repair) : rateCell("After repair", "gain", n.after_repair, n),
+    unrated(row, ran) ? ranCell("After repair", ran.after_repair)
+      : n.counts.healed ? rateCell("After repair", "gain", n.after_repair, n) : notHealed(n),
     el("td", { "data-label": "Cost" }, el("div.rate", n.calls ? money(n.cost.usd, n.cost.complete) : "–"),
       el("div.soft.small", el("div", `${tokens(n.input_tokens)} tokens in`), n.cached_tokens > 0 && el("div", `${tokens(n.cached_tokens)} of them cached`),
         el("div", `${tokens(n.output_tokens)} out`), n.reasoning_tokens > 0 && el("div", `${tokens(n.reasoning_tokens)} of them thoughts`)),
@@ -55,13 +57,18 @@ function ranCell(label, rate) {
   return el("td.rates", { "data-label": label }, el("div.rate", "no checks"), el("div.soft.small", `every step ran in ${rate.passed_trials} of ${plural(rate.trials, "cell")} (no proof)`));
 }
 
+function notHealed(n) {
+  return el("td.rates", { "data-label": "After repair" }, el("div.rate.soft", "the same"),
+    el("div.soft.small", n.repairs_tried ? `none of ${plural(n.repairs_tried, "repair")} helped` : "no repair was tried"));
+}
+
 /* Make a cell with the rates over all and over graded cells, each with its interval drawn. */
 function rateCell(label, tone, rates, n, size = "") {
   const { all_trials: all, graded } = rates;
   return el("td.rates", { "data-label": label },
     el("div.rate" + size, percent(all.value), el("span.soft.small", ` ${range(all.interval)}`)),
     gauge(label, tone, all), el("div.soft.small", trials(all, n)),
-    gauge(label + ", graded cells only", tone + ".narrow", graded), el("div.soft.small", "graded ", percent(graded.value), " ", range(graded.interval), `, ${graded.passed_trials} of ${count(graded.trials)}`));
+    !sameRate(all, graded) && [gauge(label + ", graded cells only", tone + ".narrow", graded), el("div.soft.small", "graded ", percent(graded.value), " ", range(graded.interval), `, ${graded.passed_trials} of ${count(graded.trials)}`)]);
 }
 
 function leftOutLine({ broken, ungraded, controls, needs_input: asking, off_record: off }) {
@@ -119,7 +126,7 @@ function moreNumbers(row) {
     ["All checks hold", share(n.checks_passed, n.cells - n.counts.skipped)],
     ["False success: ran, yet a check fails", String(n.false_success)],
     ["Healed by repair", share(n.repairs_healed, n.repairs_tried)],
-    ["Plans confirmed", n.plans ? share(n.plans_confirmed, n.plans) : "none was asked for"],
+    ["Plans that were final", n.plans ? share(n.plans_confirmed, n.plans) : "none was asked for"],
     ["Asked a question", String(n.plans_with_question)],
     ["Scripts free of lint errors", share(n.scripts_lint_clean, n.scripts)],
     ["Passed, but slow", String(n.slow)],

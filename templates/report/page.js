@@ -46,6 +46,9 @@ function replayedNotice(report) {
   return replayed > 0 && el("p.notice", `${plural(replayed, "cell")} met recorded traffic: no live site was asked.`);
 }
 
+/* What pytest's exit statuses mean. */
+const ENDED = { 0: "the run passed", 1: "the run failed", 2: "the run was interrupted" };
+
 function facts(report) {
   const workers = report.workers
     ? `${plural(report.workers, "xdist worker")}: times are of a shared machine`
@@ -55,9 +58,9 @@ function facts(report) {
     [new Date(report.started).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })],
     [seconds(report.duration_s), "in all"],
     [workers],
-    report.capture_modes.length && [report.capture_modes.join(", "), report.capture_modes.length > 1 ? "captures" : "capture"],
+    report.capture_modes.length > 1 && [report.capture_modes.join(", "), "captures"],
     commit && [commit.slice(0, 24), "commit"],
-    report.exit_status !== null && ["exit status " + report.exit_status],
+    report.exit_status !== null && [ENDED[report.exit_status] ?? `exit status ${report.exit_status}`],
   ];
   return el("p.facts", entries.filter(Boolean).map(([value, label]) => el("span", el("b", text(value)), label && " " + label)));
 }

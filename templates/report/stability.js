@@ -13,18 +13,19 @@ function stabilityPanel(report, links) {
   const slow = slowRows(summary?.slow ?? [], history?.slow ?? []);
   const broke = (history?.steady ?? []).filter((row) => row.trials_now > 0 && row.passed_now === 0);
   const repeated = (summary?.models ?? []).some((row) => row.numbers.repeats.length > 0);
+  const steady = quiet(repeated, history);
   if (!slow.length && !flaky.length && !broke.length) return null;
   return el("section", { "aria-labelledby": "stability-heading" },
-    el("div.heading", el("h2", { id: "stability-heading" }, "Flaky and slow")),
+    el("div.heading", el("h2", { id: "stability-heading" }, flaky.length || steady || broke.length ? "Flaky and slow" : "Slow")),
     broke.length > 0 && el("div.card.listing", el("h3", "Never failed before, and fails now on every repeat"), brokeList(broke)),
     el("div.halves",
-      el("div.card.listing", el("h3", "Flaky"), flaky.length ? flakyList(flaky, links) : el("p.soft.small", quiet(repeated, history))),
-      el("div.card.listing", el("h3", "Slow"), slow.length ? slowList(slow, links) : el("p.soft.small", "No times were recorded."))));
+      (flaky.length > 0 || steady) && el("div.card.listing", el("h3", "Flaky"), flaky.length ? flakyList(flaky, links) : el("p.soft.small", steady)),
+      slow.length > 0 && el("div.card.listing", (flaky.length > 0 || steady || broke.length > 0) && el("h3", "Slow"), slowList(slow, links))));
 }
 
 function quiet(repeated, history) {
   const where = [repeated && "over the repeats of this run", history?.runs > 0 && `over this and ${plural(history.runs, "earlier run")}`].filter(Boolean);
-  return where.length ? `No case both passed and failed ${where.join(" or ")}.` : "One try at each case says nothing about flakiness. Repeat the cells with --autoweb-repeat, or save runs with --autoweb-autosave.";
+  return where.length > 0 && `No case both passed and failed ${where.join(" or ")}.`;
 }
 
 /* Cases that are flaky within this run come first, then those that are flaky across runs. */

@@ -3,7 +3,7 @@
 import { el, fold, modelName, seconds, text } from "./dom.js";
 import { addPanel } from "./panels.js";
 
-const STAGES = ["open", "plan", "capture", "visual", "generate", "turns", "act", "collect", "lint", "execute", "judge", "repair"];
+const STAGES = ["server", "browser", "open", "plan", "capture", "visual", "generate", "turns", "act", "collect", "lint", "execute", "judge", "repair"];
 
 function stagesPanel(models) {
   const timed = models.filter((row) => row.numbers.stages.some((s) => s.per_cell_s > 0));

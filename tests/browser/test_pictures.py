@@ -72,10 +72,99 @@ def test_a_page_that_stays_as_it_is_is_pictured_once(
     page = "<button onclick=\"document.body.style.background = 'green'\">Go</button>"
     attempt = run(browser, tmp_path, site, page)
 
-    folder = tmp_path / "run/cells/one"
     shown = attempt.step_results[0].screenshot, attempt.final_screenshot
-    assert shown == ("attempt-1/step-1.jpg", "attempt-1/final.jpg")
-    assert len({(folder / str(picture)).read_bytes() for picture in shown}) == 1
+    assert shown == ("attempt-1/step-1.jpg", "attempt-1/step-1.jpg")
+    assert colour(tmp_path, attempt.final_screenshot) == "green"
+
+
+def test_a_check_that_fails_on_the_page_of_the_last_step_needs_no_other_picture(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    page = "<button onclick=\"document.body.style.background = 'red'\">Go</button>"
+    attempt = filmed(browser, tmp_path, site, page, CLICK)
+
+    assert attempt.scene is not None
+    assert (attempt.scene.check_index, attempt.scene.step_index) == (0, 1)
+    assert attempt.scene.screenshot == attempt.final_screenshot == "attempt-1/step-1.jpg"
+
+
+def filmed(
+    browser: Browser, folder: Path, site: Site, page: str, code: str, **changed: Any
+) -> Attempt:
+    """The attempt of a cell that presses a button some times."""
+    folder.mkdir(exist_ok=True)
+    given = {"entry_url": site.put("/a", page), "expect": [GREEN]}
+    result, _ = act(
+        browser,
+        folder,
+        given,
+        (),
+        strategy="codegen",
+        plan=scripted_plan(*["press Go"] * code.count("# Step")),
+        generate=code,
+        **changed,
+    )
+    return result.attempts[0]
+
+
+PRESSES = "\n".join(
+    ["```python", *(f"# Step {n}\npage.get_by_role('button').click()" for n in range(1, 7)), "```"]
+)
+COUNTER = """<body><button>Go</button><p>0</p><script>
+document.querySelector('button').onclick = () => {
+  const p = document.querySelector('p');
+  p.textContent = Number(p.textContent) + 1;
+  document.body.style.background = p.textContent === '6' ? 'green' : 'red';
+}</script>"""
+
+
+@pytest.mark.long
+def test_a_film_shows_the_entry_page_and_what_each_step_left(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    attempt = filmed(browser, tmp_path, site, COUNTER, PRESSES)
+
+    moments = [(frame.moment, frame.step_index) for frame in attempt.film]
+    assert moments == [("opened", None), *(("step", n) for n in range(1, 7))]
+    times = [frame.at_ms for frame in attempt.film]
+    assert times == sorted(times)
+    assert 0 < times[-1] <= attempt.duration_ms
+    colours = [colour(tmp_path, frame.picture) for frame in attempt.film]
+    assert colours == ["white", *["red"] * 5, "green"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("limit", ["film", "film_total"])
+def test_a_film_beyond_its_bytes_is_thinned_out_evenly(
+    browser: Browser, tmp_path: Path, site: Site, limit: str
+) -> None:
+    whole = filmed(browser, tmp_path / "whole", site, COUNTER, PRESSES)
+    folder = tmp_path / "whole/run/cells/one"
+    sizes = [(folder / frame.picture).stat().st_size for frame in whole.film]
+
+    # Room for half of the pictures; a few bytes more, as no two of them are equally large.
+    most = sum(sizes) // 2 + max(sizes) // 2
+    attempt = filmed(browser, tmp_path / "thin", site, COUNTER, PRESSES, **{limit: most})
+
+    steps = [frame.step_index for frame in attempt.film]
+    assert len(steps) in (3, 4)
+    assert (steps[0], steps[-1]) == (None, 6)
+    on_disk = {file.name for file in (tmp_path / "thin/run/cells/one/attempt-1").glob("*.jpg")}
+    assert on_disk == {Path(frame.picture).name for frame in attempt.film}
+    assert [bool(step.screenshot) for step in attempt.step_results] == [
+        step.step_index in steps for step in attempt.step_results
+    ]
+
+
+def test_without_room_for_a_film_the_picture_of_the_end_stays(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    attempt = filmed(browser, tmp_path, site, COUNTER, CLICK, film=0)
+
+    assert attempt.film == ()
+    folder = tmp_path / "run/cells/one/attempt-1"
+    assert [file.name for file in folder.glob("*.jpg")] == ["step-1.jpg"]
+    assert attempt.final_screenshot == "attempt-1/step-1.jpg"
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_a_panel_of_the_project_stands_in_its_place_and_its_markup_stays_text(op
     expect(failed).to_contain_text(f"panel faulty failed: LookupError: {MARKUP}")
     headings = opened.locator("main > section h2[id]")
     ids = [heading.get_attribute("id") for heading in headings.all()]
-    assert ids[:2] == ["models-heading", "panel-lengths"]
+    assert ids[:3] == ["failed-heading", "models-heading", "panel-lengths"]
     assert ids[-1] == "panel-faulty"
     assert opened.locator("main img[src=x]").count() == 0
     assert opened.title() != "owned"

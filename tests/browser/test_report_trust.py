@@ -150,7 +150,8 @@ def test_a_run_is_compared_with_its_baseline(rich: Path, report: Any, show: Show
 def test_what_decided_the_exit_status_stands_on_top(rich: Path, show: Show) -> None:
     page = show(rich)
 
-    gates = page.locator("main > section").first
+    lost, gates = page.locator("main > section").all()[:2]
+    expect(lost.get_by_role("heading")).to_contain_text("failed")
     expect(gates.get_by_role("heading")).to_contain_text("1 of 4 gates failed")
     names = gates.locator("li > div > p:first-child b").all_inner_texts()
     assert [name.split()[0] for name in names] == ["pinned", "drop", "cost", "pass"]
@@ -297,8 +298,8 @@ def test_the_sections_can_be_reached_from_the_top(rich: Path, show: Show) -> Non
     page = show(rich)
 
     links = page.get_by_role("navigation", name="Sections").get_by_role("link")
-    names = ["Gates", "Models", "Compare two", "Controls", "Cells", "Cost against success"]
-    names += ["Time per stage", "Failures and corrections", "Flaky and slow", "Over time", "Judges"]
+    names = ["What failed", "Gates", "Models", "Compare two", "Controls", "Cells"]
+    names += ["Cost against success", "Time per stage", "Flaky and slow", "Over time", "Judges"]
     expect(links).to_have_text(names)
     links.nth(2).click()
     expect(page.get_by_role("heading", name="Compare two")).to_be_in_viewport()
@@ -441,7 +442,7 @@ def test_cases_without_checks_are_told_apart_from_rates_and_plans_nobody_asked_f
     note = page.locator(".execution")
     expect(note).to_contain_text("1 case has no checks: that every step ran is no proof.")
     expect(note).to_contain_text("good: every step ran in 100% (21–100%), 1 of 1")
-    expect(note).to_contain_text("good against bad: Execution only, no proof: Not decisive")
+    expect(note).to_contain_text("good against bad: Execution only, no proof: Too few cases")
     rows = section(page, "Models").locator("tbody tr:not(.more-row)")
     told = {row.locator(".model-name").inner_text(): row.inner_text() for row in rows.all()}
     assert "every step ran in 1 of 1 cell (no proof)" in told["good"]

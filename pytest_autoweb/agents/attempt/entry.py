@@ -1,5 +1,6 @@
 """The stage that begins every strategy: the entry page."""
 
+from pytest_autoweb.agents.attempt.execute import pictured
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail
 from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.base.language import StepProblem
@@ -22,6 +23,9 @@ def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
         failure = Failure.model_validate(map_texts(failure.model_dump(), tools.redact))
         return fail(attempt, failure, StepProblem.quoted("(openPage)", failure.message))
     tools.log.write(f"opened {tools.page.url}")
+    # What the page holds decides how a picture of it is taken, and is not known yet.
+    tools.newest.may_be_bare = False
+    pictured("opened", tools, "opened")
     # Requests and downloads of the set-up are not the model's doing, so they are not recorded.
     tools.wire.start(tools.page.context)
     tools.downloads.start(tools.page.context)

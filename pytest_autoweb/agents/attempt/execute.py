@@ -28,7 +28,14 @@ from pytest_autoweb.browser.page.opening import page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
 from pytest_autoweb.judging.evidence.scene import begin_frame, shot, take_scene
 from pytest_autoweb.results.analysis.controls import must_fail
-from pytest_autoweb.results.records import Attempt, Failure, Scene, StepResult, ToolCall
+from pytest_autoweb.results.records import (
+    Attempt,
+    Failure,
+    FrameMoment,
+    Scene,
+    StepResult,
+    ToolCall,
+)
 from pytest_autoweb.sandbox.engine import Limits, StepOutcome
 
 
@@ -329,13 +336,19 @@ def _result(
         retried=retried,
         context=context.name,
         failure=outcome.failure,
-        screenshot=_pictured(index, tools),
+        screenshot=pictured(f"step-{index}", tools, "step", index),
     )
 
 
-def _pictured(index: int, tools: Tools) -> str | None:
-    """Take the picture of a step, and note what the page holds, to spare another like it."""
-    newest, page, path = tools.newest, tools.page, tools.folder / f"step-{index}.jpg"
+def pictured(
+    name: str, tools: Tools, moment: FrameMoment, step_index: int | None = None
+) -> str | None:
+    """Take a picture for the film, and note what the page holds, to spare another like it.
+
+    Returns:
+        Its path below the cell's folder, or None if it could not be taken.
+    """
+    newest, page, path = tools.newest, tools.page, tools.folder / f"{name}.jpg"
     # The look comes first, so that what it finds was there before the frame. Where the page had to
     # be prepared before, it most likely has to be again.
     looked = waiting.start_call(page, lambda: page_look(page))
@@ -350,7 +363,9 @@ def _pictured(index: int, tools: Tools) -> str | None:
     if not shot(page, path, tools.hidden, look=look, drawn=drawn):
         return None
     newest.path = path
-    return relative(path, tools)
+    kept = relative(path, tools)
+    tools.film.add(kept, moment, step_index)
+    return kept
 
 
 def relative(path: object, tools: Tools) -> str:

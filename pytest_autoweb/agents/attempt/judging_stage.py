@@ -1,8 +1,6 @@
 """The stage that ends every strategy: judging, and what is kept of the last page."""
 
-import shutil
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from pytest_autoweb.agents.attempt.diagnosis import with_findings
@@ -160,20 +158,23 @@ def _keep_page_and_look(attempt: Attempt, tools: Tools) -> tuple[Attempt, PageLo
     return attempt, look
 
 
-def _keep_picture(picture: Path, tools: Tools, look: PageLook | None) -> bool:
-    """Keep the picture of the page, or that of the last step if the page still looks the same."""
+def _last_picture(tools: Tools, look: PageLook | None) -> Path | None:
+    """Return the picture of the page: that of the last step if it still looks the same."""
     taken, before = tools.newest.path, tools.newest.look
     same = look and before and look.digest == before.digest and not look.painted
-    if taken and same:
-        with suppress(OSError):
-            return bool(shutil.copyfile(taken, picture))
-    return shot(tools.page, picture, tools.hidden, look=look)
+    if taken and same and taken.is_file():
+        return taken
+    picture = tools.folder / "final.jpg"
+    if not shot(tools.page, picture, tools.hidden, look=look):
+        return None
+    tools.film.add(relative(picture, tools), "end")
+    return picture
 
 
 def _keep_end(attempt: Attempt, tools: Tools, look: PageLook | None) -> Attempt:
     """Keep the last picture, and the scene if no step failed but a check does."""
-    picture = tools.folder / "final.jpg"
-    if _keep_picture(picture, tools, look):
+    picture = _last_picture(tools, look)
+    if picture:
         attempt = change(attempt, final_screenshot=relative(picture, tools))
     if attempt.checks_passed is not False or attempt.failure:
         return attempt
@@ -188,6 +189,8 @@ def _keep_end(attempt: Attempt, tools: Tools, look: PageLook | None) -> Attempt:
         mode=tools.mode,
         folder=tools.folder,
         redact=tools.redact,
+        check_index=broken.index,
+        pictured=picture,
     )
     failure = Failure(
         kind="check",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Proto
 
 from playwright.sync_api import Frame, Locator, Page
 
+from pytest_autoweb.agents.attempt.film import Film
 from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import ModelError
@@ -174,6 +175,8 @@ class Tools:
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
     """Changes to the attempt from the step's finders and functions, applied after the step."""
     newest: StepPicture = field(default_factory=StepPicture)
+    film: Film = field(default_factory=Film)
+    """The pictures of the attempt so far."""
     folds: Folds = field(default_factory=Folds)
     """The lists that the turn's newest listing shortens, and those that the next one is to show."""
     traffic: "CellTraffic | None" = None

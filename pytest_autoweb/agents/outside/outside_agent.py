@@ -448,6 +448,9 @@ def _take_step(message: dict[str, Any], told: _Told, tools: Tools) -> None:
     tools.progress(f"agent: step {index}")
     tools.log.write(f"agent: step {index}: {said}")
     error = None if ok else _short(message.get("error"), tools) or "the agent says it failed"
+    taken = shot(tools.page, picture, tools.hidden)
+    if taken:
+        tools.film.add(relative(picture, tools), "step", index)
     told.steps.append(
         StepResult(
             step_index=index,
@@ -456,9 +459,7 @@ def _take_step(message: dict[str, Any], told: _Told, tools: Tools) -> None:
             # A failed step does not fail the attempt: the agent decides how to continue.
             status="ok" if ok else "corrected",
             error=error,
-            screenshot=relative(picture, tools)
-            if shot(tools.page, picture, tools.hidden)
-            else None,
+            screenshot=relative(picture, tools) if taken else None,
         )
     )
 

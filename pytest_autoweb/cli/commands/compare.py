@@ -104,7 +104,9 @@ def _of_one_run(args: argparse.Namespace) -> tuple[Comparison, ...]:
 
 
 def _of_two_runs(args: argparse.Namespace) -> tuple[Comparison, ...]:
-    before, after = (_measured(load_any(run, args.storage), args) for run in (args.a, args.b))
+    before, after = (
+        _as_named(_measured(load_any(run, args.storage), args), run) for run in (args.a, args.b)
+    )
     pairs = _pairs(args)
     for first, second in pairs or ():
         _check_model(first, before, args.a)
@@ -119,6 +121,11 @@ def _of_two_runs(args: argparse.Namespace) -> tuple[Comparison, ...]:
             "name one of each with --models"
         )
     return comparisons
+
+
+def _as_named(rows: RunRows, named: str) -> RunRows:
+    """Return the run under the number by which it was asked for, if that is how it was."""
+    return rows.model_copy(update={"name": named}) if named.isdecimal() else rows
 
 
 def _measured(rows: RunRows, args: argparse.Namespace) -> RunRows:

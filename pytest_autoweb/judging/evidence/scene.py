@@ -33,12 +33,26 @@ def take_scene(
     mode: CaptureModeName,
     folder: Path,
     redact: Callable[[str], str],
+    check_index: int | None = None,
+    pictured: Path | None = None,
 ) -> Scene:
-    """Record the page: URL, title, snapshot, picture, console and failed requests."""
-    picture = folder / f"scene-{step_index}.jpg"
-    taken = shot(page, picture, redact)
+    """Record the page: URL, title, snapshot, picture, console and failed requests.
+
+    Args:
+        page: the page.
+        watch: what its console and its requests have told.
+        step_index: the number of the failing step, or of the last one.
+        mode: how the page is shown as text.
+        folder: the attempt's folder.
+        redact: removes the case's secrets.
+        check_index: the check that does not hold, if that is what failed.
+        pictured: a picture of this moment, if there is one already.
+    """
+    picture = pictured or folder / f"scene-{step_index}.jpg"
+    taken = pictured is not None or shot(page, picture, redact)
     return Scene(
         step_index=step_index,
+        check_index=check_index,
         url=redact(page.url),
         title=redact(_title(page)),
         snapshot=snapshot_text(page, mode, redact),

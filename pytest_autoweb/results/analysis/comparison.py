@@ -90,6 +90,8 @@ def _decisive(comparison: "Comparison", does: str) -> str:
 
 def _not_decisive(comparison: "Comparison") -> str:
     cases, differing = len(comparison.cases), comparison.gained + comparison.lost
+    if cases < LEAST_DISCORDANT:
+        return f"Too few cases to compare: {cases} ({LEAST_DISCORDANT} needed)."
     if differing < LEAST_DISCORDANT:
         differ = f"differ in {differing}" if differing else "differ in none"
         why = (

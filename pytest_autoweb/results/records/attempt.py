@@ -201,11 +201,29 @@ class StepResult(Record):
     """The path of the screenshot, below the cell's folder."""
 
 
+FrameMoment = Literal["opened", "step", "end"]
+
+
+class Frame(Record):
+    """One picture of an attempt's film."""
+
+    at_ms: float
+    """When it was taken, in milliseconds since the attempt's browser page was there."""
+    picture: str
+    """The path of the picture, below the cell's folder."""
+    moment: FrameMoment
+    """What had just happened: the entry page was open, a step ended, the checks were looked at."""
+    step_index: int | None = None
+    """The number of the step that had ended; None for other moments."""
+
+
 class Scene(Record):
-    """The page as it was at the failing step, taken before anything moved."""
+    """The page as it was at the failing step or check, taken before anything moved."""
 
     step_index: int
-    """The number of the failing step."""
+    """The number of the failing step; of the last one, if a check failed."""
+    check_index: int | None = None
+    """The check that did not hold when the page was taken; None if a step failed."""
     url: str
     """The page's URL, redacted."""
     title: str = ""
@@ -492,7 +510,10 @@ class Attempt(Record):
     final_url: str = ""
     """The page's URL at the end, redacted."""
     final_screenshot: str | None = None
-    """The path of the last screenshot, below the cell's folder."""
+    """The path of the last screenshot, below the cell's folder; that of the last step, if the page
+    has not changed since."""
+    film: tuple[Frame, ...] = ()
+    """The pictures of the attempt in their order, within the bytes of `--autoweb-film`."""
     duration_ms: float = 0.0
     """The duration of the whole attempt, in milliseconds."""
 

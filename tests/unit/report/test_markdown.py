@@ -88,7 +88,7 @@ def test_both_rates_and_the_verdict_are_there() -> None:
 
     assert "| m | 100% (21–100%), 1 of 1 | 100% (21–100%), 1 of 1 |" in page
     assert "| n | 0% (0–79%), 0 of 1 | 100% (21–100%), 1 of 1 |" in page
-    assert "**m against n: Not decisive" in page
+    assert "**m against n: Too few cases to compare: 1 (6 needed).**" in page
 
 
 def test_an_empty_run_says_so() -> None:

@@ -130,7 +130,7 @@ def test_an_open_verdict_on_two_modes_names_them() -> None:
     summary = report_of(in_modes(("c", "passed", "failed"))).summary
 
     assert summary is not None
-    assert summary.verdict.startswith("m in ARIA against m in RAW_HTML: Not decisive: ")
+    assert summary.verdict.startswith("m in ARIA against m in RAW_HTML: Too few cases")
 
 
 def on_cases(model: str, outcomes: dict[str, Outcome]) -> list[CellResult]:

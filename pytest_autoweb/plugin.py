@@ -22,10 +22,17 @@ from pytest_autoweb.base.installation import require_extras
 from pytest_autoweb.results.runs.run_signs import SIGNS, holds_run
 from pytest_autoweb.session import fixtures
 from pytest_autoweb.session.case_files import CASE_SUFFIXES
-from pytest_autoweb.session.cells_on_demand import cell_hooks, has_models, loaded_hooks
+from pytest_autoweb.session.cells_on_demand import (
+    cell_hooks,
+    has_models,
+    loaded_hooks,
+    wait_if_started_ahead,
+)
 from pytest_autoweb.session.playwright_fixtures import (
     OLD_BASE_URL,
+    note_substitute_of,
     refuse_both_playwrights,
+    told_substitute,
     uses_fixture,
 )
 from pytest_autoweb.session.refused_sessions import (
@@ -65,12 +72,14 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(
-    parser: pytest.Parser, args: list[str]
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, None, None]:
     """Answer a misspelt flag with the one that was meant, once every plugin has declared its own.
 
-    pytest itself says only that the argument is unknown.
+    pytest itself says only that the argument is unknown. A run that was started ahead waits here,
+    before it reads anything of the project but its settings.
     """
+    wait_if_started_ahead(early_config)
     yield
     if any(argument.startswith("--auto") for argument in args):
         refuse_unknown_flags(parser, args)
@@ -189,12 +198,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Remember what an xdist worker could not refuse by itself."""
+    """Remember what an xdist worker could not refuse, or tell, by itself."""
     note_refusal(node)
+    note_substitute_of(node)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell why a session in workers ends as a usage error."""
+    """Tell which browser tests ran in, and why a session in workers ends as a usage error."""
+    if told := told_substitute(terminalreporter.config):
+        terminalreporter.write_line(f"autoweb: {told}")
     if why := refusal(terminalreporter.config):
         terminalreporter.write_line(f"ERROR: {why}", red=True)
 

@@ -1,4 +1,4 @@
-"""What `autoweb prove` and `autoweb explore` share: ignored addresses, and proofs in words."""
+"""What `autoweb prove` and `autoweb explore` share: flags, and proofs in words."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,10 @@ from collections.abc import Iterator, Sequence
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.values.url_globs import UrlGlob
 from pytest_autoweb.report.wording import columns, one_line
-from pytest_autoweb.tools.verify.prove_cases import CaseProof, ChangeResult
+from pytest_autoweb.tools.verify.prove_cases import CaseProof, ChangeResult, each_has_own_state
+
+DEFAULT_PLAYS = 4
+"""Plays in one process share its browser; most of their time they wait for pages and servers."""
 
 _MARKS = {"noticed": "", "unnoticed": "NOT NOTICED", "no verdict": "no verdict",
           "not tried": "not tried"}  # fmt: skip
@@ -21,6 +24,35 @@ def add_ignore_argument(parser: argparse.ArgumentParser) -> None:
         metavar="GLOB",
         help="leave alone requests to addresses like this, which decide nothing; may be repeated",
     )
+
+
+def add_concurrency_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `-n`, which `plays_at_once` reads."""
+    parser.add_argument(
+        "-n",
+        "--concurrency",
+        type=int,
+        metavar="N",
+        help=f"the most plays at once; default: {DEFAULT_PLAYS} where each play has a state of its "
+        "own (static files, or a server with `reset`), else 1",
+    )
+
+
+def plays_at_once(asked: int | None, targets: Sequence[str]) -> int:
+    """Return how many plays there may be at once.
+
+    Args:
+        asked: the value of `-n`, if it was given.
+        targets: the cases.
+
+    Raises:
+        SettingsError: the value is not positive.
+    """
+    if asked is None:
+        return DEFAULT_PLAYS if each_has_own_state(targets) else 1
+    if asked < 1:
+        raise SettingsError("-n must be 1 or more")
+    return asked
 
 
 def ignored(globs: Sequence[str]) -> tuple[UrlGlob, ...]:

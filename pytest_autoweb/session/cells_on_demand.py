@@ -4,13 +4,19 @@ It is loaded as a whole when it is first needed: when models are named, or when 
 `autoweb` fixture.
 """
 
+import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
     from pytest_autoweb.session.cell_hooks import CellHooks
 
+STARTED_AHEAD = "_AUTOWEB_STARTED_AHEAD"
+"""The variable by which `--autoweb-watch` tells a run that it is to wait."""
 _CELL_HOOKS: pytest.StashKey["CellHooks"] = pytest.StashKey()
 
 
@@ -34,3 +40,28 @@ def has_models(config: pytest.Config) -> bool:
     """Tell whether models were named, as `pytest_configure` found."""
     hooks = loaded_hooks(config)
     return hooks is not None and hooks.has_models
+
+
+def wait_if_started_ahead(config: pytest.Config) -> None:
+    """Wait for the change that a run of `--autoweb-watch` is for, which was started ahead of it."""
+    # Its workers inherit the environment, and must not wait.
+    if not (given := os.environ.pop(STARTED_AHEAD, "")):
+        return
+    # Late, because only such a run needs it.
+    from pytest_autoweb.session import started_ahead
+
+    options = config.known_args_namespace
+    workers = getattr(options, "numprocesses", None)
+    traced = getattr(options, "tracing", "off") != "off"
+    config.pluginmanager.register(started_ahead, "autoweb-started-ahead")
+    started_ahead.wait_until_told(given, own_browser=not (workers or traced))
+
+
+def plain_launcher(
+    given: "Callable[..., Browser]", request: pytest.FixtureRequest
+) -> "Callable[..., Browser]":
+    """Return what starts the browsers of tests that are no cells."""
+    # Late, because it imports Playwright, which most sessions do not use.
+    from pytest_autoweb.session.plain_browser import with_substitute
+
+    return with_substitute(given, request)

@@ -166,7 +166,7 @@ class RunController:
             self._end()
             why = plain_text(first_line(error))
             raise pytest.UsageError(f"the run cannot begin: {why}") from None
-        if self._display.wanted and self._settings.models:
+        if self._settings.models:
             self._display.start()
 
     @pytest.hookimpl(wrapper=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_autoweb.session.cells_on_demand import cell_hooks
+from pytest_autoweb.session.cells_on_demand import cell_hooks, plain_launcher
 from pytest_autoweb.session.playwright_fixtures import needs_browser
 
 if TYPE_CHECKING:
@@ -39,10 +39,11 @@ def launch_browser(
 ) -> "Callable[..., Browser]":
     """Connect to a browser of `--autoweb-connect` instead of starting one, in sessions with cells.
 
-    A lost browser's replacement comes from here too, like every browser of a session.
+    A lost browser's replacement comes from here too, like every browser of a session. In sessions
+    without cells, the system's Chromium stands in for Playwright's own where that is missing.
     """
     if not any(map(needs_browser, request.session.items)):
-        return launch_browser
+        return plain_launcher(launch_browser, request)
     return cell_hooks(request.config).launcher(launch_browser, request)
 
 

@@ -5,7 +5,7 @@ Every session of pytest asks, so this leads to nothing but pytest and the standa
 
 import os
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,6 +20,9 @@ CELL: pytest.StashKey["Cell"] = pytest.StashKey()
 """What an item runs, if it is a cell."""
 OLD_BASE_URL = "playwright-base-url"
 """The plugin in which pytest-playwright declares `base_url` where pytest-base-url is not there."""
+_SUBSTITUTE_KEY = "autoweb_substitute"
+_SUBSTITUTE: pytest.StashKey[str] = pytest.StashKey()
+"""The browser that stood in for Playwright's own, in tests that are no cells."""
 _PAGE_FIXTURES = frozenset(("page", "context", "new_context", "browser", "launch_browser"))
 _OF_BROWSERS = ("browser_type_launch_args", "browser_type", "connect_options", "launch_browser")
 _ASYNC_TWIN = "pytest_playwright_asyncio"
@@ -91,3 +94,23 @@ def starts_own_browsers(item: pytest.Item) -> bool:
         str(getattr(one.func, "__module__", "")) for definitions in found for one in definitions
     )
     return any(not module.startswith(("pytest_autoweb", "pytest_playwright")) for module in modules)
+
+
+def note_substitute(config: pytest.Config, path: str) -> None:
+    """Remember the browser that stands in for Playwright's own, in tests that are no cells."""
+    if (output := getattr(config, "workeroutput", None)) is None:
+        config.stash[_SUBSTITUTE] = path
+    else:
+        output[_SUBSTITUTE_KEY] = path
+
+
+def note_substitute_of(node: Any) -> None:
+    """Remember the browser that stood in for Playwright's own in an xdist worker."""
+    if path := getattr(node, "workeroutput", {}).get(_SUBSTITUTE_KEY):
+        node.config.stash[_SUBSTITUTE] = path
+
+
+def told_substitute(config: pytest.Config) -> str:
+    """Return the sentence about the browser that stood in for Playwright's own, or ""."""
+    path = config.stash.get(_SUBSTITUTE, "")
+    return path and f"Playwright's own Chromium is not installed: the tests ran in {path}"

@@ -1,6 +1,7 @@
 """The terminal display while cells run, and the pause after a failed attempt.
 
-There is a line for each stage (-v), or a live status line. During a pause, a person can inspect the
+There is a line for each stage (-v), a live status line, or, where nothing can be rewritten, a line
+from time to time. During a pause, a person can inspect the
 page that the attempt left.
 """
 
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 POLL_S = 0.25
 STATUS_CHARS = 100
+LINE_EVERY_S = 30.0
+"""Without a terminal, the longest time without a line while cells run."""
+LINE_SHARE = 0.1
+"""Without a terminal, the share of the cells after whose end a line comes, unless one just did."""
+LEAST_BETWEEN_S = 10.0
 
 _POLL_MS = 200.0
 
@@ -97,6 +103,35 @@ class LastingStream:
         os.close(nowhere)
 
 
+class Pace:
+    """How far a run is, in words, and how long the rest will take at the pace so far."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    def told(
+        self, ended: int, planned: int, running: int, *, spent_usd: float = 0.0, more: bool = False
+    ) -> str:
+        """Return the counts of ended and running cells, their cost, and the estimated time left.
+
+        Args:
+            ended: how many cells have ended.
+            planned: how many there are; 0 if that is not known yet.
+            running: how many are running.
+            spent_usd: what they have cost so far.
+            more: whether there will be more cells than are planned.
+        """
+        of = f" of {'at least ' if more else ''}{planned}" if planned else ""
+        parts = [f"{ended}{of} done", f"{running} running"]
+        if spent_usd:
+            parts.append(f"${spent_usd:.2f}")
+        if ended and planned > ended:
+            each = (time.monotonic() - self._began) / ended
+            left = _rounded(each * (planned - ended))
+            parts.append(f"{'at least' if more else 'about'} {left} left")
+        return ", ".join(parts)
+
+
 class Display(threading.Thread):
     """Follows the progress file and shows it on the controller's terminal.
 
@@ -124,13 +159,11 @@ class Display(threading.Thread):
         self._running: dict[str, str] = {}
         self._planned = self._ended = 0
         self._spent = 0.0
-        self._began = time.monotonic()
+        self._pace = Pace()
         self._shown = ""
-
-    @property
-    def wanted(self) -> bool:
-        """Tell whether there is anything to show: with `-v`, a streamed log, or a terminal."""
-        return self._verbose or self._stream_log or self._terminal.isatty()
+        self._rewrites = self._terminal.isatty()
+        self._last_line = (time.monotonic(), 0)
+        """When the last line was written that stays, and how many cells had ended then."""
 
     def run(self) -> None:
         """Show events until stopped."""
@@ -142,7 +175,7 @@ class Display(threading.Thread):
         self._halt.set()
         if self.is_alive():
             self.join(timeout=2)
-        if self.wanted:
+        if self._verbose or self._stream_log or self._rewrites:
             self._show_new()
         with suppress(OSError):
             self._terminal.close()
@@ -154,8 +187,12 @@ class Display(threading.Thread):
                 mark = "│" if event.kind == "log" else "·"
                 line = f"{event.cell} {mark} {self._neutral(event.text)}"
                 self._write(f"\n  {self._neutral(plain(line))}")
-        if not self._verbose and not self._stream_log:
+        if self._verbose or self._stream_log:
+            return
+        if self._rewrites:
             self._write_status()
+        else:
+            self._write_line()
 
     def _count(self, event: Event) -> None:
         match event.kind:
@@ -194,16 +231,18 @@ class Display(threading.Thread):
             self._write(f"\x1b7\x1b[K{self._neutral(plain(status))}\x1b8")
             self._shown = status
 
+    def _write_line(self) -> None:
+        """Write the status to stay, if enough time has passed or enough cells have ended."""
+        at, ended = self._last_line
+        waited = time.monotonic() - at
+        share = (self._ended - ended) >= max(1.0, LINE_SHARE * self._planned)
+        due = waited >= LINE_EVERY_S or (share and waited >= LEAST_BETWEEN_S)
+        if self._running and due:
+            self._write(f"\n[{self._so_far(len(self._running))}]\n")
+            self._last_line = (time.monotonic(), self._ended)
+
     def _so_far(self, running: int) -> str:
-        """Return the counts of ended and running cells, their cost, and the estimated time left."""
-        of = f" of {self._planned}" if self._planned else ""
-        parts = [f"{self._ended}{of} done", f"{running} running"]
-        if self._spent:
-            parts.append(f"${self._spent:.2f}")
-        if self._ended and self._planned > self._ended:
-            each = (time.monotonic() - self._began) / self._ended
-            parts.append(f"about {_rounded(each * (self._planned - self._ended))} left")
-        return ", ".join(parts)
+        return self._pace.told(self._ended, self._planned, running, spent_usd=self._spent)
 
     def _write(self, text: str) -> None:
         try:

@@ -1,22 +1,30 @@
-"""The variants of a project for commands, read by a session of pytest that collects nothing."""
+"""The variants and the clients of a project for commands outside pytest.
+
+They are read by a session of pytest that collects nothing.
+"""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
 from pytest_autoweb.base.errors import RegistrationError
+from pytest_autoweb.models.client import Client
+from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.session.registration import Registry, load_variants
+
+OwnClient = Callable[[ModelSpec], Client | None]
+"""Returns the project's client for a model, or None to leave it to the gateway."""
 
 
 @contextmanager
-def project_variants(folder: Path | None = None) -> Iterator[None]:
+def project_variants(folder: Path | None = None) -> Iterator[OwnClient]:
     """Load the project's variants for a command outside pytest, as its own test run would.
 
     pytest reads the project's settings and conftests as for a run, and is stopped before it
-    collects anything.
+    collects anything. What is yielded asks the hook `pytest_autoweb_client`.
 
     Args:
         folder: the project; by default the working folder.
@@ -42,7 +50,7 @@ def project_variants(folder: Path | None = None) -> Iterator[None]:
             f"pytest cannot read this project (exit code {code}):\n{told.getvalue().strip()}"
         )
     try:
-        yield
+        yield reader.client
     finally:
         reader.registry.undo()
 
@@ -53,10 +61,14 @@ class _ConftestReader:
     def __init__(self) -> None:
         self.registry: Registry | None = None
         self.problem: RegistrationError | None = None
+        self.client: OwnClient = lambda spec: None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> int:
         """Load the variants once all conftests are known; the result ends pytest here."""
+        # With `-p no:autoweb`, the hook is not declared.
+        if (hook := getattr(config.hook, "pytest_autoweb_client", None)) is not None:
+            self.client = lambda spec: hook(spec=spec)
         try:
             self.registry = load_variants(config.hook, config.rootpath)
         except RegistrationError as error:

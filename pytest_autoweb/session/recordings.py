@@ -2,7 +2,7 @@
 
 pytest-playwright writes them into its own folder when a test is torn down, after the cell was
 saved, and empties that folder when the next session begins. So they are copied into their cell's
-folder.
+folder, or, where they show secrets, traces into a private one outside of the run.
 """
 
 import shutil
@@ -13,6 +13,7 @@ import pytest
 
 from pytest_autoweb.results.records import CellResult, Recording
 from pytest_autoweb.results.runs.inert_copies import RECORDINGS_FOLDER
+from pytest_autoweb.results.runs.private_traces import keep_private_trace
 from pytest_autoweb.results.runs.saving import CELL_FILE, save_cell
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.run_session import SESSION
@@ -76,13 +77,30 @@ def _recordings(item: CellItem, source: Path, folder: Path) -> Iterator[Recordin
     for file in (file for kind in KINDS for file in sorted(source.glob(kind), key=_in_order)):
         where = file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name
         if item.cell.case.has_secrets:
-            yield Recording(file=file.name, note=f"left at {where}: it shows the case's secrets")
+            kept = file.suffix == ".zip" and _is_kept_private(item, file)
+            place = (
+                "kept outside of the run (`autoweb trace` opens it)" if kept else f"left at {where}"
+            )
+            yield Recording(file=file.name, note=f"{place}: it shows the case's secrets")
         elif (size := file.stat().st_size) > MOST_BYTES:
             yield Recording(file=file.name, note=f"left at {where}: it has {size // 10**6:,} MB")
         else:
             (folder / RECORDINGS_FOLDER).mkdir(exist_ok=True)
             shutil.copyfile(file, folder / RECORDINGS_FOLDER / file.name)
             yield Recording(file=file.name, path=f"{RECORDINGS_FOLDER}/{file.name}")
+
+
+def _is_kept_private(item: CellItem, trace: Path) -> bool:
+    """Keep a trace with secrets on this machine; return False if that is not possible."""
+    session = item.config.stash[SESSION]
+    if session.away is not None:
+        return False
+    try:
+        keep_private_trace(trace, session.run_folder, session.shared.ts, item.cell.folder)
+    except (OSError, RuntimeError):
+        # Python raises the latter where the user has no home.
+        return False
+    return True
 
 
 def _in_order(file: Path) -> tuple[int, str]:

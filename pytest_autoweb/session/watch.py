@@ -1,12 +1,20 @@
 """`--autoweb-watch`: reruns the cells affected by a changed file, until Ctrl-C.
 
 Each run is a separate pytest process, so nothing from an earlier one (imported modules, browsers,
-servers) can be stale. The watching process itself runs nothing.
+servers) can be stale. It is started ahead, when the run before has ended: by the time a case
+changes, it has loaded what every run loads, and its browser is running. The watching process itself
+runs nothing.
 """
 
+import json
 import os
+import select
+import signal
+import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,6 +23,7 @@ from watchfiles import Change, DefaultFilter, watch
 from pytest_autoweb.base.interruption import like_ctrl_c, run_pytest
 from pytest_autoweb.report.plain_stream import plain_text
 from pytest_autoweb.session.case_files import CASE_SUFFIXES, holds_cases
+from pytest_autoweb.session.cells_on_demand import STARTED_AHEAD
 from pytest_autoweb.session.touched_cells import TOUCHED
 from pytest_autoweb.settings.options import named_folder
 
@@ -26,6 +35,11 @@ OUTPUTS = tuple(f"autoweb-{name}" for name in ("controls", "explore", "proof", "
 _PARTIAL = ("--autoweb-shard", "--autoweb-preview")
 _LOOK_MS = 300
 _SHOWN_NAMES = 5
+_END_S = 10.0
+_REPORT_S = 60.0
+"""How long an interrupted run may take for its report."""
+# Elsewhere a process inherits no pipe by its number.
+_CAN_WAIT = os.name == "posix"
 
 
 class _Sources(DefaultFilter):
@@ -73,17 +87,22 @@ def watch_and_run(config: pytest.Config) -> int:
         root, watch_filter=only, rust_timeout=_LOOK_MS, yield_on_timeout=True, recursive=True
     )
     status = 0
-    try:
-        # Watching begins with the first scan, so a change during the first run is not missed.
-        next(changes)
-        status = _run(config, "everything", ())
-        for files in _changed(changes):
-            touched = () if any(_concerns_everything(file) for file in files) else files
-            names = _names(files, root)
-            what = "their cells" if len(touched) > 1 else "its cells" if touched else "everything"
-            status = _run(config, f"{names} changed: {what} again", touched)
-    except KeyboardInterrupt:
-        print(f"\nwatch: ended; the report is {report / 'index.html'}")
+    with tempfile.TemporaryDirectory(prefix="autoweb-watch-") as folder:
+        runs = _Runs(config, folder)
+        try:
+            # Watching begins with the first scan, so a change during the first run is not missed.
+            next(changes)
+            status = runs.run("everything", ())
+            for files in _changed(changes):
+                touched = () if any(_concerns_everything(file) for file in files) else files
+                names = _names(files, root)
+                many = "their cells" if len(touched) > 1 else "its cells"
+                what = many if touched else "everything"
+                status = runs.run(f"{names} changed: {what} again", touched)
+        except KeyboardInterrupt:
+            print(f"\nwatch: ended; the report is {report / 'index.html'}")
+        finally:
+            runs.end()
     return status
 
 
@@ -117,14 +136,133 @@ def _names(files: tuple[Path, ...], root: Path) -> str:
     return ", ".join(names)
 
 
-def _run(config: pytest.Config, why: str, touched: tuple[Path, ...]) -> int:
-    """Run pytest with its original arguments on the touched files; the run handles Ctrl-C."""
-    print(f"\nwatch: {plain_text(why)}", flush=True)
-    environment = {**os.environ}
-    environment.pop(TOUCHED, None)
-    if touched:
-        environment[TOUCHED] = os.pathsep.join(map(str, touched))
-    command = [sys.executable, "-m", "pytest", *config.invocation_params.args]
-    return run_pytest(
-        [*command, "--autoweb-watch=false"], cwd=config.invocation_params.dir, env=environment
-    )
+class _Runs:
+    """Runs pytest with its original arguments, in processes that are started ahead.
+
+    Args:
+        config: pytest's.
+        folder: where runs leave how they started their browser.
+    """
+
+    def __init__(self, config: pytest.Config, folder: str) -> None:
+        self._dir, self._folder = config.invocation_params.dir, folder
+        arguments = config.invocation_params.args
+        self._command = [sys.executable, "-m", "pytest", *arguments, "--autoweb-watch=false"]
+        self._environment = {n: value for n, value in os.environ.items() if n != TOUCHED}
+        self._ahead: _Ahead | None = None
+
+    def run(self, why: str, touched: tuple[Path, ...]) -> int:
+        """Run the cells of the touched files, or everything; the run handles Ctrl-C.
+
+        What has changed may be a part of the process that was started ahead, unless it is a case.
+        """
+        print(f"\nwatch: {plain_text(why)}", flush=True)
+        if not _CAN_WAIT:
+            more = {TOUCHED: os.pathsep.join(map(str, touched))} if touched else {}
+            return run_pytest(self._command, cwd=self._dir, env={**self._environment, **more})
+        if not touched:
+            self.end()
+        self._ahead = self._ahead or self._started()
+        status = self._ahead.run(touched)
+        if self._ahead.ended:
+            self.end()
+            self._ahead = self._started()
+        return status
+
+    def _started(self) -> "_Ahead":
+        return _Ahead(self._command, self._dir, self._environment, self._folder)
+
+    def end(self) -> None:
+        """End the process that waits, if there is one."""
+        if self._ahead is not None:
+            ahead, self._ahead = self._ahead, None
+            ahead.close()
+
+
+class _Ahead:
+    """A process that gets ready, waits to be told which files were touched, and runs their cells.
+
+    It may be able to do so again and again, in forks. It tells the id of the process of each run,
+    and then its exit status (`started_ahead`).
+
+    Args:
+        command: runs pytest.
+        working: the folder to run it in.
+        environment: the variables of the runs.
+        folder: where runs leave how they started their browser.
+    """
+
+    def __init__(
+        self, command: Sequence[str], working: Path, environment: dict[str, str], folder: str
+    ) -> None:
+        reads, self._writes = os.pipe()
+        self._reads, tells = os.pipe()
+        self._said = b""
+        self._run = 0
+        """The id of the process of a run that is under way, else 0."""
+        try:
+            self._process = subprocess.Popen(
+                command,
+                cwd=working,
+                env={**environment, STARTED_AHEAD: f"{reads}:{tells}:{folder}"},
+                pass_fds=(reads, tells),
+            )
+        finally:
+            os.close(reads)
+            os.close(tells)
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether it cannot be told of another run."""
+        return self._process.poll() is not None
+
+    def run(self, touched: tuple[Path, ...]) -> int:
+        """Run the cells of these files, or of all if there are none; return pytest's exit status.
+
+        If this process is interrupted, so is the run, which first writes its report.
+        """
+        try:
+            if (run := self._number()) is None:
+                # It has found something wrong with the command, and said so.
+                return self._process.wait()
+            self._run = run
+            # If it has gone since, its exit status says so.
+            with suppress(BrokenPipeError):
+                os.write(self._writes, json.dumps([str(one) for one in touched]).encode() + b"\n")
+            status = self._number()
+        except BaseException:
+            self._interrupt()
+            raise
+        finally:
+            self._run = 0
+        return self._process.wait() if status is None else status
+
+    def _number(self, timeout: float | None = None) -> int | None:
+        """Return what is told next; None if the process has ended, or the time is over."""
+        while b"\n" not in self._said:
+            if not select.select([self._reads], [], [], timeout)[0]:
+                return None
+            if not (more := os.read(self._reads, 1024)):
+                return None
+            self._said += more
+        line, _, self._said = self._said.partition(b"\n")
+        return int(line)
+
+    def _interrupt(self) -> None:
+        """Interrupt the run that is under way; kill it if it takes too long to end."""
+        if not self._run:
+            return
+        with suppress(ProcessLookupError):
+            os.kill(self._run, signal.SIGTERM)
+            if self._number(_REPORT_S) is None:
+                os.kill(self._run, signal.SIGKILL)
+
+    def close(self) -> None:
+        """End the process, which is not running any cells; it needs nothing but this to notice."""
+        os.close(self._writes)
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._reads)

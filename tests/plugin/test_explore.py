@@ -108,15 +108,35 @@ def test_what_is_refused_goes_back_with_its_reason_and_is_written_once_it_is_pro
     assert noticed["POST /order suppressed"] == [0, 1]
     assert document["usage"]["calls"] == 2
     assert document["usage"]["cost_usd"] == pytest.approx(2 * 1.8)
-    assert "[1/2] look: POST /order suppressed: failed" not in ran.stdout
-    assert "kept: the checks notice" in ran.stderr
+    assert "look: POST /order suppressed: failed" in ran.stderr
+    assert "look: kept: the checks notice" in ran.stderr
 
     written = tmp_path / "cases/explored.yaml"
     (case,) = load_case_file(written)
     assert (case.id, case.has_oracle) == ("look", True)
     assert "127.0.0.1" not in written.read_text()
     assert sorted(file.name for file in (tmp_path / "no").iterdir()) == ["coffee.yaml"]
-    assert (tmp_path / "autoweb-explore/look/mutants/index.html").is_file()
+    assert (tmp_path / "autoweb-explore/round-2/mutants/index.html").is_file()
+
+
+@pytest.mark.long
+def test_a_client_of_the_conftest_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/index.html").write_text("<title>Shop</title><h1>Shop</h1>")
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {LEAN}\n")
+    (tmp_path / "conftest.py").write_text(
+        "from pytest_autoweb import Reply\n"
+        "class Shy:\n"
+        "    def complete(self, request):\n"
+        "        return Reply(text='I would rather not.')\n"
+        "def pytest_autoweb_client(spec):\n"
+        "    return Shy() if spec.name == 'fake/shy' else None\n"
+    )
+    command = [*autoweb_command(), "explore", "--static=site", "--model=fake/shy", "--rounds=1"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert ran.returncode == 1, ran.stderr
+    assert "the reply cannot be read" in ran.stdout
 
 
 def test_a_file_that_exists_is_kept(

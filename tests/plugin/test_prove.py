@@ -1,6 +1,7 @@
 """`autoweb prove`: what the checks of a case notice, and what they do not."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from shutil import copy
@@ -12,7 +13,7 @@ from session_server import autoweb_command
 from pytest_autoweb.cell.mutants import parts_of
 from pytest_autoweb.cli.case_proofs import proof_lines
 from pytest_autoweb.cli.command_line import main
-from pytest_autoweb.tools.verify.prove_cases import CaseProof, ChangeResult
+from pytest_autoweb.tools.verify.prove_cases import CaseProof, ChangeResult, each_has_own_state
 
 CASES = """
 version: 1
@@ -60,7 +61,13 @@ def test_each_case_is_proven_or_named_with_what_its_checks_do_not_notice(tmp_pat
 
     assert ran.returncode == 1, ran.stderr
     assert "strong: the oracle, time 3: passed" in ran.stderr
-    assert "[5/5] trusting: POST /order suppressed: passed" in ran.stderr
+    assert "trusting: POST /order suppressed: passed" in ran.stderr
+    # One counter for the controls and the changes, with several plays at once.
+    counted = re.findall(r"^\[(.*?)\] ", ran.stderr, re.MULTILINE)
+    assert re.fullmatch(r"1 of at least 22 done, \d running, at least \d+ \w+ left", counted[0])
+    assert re.fullmatch(r"26 of 27 done, \d running, about \d+ s left", counted[-2])
+    assert counted[-1] == "27 of 27 done, 0 running"
+    assert any(" 2 running" in one or " 3 running" in one for one in counted)
     document = json.loads(ran.stdout)
     assert document["format"] == "pytest-autoweb/proof"
     told = {case["case_id"]: case for case in document["cases"]}
@@ -89,6 +96,32 @@ def test_each_case_is_proven_or_named_with_what_its_checks_do_not_notice(tmp_pat
 def test_what_does_not_exist_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prove", str(tmp_path / "none.yaml::login")]) == 4
     assert "there is no case file or folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("server", "own"),
+    [
+        ("{static: site}", True),
+        ("{command: ./serve, reset: restart}", True),
+        ("{command: ./serve}", False),
+        ("{running: true, url: 'http://127.0.0.1:9/', reset: {url: '{{ webserver.url }}'}}", True),
+    ],
+)
+def test_plays_share_the_time_only_where_each_has_its_own_state(
+    server: str, own: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "cases.yaml").write_text(
+        f"version: 1\nwebserver: {server}\n"
+        'cases: [{id: a, entry_url: "{{ webserver.url }}", user_task: Look., expect: [{text: a}]}]'
+    )
+
+    assert each_has_own_state((str(tmp_path),)) is own
+    assert each_has_own_state((f"{tmp_path}/cases.yaml::a",)) is own
+
+
+def test_no_play_at_all_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", "cases.yaml", "-n", "0"]) == 4
+    assert "-n must be 1 or more" in capsys.readouterr().err
 
 
 def test_the_table_says_what_notices_what_and_what_to_do() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import subprocess
 import zipfile
 from pathlib import Path
@@ -19,7 +20,7 @@ BEHIND = """
     entry_url: "{{ webserver.url }}index.html"
     user_task: "Type the password."
     secrets: {password: {default: hunter2-hunter2}}
-    expect: [{element: {label: Password, value: "<secret:password>"}}]
+    expect: [{element: {label: Password, value: "<secret:password>"}}, {text: "Never there"}]
     oracle: |
       # Step 1
       page.get_by_label("Password").fill("<secret:password>")
@@ -54,7 +55,7 @@ def recorded(shared_project: SharedProject) -> SharedProject:
         "--autoweb-models=builtin/oracle,fake/wrong",
         *("--tracing=retain-on-failure", "--screenshot=only-on-failure"),
     )
-    result.assert_outcomes(passed=2, warnings=1)
+    result.assert_outcomes(passed=1, failed=1, warnings=1)
     return project
 
 
@@ -89,15 +90,29 @@ def test_what_passed_has_no_trace_where_only_failures_are_traced(recorded: Share
     assert names == ["video.webm"]
 
 
-def test_recordings_of_secrets_stay_where_they_were(recorded: SharedProject) -> None:
+def test_recordings_of_secrets_are_not_in_the_run(recorded: SharedProject) -> None:
     found = cell(recorded, "secret")
 
     assert {recording["path"] for recording in found["recordings"]} == {""}
-    assert "video.webm" in {recording["file"] for recording in found["recordings"]}
-    left = found["recordings"][0]["note"]
-    assert left.startswith("left at test-results/")
-    assert left.endswith("it shows the case's secrets")
+    notes = {recording["file"]: recording["note"] for recording in found["recordings"]}
+    assert notes["video.webm"].startswith("left at test-results/")
+    assert notes["trace.zip"].startswith("kept outside of the run")
+    assert all(note.endswith("it shows the case's secrets") for note in notes.values())
     assert not (recorded.path / "autoweb-report" / found["folder"] / "recordings").exists()
+
+
+def test_a_trace_with_secrets_is_opened_from_where_only_its_owner_reads_it(
+    recorded: SharedProject,
+) -> None:
+    done = trace(recorded, "secret", "--print")
+
+    assert done.returncode == 0, done.stderr
+    assert "this trace shows the case's secrets: do not share it" in done.stderr
+    kept = Path(done.stdout.strip())
+    assert not kept.is_relative_to(recorded.path / "autoweb-report")
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    with zipfile.ZipFile(kept) as opened:
+        assert SECRET in opened.read("trace.trace").decode()
 
 
 def trace(project: SharedProject, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -105,7 +120,8 @@ def trace(project: SharedProject, *arguments: str) -> "subprocess.CompletedProce
     return subprocess.run(
         [*autoweb_command(), "trace", *arguments],
         cwd=project.path,
-        env={name: value for name, value in os.environ.items() if name not in hidden},
+        env={name: value for name, value in os.environ.items() if name not in hidden}
+        | {"HOME": str(project.path), "USERPROFILE": str(project.path)},
         capture_output=True,
         text=True,
         timeout=60,

@@ -36,19 +36,6 @@ STAND_INS = {
     "RUN...": "autoweb-report",
 }
 """What the pages name, and what the tutorial's project has in its place."""
-OWN_CHROMIUM = """
-import pytest
-
-from pytest_autoweb.browser.egress.chromium import launch_args
-
-
-@pytest.fixture(scope="session")
-def browser_type_launch_args(browser_type_launch_args, playwright, browser_name):
-    path = playwright.chromium.executable_path
-    return launch_args(
-        browser_type_launch_args, playwright_executable=path, browser_name=browser_name
-    )
-"""
 NOT_RUN = {
     "autoweb models check": "asks a service",
     "autoweb dashboard": "serves until it is stopped",
@@ -66,8 +53,6 @@ def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which the tutorial was followed from top to bottom."""
     folder = tmp_path_factory.mktemp("tutorial")
     # As if Playwright's own Chromium were installed, which plain tests need.
-    (folder / "e2e").mkdir()
-    (folder / "e2e" / "conftest.py").write_text(OWN_CHROMIUM, encoding="utf-8")
     done = []
     for block in blocks((DOCS / "tutorial.md").read_text(encoding="utf-8")):
         follow(block, folder, SETTINGS)

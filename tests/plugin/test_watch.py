@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -25,12 +26,17 @@ def test_what_a_change_touches_is_run_again_until_ctrl_c(
     watch = Watch(project, "--autoweb-models=builtin/oracle")
     watches.append(watch)
     assert ran(watch.until(WAITS)) == {"green", "black"}
+    launches = project / "launches.txt"
+    assert launches.read_text() == "launched\n"
 
     write_case(project, "green", 2)
     lines = watch.until(WAITS)
     assert "watch: cases/green.yaml changed: its cells again" in lines
     assert ran(lines) == {"green"}
     assert any("1 passed, 1 deselected" in line for line in lines)
+    if os.name == "posix":
+        # Its browser was running before this run read the conftest.
+        assert launches.read_text() == "launched\n"
 
     # What runs and commands have written is no change; a module and settings concern every case.
     drafts = project / "autoweb-explore" / "drafts-1"
@@ -90,6 +96,19 @@ cases:
       # Step 1
       answer({answer})
 """
+COUNTS_LAUNCHES = """
+from pathlib import Path
+from playwright.sync_api import BrowserType
+
+launch = BrowserType.launch
+
+def counted(self, **arguments):
+    with Path("launches.txt").open("a") as file:
+        file.write("launched\\n")
+    return launch(self, **arguments)
+
+BrowserType.launch = counted
+"""
 SECONDS = 120
 
 
@@ -101,7 +120,8 @@ class Watch:
         env = {n: v for n, v in os.environ.items() if not n.startswith(left_out) and n != "CI"}
         flags = "-p no:anyio -p no:hypothesispytest -p no:schemathesis"
         self._process = subprocess.Popen(
-            [*session_command(), "cases", "--autoweb-watch", *arguments],
+            # A process of its own, because those of the tests' server inherit no pipes.
+            [sys.executable, "-m", "pytest", "cases", "--autoweb-watch", *arguments],
             cwd=project,
             env={**env, "PYTEST_ADDOPTS": flags},
             stdout=subprocess.PIPE,
@@ -150,7 +170,7 @@ def project(tmp_path: Path) -> Path:
     (root / "site" / "index.html").write_text("<h1>Tea</h1>", encoding="utf-8")
     for name in ("green", "black"):
         write_case(root, name, 1)
-    (root / "conftest.py").write_text("", encoding="utf-8")
+    (root / "conftest.py").write_text(COUNTS_LAUNCHES, encoding="utf-8")
     (root / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     return root
 

@@ -284,6 +284,26 @@ def launch_args(
     return {**args, "executable_path": str(found)}
 
 
+def substitute(given: Mapping[str, Any], playwright_executable: str) -> Path | None:
+    """Return the Chromium of this machine that stands in for Playwright's own, which is missing.
+
+    There is none where Playwright's is installed, where the launch arguments name another browser,
+    and where the machine has no other.
+
+    Args:
+        given: the launch arguments.
+        playwright_executable: `browser_type.executable_path`.
+
+    Raises:
+        BrowserError: `AUTOWEB_CHROMIUM` names a file that does not exist.
+    """
+    headless = given.get("headless") is not False
+    if given.get("executable_path") or given.get("channel"):
+        return None
+    installed = _is_installed(playwright_executable, headless=headless)
+    return None if installed else system_chromium(headless=headless)
+
+
 def _is_installed(executable: str, *, headless: bool) -> bool:
     path = Path(executable)
     if path.is_file():

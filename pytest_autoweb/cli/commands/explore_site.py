@@ -12,7 +12,14 @@ from pytest_autoweb.base.errors import ModelError, SettingsError
 from pytest_autoweb.base.values.url_globs import UrlGlob
 from pytest_autoweb.cli.arguments import tell_progress, text_path
 from pytest_autoweb.cli.asked_model import add_model_arguments, asked_model, spent
-from pytest_autoweb.cli.case_proofs import add_ignore_argument, ignored, proof_lines
+from pytest_autoweb.cli.case_proofs import (
+    DEFAULT_PLAYS,
+    add_concurrency_argument,
+    add_ignore_argument,
+    ignored,
+    plays_at_once,
+    proof_lines,
+)
 from pytest_autoweb.cli.entry_page import (
     add_entry_arguments,
     opened_page,
@@ -88,6 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--about", default="", metavar="TEXT", help="what the cases are to be about"
     )
     add_ignore_argument(parser)
+    add_concurrency_argument(parser)
     parser.add_argument(
         "--runs",
         type=Path,
@@ -141,7 +149,7 @@ Verdicts = dict[str, _Verdict]
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask for cases, prove them one after another, and write those that are proven.
+    """Ask for cases, prove them, and write those that are proven.
 
     Raises:
         AutowebError: an argument, the page or the model cannot be used.
@@ -189,13 +197,15 @@ def _explore(
         ):
             seen = see_pages(page, entry, args.pages, proposer.budget, tell_progress)
         form = CaseFileForm(site, entry, section)
-        order = ProofOrder((), args.runs, Path.cwd(), globs)
+        order = ProofOrder((), args.runs, Path.cwd(), globs, _plays_at_once(args, section))
         try:
-            for _ in range(args.rounds):
+            for number in range(1, args.rounds + 1):
                 proposed = _proposed(args.cases, proposer, seen, form, verdicts)
+                order = order._replace(output=args.runs / f"round-{number}")
                 for case in _proven(proposed, form, drafts, order):
                     verdicts[case.case.id] = case
-                    tell_progress(f"{'kept' if case.kept else 'refused'}: {case.reason}")
+                    kept = "kept" if case.kept else "refused"
+                    tell_progress(f"{case.case.id}: {kept}: {case.reason}")
                     if case.kept:
                         _keep(args, site, entry, verdicts)
                 if not proposed or all(verdict.kept for verdict in verdicts.values()):
@@ -204,30 +214,34 @@ def _explore(
             _keep_refused(args, site, entry, verdicts)
 
 
+def _plays_at_once(args: argparse.Namespace, section: dict[str, str]) -> int:
+    """Return how many plays there may be at once; a running site has one state for all."""
+    if args.concurrency is None:
+        return DEFAULT_PLAYS if section else 1
+    return plays_at_once(args.concurrency, ())
+
+
 def _proven(
     proposed: list[ProposedCase], form: CaseFileForm, drafts: Path, order: ProofOrder
 ) -> Iterator[_Verdict]:
     """Yield what becomes of each proposal; those that fail at the first try need no proof."""
     files = {case.id: drafts / f"{case.id}.yaml" for case in proposed}
-    proposed = [check_with_loader(case, form, files[case.id]) for case in proposed]
-    sound = tuple(str(files[case.id]) for case in proposed if not case.problem)
-    screened = {proof.case_id: proof for proof in _screened(order._replace(targets=sound))}
-    for number, case in enumerate(proposed, start=1):
-        tell_progress(f"[{number}/{len(proposed)}] {case.id}: {case.fields.get('user_task', '')}")
-        proof = screened.get(case.id)
-        if not case.problem and proof is None:
-            output = order.output / case.id
-            one = order._replace(targets=(str(files[case.id]),), output=output)
-            proof = prove_cases(one, watched(output))[0]
-        yield _Verdict(case, proof)
-
-
-def _screened(order: ProofOrder) -> tuple[CaseProof, ...]:
-    """Return the proofs of cases that are refused at the first try."""
-    if not order.targets:
-        return ()
-    tell_progress("playing each case once")
-    return screen_cases(order, watched(order.output))
+    checked = {case.id: check_with_loader(case, form, files[case.id]) for case in proposed}
+    for case in checked.values():
+        if case.problem:
+            yield _Verdict(case)
+    sound = [id_ for id_, case in checked.items() if not case.problem]
+    start = watched(order.output, sessions=3)
+    if sound:
+        tell_progress("playing each case once")
+        screened = order._replace(targets=tuple(str(files[id_]) for id_ in sound))
+        for proof in screen_cases(screened, start):
+            sound.remove(proof.case_id)
+            yield _Verdict(checked[proof.case_id], proof)
+    if sound:
+        rest = order._replace(targets=tuple(str(files[id_]) for id_ in sound))
+        for proof in prove_cases(rest, start):
+            yield _Verdict(checked[proof.case_id], proof)
 
 
 def _section(args: argparse.Namespace, file: Path) -> dict[str, str]:

@@ -139,8 +139,8 @@ def run(args: argparse.Namespace) -> int:
 def _tell_of_browser(browser: str) -> None:
     """Say what plain tests need here if they were proven on a browser that they will not find."""
     if path := browser_of_the_machine(browser):
-        print(f"proven on {path}; plain tests start Playwright's own, which is not installed:")
-        print(f"        playwright install {browser}")
+        print(f"proven on {path}, which plain tests use as well where this package is installed;")
+        print(f"        elsewhere they need Playwright's own: playwright install {browser}")
 
 
 def _named(cells: Sequence[CellResult], args: argparse.Namespace) -> CellResult:

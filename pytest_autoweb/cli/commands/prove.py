@@ -3,7 +3,13 @@
 import argparse
 from pathlib import Path
 
-from pytest_autoweb.cli.case_proofs import add_ignore_argument, ignored, proof_lines
+from pytest_autoweb.cli.case_proofs import (
+    add_concurrency_argument,
+    add_ignore_argument,
+    ignored,
+    plays_at_once,
+    proof_lines,
+)
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.watched_session import watched
 from pytest_autoweb.tools.verify.prove_cases import ProofOrder, prove_cases
@@ -28,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = _PROVE_ABOUT
     parser.add_argument("cases", nargs="+", metavar="CASES", help="files, folders or FILE::CASE")
     add_ignore_argument(parser)
+    add_concurrency_argument(parser)
     parser.add_argument(
         "--output",
         type=Path,
@@ -47,8 +54,9 @@ def run(args: argparse.Namespace) -> int:
         AutowebError: a path or a pattern cannot be used, or pytest could not run the cases.
     """
     globs = ignored(args.ignore)
-    order = ProofOrder(tuple(args.cases), args.output, args.rootdir.resolve(), globs)
-    proofs = prove_cases(order, watched(args.output))
+    most = plays_at_once(args.concurrency, args.cases)
+    order = ProofOrder(tuple(args.cases), args.output, args.rootdir.resolve(), globs, most)
+    proofs = tuple(prove_cases(order, watched(args.output, sessions=2)))
     if args.json:
         cases = [proof.model_dump(mode="json") for proof in proofs]
         print_json("proof", {"folder": args.output, "cases": cases})

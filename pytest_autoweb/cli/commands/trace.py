@@ -13,6 +13,7 @@ from pytest_autoweb.cli.run_arguments import add_cell_arguments, find_cell
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.loaded_run import load_run
+from pytest_autoweb.results.runs.private_traces import private_traces
 
 _TRACE_ABOUT = """\
 Opens the trace of a cell in Playwright's trace viewer: each action with the page before and after
@@ -24,11 +25,13 @@ it, the network and the console. Cells have a trace if they were run with pytest
   autoweb trace login --print
 
 Without a display, as over SSH, it says how the trace can be looked at elsewhere. A trace shows
-everything that was typed and received, so traces of cases with secrets are not kept with the run.
+everything that was typed and received, so traces of cases with secrets are not kept with the run
+but in a folder of yours on the machine that ran it, where this command finds them.
 
 Exit status: 0 the viewer was opened and closed, or the path was printed; 1 there is no trace, or no
 display; 4 the cell cannot be found.
 """
+_SECRETS = "this trace shows the case's secrets: do not share it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,12 +53,17 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: the run, a single cell in it, or the trace of this number cannot be found.
     """
-    cell = find_cell(load_run(args.folder).cells, args.cell, args.folder)
+    saved = load_run(args.folder)
+    cell = find_cell(saved.cells, args.cell, args.folder)
     traces = [kept for kept in cell.recordings if kept.file.endswith(".zip")]
     paths = [args.folder / cell.folder / trace.path for trace in traces if trace.path]
     # The run may be somebody else's, and name any file.
     paths = [path for path in paths if path.resolve().is_relative_to(args.folder.resolve())]
     paths = [path for path in paths if path.is_file()]
+    if not paths and traces:
+        paths = private_traces(args.folder, saved.info.ts, cell.folder)
+        if paths:
+            print(f"autoweb: {_SECRETS}", file=sys.stderr)
     if not paths:
         why = "; ".join(one_line(f"{trace.file} was {trace.note}") for trace in traces)
         print(f"autoweb: {why or _how_to_record(cell, args.folder)}", file=sys.stderr)

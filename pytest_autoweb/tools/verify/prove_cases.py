@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -37,7 +38,8 @@ from pytest_autoweb.results.analysis.controls import (
 from pytest_autoweb.results.records import CaptureModeName, CellResult, Record
 from pytest_autoweb.results.runs.foreign_run import NoCaseFile, case_file
 from pytest_autoweb.results.runs.run_folder import CONTROLS_FOLDER, RecordedRun, read_run
-from pytest_autoweb.results.runs.saving import write_text_atomic
+from pytest_autoweb.results.runs.saving import MANIFEST_FILE, write_text_atomic
+from pytest_autoweb.session.case_files import CASE_SUFFIXES, holds_cases
 
 _NEUTRAL = {
     "autosave": "false",
@@ -282,10 +284,20 @@ class ProofOrder(NamedTuple):
     rootdir: Path
     ignored: tuple[UrlGlob, ...] = ()
     """Addresses of requests that decide nothing, such as statistics."""
+    concurrency: int = 1
+    """The most plays at once."""
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Return the settings that all sessions of the proof share."""
+        return {**_UNTOLD, "concurrency": str(self.concurrency)}
 
 
-def prove_cases(order: ProofOrder, start: Start) -> tuple[CaseProof, ...]:
+def prove_cases(order: ProofOrder, start: Start) -> Iterator[CaseProof]:
     """Prove cases by their controls and by mutation of their oracles.
+
+    Two sessions play all cases. If the second one is interrupted, the cases of which everything
+    was played are yielded before the interruption is passed on.
 
     Args:
         order: what to prove.
@@ -297,14 +309,16 @@ def prove_cases(order: ProofOrder, start: Start) -> tuple[CaseProof, ...]:
     """
     targets = [_absolute(target) for target in order.targets]
     controls, mutated = order.output.resolve() / "controls", order.output.resolve() / "mutants"
-    run_controls(targets, controls, order.rootdir, settings=_UNTOLD, start=start)
+    run_controls(targets, controls, order.rootdir, settings=order.settings, start=start)
     played = read_run(controls)
     cells = _by_case(played.cells)
     rows = {(row.case_path, row.case_id): row for row in control_rows(played.cells)}
     sound = {key: row for key, row in rows.items() if (row.oracle, row.noop) == ("holds", "holds")}
     planned = {key: _Plan.of(controls, cells[key], order.ignored) for key in sound}
     mutants = {"::".join(key): plan.mutants for key, plan in planned.items() if plan.mutants}
+    yield from (_refused(row) for key, row in rows.items() if key not in planned)
     done: dict[CaseKey, list[CellResult]] = {}
+    interruption: KeyboardInterrupt | None = None
     if mutants:
         file = order.output / MUTANTS_FILE
         write_text_atomic(file, MutantsFile(cases=mutants).model_dump_json(indent=1))
@@ -312,20 +326,51 @@ def prove_cases(order: ProofOrder, start: Start) -> tuple[CaseProof, ...]:
         # The steps after a failed one run as well: otherwise their absence would be all that is
         # noticed.
         settings = {
-            **_UNTOLD,
+            **order.settings,
             "models": ORACLE,
             "mutants": str(file.resolve()),
             "on_step_failure": "continue",
             "step_timeout": f"{_step_timeout(played)}",
         }
-        run_session(targets, mutated, order.rootdir, settings, start)
-        done = _by_case(read_run(mutated).cells)
-    return tuple(
-        _judged(key, planned[key], cells[key], done.get(key, []), order.output)
-        if key in planned
-        else _refused(row)
-        for key, row in rows.items()
-    )
+        before = _saved_at(mutated)
+        try:
+            run_session(targets, mutated, order.rootdir, settings, start)
+        except KeyboardInterrupt as error:
+            interruption = error
+        if _saved_at(mutated) != before:
+            done = _by_case(read_run(mutated).cells)
+    for key, plan in planned.items():
+        ended = done.get(key, [])
+        if not interruption or {cell.model for cell in ended if cell.attempts} >= set(plan.mutants):
+            yield _judged(key, plan, cells[key], ended, order.output)
+    if interruption:
+        raise interruption
+
+
+def _saved_at(folder: Path) -> int:
+    """Return when a run's manifest was written; 0 if there is none."""
+    manifest = folder / MANIFEST_FILE
+    return manifest.stat().st_mtime_ns if manifest.exists() else 0
+
+
+def each_has_own_state(targets: Sequence[str]) -> bool:
+    """Tell whether cases can be played at once, because none sees what another play has done.
+
+    That is so if their servers serve files, or are reset for each attempt. Files that cannot be
+    read are for pytest to refuse.
+    """
+    files: list[Path] = []
+    for path in (Path(target.partition("::")[0]) for target in targets):
+        inside = (file for file in path.rglob("*") if file.suffix in CASE_SUFFIXES)
+        files += filter(holds_cases, inside) if path.is_dir() else [path]
+    with suppress(AutowebError, OSError):
+        cases = [case for file in files for case in load_case_file(file)]
+        return all(
+            case.webservers
+            and all(server.static or server.reset for server in case.webservers.values())
+            for case in cases
+        )
+    return False
 
 
 def screen_cases(order: ProofOrder, start: Start) -> tuple[CaseProof, ...]:
@@ -343,7 +388,7 @@ def screen_cases(order: ProofOrder, start: Start) -> tuple[CaseProof, ...]:
     """
     folder = order.output.resolve() / "once"
     targets = [_absolute(target) for target in order.targets]
-    settings = {**_UNTOLD, "models": f"{ORACLE},{NOOP}", "controls": "false"}
+    settings = {**order.settings, "models": f"{ORACLE},{NOOP}", "controls": "false"}
     run_session(targets, folder, order.rootdir, settings, start)
     rows = control_rows(read_run(folder).cells)
     return tuple(_refused(row) for row in rows if "broken" in (row.oracle, row.noop))

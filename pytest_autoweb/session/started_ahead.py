@@ -1,0 +1,181 @@
+"""A run of `--autoweb-watch` that was started ahead of the change it is for.
+
+It has loaded what every run loads, and its browser is running, when it is told which files were
+touched. What may have changed by then is read afterwards: conftests, case files, settings of
+models. The watching process throws it away if anything changed that was read before.
+
+On Linux the process that has loaded everything stays as it is, and forks for each run, which
+therefore loads nothing again. Elsewhere, and where a plugin has started threads, it is the run.
+
+The module is also a plugin of that run: its fixtures hand out the browser that is running already,
+if it was started as this run would start it.
+"""
+
+import gc
+import json
+import os
+import random
+import signal
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserType, Error, Playwright, sync_playwright
+
+from pytest_autoweb.base.files import PRIVATE, replace_text
+from pytest_autoweb.base.waiting.hidden_loop import HiddenLoop
+from pytest_autoweb.session.touched_cells import TOUCHED
+
+BROWSER_FILE = "browser.json"
+"""How the last run started its browser, in the folder of the watching process."""
+_NEEDED = ("pytest_autoweb.session.cell_hooks", "pytest_autoweb.report.write")
+_NOT_NEEDED = 86
+"""The exit status of a process that was never told to run."""
+
+
+class Ahead:
+    """What was started ahead, for the fixtures of this process; a process runs one session.
+
+    Attributes:
+        folder: of the watching process.
+        playwright: the driver, if it was started.
+        browser: the browser, until it is handed out.
+        args: how the browser was started.
+        loop: hides the driver's event loop from all that comes before a cell.
+    """
+
+    folder: Path
+    loop: HiddenLoop
+    playwright: Playwright | None = None
+    browser: Browser | None = None
+    args: tuple[str, dict[str, Any]] | None = None
+
+
+_AHEAD = Ahead()
+
+
+def wait_until_told(given: str, *, own_browser: bool) -> None:
+    """Load what a run needs, and wait for the list of touched files; an empty one means everything.
+
+    The process ends if the watching one has gone, or does not need it any more.
+
+    Args:
+        given: the descriptors of two pipes, one to read the list from, and one to write the id of
+            the run's process to, and then its exit status; and the watching process's folder.
+        own_browser: whether this process will need a browser.
+    """
+    reads, tells, folder = given.split(":", 2)
+    _AHEAD.folder = Path(folder)
+    for pipe in (reads, tells):
+        # Not for what this process starts.
+        os.set_inheritable(int(pipe), False)
+    try:
+        for name in _NEEDED:
+            import_module(name)
+        if sys.platform == "linux" and threading.active_count() == 1:
+            _fork_for_each_run(int(tells))
+        else:
+            _tell(int(tells), os.getpid())
+        if own_browser:
+            _start_browser()
+        told = _told(int(reads))
+    except KeyboardInterrupt:
+        told = b""
+    if not told:
+        # Nothing has begun that needs an orderly end; the driver ends its browser when it is left.
+        os._exit(_NOT_NEEDED)
+    if touched := json.loads(told):
+        os.environ[TOUCHED] = os.pathsep.join(touched)
+
+
+def _fork_for_each_run(tells: int) -> None:
+    """Return in a fork of this process, time and again; this one ends when no run is needed."""
+    # What is there now is never garbage, and looking at it would copy its memory.
+    gc.freeze()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while child := os.fork():
+        _tell(tells, child)
+        _, status = os.waitpid(child, 0)
+        code = os.waitstatus_to_exitcode(status)
+        if code == _NOT_NEEDED:
+            os._exit(0)
+        _tell(tells, code)
+    signal.signal(signal.SIGINT, before)
+    # Otherwise all runs would draw the same numbers.
+    random.seed()
+
+
+def _tell(tells: int, number: int) -> None:
+    try:
+        os.write(tells, f"{number}\n".encode())
+    except BrokenPipeError:
+        os._exit(_NOT_NEEDED)
+
+
+def _told(reads: int) -> bytes:
+    """Return the line that the watching process writes; it is empty if that closes the pipe."""
+    # Ctrl-C ends the watching process, and with it this one.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with open(reads, "rb", buffering=0) as pipe:
+            return pipe.readline()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _start_browser() -> None:
+    """Start a browser as the last run did; without one, or if that fails, the run does it."""
+    try:
+        kind, args = json.loads((_AHEAD.folder / BROWSER_FILE).read_text("utf-8"))
+    except (OSError, ValueError):
+        return
+    _AHEAD.loop = HiddenLoop()
+    _AHEAD.playwright = sync_playwright().start()
+    with suppress(Error):
+        _AHEAD.browser = getattr(_AHEAD.playwright, kind).launch(**args)
+        _AHEAD.args = (kind, args)
+    _AHEAD.loop.hide()
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Generator[Playwright, None, None]:
+    """Return the driver that is running already."""
+    if _AHEAD.playwright is None:
+        driver = sync_playwright().start()
+    else:
+        driver = _AHEAD.playwright
+        _AHEAD.loop.show()
+    yield driver
+    driver.stop()
+
+
+@pytest.fixture(scope="session")
+def launch_browser(
+    launch_browser: Callable[..., Browser],
+    browser_type: BrowserType,
+    browser_type_launch_args: dict[str, Any],
+    connect_options: dict[str, Any] | None,
+) -> Callable[..., Browser]:
+    """Hand out the browser that is running already, once, if it was started in the same way."""
+    if connect_options:
+        return launch_browser
+
+    def launch(**more: Any) -> Browser:
+        wanted = (browser_type.name, {**browser_type_launch_args, **more})
+        with suppress(OSError, TypeError):
+            # What is no JSON cannot be started ahead.
+            replace_text(_AHEAD.folder / BROWSER_FILE, json.dumps(wanted), mode=PRIVATE)
+        ready, _AHEAD.browser = _AHEAD.browser, None
+        if ready is not None:
+            if _AHEAD.args == wanted and ready.is_connected():
+                return ready
+            with suppress(Error):
+                ready.close()
+        return launch_browser(**more)
+
+    return launch

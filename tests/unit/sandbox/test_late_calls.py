@@ -96,6 +96,8 @@ def test_a_click_for_which_the_page_is_still_on_its_way_gets_its_time_there(
         (SOUGHT, Departure(0), {}),
         # The code named a limit of its own.
         (SOUGHT, Departure(3), {"timeout": 500}),
+        # Nor does a limit of its own matter where nothing is coming.
+        (SOUGHT, Departure(0), {"timeout": 500}),
         # The page does not come before the step is over.
         (SOUGHT, Departure(10**9), {}),
         # The click was not made, and a page that is on its way has not been asked for since.

@@ -121,6 +121,7 @@ GROUPS: dict[str, Group] = {
             "tests/unit/sandbox/test_arguments.py",
             "tests/unit/sandbox/test_facade.py",
             "tests/unit/sandbox/test_files.py",
+            "tests/unit/sandbox/test_late_calls.py",
             "tests/unit/sandbox/test_measured_readings.py",
             "tests/unit/sandbox/test_own_requests.py",
             "tests/unit/sandbox/test_page_scripts.py",

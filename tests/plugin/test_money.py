@@ -79,6 +79,7 @@ def test_a_terminal_shows_what_is_done_what_it_cost_and_ends_with_one_screen(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
+    monkeypatch.setenv("NO_COLOR", "1")
     script = "```python\n# Step 1: look\nprint(page.title())\n```"
     answers = [Answer(scripted_plan("look"), delay=0.6), Answer(script, delay=0.6)]
     with OpenAIServer(answers * 2) as server:
@@ -91,6 +92,8 @@ def test_a_terminal_shows_what_is_done_what_it_cost_and_ends_with_one_screen(
 
     assert re.search(r"\[0 of 2 done, 1 running\] \S+\[openai/first\] · plan", said)
     assert re.search(r"\[1 of 2 done, 1 running, \$0\.14, about \d+ s left\]", said)
+    # The line that shows what is running is redrawn, but nothing is coloured.
+    assert not re.search(r"\x1b\[[0-9;]*m", said)
     shown = said[said.index("= autoweb =") :]
     # Quiet: no line of a single cell, but the table, the verdict and where the report is.
     assert "first=" not in shown

@@ -99,10 +99,9 @@ def _looks_random(text: str) -> bool:
     if len(longest) >= _NO_WORD:
         return True
     digits = any(map(str.isdigit, longest))
-    mixed = any(map(str.isupper, longest)) and any(map(str.islower, longest))
     # A word in capitals and small letters, as programs write it, has few changes between them.
     changes = len(re.findall(r"[a-z][A-Z]|[A-Z]{2}[a-z]", longest))
-    return len(longest) >= 10 and (digits or (mixed and changes * 6 >= len(longest)))
+    return len(longest) >= 10 and (digits or changes * 6 >= len(longest))
 
 
 def redact_shapes(text: str, mask: str = REDACTED) -> str:

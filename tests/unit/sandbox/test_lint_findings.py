@@ -144,3 +144,16 @@ def test_the_code_may_have_so_many_characters() -> None:
     assert told("#" * 20_001) == [
         "1:1 AW002 the code has more than 20000 characters (write less code)"
     ]
+
+
+@pytest.mark.parametrize("mode", ["r", "rb", "rt"])
+def test_a_file_may_be_opened_for_reading_by_its_mode(mode: str) -> None:
+    for code in (f"open('cv.pdf', {mode!r}).read()", f"open('cv.pdf', mode={mode!r}).read()"):
+        assert [found.code for found in lint_code(code)] == []
+
+
+def test_what_is_not_python_is_told_in_pythons_words() -> None:
+    (found,) = lint_code("page.click(")
+
+    assert (found.code, found.line) == ("AW001", 1)
+    assert found.message == "not Python: '(' was never closed"

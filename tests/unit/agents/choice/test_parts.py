@@ -71,6 +71,12 @@ PARTS: list[tuple[tuple[str, ...], str, str, int | None, tuple[int, ...]]] = [
     (("Unsubscribe", "x"), "Subscribe", "text_not_found", None, ()),
     (("Room 12", "x"), "Room 1", "text_not_found", None, ()),
     (("4.55 EUR", "x"), "4.5", "text_not_found", None, ()),
+    (("See a.report now", "x"), "report", "text_not_found", None, ()),
+    (("See 'report' now", "x"), "report", "number_part", 1, ()),
+    (("ภาษาEnglish today", "x"), "English", "text_not_found", None, ()),
+    (("todayภาษา now", "x"), "ภาษา", "text_not_found", None, ()),
+    # Decoration around a line is no part of it.
+    (("• Tea\n5 EUR", "Tea leaves"), "Tea", "number_part", 1, ()),
 ]
 
 
@@ -243,6 +249,13 @@ def test_two_texts_are_never_cut_to_the_same(start: str, first: str, second: str
     assert all(len(text) <= 30 for text in shown)
     if fold(plain[0]) != fold(plain[1]) and max(map(len, plain)) < 200:
         assert shown[0] != shown[1]
+
+
+def test_what_follows_dots_in_a_text_is_left_out() -> None:
+    part = part_of("Quarterly report... and more", mark(1, "Quarterly report 2024 of the shop"))
+
+    assert part is not None
+    assert (part.place, part.part) == (PartPlace.BEGINNING, "quarterly report")
 
 
 ICONS = [

@@ -71,6 +71,7 @@ KEPT = [
     (8, "News", "match", ""),
     (6, "button", "incomplete", "'button' only says what kind of element it is"),
     (99, "Buy", "mismatch", "there is no such mark"),
+    (2, "", "unverifiable", "no text was expected, but the element reads 'Next'"),
     (None, "Buy", "mismatch", "no mark was named"),
 ]
 

@@ -52,6 +52,8 @@ def test_a_key_of_eight_characters_is_masked_without_what_stands_around_it() -> 
     mask = KeyMask({}, ["\n12345678\n", "\n1234567\n"])
 
     assert mask("12345678 and 1234567 there") == f"{MASK} and 1234567 there"
+    bare = KeyMask({}, ["12345678", "1234567"])
+    assert bare("12345678 and 1234567 there") == f"{MASK} and 1234567 there"
 
 
 def test_of_a_key_in_bytes_nothing_is_left() -> None:
@@ -61,4 +63,4 @@ def test_of_a_key_in_bytes_nothing_is_left() -> None:
 def test_a_key_with_bytes_that_are_no_text_is_masked_in_bytes_too() -> None:
     mask = KeyMask({"A_KEY": f"{KEY}\udcff"})
 
-    assert KEY not in mask(rf"b'{KEY}\xff'")
+    assert mask(rf"b'{KEY}\xff'") == f"b'{MASK}'"

@@ -124,6 +124,10 @@ def test_words_are_no_keys(text: str) -> None:
         "pplx-a-name-made-of-many-words",
         "sk-abc12def9-abc12def8-abc12def7",
         "sk-SomeComponents-SomeElements-SomeWords",
+        "sk-name-name-name-abcDefGhijklm",
+        "sk-name-name-name-abcdefghijk",
+        "sk-name-name-name-ABCDEFGHIJK",
+        "sk-name-name-name-aBcDeFgHi",
     ],
 )
 def test_a_shape_that_names_have_as_well_needs_a_rest_that_looks_random(name: str) -> None:
@@ -134,6 +138,9 @@ def test_a_shape_that_only_keys_have_is_a_key_whatever_the_rest_looks_like() -> 
     assert redact_shapes("sk-proj-a-name-made-of-words") == REDACTED
 
 
-@pytest.mark.parametrize("rest", ["abcdefghi1", "aBcDeFgHiJ", "abcdefghijklmnopqrst"])
+# Twelve letters with two changes of case are a key, thirteen are words as programs write them.
+@pytest.mark.parametrize(
+    "rest", ["abcdefghi1", "aBcDeFgHiJ", "abcDefGhijkl", "abcdefghijklmnopqrst"]
+)
 def test_a_long_part_with_digits_or_mixed_letters_looks_random(rest: str) -> None:
     assert redact_shapes(f"sk-name-name-name-{rest}") == REDACTED

@@ -250,3 +250,46 @@ def test_forms_that_begin_with_an_unencoded_sign_are_found() -> None:
     assert redact("p%E4ss'w0rd p%e4ss%27w0rd p&#228;ss&apos;w0rd") == " ".join([MARK] * 3)
     assert redact(r"p\xe4ss\'w0rd p\u00E4ss\\'w0rd p\e4 ss\'w0rd") == " ".join([MARK] * 3)
     assert redact("p&auml;ss&#039;w0rd p%u00E4ss%27w0rd") == " ".join([MARK] * 2)
+
+
+def test_nothing_of_the_longest_form_is_left() -> None:
+    redact = Redactor({"a": "hunterε", "b": "swordf"})
+
+    assert redact("x hunter&epsilon; y") == "x <secret:a> y"
+    whole = base64.b64encode(b"swordf").decode(), base64.b64encode(b"swordf!").decode()
+    assert redact(f"x {whole[0]} y") == "x <secret:b> y"
+    assert redact(f"x {whole[1]} y").startswith("x <secret:b>")
+    odd = base64.b64encode(b"hunter2").decode()
+    assert Redactor({"c": "hunter2"})(f"x {odd} y") == "x <secret:c> y"
+
+
+@pytest.mark.parametrize(
+    ("secrets", "text"),
+    [
+        ({"long": "abcdefgh", "late": "ghijk"}, "abcdefghijk"),
+        ({"early": "abcdef", "long": "efghijklm"}, "abcdefghijklm"),
+    ],
+)
+def test_of_secrets_that_overlap_the_longest_gives_its_name(
+    secrets: dict[str, str], text: str
+) -> None:
+    assert Redactor(secrets)(f"my {text}!") == "my <secret:long>!"
+
+
+def test_secrets_side_by_side_are_two() -> None:
+    assert Redactor({"a": "abcd", "b": "efgh"})("abcdefgh") == "<secret:a><secret:b>"
+
+
+def test_the_plain_letters_of_a_wide_secret_are_none_of_its_forms() -> None:
+    text = base64.b64encode(b"u:hunter2:v").decode()
+
+    assert Redactor({"key": "hunter2€€"})(text) == text
+
+
+def test_a_secret_is_found_behind_and_before_what_is_encoded() -> None:
+    redact = Redactor({"key": "a<b&c d"})
+
+    assert redact("&lt;a&lt;b&amp;c d&gt;") == "&lt;<secret:key>&gt;"
+    assert (
+        redact("x &amp;amp; a&amp;lt;b&amp;amp;c d &amp;lt;") == "x &amp;amp; <secret:key> &amp;lt;"
+    )

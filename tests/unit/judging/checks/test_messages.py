@@ -195,6 +195,12 @@ def test_a_text_of_two_hundred_characters_is_shown_in_full_and_a_longer_one_in_p
     )
 
 
+def test_case_does_not_matter_beside_letters_that_have_no_single_capital() -> None:
+    text = f"{'straße ' * 40}Total is 9 EUR{' straße' * 40}"
+
+    assert "Total is 9 EUR" in shown_near("TOTAL IS 8 eur", text, str)
+
+
 def test_what_stands_behind_the_first_two_hundred_characters_of_a_text_is_not_looked_for() -> None:
     text = f"{'- ' * 100}the last words{' -' * 100}"
 

@@ -487,3 +487,14 @@ def test_a_column_that_is_no_text_is_shown_as_far_as_it_is_one(database: Path) -
     result = judge(sql(database, "select cast(x'546561ff' as text)", [["Tea\ufffd"]]))
 
     assert result.passed is True
+
+
+def test_of_a_long_file_the_part_like_the_wanted_text_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.write_text(f"{'tea;1 ' * 60}the total is 9 EUR{' tea;2' * 60}", encoding="utf-8")
+
+    for how in ("equals", "contains"):
+        check = FileCheck.model_validate({"file": {"path": str(path), how: "the total is 8 EUR"}})
+        result = judge(check)
+        assert result.passed is False
+        assert "the total is 9 EUR" in result.actual

@@ -202,7 +202,7 @@ def test_time_is_compared_on_the_same_kind_of_machine_only() -> None:
 @pytest.mark.parametrize("workers", [1, 4])
 def test_the_time_of_every_model_is_decided_on(workers: int) -> None:
     both = {"a": {"duration_ms": 4000.0}, "b": {}}
-    before = run(*(cells(GOOD, model) for model in both))
+    before = run(*(cells(GOOD, model) for model in both), workers=1)
     now = run(*(cells(GOOD, model, **changes) for model, changes in both.items()), day=1)
     now = now.model_copy(update={"workers": workers})
 

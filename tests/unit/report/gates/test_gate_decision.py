@@ -19,11 +19,12 @@ from pytest_autoweb.report.gates.gate_decision import (
     keep,
     read_gate_inputs,
     rows_of,
+    why_unfinished,
 )
 from pytest_autoweb.report.gates.gate_policy import GatePolicy
 from pytest_autoweb.report.json_report import load_any
 from pytest_autoweb.results.records import CellResult, Outcome
-from pytest_autoweb.results.runs.run_folder import RecordedRun
+from pytest_autoweb.results.runs.run_folder import NOT_RUN, RecordedRun
 from pytest_autoweb.results.runs.saved_runs import save_run
 from pytest_autoweb.results.runs.side_files import GateResult
 
@@ -142,6 +143,54 @@ def test_a_run_whose_cells_were_not_all_run_is_a_part(
 
     assert rows_of(whole).interrupted is partial
     assert rows_of(stopped).interrupted is True
+
+
+UNENDED = "the run did not come to its end: "
+
+
+@pytest.mark.parametrize(
+    ("lost", "changes", "why"),
+    [
+        (0, {"exit_status": 0}, ""),
+        (0, {"exit_status": 1}, ""),
+        (2, {"exit_status": 0}, ""),
+        (1, {"exit_status": 1}, f"{UNENDED}1 cell never ran"),
+        (2, {"exit_status": 1}, f"{UNENDED}2 cells never ran"),
+        (0, {"exit_status": 2}, f"{UNENDED}pytest ended with exit code 2"),
+        (0, {"exit_status": 3}, f"{UNENDED}pytest ended with exit code 3"),
+        (1, {"exit_status": None}, f"{UNENDED}it was killed, or still goes on"),
+        (0, {"interrupted": True}, "the run was interrupted before its end"),
+    ],
+)
+def test_a_run_that_did_not_come_to_its_end_says_why(
+    tmp_path: Path, lost: int, changes: dict[str, object], why: str
+) -> None:
+    ran = recorded(tmp_path, "passed", "failed")
+    never = tuple(
+        cell(CellKey(f"n{number}", "m"), "skipped", reason=NOT_RUN) for number in range(lost)
+    )
+    info = ran.info.model_copy(update=changes)
+
+    assert why_unfinished(replace(ran, info=info, cells=(*ran.cells, *never))) == why
+
+
+def test_a_run_without_cells_has_not_come_to_its_end(tmp_path: Path) -> None:
+    ran = recorded(tmp_path, "passed")
+
+    assert why_unfinished(replace(ran, cells=())) == "the run has no cells"
+
+
+def test_a_saved_run_that_cannot_be_read_is_told_and_left_out(tmp_path: Path) -> None:
+    folder, storage, notices = tmp_path / "run", tmp_path / "runs", list[str]()
+    folder.mkdir()
+    path = save_run(run(cells({"c0": "P"}), day=-1), storage)
+    path.write_text("{", encoding="utf-8")
+
+    decided = decide(recorded(folder, "passed"), GateInputs(STRICT, storage, notices=notices))
+
+    assert decided.failed is False
+    assert files(folder) == ["gates.json"]
+    assert [path.name in notice for notice in notices] == [True]
 
 
 def test_the_run_to_compare_with_is_found_or_said_to_be_missing(tmp_path: Path) -> None:

@@ -299,6 +299,12 @@ def test_a_limit_is_a_percentage(text: str, limits: dict[str, float]) -> None:
         ("cost:5:6%", "--x: 'cost:5:6%': needs a percentage, as in 'pass_rate:5%,cost:20%'"),
         ("duration:1%,duration:1%", "--x: 'duration' is given twice"),
         ("speed:1%", "--x: 'speed' cannot be compared"),
+        ("5", "--x: '5' cannot be compared; name the metric, as in 'pass_rate:5%'"),
+        ("0.05", "--x: '0.05' cannot be compared; name the metric, as in 'pass_rate:5%'"),
+        ("1.5", "--x: '1.5' cannot be compared; name the metric, as in 'pass_rate:1.5%'"),
+        ("0.5%", "--x: '0.5%' cannot be compared; name the metric, as in 'pass_rate:0.5%'"),
+        ("cost:1", "--x: 'cost:1': needs a percentage, as in 'cost:1%'"),
+        ("cost:0", "--x: 'cost:0': needs a percentage, as in 'cost:0%'"),
     ],
 )
 def test_any_other_limit_is_refused(text: str, message: str) -> None:

@@ -130,6 +130,9 @@ def test_a_pinned_group_fails_for_one_cell_and_an_empty_one_says_what_tag_was_me
     assert results["group pinned: must pass"].message == "2 of 3 cells passed"
     assert results["group empty"].passed is None
     assert "did you mean 'smoke'?" in results["group empty"].message
+    by_name = CaseGroup(name="named", cases=["zzz*"], min_pass_rate=50)
+    told = gates(rows, GatePolicy(groups=(by_name,)))["group named"].message
+    assert told == "no case of this run belongs to the group"
 
 
 def test_only_a_gate_on_success_decides_on_a_failed_cell() -> None:

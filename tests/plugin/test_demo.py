@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from pytest_autoweb.cli.command_line import main
+
 pytestmark = pytest.mark.long
 
 
@@ -82,3 +84,14 @@ def test_a_cell_was_healed_and_none_left_its_recording(shown: Shown) -> None:
 def test_progress_is_told_without_a_terminal(shown: Shown) -> None:
     assert "24 of 24 done, solved: " in shown.progress
     assert "\x1b" not in shown.progress
+
+
+def test_what_pytest_refuses_is_said_without_its_header(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AUTOWEB_CHROMIUM", "/no/such/browser")
+
+    assert main(["demo", str(tmp_path / "demo")]) == 4
+
+    said = capfd.readouterr().err
+    assert "pytest could not run the cases; it said:\nERROR: AUTOWEB_CHROMIUM names" in said

@@ -138,7 +138,9 @@ def _play(models: tuple[str, ...], folder: Path, seconds: float) -> None:
             live.clear()
     if process.returncode not in (0, 1):
         said = log.read_text("utf-8", "replace").strip()
-        raise AutowebError(f"pytest could not run the cases; it said:\n{said[-2000:]}")
+        # What pytest refuses is in its last lines; its header tells nothing.
+        why = said[max(0, said.rfind("\nERROR: ")) :].strip()
+        raise AutowebError(f"pytest could not run the cases; it said:\n{why[-2000:]}")
 
 
 class _Ended:

@@ -104,7 +104,7 @@ def session_command(models: tuple[str, ...], report: Path) -> list[str]:
         "--autoweb-cassettes=cassettes",
         "--autoweb-max-repairs=1",
         "--autoweb-concurrency=12",
-        "--autoweb-check-timeout=1",
+        "--autoweb-check-timeout=0.5",
         f"--autoweb-report={report}",
     ]  # fmt: skip
 

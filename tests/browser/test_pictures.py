@@ -156,6 +156,26 @@ def test_a_film_beyond_its_bytes_is_thinned_out_evenly(
     ]
 
 
+def test_a_case_without_pictures_leaves_none(browser: Browser, tmp_path: Path, site: Site) -> None:
+    given = {"entry_url": site.put("/a", COUNTER), "expect": [GREEN], "pictures": False}
+    result, _ = act(
+        browser,
+        tmp_path,
+        given,
+        (),
+        strategy="codegen",
+        plan=scripted_plan("press Go"),
+        generate=CLICK,
+    )
+
+    (attempt,) = result.attempts
+    assert (attempt.film, attempt.final_screenshot) == ((), None)
+    assert attempt.scene is not None
+    assert (attempt.scene.screenshot, attempt.step_results[0].screenshot) == (None, None)
+    assert list((tmp_path / "run").rglob("*.jpg")) == []
+    assert result.reason.startswith("check 0 (js)")
+
+
 def test_without_room_for_a_film_the_picture_of_the_end_stays(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

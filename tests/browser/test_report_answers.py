@@ -240,6 +240,7 @@ def test_equal_rates_stand_once_and_panels_that_say_nothing_are_not_there(
     expect(board.get_by_text("100%", exact=False)).to_have_count(1)
     expect(board.get_by_text("graded")).to_have_count(0)
     expect(board.get_by_text("none of 7 repairs helped")).to_be_visible()
+    expect(page.get_by_text("fake/good passes more")).to_have_count(1)
     names = page.locator(".sides tbody th")
     expect(names).to_have_text(["Compared cases, first attempt", "Time of a compared cell"])
     expect(page.get_by_text("unknown")).to_have_count(0)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from pytest_autoweb.base import waiting
 from pytest_autoweb.results.records import Attempt, Frame, FrameMoment
+from pytest_autoweb.results.runs.inert_copies import DOWNLOADS_FOLDER
+
+_PICTURES = (".png", ".jpg", ".jpeg")
 
 
 class Film:
@@ -46,6 +49,39 @@ def with_film(attempt: Attempt, film: Film, folder: Path, most: int) -> Attempt:
         for step in attempt.step_results
     )
     return attempt.model_copy(update={"film": tuple(kept), "step_results": steps})
+
+
+def without_pictures(attempt: Attempt, folder: Path) -> Attempt:
+    """Return the attempt without any picture, and delete those of its folder."""
+    for file in folder.rglob("*"):
+        if file.suffix.lower() in _PICTURES and DOWNLOADS_FOLDER not in file.parts:
+            with suppress(OSError):
+                file.unlink()
+    no_picture = {"picture": None}
+    return attempt.model_copy(
+        update={
+            "film": (),
+            "final_screenshot": None,
+            "scene": attempt.scene and attempt.scene.model_copy(update={"screenshot": None}),
+            "step_results": tuple(
+                step.model_copy(update={"screenshot": None}) for step in attempt.step_results
+            ),
+            "decisions": tuple(
+                decision.model_copy(update={**no_picture, "second_picture": None})
+                for decision in attempt.decisions
+            ),
+            "locations": tuple(
+                location.model_copy(
+                    update={
+                        "probes": tuple(
+                            probe.model_copy(update=no_picture) for probe in location.probes
+                        )
+                    }
+                )
+                for location in attempt.locations
+            ),
+        }
+    )
 
 
 def within(

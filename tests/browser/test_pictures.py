@@ -88,6 +88,18 @@ def test_a_check_that_fails_on_the_page_of_the_last_step_needs_no_other_picture(
     assert attempt.scene.screenshot == attempt.final_screenshot == "attempt-1/step-1.jpg"
 
 
+def test_the_scene_of_a_failed_step_is_the_picture_of_the_step(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    wrong = CLICK.replace("click()", "fill('x', timeout=500)")
+    attempt = filmed(browser, tmp_path, site, "<button>Go</button>", wrong)
+
+    assert attempt.scene is not None
+    assert (attempt.scene.check_index, attempt.scene.step_index) == (None, 1)
+    assert attempt.scene.screenshot == attempt.step_results[0].screenshot
+    assert attempt.scene.screenshot == "attempt-1/step-1.jpg"
+
+
 def filmed(
     browser: Browser, folder: Path, site: Site, page: str, code: str, **changed: Any
 ) -> Attempt:

@@ -17,7 +17,7 @@ from pytest_autoweb.results.records import (
     CellResult,
     CheckResult,
     Failure,
-    Frame,
+    FilmFrame,
     Scene,
     StepResult,
     Usage,
@@ -50,9 +50,9 @@ def failed_cell(case: str, model: str, actual: str, **changes: Any) -> CellResul
         for n in (1, 2)
     )
     film = (
-        Frame(at_ms=120, picture="attempt-1/opened.png", moment="opened"),
-        Frame(at_ms=900, picture="attempt-1/step-1.png", moment="step", step_index=1),
-        Frame(at_ms=2400, picture="attempt-1/step-2.png", moment="step", step_index=2),
+        FilmFrame(at_ms=120, picture="attempt-1/opened.png", moment="opened"),
+        FilmFrame(at_ms=900, picture="attempt-1/step-1.png", moment="step", step_index=1),
+        FilmFrame(at_ms=2400, picture="attempt-1/step-2.png", moment="step", step_index=2),
     )
     first = Attempt(
         code="# Step 1\npage.click()",

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_autoweb.base import waiting
-from pytest_autoweb.results.records import Attempt, Frame, FrameMoment
+from pytest_autoweb.results.records import Attempt, FilmFrame, FrameMoment
 from pytest_autoweb.results.runs.inert_copies import DOWNLOADS_FOLDER
 
 _PICTURES = (".png", ".jpg", ".jpeg")
@@ -16,13 +16,13 @@ class Film:
 
     def __init__(self) -> None:
         self._began = waiting.now()
-        self.frames: list[Frame] = []
+        self.frames: list[FilmFrame] = []
 
     def add(self, picture: str, moment: FrameMoment, step_index: int | None = None) -> None:
         """Add the picture that was just taken, by its path below the cell's folder."""
         at_ms = (waiting.now() - self._began) * 1000
         self.frames.append(
-            Frame(at_ms=at_ms, picture=picture, moment=moment, step_index=step_index)
+            FilmFrame(at_ms=at_ms, picture=picture, moment=moment, step_index=step_index)
         )
 
 
@@ -85,8 +85,8 @@ def without_pictures(attempt: Attempt, folder: Path) -> Attempt:
 
 
 def within(
-    frames: Sequence[Frame], folder: Path, most: int, needed: Collection[str]
-) -> Sequence[Frame]:
+    frames: Sequence[FilmFrame], folder: Path, most: int, needed: Collection[str]
+) -> Sequence[FilmFrame]:
     """Return as many frames as have room, evenly over the film, and those of needed pictures."""
     if most == 0:
         return ()

@@ -98,6 +98,8 @@ class Case(Spec):
     """Whether the task cannot be done, so that the right reply is to say so. With true, every task
     of the file ends with how to say it, and a check of kind `infeasible` is added; with
     `own_checks`, the case's own task and checks see to that."""
+    pictures: bool = True
+    """Whether the run folder keeps pictures of its pages; a model that needs them sees them."""
     oracle: str | None = None
     """A script in the step language that solves the case."""
     timeout: Seconds = 120.0

@@ -120,6 +120,8 @@ Servers = Mapping[str, Mapping[str, str]]
 """Address and data folder of each server, by its name."""
 NO_SERVER: Servers = {}
 
+_NOT_ASKED = ("expect", "pictures")
+"""The fields of a case that do not change what a model is asked."""
 _STATIC_FIELDS = ("id", "tags", "strategy", "agent", "must_pass")
 """Fields that must be known when cases are collected, before any web server runs."""
 
@@ -338,7 +340,7 @@ class RenderedCase:
 
     def checksum(self, servers: Mapping[str, Webserver], resets: Mapping[str, Reset | None]) -> str:
         """Return the SHA-256 of this case without its checks or the rest of its file."""
-        fields = {key: value for key, value in self.fields.items() if key != "expect"}
+        fields = {key: value for key, value in self.fields.items() if key not in _NOT_ASKED}
         told = {name: _told(server, resets.get(name)) for name, server in servers.items()}
         main = told.pop(MAIN, {"webserver": None, "reset": None})
         return _sum_of({"case": fields, **main, **({"webservers": told} if told else {})})

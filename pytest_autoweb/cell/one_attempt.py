@@ -16,7 +16,7 @@ import traceback
 from pathlib import Path
 
 from pytest_autoweb.agents.attempt.diagnosis import with_cause
-from pytest_autoweb.agents.attempt.film import with_film
+from pytest_autoweb.agents.attempt.film import with_film, without_pictures
 from pytest_autoweb.agents.attempt.judging_stage import keep_records
 from pytest_autoweb.agents.attempt.tools import (
     LOG_LINES,
@@ -118,15 +118,22 @@ def _run_stages(
     times.enter("close")
     attempt = keep_records(blame_dead_browser(attempt, tools), tools)
     attempt = with_cause(_off_record(attempt, tools), tools)
-    settings, share = tools.settings, tools.settings.film_total // resources.cells
-    most = min(settings.film, share) // (1 + settings.retries)
-    attempt = with_film(attempt, tools.film, tools.cell_folder, most)
+    attempt = _with_pictures(attempt, tools, resources)
     if resources.pause and not attempt.checks_passed and not tools.page.is_closed():
         times.enter("pause")
         with WATCH.within(lambda: CALL_S):
             resources.pause(attempt, tools.page)
         times.enter("close")
     return attempt
+
+
+def _with_pictures(attempt: Attempt, tools: Tools, resources: CellResources) -> Attempt:
+    """Return the attempt with its film, or without any picture if its case wants none."""
+    if not tools.case.pictures:
+        return without_pictures(attempt, tools.folder)
+    share = tools.settings.film_total // resources.cells
+    most = min(tools.settings.film, share) // (1 + tools.settings.retries)
+    return with_film(attempt, tools.film, tools.cell_folder, most)
 
 
 def _relogin(resources: CellResources) -> NamedStage:

@@ -64,7 +64,7 @@ def terminal_lines(report: Report, verbosity: int = 0) -> list[Line]:
     """
     cells = [cell for case in report.cases for cell in case.cells]
     contestants = [cell for cell in cells if not is_control(cell.model)]
-    lines: list[Line] = [(f"ts={one_line(report.ts)}", {})]
+    lines: list[Line] = [(f"run {one_line(report.ts)}", {})]
     lines += [(one_line(note), {"yellow": True}) for note in report.notes]
     if report.agents:
         # The header is printed before the cases' agents are known.

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,8 @@ Place = tuple[Any, Any]
 """A dict or list and the key of one text in it."""
 
 _SAID_CHARS = 200
+_SAID_CELLS = 400
+"""Limit on the cells of which the page says what failed in other words than their reason."""
 BUDGET = 8_000_000
 """Limit on the bytes of pictures in one page; others are loaded from the cells' folders."""
 
@@ -445,9 +448,9 @@ def _texts_of_large(report: Report, details: DetailParts, max_chars: int) -> dic
 
 
 def _said(cells: Iterable[CellResult]) -> dict[str, str]:
-    """Return what failed, by the folders of the cells that did not pass."""
+    """Return what failed, by the folders of the first cells that did not pass."""
     said = ((cell.folder, what_failed(cell, _SAID_CHARS)) for cell in cells)
-    return {folder: says for folder, says in said if says}
+    return dict(islice(((folder, says) for folder, says in said if says), _SAID_CELLS))
 
 
 def _write(folder: Path, name: str, content: str) -> None:

@@ -12,6 +12,7 @@ class Comparisons {
   constructor(report, links) {
     this.links = links;
     this.baseline = report.baseline;
+    this.headline = report.summary?.verdict ?? "";
     this.pairs = report.comparisons.filter((c) => c.kind === "models");
     this.modes = report.comparisons.filter((c) => c.kind === "modes");
     this.runs = report.comparisons.filter((c) => c.kind === "runs");
@@ -35,7 +36,7 @@ class Comparisons {
 
   draw(focus) {
     const chosen = this.chosen();
-    this.box.replaceChildren(this.controls(), chosen ? view(chosen, this.links) : el("p.soft", "Choose two different models."));
+    this.box.replaceChildren(this.controls(), chosen ? view(chosen, this.links, this.headline.includes(chosen.verdict)) : el("p.soft", "Choose two different models."));
     if (focus) this.box.querySelector(`[data-focus="${focus}"]`)?.focus();
   }
 
@@ -91,10 +92,11 @@ function select(label, key, choices, value, change) {
   return el("label.sort", label, node);
 }
 
-function view(c, links) {
+/* Show a pair; a verdict that stands above the models is not repeated. */
+function view(c, links, told) {
   const flips = c.cases.filter((pair) => pair.flip !== "same");
   return el("div",
-    el("p.verdict-line.is-" + (c.decisive ? "passed" : "ungraded"), text(c.verdict)),
+    !told && el("p.verdict-line.is-" + (c.decisive ? "passed" : "ungraded"), text(c.verdict)),
     el("div.versus-grid", sides(c), difference(c)),
     c.changed.length > 0 && el("p.notice", `These differ between the sides in at least one case and may explain the difference: ${c.changed.join(", ")}.`),
     c.notes.map((note) => el("p.notice", text(note))),

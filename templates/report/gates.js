@@ -19,8 +19,7 @@ function gatesPanel(report) {
     : !gates.length ? "Notes" : tone === "ungraded" ? "No gate was decided"
     : sound.length === gates.length ? "All gates hold" : `${sound.length} of ${plural(gates.length, "gate")} hold`;
   return el("section.gates.card.is-" + tone, { "aria-labelledby": "gates-heading" },
-    el("h2", { id: "gates-heading", "data-short": "Gates" }, icon(tone), title,
-      report.exit_status !== null && el("span.soft.small", ` exit status ${report.exit_status}`)),
+    el("h2", { id: "gates-heading", "data-short": "Gates" }, icon(tone), title),
     rest.length > 0 && el("ul", rest.map(gate)),
     sound.length > 0 && (sound.length < 4 ? el("ul", sound.map(gate)) : fold(`${sound.length} gates hold`, "", () => el("ul", sound.map(gate)), "more")),
     notices.length > 0 && el("ul", notices.map(gate)));

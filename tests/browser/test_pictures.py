@@ -88,6 +88,18 @@ def test_a_check_that_fails_on_the_page_of_the_last_step_needs_no_other_picture(
     assert attempt.scene.screenshot == attempt.final_screenshot == "attempt-1/step-1.jpg"
 
 
+def test_the_scene_of_a_failed_step_is_the_picture_of_the_step(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    wrong = CLICK.replace("click()", "fill('x', timeout=500)")
+    attempt = filmed(browser, tmp_path, site, "<button>Go</button>", wrong)
+
+    assert attempt.scene is not None
+    assert (attempt.scene.check_index, attempt.scene.step_index) == (None, 1)
+    assert attempt.scene.screenshot == attempt.step_results[0].screenshot
+    assert attempt.scene.screenshot == "attempt-1/step-1.jpg"
+
+
 def filmed(
     browser: Browser, folder: Path, site: Site, page: str, code: str, **changed: Any
 ) -> Attempt:
@@ -154,6 +166,26 @@ def test_a_film_beyond_its_bytes_is_thinned_out_evenly(
     assert [bool(step.screenshot) for step in attempt.step_results] == [
         step.step_index in steps for step in attempt.step_results
     ]
+
+
+def test_a_case_without_pictures_leaves_none(browser: Browser, tmp_path: Path, site: Site) -> None:
+    given = {"entry_url": site.put("/a", COUNTER), "expect": [GREEN], "pictures": False}
+    result, _ = act(
+        browser,
+        tmp_path,
+        given,
+        (),
+        strategy="codegen",
+        plan=scripted_plan("press Go"),
+        generate=CLICK,
+    )
+
+    (attempt,) = result.attempts
+    assert (attempt.film, attempt.final_screenshot) == ((), None)
+    assert attempt.scene is not None
+    assert (attempt.scene.screenshot, attempt.step_results[0].screenshot) == (None, None)
+    assert list((tmp_path / "run").rglob("*.jpg")) == []
+    assert result.reason.startswith("check 0 (js)")
 
 
 def test_without_room_for_a_film_the_picture_of_the_end_stays(

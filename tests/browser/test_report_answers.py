@@ -17,7 +17,7 @@ from pytest_autoweb.results.records import (
     CellResult,
     CheckResult,
     Failure,
-    Frame,
+    FilmFrame,
     Scene,
     StepResult,
     Usage,
@@ -50,9 +50,9 @@ def failed_cell(case: str, model: str, actual: str, **changes: Any) -> CellResul
         for n in (1, 2)
     )
     film = (
-        Frame(at_ms=120, picture="attempt-1/opened.png", moment="opened"),
-        Frame(at_ms=900, picture="attempt-1/step-1.png", moment="step", step_index=1),
-        Frame(at_ms=2400, picture="attempt-1/step-2.png", moment="step", step_index=2),
+        FilmFrame(at_ms=120, picture="attempt-1/opened.png", moment="opened"),
+        FilmFrame(at_ms=900, picture="attempt-1/step-1.png", moment="step", step_index=1),
+        FilmFrame(at_ms=2400, picture="attempt-1/step-2.png", moment="step", step_index=2),
     )
     first = Attempt(
         code="# Step 1\npage.click()",
@@ -240,6 +240,7 @@ def test_equal_rates_stand_once_and_panels_that_say_nothing_are_not_there(
     expect(board.get_by_text("100%", exact=False)).to_have_count(1)
     expect(board.get_by_text("graded")).to_have_count(0)
     expect(board.get_by_text("none of 7 repairs helped")).to_be_visible()
+    expect(page.get_by_text("fake/good passes more")).to_have_count(1)
     names = page.locator(".sides tbody th")
     expect(names).to_have_text(["Compared cases, first attempt", "Time of a compared cell"])
     expect(page.get_by_text("unknown")).to_have_count(0)

@@ -49,6 +49,8 @@ def test_programs_of_others_drive_the_cells_and_are_held_like_the_built_in_agent
         *("fill", "click", "done")
     ]
     assert attempt["executed"] is True
+    # The film of an outside agent has a picture for each of its steps.
+    assert [frame["step_index"] for frame in attempt["film"]][:4] == [None, 1, 2, 3]
     assert "call-fill" in attempt["exchanges"][1]["prompt"]
 
     # One that hangs is killed with all that it has started.

@@ -38,7 +38,7 @@ def test_a_lost_cell_fails_its_test_without_a_wall_of_red(
     result.stdout.fnmatch_lines(
         [
             "*login on fake/m: FAILED - *",
-            "*1 of 1 cell did not pass: see the report, or add -rf",
+            "*1 of 1 cell did not pass",
             "*model *first attempt*",
             "*fake/m *0%*",
             "*report: *autoweb-report/index.html*",

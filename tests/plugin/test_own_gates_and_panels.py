@@ -56,7 +56,7 @@ def test_a_gate_and_a_panel_of_the_project_count_like_the_built_in_ones_and_in_c
     assert "❌ **few cells**: 4 cells, at most 2" in summary
     assert "## Count of cells\n\n- cells: 4\n" in summary
     page = (project.path / "autoweb-report/index.html").read_text(encoding="utf-8")
-    assert '"panels":["cell_count","gates",' in page
+    assert '"panels":["failed","cell_count","gates",' in page
 
     # The commands judge the saved run by what the conftest says now.
     (project.path / "conftest.py").write_text(CONFTEST.replace("2", "4"), encoding="utf-8")

@@ -141,6 +141,7 @@ def run_block(
             mode=tools.mode,
             folder=tools.folder,
             redact=tools.redact,
+            pictured=tools.newest.path if result.screenshot else None,
         )
         attempt = change(attempt, scene=relative_scene(scene, tools))
     return attempt

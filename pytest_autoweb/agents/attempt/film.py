@@ -5,7 +5,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_autoweb.base import waiting
-from pytest_autoweb.results.records import Attempt, Frame, FrameMoment
+from pytest_autoweb.results.records import Attempt, FilmFrame, FrameMoment
+from pytest_autoweb.results.runs.inert_copies import DOWNLOADS_FOLDER
+
+_PICTURES = (".png", ".jpg", ".jpeg")
 
 
 class Film:
@@ -13,13 +16,13 @@ class Film:
 
     def __init__(self) -> None:
         self._began = waiting.now()
-        self.frames: list[Frame] = []
+        self.frames: list[FilmFrame] = []
 
     def add(self, picture: str, moment: FrameMoment, step_index: int | None = None) -> None:
         """Add the picture that was just taken, by its path below the cell's folder."""
         at_ms = (waiting.now() - self._began) * 1000
         self.frames.append(
-            Frame(at_ms=at_ms, picture=picture, moment=moment, step_index=step_index)
+            FilmFrame(at_ms=at_ms, picture=picture, moment=moment, step_index=step_index)
         )
 
 
@@ -48,9 +51,42 @@ def with_film(attempt: Attempt, film: Film, folder: Path, most: int) -> Attempt:
     return attempt.model_copy(update={"film": tuple(kept), "step_results": steps})
 
 
+def without_pictures(attempt: Attempt, folder: Path) -> Attempt:
+    """Return the attempt without any picture, and delete those of its folder."""
+    for file in folder.rglob("*"):
+        if file.suffix.lower() in _PICTURES and DOWNLOADS_FOLDER not in file.parts:
+            with suppress(OSError):
+                file.unlink()
+    no_picture = {"picture": None}
+    return attempt.model_copy(
+        update={
+            "film": (),
+            "final_screenshot": None,
+            "scene": attempt.scene and attempt.scene.model_copy(update={"screenshot": None}),
+            "step_results": tuple(
+                step.model_copy(update={"screenshot": None}) for step in attempt.step_results
+            ),
+            "decisions": tuple(
+                decision.model_copy(update={**no_picture, "second_picture": None})
+                for decision in attempt.decisions
+            ),
+            "locations": tuple(
+                location.model_copy(
+                    update={
+                        "probes": tuple(
+                            probe.model_copy(update=no_picture) for probe in location.probes
+                        )
+                    }
+                )
+                for location in attempt.locations
+            ),
+        }
+    )
+
+
 def within(
-    frames: Sequence[Frame], folder: Path, most: int, needed: Collection[str]
-) -> Sequence[Frame]:
+    frames: Sequence[FilmFrame], folder: Path, most: int, needed: Collection[str]
+) -> Sequence[FilmFrame]:
     """Return as many frames as have room, evenly over the film, and those of needed pictures."""
     if most == 0:
         return ()

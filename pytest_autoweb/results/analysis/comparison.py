@@ -452,7 +452,8 @@ def _case_pair(pair: Pair, good: Collection[Outcome]) -> CasePair:
 
 def _about_cases(contest: _Contest) -> Iterator[str]:
     n = len(contest.pairs)
-    if 0 < n < FEW_CASES:
+    # Of fewer cases the verdict says it.
+    if LEAST_DISCORDANT <= n < FEW_CASES:
         yield f"Only {n} cases are compared; below {FEW_CASES} the numbers are rough."
     for name in dict.fromkeys(name for pair in contest.pairs for name in pair.changed):
         count = sum(name in pair.changed for pair in contest.pairs)

@@ -204,7 +204,7 @@ class StepResult(Record):
 FrameMoment = Literal["opened", "step", "end"]
 
 
-class Frame(Record):
+class FilmFrame(Record):
     """One picture of an attempt's film."""
 
     at_ms: float
@@ -512,7 +512,7 @@ class Attempt(Record):
     final_screenshot: str | None = None
     """The path of the last screenshot, below the cell's folder; that of the last step, if the page
     has not changed since."""
-    film: tuple[Frame, ...] = ()
+    film: tuple[FilmFrame, ...] = ()
     """The pictures of the attempt in their order, within the bytes of `--autoweb-film`."""
     duration_ms: float = 0.0
     """The duration of the whole attempt, in milliseconds."""

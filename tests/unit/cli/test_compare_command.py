@@ -49,6 +49,7 @@ def test_two_saved_runs_are_compared_by_name(
     text = compared(capsys, "old", "new")
 
     assert "A = old\nB = new\n" in text
+    assert "A: old" in text
     assert "first attempt, compared  86% (60–96%), 12 of 14  36% (16–61%), 5 of 14" in text
     assert "14 cases compared: 8 lost, 1 gained, 5 the same; exact McNemar: p = 0.039" in text
     assert "old passes more: 86% against 36% for new on the same 14 cases" in text
@@ -103,6 +104,8 @@ def test_changed_cases_are_left_out_unless_allowed(
 
     strict, lax = compared(capsys, "1", "2"), compared(capsys, "1", "2", "--allow-changed")
 
+    assert "A = 1\nB = 2\n" in strict
+    assert "A: 1" in strict
     assert "Nothing to compare: no case has a verdict on both sides (2 left out)." in strict
     assert "x  changed between the sides: case and checks" in strict
     assert "lost  x  P -> F (case, checks, prompts, capture changed)" in lax

@@ -249,12 +249,16 @@ def test_fewer_than_six_differing_cases_cannot_be_significant_and_that_is_said()
     )
 
 
-def test_a_handful_of_cases_is_warned_of_and_can_show_nothing() -> None:
+def test_too_few_cases_are_told_once_and_a_handful_is_warned_of() -> None:
     found = between(cases("PPPPP", "a"), cases("FFFFF", "b"))
 
     assert (found.decisive, found.detectable) == (False, None)
-    assert "no difference would reliably have shown" in found.verdict
-    assert any("Only 5 cases" in note for note in found.notes)
+    assert found.verdict == "Too few cases to compare: 5 (6 needed)."
+    assert found.notes == ()
+
+    more = between(cases("PPPPPP", "a"), cases("PPPPPF", "b"))
+    assert more.verdict.startswith("Not decisive: the sides differ in 1 of 6 cases")
+    assert any("Only 6 cases" in note for note in more.notes)
 
 
 def test_unknown_cost_stays_unknown() -> None:

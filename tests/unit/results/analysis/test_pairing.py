@@ -283,7 +283,11 @@ VERDICTS = [
     ),
     (
         {"decisive": False, "gained": 0, "lost": 0, "cases": [None], "detectable": None},
-        "Not decisive: the sides differ in none of 1 case, and with fewer than 6 no result could "
+        "Too few cases to compare: 1 (6 needed).",
+    ),
+    (
+        {"decisive": False, "gained": 0, "lost": 0, "cases": [None] * 6, "detectable": None},
+        "Not decisive: the sides differ in none of 6 cases, and with fewer than 6 no result could "
         "be significant; with so few cases no difference would reliably have shown.",
     ),
     (

@@ -20,20 +20,21 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserType, Error, Playwright, sync_playwright
 
+# A run needs them, and they lead to all the rest that it does.
+import pytest_autoweb.report.write
+import pytest_autoweb.session.cell_hooks  # noqa: F401
 from pytest_autoweb.base.files import PRIVATE, replace_text
 from pytest_autoweb.base.waiting.hidden_loop import HiddenLoop
 from pytest_autoweb.session.touched_cells import TOUCHED
 
 BROWSER_FILE = "browser.json"
 """How the last run started its browser, in the folder of the watching process."""
-_NEEDED = ("pytest_autoweb.session.cell_hooks", "pytest_autoweb.report.write")
 _NOT_NEEDED = 86
 """The exit status of a process that was never told to run."""
 
@@ -75,8 +76,6 @@ def wait_until_told(given: str, *, own_browser: bool) -> None:
         # Not for what this process starts.
         os.set_inheritable(int(pipe), False)
     try:
-        for name in _NEEDED:
-            import_module(name)
         if sys.platform == "linux" and threading.active_count() == 1:
             _fork_for_each_run(int(tells))
         else:

@@ -157,6 +157,8 @@ def run(args: argparse.Namespace) -> int:
     for name in ("cases", "pages", "rounds"):
         if getattr(args, name) < 1:
             raise SettingsError(f"--{name} must be 1 or more")
+    if args.concurrency is not None:
+        plays_at_once(args.concurrency, ())
     if args.output.exists():
         raise SettingsError(f"{args.output} exists; move it, or name another file with -o")
     if args.output.suffix not in (".yaml", ".yml"):

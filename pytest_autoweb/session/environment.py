@@ -6,6 +6,7 @@ The session's header shows it, and `run.json` keeps it.
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
@@ -24,6 +25,7 @@ from pytest_autoweb.browser.egress.guarded_page import describe_egress
 from pytest_autoweb.browser.egress.remote_browsers import HOLDS, LOST, described
 from pytest_autoweb.cell.cell_recording import describe_traffic
 from pytest_autoweb.report.reported_agents import NOT_HELD, named_agents
+from pytest_autoweb.sandbox.levels import Layers
 from pytest_autoweb.sandbox.worker_process import workers_of
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.settings.run_settings import SandboxLevel, Settings
@@ -110,10 +112,22 @@ class Environment:
 def _sandbox_layers(config: pytest.Config, level: SandboxLevel) -> str:
     if config.hook.pytest_autoweb_engine.get_hookimpls():
         return f"an engine of a plugin, at level {level}"
-    layers = str(workers_of(level).layers())
+    layers = workers_of(level).layers()
     if level == "off":
         return f"OFF! No kernel walls, no audit hook around generated code; only {layers}"
-    return f"{layers} (strict)" if level == "strict" else layers
+    if level == "strict":
+        return f"{layers} (strict)"
+    return f"{layers}{_missing_walls(layers)}"
+
+
+def _missing_walls(layers: Layers) -> str:
+    """Say what a worker goes without, where the kernel does not confine it entirely."""
+    if layers.confined:
+        return ""
+    if sys.platform != "linux":
+        return "; without walls of the kernel, which only Linux has"
+    missing = ["Landlock"] * (not layers.landlock) + ["seccomp"] * (not layers.seccomp)
+    return f"; without {' and '.join(missing)}, which this kernel does not offer"
 
 
 def _versions(folder: Path) -> dict[str, str]:
@@ -138,7 +152,8 @@ def _git_commit(folder: Path) -> str:
             ["git", "describe", "--always", "--dirty"],
             cwd=folder,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=5,
             check=False,
         )

@@ -492,6 +492,7 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
         "otel",
         "traffic",
         "watch",
+        "completion",
         "cluster",
     )
     requirements = project["dependencies"] + [line for name in used for line in extras[name]]

@@ -138,7 +138,9 @@ def build_parser(whole: Container[str] = COMMANDS) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"pytest-autoweb {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in COMMANDS.items():
-        added = commands.add_parser(name, **({"help": command.help} if command.help else {}))
+        # What has no help is not listed.
+        listed: dict[str, Any] = {"help": command.help} if command.help else {}
+        added = commands.add_parser(name, **listed)
         if name in whole:
             module: Any = import_module(f"pytest_autoweb.cli.commands.{command.module}")
             module.add_arguments(added)

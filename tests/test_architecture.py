@@ -139,6 +139,7 @@ SYSTEM_ONLY = {"_ctypes", "fcntl", "msvcrt", "resource", "winreg"}
 # Every other import inside a function hides a dependency. Only these modules may: pytest (or every
 # xdist worker) imports them, and they lead to all the rest; or an extra brings what they import.
 MAY_IMPORT_LATE = {
+    "cli/commands/completion.py",
     "cli/commands/dashboard.py",
     "cli/opened_store.py",
     "cli/commands/store.py",
@@ -425,6 +426,7 @@ OPTIONAL = {
     "psycopg",
     "ray",
     "redis",
+    "shtab",
     "sqlalchemy",
     "uvicorn",
     "watchfiles",
@@ -490,6 +492,7 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
         "otel",
         "traffic",
         "watch",
+        "completion",
         "cluster",
     )
     requirements = project["dependencies"] + [line for name in used for line in extras[name]]

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_autoweb.base.process_tree import OWN_GROUP, is_process_alive, start_mark
+
 _TAIL = 1500
 _POLL_S = 2.0
 
@@ -46,7 +48,7 @@ def start_owned(
             stderr=errors,
             env=dict(environ),
             # Ctrl-C must reach only the owner, which then stops the child properly.
-            start_new_session=True,
+            **OWN_GROUP,
         )
     stdin, stdout = process.stdin, process.stdout
     assert stdin is not None
@@ -108,6 +110,7 @@ def die_with_owner(
         with_starter: also exit when standard input closes, as it does when the starter ends.
     """
     ended = threading.Lock()
+    mark = start_mark(owner_pid)
 
     def end() -> None:
         ended.acquire()  # never released: the other thread must not clean up a second time
@@ -122,22 +125,9 @@ def die_with_owner(
         end()
 
     def wait_for_owner() -> None:
-        while _is_alive(owner_pid):
+        while is_process_alive(owner_pid, mark):
             time.sleep(_POLL_S)
         end()
 
     for wait in (wait_for_close, wait_for_owner) if with_starter else (wait_for_owner,):
         threading.Thread(target=wait, daemon=True).start()
-
-
-def _is_alive(pid: int) -> bool:
-    if sys.platform == "win32":
-        # On Windows, signal 0 would end the process; the closed pipe is enough there.
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -2,6 +2,8 @@
 
 import os
 import secrets
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -10,6 +12,8 @@ from typing import BinaryIO
 
 PRIVATE = 0o600
 """The mode of a file that only its owner can read."""
+_READ_S = 2.0
+_POLL_S = 0.02
 
 
 @contextmanager
@@ -38,11 +42,22 @@ def whole_file(
             if sync is not None:
                 file.flush()
                 sync(file.fileno())
-        draft.replace(path)
+        _rename(draft, path)
     except BaseException:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
         raise
+
+
+def _rename(draft: Path, path: Path) -> None:
+    deadline = time.monotonic() + _READ_S
+    while sys.platform == "win32" and time.monotonic() < deadline:
+        # There a file cannot be replaced while somebody has it open, be it a search for viruses.
+        with suppress(PermissionError):
+            draft.replace(path)
+            return
+        time.sleep(_POLL_S)
+    draft.replace(path)
 
 
 def replace_text(path: Path, text: str, *, mode: int = 0o666) -> None:

@@ -23,6 +23,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
     "traffic": ("cryptography",),
     "watch": ("watchfiles",),
+    "completion": ("shtab",),
     "cluster": ("ray",),
     "dashboard": (*_STORE, "fastapi", "uvicorn"),
 }

@@ -7,6 +7,7 @@ would end at once. Some send a signal to a process and to its group, so that it 
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,10 @@ from typing import Any
 AGAIN_S = 1.0
 """Signals that arrive within this time of the first belong to it."""
 _END_S = 60.0
-_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+# On Windows, a console that closes sends SIGBREAK in place of SIGHUP.
+_SIGNALS = [
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
+]
 
 
 class Interruption:
@@ -115,7 +119,9 @@ def run_pytest(command: Sequence[str], **options: Any) -> int:
 def end_pytest(process: "subprocess.Popen[Any]") -> None:
     """Terminate a session that nobody waits for any more; kill it if that takes too long."""
     if process.poll() is None:
-        process.terminate()
+        # Windows could only end it at once; there the console has told it as well.
+        if sys.platform != "win32":
+            process.terminate()
         try:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_END_S)

@@ -11,6 +11,7 @@ this module imports only the standard library and psutil.
 
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 if __name__ == "__main__":
     # A bare interpreter finds no installed package by itself.
@@ -34,6 +36,19 @@ _KEEPER_S = GRACE_S + _KILL_S + 2.0
 _LOOK_S = 1.0
 _ADOPTS = sys.platform == "linux"
 _PR_SET_CHILD_SUBREAPER = 36
+# Windows has neither SIGHUP nor SIGKILL; there a console that closes sends SIGBREAK.
+_ASKS_TO_END = [
+    getattr(signal, name)
+    for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
+    if hasattr(signal, name)
+]
+
+OWN_GROUP: dict[str, Any]
+if sys.platform == "win32":
+    OWN_GROUP = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+else:
+    OWN_GROUP = {"start_new_session": True}
+"""Arguments of `Popen` for a process that Ctrl-C is not to reach, because its owner ends it."""
 
 
 class ProcessTree:
@@ -44,7 +59,7 @@ class ProcessTree:
     ) -> None:
         if _ADOPTS:
             _adopt_orphans()
-        self._process = subprocess.Popen(command, cwd=cwd, stdin=stdin, start_new_session=True)
+        self._process = subprocess.Popen(_named(command), cwd=cwd, stdin=stdin, **OWN_GROUP)
         self.pid = self._process.pid
         self._seen: set[psutil.Process] = set()
         self._looked = 0.0
@@ -73,11 +88,11 @@ class ProcessTree:
 
     def end(self, grace_s: float = GRACE_S) -> int:
         """End everything, first by asking, and return the command's exit status."""
-        for how, patience in ((signal.SIGTERM, grace_s), (signal.SIGKILL, _KILL_S)):
+        for ask, patience in ((psutil.Process.terminate, grace_s), (psutil.Process.kill, _KILL_S)):
             deadline, asked = time.monotonic() + patience, set[psutil.Process]()
             while (living := self.living()) and time.monotonic() < deadline:
                 for process in living - asked:
-                    _send(process, how)
+                    _tell(process, ask)
                 asked |= living
                 time.sleep(POLL_S / 5)
         return self._process.wait()
@@ -85,13 +100,24 @@ class ProcessTree:
     def _reap(self) -> None:
         """Take the exit status of adopted processes, which would stay as zombies."""
         self._process.poll()
+        if sys.platform != "linux":
+            return
         how = os.WEXITED | os.WNOHANG | os.WNOWAIT
         try:
             # The command's own status is Popen's to take.
-            while _ADOPTS and (ended := os.waitid(os.P_ALL, 0, how)) and ended.si_pid != self.pid:
+            while (ended := os.waitid(os.P_ALL, 0, how)) and ended.si_pid != self.pid:
                 os.waitpid(ended.si_pid, 0)
         except ChildProcessError:
             return
+
+
+def _named(command: Sequence[str]) -> list[str]:
+    """Return a command with the file of its program.
+
+    By its bare name, Windows finds only programs whose file ends with `.exe`, such as no `npm`.
+    """
+    program = shutil.which(command[0]) if sys.platform == "win32" else None
+    return [program or command[0], *command[1:]]
 
 
 def _adopt_orphans() -> None:
@@ -113,9 +139,9 @@ def _runs(process: psutil.Process) -> bool:
         return False
 
 
-def _send(process: psutil.Process, how: signal.Signals) -> None:
+def _tell(process: psutil.Process, ask: Callable[[psutil.Process], None]) -> None:
     try:
-        process.send_signal(how)
+        ask(process)
     except psutil.Error:
         # It has just ended, or belongs to another user.
         return
@@ -124,10 +150,18 @@ def _send(process: psutil.Process, how: signal.Signals) -> None:
 def start_mark(pid: int) -> str:
     """Return a mark that distinguishes a process from a later one with its id; empty if unknown.
 
-    This is the start time that Linux keeps; other systems have no `/proc`.
+    This is when it started, as the system notes it.
     """
+    if sys.platform != "linux":
+        try:
+            process = psutil.Process(pid)
+            ended = process.status() == psutil.STATUS_ZOMBIE
+            return "" if ended else repr(process.create_time())
+        except psutil.Error:
+            return ""
+    # Quicker than psutil, and asked several times a second.
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
     # The second field, the program's name, may hold spaces and brackets.
@@ -136,15 +170,7 @@ def start_mark(pid: int) -> str:
 
 
 def is_process_alive(pid: int, mark: str) -> bool:
-    if mark:
-        return start_mark(pid) == mark
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+    return start_mark(pid) == mark if mark else psutil.pid_exists(pid)
 
 
 class EndConditions:
@@ -160,7 +186,7 @@ class EndConditions:
     ) -> None:
         self._owners, self._stop = owners, stop
         self._end_asked = False
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in _ASKS_TO_END:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
@@ -185,7 +211,8 @@ def kept(command: Sequence[str], owner: int) -> list[str]:
 
     The keeper hands its standard streams, folder and environment on, and exits with the command's
     status after everything that comes from the command was ended. It does so when the command ends,
-    when the owner is gone, and on SIGTERM; after SIGKILL it can end nothing.
+    when the owner is gone, and on SIGTERM; after SIGKILL it can end nothing. End it by `end_kept`,
+    since Windows knows no way of asking a process to end.
     """
     bare = [sys.executable, "-I", "-S", __file__]
     return [*bare, os.pathsep.join(import_folders()), f"{owner}:{start_mark(owner)}", *command]
@@ -193,7 +220,10 @@ def kept(command: Sequence[str], owner: int) -> list[str]:
 
 def end_kept(keeper: "subprocess.Popen[bytes]") -> None:
     """End a command that runs below a keeper with all that came from it, and wait for that."""
-    keeper.terminate()
+    if sys.platform == "win32":
+        _kill_all(keeper.pid)
+    else:
+        keeper.terminate()
     try:
         keeper.wait(_KEEPER_S)
     except subprocess.TimeoutExpired:
@@ -207,7 +237,7 @@ def _kill_all(pid: int) -> None:
     with suppress(psutil.Error):
         keeper = psutil.Process(pid)
         for process in (*keeper.children(recursive=True), keeper):
-            _send(process, signal.SIGKILL)
+            _tell(process, psutil.Process.kill)
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ class Command(NamedTuple):
     module: str
     """The module in `commands/` whose `add_arguments` declares what the command takes."""
     help: str
-    """One line for the list of commands."""
+    """One line for the list of commands; empty for a command that is not listed."""
 
 
 COMMANDS = {
@@ -61,6 +61,8 @@ COMMANDS = {
     ),
     "store": Command("store", "write runs into a database, or remove old ones from it"),
     "dashboard": Command("dashboard", "show trends, failures and runs of a store in the browser"),
+    "validate": Command("validate", ""),
+    "completion": Command("completion", ""),
 }
 """The commands by name, in the order of the list of commands."""
 
@@ -137,7 +139,9 @@ def build_parser(whole: Container[str] = COMMANDS) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"pytest-autoweb {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in COMMANDS.items():
-        added = commands.add_parser(name, help=command.help)
+        # What has no help is not listed.
+        listed: dict[str, Any] = {"help": command.help} if command.help else {}
+        added = commands.add_parser(name, **listed)
         if name in whole:
             module: Any = import_module(f"pytest_autoweb.cli.commands.{command.module}")
             module.add_arguments(added)

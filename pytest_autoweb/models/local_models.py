@@ -363,7 +363,8 @@ def _pip_download(requirement: str, folder: Path) -> None:
         [*command, *options, requirement],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
     )
     if ran.returncode != 0:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
@@ -33,6 +34,8 @@ def fork_workers(orders: BinaryIO, start: Callable[[BinaryIO], None]) -> None:
 
 def _forked(host: int, read: int, write: int, start: Callable[[BinaryIO], None]) -> int:
     """Return the process id of a new worker; 0 if the host's pipes cannot be opened."""
+    if sys.platform == "win32":
+        raise NotImplementedError
     folder = f"/proc/{host}/fd"
     try:
         pipes = (

@@ -20,6 +20,7 @@ from typing import IO, Any, Protocol
 
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import SandboxError
+from pytest_autoweb.base.process_tree import OWN_GROUP
 from pytest_autoweb.sandbox.call_frames import read_frame
 from pytest_autoweb.sandbox.confine import EXIT_DENIED
 from pytest_autoweb.sandbox.engine import Limits
@@ -319,7 +320,7 @@ class WorkerProcess:
     def stop(self) -> int | None:
         """End the process, and return the line of the block it was running, if that is known."""
         line = None
-        if self.alive and hasattr(signal, "SIGUSR1"):
+        if sys.platform != "win32" and self.alive:
             # The handler that `confine` installed answers with the running lines.
             self._process.send_signal(signal.SIGUSR1)
             line = self._reported_line()
@@ -420,8 +421,7 @@ def _started() -> "subprocess.Popen[bytes]":
         env=_environment(),
         cwd=os.sep,
         close_fds=True,
-        # Ctrl-C must reach only the test process, which then ends its workers itself.
-        start_new_session=True,
+        **OWN_GROUP,
     )
 
 

@@ -19,7 +19,8 @@ from functools import cache
 from typing import IO
 
 _ANSWER_S = 30.0
-_KILLED = -9
+_SIGKILL = 9
+_ELSEWHERE = "forks of a template exist on Linux only"
 
 
 class TemplateGoneError(Exception):
@@ -87,11 +88,9 @@ class WorkerTemplate:
     def _ask(self, order: str) -> int:
         with self._lock:
             self._send(order.encode("ascii"))
-            poll = select.poll()
-            poll.register(self._answers, select.POLLIN)
-            said = b""
+            said, answers = b"", self._answers.fileno()
             while not said.endswith(b"\n"):
-                chunk = os.read(self._answers.fileno(), 64) if poll.poll(_ANSWER_S * 1000) else b""
+                chunk = os.read(answers, 64) if _tells(answers, _ANSWER_S * 1000) else b""
                 if not chunk:
                     raise TemplateGoneError
                 said += chunk
@@ -123,7 +122,7 @@ class ForkedProcess:
             self.pid = template.fork(into, out)
             if not self.pid:
                 raise OSError("the template may not open the pipes")
-            self._handle = os.pidfd_open(self.pid)
+            self._handle = _handle_of(self.pid)
         except BaseException:
             self.stdin.close()
             self.stdout.close()
@@ -148,29 +147,44 @@ class ForkedProcess:
 
     def send_signal(self, number: int) -> None:
         """Send a signal, unless the process has ended."""
+        if sys.platform != "linux":
+            raise NotImplementedError(_ELSEWHERE)
         if self.poll() is None:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._handle, number)
 
     def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
+        self.send_signal(_SIGKILL)
 
     def _ended(self, milliseconds: float | None) -> int | None:
         if self.returncode is None:
-            poll = select.poll()
-            poll.register(self._handle, select.POLLIN)
-            if not poll.poll(milliseconds):
+            if not _tells(self._handle, milliseconds):
                 return None
             try:
                 status = self._template.reap(self.pid)
             except TemplateGoneError:
                 # The kernel has ended it together with the template.
-                status = _KILLED
+                status = -_SIGKILL
             # Another thread may have read it in the meantime.
             if self.returncode is None:
                 self.returncode = status
                 os.close(self._handle)
         return self.returncode
+
+
+def _tells(descriptor: int, milliseconds: float | None) -> bool:
+    """Wait for a pipe that can be read, or a process that has ended."""
+    if sys.platform == "win32":
+        raise NotImplementedError(_ELSEWHERE)
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(milliseconds))
+
+
+def _handle_of(pid: int) -> int:
+    if sys.platform != "linux":
+        raise NotImplementedError(_ELSEWHERE)
+    return os.pidfd_open(pid)
 
 
 _templates: dict[tuple[object, ...], WorkerTemplate] = {}

@@ -6,6 +6,7 @@ The session's header shows it, and `run.json` keeps it.
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
@@ -25,6 +26,7 @@ from pytest_autoweb.browser.egress.guarded_page import describe_egress
 from pytest_autoweb.browser.egress.remote_browsers import HOLDS, LOST, described
 from pytest_autoweb.cell.cell_recording import describe_traffic
 from pytest_autoweb.report.reported_agents import NOT_HELD, named_agents
+from pytest_autoweb.sandbox.levels import Layers
 from pytest_autoweb.sandbox.worker_process import workers_of
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.settings.run_settings import SandboxLevel, Settings
@@ -146,8 +148,17 @@ def _sandbox_layers(config: pytest.Config, level: SandboxLevel) -> HeaderPart:
     if level == "strict":
         return HeaderPart(f"{layers} (strict)", "sandbox strict")
     if not layers.confined:
-        return HeaderPart(str(layers), "sandbox WITHOUT kernel walls", weaker=True)
+        detail = f"{layers}{_missing_walls(layers)}"
+        return HeaderPart(detail, "sandbox WITHOUT kernel walls", weaker=True)
     return HeaderPart(str(layers), "sandbox on")
+
+
+def _missing_walls(layers: Layers) -> str:
+    """Say which walls a worker does without."""
+    if sys.platform != "linux":
+        return "; without walls of the kernel, which only Linux has"
+    missing = ["Landlock"] * (not layers.landlock) + ["seccomp"] * (not layers.seccomp)
+    return f"; without {' and '.join(missing)}, which this kernel does not offer"
 
 
 def _versions(folder: Path) -> dict[str, str]:
@@ -172,7 +183,8 @@ def _git_commit(folder: Path) -> str:
             ["git", "describe", "--always", "--dirty"],
             cwd=folder,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=5,
             check=False,
         )

@@ -22,6 +22,9 @@ from pytest_autoweb.report.plain_stream import plain_text
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results.records import Attempt
 
+if sys.platform == "win32":
+    import msvcrt
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -277,7 +280,7 @@ def pause_of(config: pytest.Config) -> "Callable[[Attempt, Page], None]":
         capture.suspend(in_=True)
         try:
             print(f"\n\n{plain_text(_why(attempt, page))}\nPress Enter to go on.", flush=True)
-            while not select.select([sys.stdin], [], [], 0)[0]:
+            while not _may_read():
                 # The page answers only while Playwright's loop runs.
                 page.wait_for_timeout(_POLL_MS)
             sys.stdin.readline()
@@ -285,6 +288,14 @@ def pause_of(config: pytest.Config) -> "Callable[[Attempt, Page], None]":
             capture.resume()
 
     return pause
+
+
+def _may_read() -> bool:
+    """Tell whether somebody has pressed a key, or standard input is no keyboard."""
+    if sys.platform == "win32":
+        # There, only sockets can be selected.
+        return not sys.stdin.isatty() or msvcrt.kbhit()
+    return bool(select.select([sys.stdin], [], [], 0)[0])
 
 
 def _why(attempt: Attempt, page: "Page") -> str:

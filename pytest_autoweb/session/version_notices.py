@@ -1,9 +1,11 @@
-"""What a session's header says about versions of Playwright and xdist that need a word.
+"""What a session's header says about the system and versions that need a word.
 
-Both are used by names that they do not promise to keep, and Playwright's older versions need help
-when their driver dies. The names are probed once, at the start.
+Playwright and xdist are used by names that they do not promise to keep, and Playwright's older
+versions need help when their driver dies. The names are probed once, at the start.
 """
 
+import platform
+import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 
@@ -12,6 +14,10 @@ import pytest
 from pytest_autoweb.base.waiting.playwright_internals import can_share_loop, watch_driver
 from pytest_autoweb.session.xdist_internals import can_schedule, can_see_queues
 
+TRIED = {"linux"}
+"""Systems, as `sys.platform` names them, on which CI has been seen to pass."""
+_NAMES = {"darwin": "macOS", "win32": "Windows"}
+
 
 def version_notices(config: pytest.Config) -> Iterator[str]:
     """Yield a sentence for each way in which this session differs from one with usual versions.
@@ -19,6 +25,12 @@ def version_notices(config: pytest.Config) -> Iterator[str]:
     Args:
         config: that of the controller.
     """
+    if sys.platform not in TRIED:
+        yield (
+            f"pytest-autoweb has not been tried on {_NAMES.get(sys.platform, platform.system())} "
+            "yet, only on Linux: run the controls first (--autoweb-controls), and please report "
+            "what fails"
+        )
     playwright = f"Playwright {version('playwright')}"
     if not can_share_loop():
         yield (

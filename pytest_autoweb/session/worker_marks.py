@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ def mark_worker(shared: SharedRun, interruption: Interruption) -> None:
     file = folder / str(os.getpid())
     with suppress(OSError):
         folder.mkdir(exist_ok=True)
-        file.write_text(start_mark(os.getpid()))
+        file.write_text(start_mark(os.getpid()), encoding="utf-8")
         interruption.on_first = partial(_unmark, file)
 
 
@@ -32,10 +33,13 @@ def _unmark(file: Path) -> None:
 
 def interrupt_workers(shared: SharedRun) -> None:
     """Send the session's workers the signal that ends them like Ctrl-C."""
+    if sys.platform == "win32":
+        # It would end them at once. The console has told them what it told this session.
+        return
     for file in _marks(shared):
         # It may have ended, or been told, in this moment.
         with suppress(OSError):
-            if is_process_alive(int(file.name), file.read_text()):
+            if is_process_alive(int(file.name), file.read_text(encoding="utf-8")):
                 os.kill(int(file.name), signal.SIGTERM)
 
 

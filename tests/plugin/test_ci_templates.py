@@ -12,6 +12,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,37 @@ def test_the_component_installs_runs_gates_comments_and_keeps_the_report(machine
     page.write_text("<p>Closed</p>", encoding="utf-8")
     quick = settings | {"AUTOWEB_STEP_TIMEOUT": "1"}
     assert machine.run(lines, quick, "-eo pipefail").returncode == 1
+
+
+@pytest.mark.parametrize("name", ["ci", "release"])
+def test_a_workflow_runs_only_pinned_actions_and_may_do_little(name: str) -> None:
+    text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8")
+    workflow = yaml.safe_load(text)
+    used = re.findall(r"uses: (\S+)(.*)", text)
+
+    assert used
+    for action, comment in used:
+        assert re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}", action), action
+        assert re.fullmatch(r" # v\d+(\.\d+)+", comment), action
+    assert workflow["permissions"] == {}
+    assert all("permissions" in job and "timeout-minutes" in job for job in ci_jobs(workflow))
+
+
+def ci_jobs(workflow: dict[str, Any]) -> list[dict[str, Any]]:
+    """The jobs but the last of a release, which waits for people."""
+    return [job for job in workflow["jobs"].values() if "environment" not in job]
+
+
+def test_the_lock_holds_each_declared_package_with_a_checksum_and_names_no_index() -> None:
+    lock = (ROOT / "requirements" / "dev.lock").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *(n for e in ("dev", "demo", "local") for n in extras[e])]
+    names = {re.split(r"[^A-Za-z0-9-]", name)[0].lower() for name in declared}
+
+    locked = re.findall(r"^([a-z0-9.-]+)(?:\[[^]]*\])?==\S+.*\\\n    --hash=", lock, re.MULTILINE)
+    assert names - {"pytest-autoweb", "types-pyyaml"} <= set(locked)
+    assert "://" not in lock
 
 
 def test_the_workflow_that_releases_holds_no_key_and_signs() -> None:

@@ -217,7 +217,15 @@ def agents_folder() -> Path:
 
 def _run(command: list[str], folder: Path, more: Mapping[str, str] | None = None) -> str:
     env = {**os.environ, **(more or {})}
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
     if done.returncode:
         said = (done.stdout + done.stderr)[-_TAIL:].strip()
         raise SettingsError(f"{' '.join(command[:4])} failed:\n{said}")

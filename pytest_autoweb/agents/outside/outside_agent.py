@@ -32,7 +32,7 @@ from pytest_autoweb.agents.outside.model_endpoint import ModelEndpoint
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError, SettingsError
 from pytest_autoweb.base.language import StepProblem
-from pytest_autoweb.base.process_tree import end_kept, kept
+from pytest_autoweb.base.process_tree import OWN_GROUP, end_kept, kept
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.chromium import browser_environ
 from pytest_autoweb.browser.page.opening import browser_ended
@@ -175,13 +175,13 @@ def running_agent(
     check_command("command", words, folder)
     try:
         process = subprocess.Popen(
-            words if sys.platform == "win32" else kept(words, os.getpid()),
+            kept(words, os.getpid()),
             cwd=folder,
             env={**browser_environ(os.environ), **env},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,
+            **OWN_GROUP,
         )
     except OSError as error:
         raise SettingsError(

@@ -12,6 +12,8 @@ import sys
 import threading
 from typing import Any
 
+from pytest_autoweb.base.process_tree import OWN_GROUP
+
 _MOST_S = 20.0
 """Wall-clock limit of one request. The worker's own limit counts processor time, of which a busy
 machine may give it little."""
@@ -101,6 +103,5 @@ def _started() -> "subprocess.Popen[bytes]":
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        # Ctrl-C must reach only the owner.
-        start_new_session=True,
+        **OWN_GROUP,
     )

@@ -11,14 +11,14 @@ from typing import Any
 
 from pytest_autoweb.base.values.schemas import first_problem
 
-try:
-    from signal import ITIMER_PROF, setitimer
-except ImportError:  # pragma: no cover - on Windows only the owner can end it
-
-    def setitimer(_which: int, _seconds: float) -> None:  # type: ignore[misc]
-        """Leave the time to the owner."""
-
+if sys.platform == "win32":
     ITIMER_PROF = 0
+
+    def setitimer(_which: int, _seconds: float) -> None:
+        """Leave the time to the owner, which alone can end this process there."""
+
+else:
+    from signal import ITIMER_PROF, setitimer
 
 _MOST_CPU_S = 2.0
 """Processor time for one request. Then the system ends the process, even if its owner is gone."""

@@ -144,7 +144,12 @@ def readable(descriptor: int, seconds: float, *, patient: bool = True) -> bool:
         descriptor: the pipe's.
         seconds: how long to wait.
         patient: whether other cells may continue until then.
+
+    Raises:
+        NotImplementedError: Windows cannot wait for a pipe with a time limit.
     """
+    if sys.platform == "win32":
+        raise NotImplementedError
     found = flight_on_loop() if patient else None
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)

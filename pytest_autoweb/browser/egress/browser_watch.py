@@ -6,8 +6,6 @@ and ends both processes when that is too long; the call then fails at once.
 """
 
 import os
-import signal
-import subprocess
 import sys
 import threading
 import time
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
+import psutil
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Frame, Page, TimeoutError
 
 from pytest_autoweb.base import waiting
@@ -206,9 +205,8 @@ class BrowserWatch:
     def end_page(self) -> bool:
         """End the processes that show pages and never rest, after which calls to them fail at once.
 
-        Idle pages in the same browser live on. This works on Linux only, because elsewhere the
-        processor time of a process cannot be read. With several cells in flight only the caller's
-        page is ended, if it is known how.
+        Idle pages in the same browser live on. With several cells in flight only the caller's page
+        is ended, if it is known how.
 
         Returns:
             Whether there was such a process.
@@ -324,9 +322,15 @@ def _is_gone(page: Page) -> bool:
 
 def _worked_s(pid: int) -> float:
     """Return the processor time of a process, or zero where that cannot be read."""
+    if sys.platform != "linux":
+        try:
+            spent = psutil.Process(pid).cpu_times()
+        except psutil.Error:
+            return 0.0
+        return float(spent.user + spent.system)
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return (int(fields[11]) + int(fields[12])) / float(os.sysconf("SC_CLK_TCK"))
     except (OSError, ValueError, IndexError):
         return 0.0
 
@@ -360,7 +364,7 @@ def megabytes_of(processes: list[Process]) -> float:
 def browser_processes() -> list[Process]:
     """Return Playwright's drivers of this process and everything below them.
 
-    Nothing is found on Windows, and where the browser runs elsewhere, nothing but the driver.
+    Where the browser runs elsewhere, nothing but the driver is found.
     """
     mine = os.getpid()
     below = {process.pid: process for process in _processes_below(mine)}
@@ -394,14 +398,14 @@ def _processes_below(top: int) -> Iterator[Process]:
             pending += children.get(pid, ())
             with suppress(OSError, ValueError):
                 yield _read(Path(f"/proc/{pid}"))
-    elif sys.platform != "win32":
-        command = ("ps", "-axo", "pid=,ppid=,rss=,command=")
-        with suppress(OSError, subprocess.SubprocessError):
-            told = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-            for line in told.stdout.splitlines():
-                pid, parent, kilobytes, words = (*line.split(None, 3), "", "", "", "")[:4]
-                with suppress(ValueError):
-                    yield Process(int(pid), int(parent), int(kilobytes) / 1024, words)
+    else:
+        for process in psutil.Process(top).children(recursive=True):
+            with suppress(psutil.Error), process.oneshot():
+                memory = process.memory_info()
+                # Windows tells which memory is shared with nobody.
+                megabytes = getattr(memory, "private", memory.rss) / 1024 / 1024
+                command = " ".join(process.cmdline())
+                yield Process(process.pid, process.ppid(), megabytes, command)
 
 
 def _read(folder: Path) -> Process:
@@ -417,5 +421,5 @@ def _read(folder: Path) -> Process:
 
 
 def _kill(pid: int) -> None:
-    with suppress(OSError):
-        os.kill(pid, signal.SIGKILL)
+    with suppress(psutil.Error):
+        psutil.Process(pid).kill()

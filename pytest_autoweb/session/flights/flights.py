@@ -5,10 +5,10 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import greenlet  # type: ignore[import-untyped]
+import psutil
 import pytest
 from playwright.sync_api import Browser, Error, Page
 
@@ -391,8 +391,6 @@ def _cores() -> int:
 
 def _available_mb() -> int:
     """Return the memory that is free for new processes; plenty where that cannot be read."""
-    with suppress(OSError, ValueError, StopIteration):
-        lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
-        found = next(line for line in lines if line.startswith("MemAvailable:"))
-        return int(found.split()[1]) // 1024
+    with suppress(OSError, ValueError, psutil.Error):
+        return psutil.virtual_memory().available >> 20
     return MOST * _CELL_MB

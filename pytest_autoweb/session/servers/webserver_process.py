@@ -15,7 +15,6 @@ Its folder:
     exit          the server's exit code, once it has ended
 """
 
-import fcntl
 import json
 import os
 import subprocess
@@ -32,10 +31,12 @@ if __name__ == "__main__":
     # A bare interpreter finds no installed package by itself.
     sys.path.extend(sys.argv[2].split(os.pathsep))
 
+from pytest_autoweb.base.file_lock import lock_at_once
 from pytest_autoweb.base.files import replace_text
-from pytest_autoweb.base.process_tree import POLL_S, EndConditions, ProcessTree
+from pytest_autoweb.base.process_tree import OWN_GROUP, POLL_S, EndConditions, ProcessTree
 
 HOST = "127.0.0.1"
+_STAYS = "stays"
 
 
 class Config(TypedDict):
@@ -52,15 +53,13 @@ class Config(TypedDict):
     """Id and start mark of each process that owns the server."""
 
 
-def lock_alive(folder: Path, how: int = fcntl.LOCK_EX) -> IO[bytes] | None:
+def lock_alive(folder: Path, *, shared: bool = False) -> IO[bytes] | None:
     """Take the folder's `alive` lock, or return None if a supervisor holds it."""
     file = (folder / "alive").open("ab")
-    try:
-        fcntl.flock(file, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        return None
-    return file
+    if lock_at_once(file.fileno(), shared=shared):
+        return file
+    file.close()
+    return None
 
 
 def is_supervised(folder: Path) -> bool:
@@ -68,7 +67,7 @@ def is_supervised(folder: Path) -> bool:
     if not (folder / "alive").exists():
         return False
     # A shared lock, so that two processes checking at once do not mistake each other for it.
-    lock = lock_alive(folder, fcntl.LOCK_SH)
+    lock = lock_alive(folder, shared=True)
     if lock is None:
         return True
     lock.close()
@@ -149,7 +148,7 @@ def _keep_static(folder: Path, config: Config, over: EndConditions) -> str:
 
 def supervise(folder: Path) -> None:
     """Run the folder's server until it ends."""
-    config: Config = json.loads((folder / "config.json").read_text())
+    config: Config = json.loads((folder / "config.json").read_bytes())
     owners = [(int(pid), mark) for pid, mark in config["owners"]]
     over = EndConditions(owners, (folder / "stop").exists)
     code = "could not be started"
@@ -165,16 +164,29 @@ def supervise(folder: Path) -> None:
 def main() -> None:
     """Supervise in a separate process, so that the starting process returns at once."""
     folder = Path(sys.argv[1])
+    if sys.platform == "win32" and sys.argv[3:] != [_STAYS]:
+        _start_again(folder)
+        return
     lock = lock_alive(folder)
     if lock is None:
         sys.exit(f"{folder} has a supervisor already")
     # The lock is taken before the starting process returns, so the next check sees it held. The
     # grandchild belongs to init, so no test process has to reap it, or takes it down by ending.
-    if os.fork() == 0:
+    if sys.platform == "win32" or os.fork() == 0:
         try:
             supervise(folder)
         finally:
             lock.close()
+
+
+def _start_again(folder: Path) -> None:
+    """Start this program a second time, in place of a fork, and wait until it holds the lock."""
+    command = [sys.executable, "-I", "-S", __file__, *sys.argv[1:3], _STAYS]
+    staying = subprocess.Popen(command, stdin=subprocess.DEVNULL, **OWN_GROUP)
+    while not is_supervised(folder):
+        if staying.poll() is not None:
+            sys.exit(staying.returncode)
+        time.sleep(POLL_S / 5)
 
 
 if __name__ == "__main__":

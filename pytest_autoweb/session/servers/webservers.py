@@ -26,7 +26,7 @@ from filelock import FileLock
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import WebServerError
 from pytest_autoweb.base.files import replace_text
-from pytest_autoweb.base.process_tree import import_folders, start_mark
+from pytest_autoweb.base.process_tree import OWN_GROUP, import_folders, start_mark
 from pytest_autoweb.cases.static_folder import static_folder
 from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
 from pytest_autoweb.session.servers import webserver_process
@@ -192,7 +192,7 @@ def _refuse_if_answering(url: str) -> None:
 
 def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
     """Start the supervisor, which holds the folder's lock when this returns."""
-    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     # `-S` skips `site`, which accounts for most of Python's start-up time.
     command = [sys.executable, "-I", "-S", webserver_process.__file__]
     command += [str(folder), os.pathsep.join(import_folders())]
@@ -204,8 +204,7 @@ def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            # Ctrl-C must reach only pytest, which then ends its servers properly.
-            start_new_session=True,
+            **OWN_GROUP,
             check=False,
         )
         done = waiting.blocking(run)
@@ -235,7 +234,7 @@ def _answering(webserver: Webserver, folder: Path, config: Config, data: Path) -
 
 def _static_url(webserver: Webserver, folder: Path, data: Path) -> str | None:
     try:
-        port = int((folder / "port").read_text())
+        port = int((folder / "port").read_text(encoding="utf-8"))
     except OSError:
         return None
     return Placeholders(port, data).fill(webserver.url)
@@ -243,7 +242,7 @@ def _static_url(webserver: Webserver, folder: Path, data: Path) -> str | None:
 
 def _early_end(folder: Path, name: str) -> Exception:
     try:
-        code = (folder / "exit").read_text()
+        code = (folder / "exit").read_text(encoding="utf-8")
     except OSError:
         code = "unknown"
     tail = _log_tail(folder)
@@ -405,7 +404,7 @@ class ServerPool:
         current, failed = home / "current.json", home / "failed"
         with waiting.file_lock(FileLock(home / "start.lock")):
             if failed.exists():
-                raise WebServerError(failed.read_text())
+                raise WebServerError(failed.read_text(encoding="utf-8"))
             if current.exists():
                 run = _read(current)
                 if run.is_alive():
@@ -415,7 +414,7 @@ class ServerPool:
                 run = self._start(webserver, case_path, home, self._owner)
             except WebServerError as error:
                 # Other workers would wait for the same time-out.
-                failed.write_text(str(error))
+                failed.write_text(str(error), encoding="utf-8")
                 raise
             _write(current, run)
             return run.handle
@@ -461,7 +460,7 @@ def _homes(session_dir: Path) -> Path:
 
 
 def _read(current: Path) -> RunningServer:
-    saved = json.loads(current.read_text())
+    saved = json.loads(current.read_bytes())
     return RunningServer(
         Path(saved["folder"]), ServerHandle(url=saved["url"], data=Path(saved["data"]))
     )

@@ -6,13 +6,12 @@ reaches the test's own origins only, and everything that it started ends with it
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_autoweb.base.process_tree import end_kept, kept
+from pytest_autoweb.base.process_tree import OWN_GROUP, end_kept, kept
 from pytest_autoweb.browser.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
 from pytest_autoweb.browser.egress.proxy import EgressProxy
 from pytest_autoweb.browser.egress.request_policy import Origin, OriginPolicy, parse_origin
@@ -112,12 +111,12 @@ def run_group(command: Sequence[str], env: Mapping[str, str], seconds: float, lo
     """
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command if sys.platform == "win32" else kept(command, os.getpid()),
+            kept(command, os.getpid()),
             env=dict(env),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            start_new_session=True,
+            **OWN_GROUP,
         )
         try:
             status: int | None = process.wait(seconds)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from other_systems import SYSTEMS, run_elsewhere
 
 from pytest_autoweb.base.process_tree import kept
 
@@ -104,3 +105,35 @@ def test_everything_ends_when_the_owner_is_killed(child: Path) -> None:
     assert until(lambda: keeper.poll() is not None)
     assert not lives(detached)
     owner.wait()
+
+
+OWNER = """
+import os, sys, time
+from pathlib import Path
+from pytest_autoweb.base import process_tree
+from pytest_autoweb.base.process_tree import end_kept, is_process_alive, kept, start_mark
+file = Path(sys.argv[1])
+print(is_process_alive(os.getpid(), start_mark(os.getpid())), is_process_alive(os.getpid(), "-"))
+command = [sys.executable, "-c", sys.argv[2], str(file)]
+keeper = process_tree.subprocess.Popen(kept(command, os.getpid()))
+while not file.exists() and keeper.poll() is None:
+    time.sleep(0.05)
+end_kept(keeper)
+print(keeper.returncode is None)
+"""
+STAY = """
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+with open(sys.argv[1] + ".new", "w") as file:
+    file.write(str(child.pid))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_other_systems_end_a_command_with_its_child(system: str, child: Path) -> None:
+    done = run_elsewhere(system, child.parent, "-c", OWNER, str(child), STAY)
+
+    assert (done.outlines, done.errlines) == (["True False", "False"], [])
+    assert until(lambda: not lives(pid_in(child)))

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import greenlet  # type: ignore[import-untyped]
 import pytest
@@ -15,8 +16,6 @@ from pytest_autoweb.browser.egress.browser_watch import (
     megabytes_of,
 )
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
-
 RENDERER = "while True:\n    pass"
 DRIVER = (
     "import subprocess, sys, time\n"
@@ -26,9 +25,18 @@ DRIVER = (
 )
 
 
-@pytest.fixture
-def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that sleeps and looks like Playwright's driver, with a busy one below it."""
+@pytest.fixture(params=["linux", "elsewhere"])
+def driver(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that sleeps and looks like Playwright's driver, with a busy one below it.
+
+    They are found in Linux's `/proc`, and without it.
+    """
+    if request.param == "elsewhere":
+        monkeypatch.setattr(browser_watch, "sys", SimpleNamespace(platform="darwin"))
+    elif sys.platform != "linux":
+        pytest.skip("there is no /proc")
     # The driver of other tests in this process must neither count nor be ended.
     monkeypatch.setattr(browser_watch, "_DRIVER", "made-up-driver")
     started = subprocess.Popen([sys.executable, "-c", DRIVER, "made-up-driver", RENDERER])

@@ -194,7 +194,10 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell why a session in workers ends as a usage error."""
+    """Tell why a session in workers ends as a usage error, and of names of earlier versions."""
+    if hooks := loaded_hooks(terminalreporter.config):
+        for sentence in hooks.old_names():
+            terminalreporter.write_line(f"autoweb: {sentence}")
     if why := refusal(terminalreporter.config):
         terminalreporter.write_line(f"ERROR: {why}", red=True)
 

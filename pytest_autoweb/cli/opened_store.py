@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import extra_of_store, require_extras
-from pytest_autoweb.settings.run_settings import DEFAULT_STORE
+from pytest_autoweb.settings.merged_settings import DEFAULT_STORE
 
 if TYPE_CHECKING:
     from pytest_autoweb.store.database import Store

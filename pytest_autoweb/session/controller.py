@@ -323,7 +323,7 @@ class RunController:
             blobs = self._settings.rootdir / self._settings.blobs
             packed = pack(run.run_folder, blobs, ts=self.shared.ts, shard=shard)
             self._notices.append(f"packed as {packed}, for `autoweb merge-reports`")
-        if self._settings.store:
+        if self._settings.database:
             self._store(run)
         if self._settings.otel:
             self._notices.append(send_spans(run.run_folder, self._reading.run.info))

@@ -133,7 +133,7 @@ function quoted(word) {
 
 /* The folder of the cell, and not its name, because it fits one cell whatever else the run has. */
 const command = (name, cell, run) =>
-  `autoweb ${name} ${quoted(cell.folder)}${run === "autoweb-report" ? "" : ` --run ${quoted(run)}`}`;
+  `autoweb run ${name}${run === "autoweb-report" ? "" : ` ${quoted(run)}`} ${quoted(cell.folder)}`;
 const rerun = (cell, run) => command("rerun", cell, run);
 export const traceCommand = (cell, run) => command("trace", cell, run);
 

@@ -103,7 +103,7 @@ def test_recordings_of_secrets_stay_where_they_were(recorded: SharedProject) -> 
 def trace(project: SharedProject, *arguments: str) -> "subprocess.CompletedProcess[str]":
     hidden = ("DISPLAY", "WAYLAND_DISPLAY")
     return subprocess.run(
-        [*autoweb_command(), "trace", *arguments],
+        [*autoweb_command(), "run", "trace", *arguments],
         cwd=project.path,
         env={name: value for name, value in os.environ.items() if name not in hidden},
         capture_output=True,
@@ -120,7 +120,12 @@ def trace(project: SharedProject, *arguments: str) -> "subprocess.CompletedProce
         (("login", "--print", "--number=1"), 0, "recordings/trace-1.zip\n", ""),
         (("login", "--number=3"), 4, "", "the cell has 2 traces, numbered from 1"),
         (("login",), 1, "recordings/trace-2.zip\n", "-m playwright show-trace --host 127.0.0.1"),
-        (("title",), 1, "", "the cell has no trace; make one with\n  autoweb rerun cells/title/"),
+        (
+            ("title",),
+            1,
+            "",
+            "the cell has no trace; make one with\n  autoweb run rerun cells/title/",
+        ),
         (("pay",), 4, "", "no cell of the run fits 'pay'"),
     ],
 )

@@ -38,7 +38,7 @@ def test_an_agent_that_does_what_the_skill_says_gets_from_nothing_to_a_proven_ca
     # First a check that proves nothing, and how that shows; then a better one.
     assert done == ["Write", "Write", "Run", "Change", "Run", "Run", "Run"]
     # An agent reads documents and not lines: the proof is one, and so is the run.
-    command = [*autoweb_command(), "show-report", "--json"]
+    command = [*autoweb_command(), "run", "show", "--json"]
     printed = subprocess.run(
         command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, check=True
     ).stdout

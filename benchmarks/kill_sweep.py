@@ -5,8 +5,8 @@
 Each session runs one case on three models that answer from a script. At a random time after the
 cells were collected one of its processes gets SIGKILL: pytest itself, an xdist worker, a sandbox
 worker, the browser, Playwright's driver, the case's web server; or pytest gets SIGINT. Then
-`autoweb run gate` reads the run folder, as one would after a crash. The report must have every planned
-cell once, `passed` only with a result on the disk, no model blamed for what was killed (but for its
+`autoweb run gate` reads the run folder, as one would after a crash. The report must have every
+planned cell once, `passed` only with a result on the disk, no model blamed for what was killed (but for its
 own sandbox worker), and every file whole; it must not be green unless pytest came to its end.
 """
 
@@ -75,7 +75,7 @@ def one_session(folder: Path, kind: str, after: float) -> tuple[str, list[str]]:
     flags = ["-p", "no:cacheprovider", "cases", f"--autoweb-models={','.join(MODELS)}"]
     flags += [
         "--autoweb-max-repairs=0",
-        "--autoweb-codegen=once",
+        "--autoweb-agent=codegen:once",
         *(["-n", "2"] if kind == "xdist" else []),
     ]
     process = subprocess.Popen(

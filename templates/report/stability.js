@@ -24,7 +24,7 @@ function stabilityPanel(report, links) {
 
 function quiet(repeated, history) {
   const where = [repeated && "over the repeats of this run", history?.runs > 0 && `over this and ${plural(history.runs, "earlier run")}`].filter(Boolean);
-  return where.length ? `No case both passed and failed ${where.join(" or ")}.` : "One try at each case says nothing about flakiness. Repeat the cells with --autoweb-repeat, or save runs with --autoweb-autosave.";
+  return where.length ? `No case both passed and failed ${where.join(" or ")}.` : "One try at each case says nothing about flakiness. Repeat the cells with --autoweb-repeat, or save runs with --autoweb-save.";
 }
 
 /* Cases that are flaky within this run come first, then those that are flaky across runs. */

@@ -6,8 +6,9 @@ Each session runs one case on three models that answer from a script. At a rando
 cells were collected one of its processes gets SIGKILL: pytest itself, an xdist worker, a sandbox
 worker, the browser, Playwright's driver, the case's web server; or pytest gets SIGINT. Then
 `autoweb run gate` reads the run folder, as one would after a crash. The report must have every
-planned cell once, `passed` only with a result on the disk, no model blamed for what was killed (but for its
-own sandbox worker), and every file whole; it must not be green unless pytest came to its end.
+planned cell once, `passed` only with a result on the disk, no model blamed for what was killed (but
+for its own sandbox worker), and every file whole; it must not be green unless pytest came to its
+end.
 """
 
 import argparse

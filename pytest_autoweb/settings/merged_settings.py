@@ -25,10 +25,8 @@ def spread(values: MutableMapping[str, Any], sources: MutableMapping[str, Any]) 
     Raises:
         SettingsError: the same place says both.
     """
-    if values["agent"] and _wins("agent", ("strategy", "agents", "codegen"), sources):
-        values.update(_agents(values["agent"]))
-        for name in ("strategy", "agents", "codegen"):
-            sources[name] = sources["agent"]
+    if values["agent"] and _wins("agent", ("strategy", "agents"), sources):
+        _take_agents(values["agent"], values, sources)
     if values["max_steps"] is not None:
         for name in ("max_turns", "max_decisions"):
             if _wins("max_steps", (name,), sources):
@@ -51,11 +49,18 @@ def _wins(name: str, others: tuple[str, ...], sources: Mapping[str, Any]) -> boo
     return _NEARNESS(sources[name]) < _NEARNESS(sources[near])
 
 
-def _agents(names: tuple[str, ...]) -> dict[str, Any]:
-    if len(names) > 1:
-        return {"strategy": "codegen", "agents": names, "codegen": ("auto",)}
-    agent, way = agent_variant(names[0])
-    return {"strategy": agent, "agents": (), "codegen": (way or "auto",)}
+def _take_agents(
+    names: tuple[str, ...], values: MutableMapping[str, Any], sources: MutableMapping[str, Any]
+) -> None:
+    """Take one agent for the strategy, and several for an axis.
+
+    An agent without a variant leaves the way of writing to where it is set.
+    """
+    agent, way = agent_variant(names[0]) if len(names) == 1 else ("codegen", "")
+    values["strategy"], values["agents"] = agent, names if len(names) > 1 else ()
+    sources["strategy"] = sources["agents"] = sources["agent"]
+    if way and _wins("agent", ("codegen",), sources):
+        values["codegen"], sources["codegen"] = (way,), sources["agent"]
 
 
 def _place_below(

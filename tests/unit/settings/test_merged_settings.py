@@ -55,6 +55,16 @@ def test_variants_of_one_agent_are_compared_like_agents(pytester: pytest.Pyteste
     )
 
 
+def test_an_agent_without_a_variant_leaves_the_way_of_writing_as_it_is_set(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeini("[pytest]\nautoweb_codegen = once\n")
+
+    both = read(pytester, "--autoweb-models=a", "--autoweb-agent=codegen,act")
+    assert (both.models, both.codegen) == (("a@codegen", "a@act"), ("once",))
+    assert read(pytester, "--autoweb-agent=codegen:turns").codegen == ("turns",)
+
+
 def test_one_variant_is_how_every_model_writes(pytester: pytest.Pytester) -> None:
     settings = read(pytester, "--autoweb-agent=codegen:refs")
 
@@ -84,6 +94,7 @@ def test_the_database_lies_in_the_common_folder(pytester: pytest.Pytester) -> No
     ("flags", "sentence"),
     [
         ("agent=act strategy=act", "--autoweb-agent and --autoweb-strategy say the same thing"),
+        ("agent=codegen:once codegen=turns", "--autoweb-agent and --autoweb-codegen say the"),
         ("max-steps=2 max-turns=3", "--autoweb-max-steps and --autoweb-max-turns say the same"),
         ("agent=codegen:onec", "--autoweb-agent: unknown agent 'codegen:onec'; did you mean "),
         ("agent=act:once", "--autoweb-agent: unknown agent 'act:once'"),

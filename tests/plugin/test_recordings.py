@@ -124,7 +124,7 @@ def trace(project: SharedProject, *arguments: str) -> "subprocess.CompletedProce
             ("title",),
             1,
             "",
-            "the cell has no trace; make one with\n  autoweb run rerun cells/title/",
+            "the cell has no trace; make one with\n  autoweb run rerun autoweb-report cells/title/",
         ),
         (("pay",), 4, "", "no cell of the run fits 'pay'"),
     ],

@@ -71,5 +71,5 @@ def test_a_mistyped_store_is_an_error_and_makes_no_file(
     status = main([*command, "--database", "sqlite:///typo/store.db"])
 
     assert status == 4
-    assert "there is no store sqlite:///typo/store.db" in capsys.readouterr().err
+    assert "there is no database sqlite:///typo/store.db" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

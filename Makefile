@@ -54,4 +54,4 @@ docs: ## Build the documentation into site/, where broken links are errors
 	@scripts/docs
 
 schemas: ## Regenerate docs/schema/ from the code
-	@for kind in case report; do .venv/bin/autoweb schema $$kind >docs/schema/$$kind.json; done
+	@for kind in case report; do .venv/bin/autoweb debug schema $$kind >docs/schema/$$kind.json; done

@@ -161,7 +161,7 @@ def main() -> None:
     args, more = parser.parse_known_args()
     arms = args.arms.split(",")
     # Within an attempt by turns a model corrects itself, which is not what is measured here.
-    way = "--autoweb-codegen=once"
+    way = "--autoweb-agent=codegen:once"
     options = [f"--autoweb-models={args.model}", way, f"--autoweb-correction={args.arms}", *more]
     deadline = time.monotonic() + 60 * args.minutes
     with tempfile.TemporaryDirectory() as scratch:

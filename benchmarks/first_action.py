@@ -114,7 +114,7 @@ def commands(folder: Path, url: str) -> dict[str, list[str]]:
         "a test of pytest-playwright": [*session, "-p", "no:autoweb", str(folder / "plain")],
         "a cell": [
             *session, str(folder / "cells/shop.yaml"), "--autoweb-models=m",
-            f"--autoweb-models-file={folder / 'cells/models.json'}", "--autoweb-codegen=once",
+            f"--autoweb-models-file={folder / 'cells/models.json'}", "--autoweb-agent=codegen:once",
         ],
     }  # fmt: skip
 

@@ -5,9 +5,10 @@
 Each session runs one case on three models that answer from a script. At a random time after the
 cells were collected one of its processes gets SIGKILL: pytest itself, an xdist worker, a sandbox
 worker, the browser, Playwright's driver, the case's web server; or pytest gets SIGINT. Then
-`autoweb gate` reads the run folder, as one would after a crash. The report must have every planned
-cell once, `passed` only with a result on the disk, no model blamed for what was killed (but for its
-own sandbox worker), and every file whole; it must not be green unless pytest came to its end.
+`autoweb run gate` reads the run folder, as one would after a crash. The report must have every
+planned cell once, `passed` only with a result on the disk, no model blamed for what was killed (but
+for its own sandbox worker), and every file whole; it must not be green unless pytest came to its
+end.
 """
 
 import argparse
@@ -75,7 +76,7 @@ def one_session(folder: Path, kind: str, after: float) -> tuple[str, list[str]]:
     flags = ["-p", "no:cacheprovider", "cases", f"--autoweb-models={','.join(MODELS)}"]
     flags += [
         "--autoweb-max-repairs=0",
-        "--autoweb-codegen=once",
+        "--autoweb-agent=codegen:once",
         *(["-n", "2"] if kind == "xdist" else []),
     ]
     process = subprocess.Popen(
@@ -132,7 +133,7 @@ def judge(report: Path, kind: str, killed: str) -> tuple[str, list[str]]:
     )  # fmt: skip
     ended = kind not in {"main", "interrupt"} or killed == "ended before"
     if done.returncode not in ((0, 1) if ended else (1,)):
-        return killed, [f"`autoweb gate` ended with {done.returncode}: {done.stderr[-300:]}"]
+        return killed, [f"`autoweb run gate` ended with {done.returncode}: {done.stderr[-300:]}"]
     cells = [
         cell
         for case in json.loads((report / "report.json").read_text(encoding="utf-8"))["cases"]

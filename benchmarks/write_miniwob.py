@@ -1,8 +1,8 @@
 """Write the published MiniWoB++ case files: `python benchmarks/write_miniwob.py`.
 
-What it takes from the pages and how a case is set up is that of `autoweb import miniwob`; these
-files differ from what that writes in which tasks they hold, in their time limits, and in that only
-the full reward passes.
+What it takes from the pages and how a case is set up is that of `autoweb benchmark import miniwob`;
+these files differ from what that writes in which tasks they hold, in their time limits, and in that
+only the full reward passes.
 """
 
 from pathlib import Path

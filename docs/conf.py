@@ -4,7 +4,6 @@ The pages stay plain Markdown with links that also work where the repository is 
 of `docs/reference` takes from the code stands in it as a line `<!-- from the code: NAME -->`.
 """
 
-import argparse
 import os
 import re
 from pathlib import Path
@@ -14,7 +13,7 @@ from sphinx.application import Sphinx
 
 from pytest_autoweb import __version__
 from pytest_autoweb.cases.file_layout import case_json_schema
-from pytest_autoweb.cli.command_line import build_parser
+from pytest_autoweb.cli.command_line import COMMANDS, build_parser, command_parser
 
 ROOT = Path(__file__).parent.parent
 
@@ -55,10 +54,9 @@ def commands() -> str:
     # The width of a page of the theme.
     os.environ["COLUMNS"] = "88"
     parser = build_parser()
-    (subcommands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     sections = []
-    for name, command in subcommands.choices.items():
-        command.prog = f"autoweb {name}"
+    for name in COMMANDS:
+        command = command_parser(parser, name)
         sections.append(f"## autoweb {name}\n\n```text\n{command.format_help().strip()}\n```\n")
     return "\n".join(sections)
 

@@ -204,9 +204,12 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell which browser tests ran in, and why a session in workers ends as a usage error."""
+    """Tell which browser tests ran in, of old names, and why workers end with a usage error."""
     if told := told_substitute(terminalreporter.config):
         terminalreporter.write_line(f"autoweb: {told}")
+    if hooks := loaded_hooks(terminalreporter.config):
+        for sentence in hooks.old_names():
+            terminalreporter.write_line(f"autoweb: {sentence}")
     if why := refusal(terminalreporter.config):
         terminalreporter.write_line(f"ERROR: {why}", red=True)
 

@@ -67,6 +67,7 @@ IDLE = {
     "hookspecs",
     "base.installation",
     "base.language",
+    "settings.merged_settings",
     "settings.options",
     "plugin",
     "results.runs.run_signs",

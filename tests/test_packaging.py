@@ -126,7 +126,9 @@ def test_pytest_offers_the_flags_from_the_wheel(stranger: Path, tmp_path: Path) 
 @pytest.mark.parametrize("kind", ["case", "report"])
 @pytest.mark.long
 def test_the_published_schema_names_what_the_command_prints(kind: str) -> None:
-    printed = json.loads(run(sys.executable, "-m", "pytest_autoweb.cli", "schema", kind, cwd=ROOT))
+    printed = json.loads(
+        run(sys.executable, "-m", "pytest_autoweb.cli", "debug", "schema", kind, cwd=ROOT)
+    )
     published = json.loads((ROOT / "docs" / "schema" / f"{kind}.json").read_text(encoding="utf-8"))
 
     assert fields_of(published) == fields_of(printed), "run `make schemas` and commit docs/schema"

@@ -5,7 +5,9 @@ does is bound to its name in `strategies`, and what a capture mode does in `page
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from pytest_autoweb.base.errors import near_miss
 from pytest_autoweb.base.variants import Variant, Variants
 
 _AGENT_NAME = r"[A-Za-z][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*"
@@ -135,3 +137,49 @@ def known_strategy(name: str) -> StrategyName:
         ValueError: no strategy has this name; the message suggests the nearest one.
     """
     return STRATEGY_NAMES.pick(name).name
+
+
+CODEGEN_WAYS = ("once", "turns", "refs")
+"""What follows the colon of `codegen:once`: a plan and then the whole script, or turns with the
+page in view, or turns on a numbered list of elements."""
+
+
+class AgentVariant(NamedTuple):
+    """An agent as flags, case files and models' settings name it, such as `codegen:once`."""
+
+    agent: StrategyName
+    way: str
+    """One of `CODEGEN_WAYS`; empty if the name leaves that to the model."""
+
+
+def agent_variant(name: str) -> AgentVariant:
+    """Take the name of an agent apart.
+
+    Raises:
+        ValueError: there is no such agent, or it has no such variant; the message lists what there
+            is.
+    """
+    agent, colon, way = name.partition(":")
+    varied = not colon or (agent == "codegen" and way in CODEGEN_WAYS)
+    if not varied or agent not in STRATEGY_NAMES:
+        raise ValueError(f"unknown agent {name!r}{near_miss(name, agent_choices())}")
+    return AgentVariant(agent, way)
+
+
+def agent_choices() -> tuple[str, ...]:
+    """Return the names of all agents, each with its variants behind it."""
+    names: list[str] = []
+    for name in STRATEGY_NAMES:
+        names.append(name)
+        names += [f"{name}:{way}" for way in CODEGEN_WAYS] if name == "codegen" else []
+    return tuple(names)
+
+
+def known_agent(name: str) -> str:
+    """Return the name of an agent, variant included, unchanged.
+
+    Raises:
+        ValueError: there is none of this name.
+    """
+    agent_variant(name)
+    return name

@@ -16,7 +16,12 @@ from pydantic import (
 
 from pytest_autoweb.base.errors import CaseError
 from pytest_autoweb.base.specs import HttpUrl, Seconds, Spec, fitting
-from pytest_autoweb.base.variant_names import StrategyName, known_strategy
+from pytest_autoweb.base.variant_names import (
+    StrategyName,
+    agent_variant,
+    known_agent,
+    known_strategy,
+)
 from pytest_autoweb.browser.page.setup import Setup
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficRules
 from pytest_autoweb.cases.collect_spec import CollectSpec
@@ -73,9 +78,9 @@ class Case(Spec):
     user_task: str = Field(min_length=1)
     """The task in plain words, as the model gets it."""
     strategy: Annotated[StrategyName, AfterValidator(known_strategy)] | None = None
-    """How the model drives the browser."""
-    agent: Annotated[StrategyName, AfterValidator(known_strategy)] | AgentCommand | None = None
-    """Who drives the browser: the name of an agent, as `strategy` is, or a program."""
+    """The name of an agent, as in `agent`."""
+    agent: Annotated[str, AfterValidator(known_agent)] | AgentCommand | None = None
+    """Who drives the browser: the name of an agent, such as `codegen:once`, or a program."""
     collect: CollectSpec | None = None
     """Strategy `collect`: what to look for, how far to go, how fast."""
     tags: tuple[Tag, ...] = ()
@@ -135,7 +140,12 @@ class Case(Spec):
         """Return the name of the agent that the case demands, or None."""
         if isinstance(self.agent, AgentCommand):
             return COMMAND
-        return self.agent or self.strategy
+        return agent_variant(self.agent).agent if self.agent else self.strategy
+
+    @property
+    def way(self) -> str:
+        """Return how its agent writes scripts; empty if the case leaves that to the model."""
+        return agent_variant(self.agent).way if isinstance(self.agent, str) else ""
 
 
 def secret_value(source: SecretSource, environ: Mapping[str, str]) -> str | None:

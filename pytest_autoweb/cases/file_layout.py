@@ -22,7 +22,7 @@ from pytest_autoweb.base.documents.field_sentences import keys, unknown_key
 from pytest_autoweb.base.errors import nearest
 from pytest_autoweb.base.field_errors import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.base.installation import asset_dir
-from pytest_autoweb.base.variant_names import STRATEGY_NAMES
+from pytest_autoweb.base.variant_names import STRATEGY_NAMES, agent_choices
 from pytest_autoweb.cases.case import NAME_PATTERN, Case
 from pytest_autoweb.cases.case_document import CaseDocument
 from pytest_autoweb.cases.expressions import Expressions, syntax_error
@@ -434,7 +434,11 @@ def case_json_schema() -> dict[str, Any]:
         "Webserver": webserver,
     }
     written = {**case["properties"], "matrix": _MATRIX}
-    fields = _with_aliases({**written, "strategy": _strategy_field(written["strategy"])})
+    drivers = {
+        "strategy": _driver_field(written["strategy"], STRATEGY_NAMES),
+        "agent": _driver_field(written["agent"], agent_choices()),
+    }
+    fields = _with_aliases({**written, **drivers})
     # A field may come from `defaults`, so only the id is required of the case itself.
     id_names = ("id", *ALIASES["id"])
     definitions["Case"] = {
@@ -483,11 +487,13 @@ def _file_fields() -> dict[str, Any]:
     }
 
 
-def _strategy_field(field: dict[str, Any]) -> dict[str, Any]:
+def _driver_field(field: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return the schema of a field that names an agent, with the names that there are."""
+    others = [kind for kind in field["anyOf"] if kind.get("type") != "string"]
     return {
         **field,
         "description": f"{field['description']}\n{STRATEGY_NAMES.summaries()}",
-        "anyOf": [{"enum": list(STRATEGY_NAMES), "type": "string"}, {"type": "null"}],
+        "anyOf": [{"enum": list(names), "type": "string"}, *others],
     }
 
 

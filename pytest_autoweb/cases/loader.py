@@ -95,7 +95,7 @@ class LoadedCase:
     """The task, with the web server's values still written as expressions."""
     must_pass: bool
     strategy: StrategyName | None
-    """The case's own agent; None means the one of `--autoweb-strategy`."""
+    """The case's own agent; None means the one of `--autoweb-agent`."""
     webserver: Webserver | None
     """The web server with its placeholders; `resolve_reset` gives its HTTP reset ready to be
     sent."""
@@ -121,6 +121,11 @@ class LoadedCase:
     def has_secrets(self) -> bool:
         """Return whether its pages receive secrets."""
         return bool(self._source.fields.get("secrets"))
+
+    @property
+    def way(self) -> str:
+        """Return how its agent writes scripts; empty if the case leaves that to the model."""
+        return self._case.way
 
     @property
     def command(self) -> AgentCommand | None:

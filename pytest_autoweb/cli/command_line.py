@@ -12,7 +12,7 @@ from textwrap import fill
 from typing import Any, NamedTuple, NoReturn
 
 from pytest_autoweb import __version__
-from pytest_autoweb.base.errors import AutowebError, first_line, near_miss, nearest
+from pytest_autoweb.base.errors import AutowebError, first_line, listed, near_miss, nearest
 from pytest_autoweb.base.interruption import like_ctrl_c
 from pytest_autoweb.cli.kept_stdout import kept_for_json
 from pytest_autoweb.report.plain_stream import plain_streams
@@ -25,54 +25,146 @@ class Command(NamedTuple):
     """The module in `commands/` whose `add_arguments` declares what the command takes."""
     help: str
     """One line for the list of commands; empty for a command that is not listed."""
+    declare: str = "add_arguments"
+    """The function that does, where a module has several commands."""
 
 
 COMMANDS = {
     "init": Command("init", "write a first case for your page, prove it, and set the project up"),
     "demo": Command("demo", "compare two recorded models in a small shop: 20 seconds, no key"),
-    "schema": Command("schema", "print the JSON Schema of a file format"),
     "record": Command("record_case", "turn what you do in a browser into a proven case"),
-    "import": Command("import_cases", "write case files for the tasks of another benchmark"),
-    "export-benchmark": Command(
-        "export_benchmark", "pack cases with all they rest on, or verify such an archive"
-    ),
-    "prove": Command("prove", "show that the checks of cases notice what is not done"),
     "explore": Command(
         "explore_site", "have a model propose cases for a site, and keep those that are proven"
     ),
-    "show-report": Command("show_report", "write the report of a run folder again, and open it"),
-    "rerun": Command("rerun", "run one cell of a saved run again, in view or with another model"),
-    "trace": Command("trace", "open Playwright's trace of a cell"),
+    "prove": Command("prove", "show that the checks of cases notice what is not done"),
+    "try": Command("try_task", "have models do one task on a page, without a case file"),
+    "run show": Command("show_report", "write the report of a run again, and open it"),
+    "run rerun": Command("rerun", "run one cell again, in view or with another model"),
+    "run trace": Command("trace", "open Playwright's trace of a cell"),
+    "run compare": Command(
+        "compare", "compare two runs, or the models of one run, on the same cases"
+    ),
+    "run rejudge": Command("rejudge", "judge a run again, offline, by the checks as they are now"),
+    "run gate": Command("gate", "apply gates to a finished or merged run, or comment on it"),
+    "run publish": Command("publish", "publish runs as static pages with a leaderboard"),
+    "run merge": Command("merge_reports", "merge the packed reports of shards"),
+    "run analyze": Command("analyze", "ask a model what went wrong in a run"),
+    "run labels": Command("judge_labels", "measure how far a judging model agrees with people"),
     "export": Command("export", "write plain pytest-playwright tests from cells that passed"),
     "heal": Command("heal", "mend an exported test that broke, as a diff"),
-    "analyze": Command("analyze", "ask a model what went wrong in a saved run"),
-    "merge-reports": Command("merge_reports", "merge the packed reports of shards"),
-    "publish": Command("publish", "publish runs as static pages with a leaderboard"),
+    "benchmark import": Command("import_cases", "write case files for tasks of another benchmark"),
+    "benchmark pack": Command("export_benchmark", "pack cases with all that they rest on"),
+    "benchmark check": Command(
+        "export_benchmark", "compare what was packed with its checksums", "add_check_arguments"
+    ),
     "models": Command("models", "list, check and fetch models"),
-    "agents": Command("agents", "list or install agents of other people, for --autoweb-agents"),
-    "prompts": Command("show_prompts", "print what a model would be sent for a case"),
-    "compare": Command("compare", "compare two runs, or the models of one run, on the same cases"),
-    "verify": Command("verify", "judge a saved run again, offline"),
-    "gate": Command("gate", "apply gates to a finished or merged run"),
-    "comment": Command("comment", "write a comment for a pull request about a run"),
-    "judge-labels": Command("judge_labels", "measure how far a judging model agrees with people"),
-    "locate": Command(
+    "agents": Command("agents", "list or install agents of other people, for --autoweb-agent"),
+    "db sync": Command("database", "write runs into the database", "add_sync_arguments"),
+    "db prune": Command("database", "remove old runs from the database", "add_prune_arguments"),
+    "db serve": Command("dashboard", "show trends, failures and runs in the browser"),
+    "debug settings": Command("show_settings", "list every setting with its default and meaning"),
+    "debug prompts": Command("show_prompts", "print what a model would be sent for a case"),
+    "debug locate": Command(
         "locate", "find an element of a page by its description, with a vision model"
     ),
-    "store": Command("store", "write runs into a database, or remove old ones from it"),
-    "dashboard": Command("dashboard", "show trends, failures and runs of a store in the browser"),
-    "validate": Command("validate", ""),
+    "debug schema": Command("schema", "print the JSON Schema of a file format"),
     "completion": Command("completion", ""),
+    "validate": Command("validate", ""),
 }
 """The commands by name, in the order of the list of commands."""
+
+
+class Group(NamedTuple):
+    """Commands on the same things."""
+
+    help: str
+    about: str
+    """Its description, with examples."""
+
+
+GROUPS = {
+    "run": Group(
+        "look at a saved run, and run, judge, compare or publish it",
+        """\
+What can be done with a saved run. RUN is its folder, or the number or name under which it was
+saved; without it, the latest is meant. CELL is the name of a test, or a part that fits only one.
+
+  autoweb run show
+  autoweb run rerun login --headed
+  autoweb run compare main autoweb-report
+
+Exit status: that of the action; its own help says what it means.
+""",
+    ),
+    "benchmark": Group(
+        "take over the tasks of other benchmarks, and pack your own",
+        """\
+Cases that travel.
+
+  autoweb benchmark import --help
+  autoweb benchmark pack cases -o shop-1.0.zip
+  autoweb benchmark check shop-1.0.zip
+
+Exit status: that of the action; its own help says what it means.
+""",
+    ),
+    "db": Group(
+        "keep runs in a database, and show their trends",
+        """\
+Runs in SQLite or Postgres, as `pytest --autoweb-database` writes them, for queries and trends.
+
+  autoweb db sync
+  autoweb db serve
+
+Exit status: that of the action; its own help says what it means.
+""",
+    ),
+    "debug": Group(
+        "",
+        """\
+A look inside, for people who measure or extend pytest-autoweb.
+
+  autoweb debug settings
+  autoweb debug prompts --help
+
+Exit status: that of the action; its own help says what it means.
+""",
+    ),
+}
+"""The first words of commands of two words; one without help is not listed."""
+
+FORMER = {
+    "show-report": "run show",
+    "rerun": "run rerun",
+    "trace": "run trace",
+    "compare": "run compare",
+    "verify": "run rejudge",
+    "verify --controls": "prove --quick",
+    "gate": "run gate",
+    "comment": "run gate --comment",
+    "publish": "run publish",
+    "merge-reports": "run merge",
+    "analyze": "run analyze",
+    "judge-labels": "run labels",
+    "import": "benchmark import",
+    "export-benchmark": "benchmark pack",
+    "export-benchmark --verify": "benchmark check",
+    "store": "db",
+    "dashboard": "db serve",
+    "prompts": "debug prompts",
+    "locate": "debug locate",
+    "schema": "debug schema",
+}
+"""Names of earlier versions, some of them with a flag, and the present ones."""
 
 EPILOG = """\
 A first case for a page, and the help of a command:
 
   autoweb init http://localhost:8000/
-  autoweb record --help
+  autoweb run rerun --help
 
-Cells are run by pytest; `pytest --help` lists every --autoweb-* flag under the heading "autoweb":
+Cells are run by pytest; `pytest --help` lists the everyday --autoweb-* flags under the heading
+"autoweb":
 
   pytest cases --autoweb-models=openai/gpt-5-mini,ollama_chat/qwen3:8b
 
@@ -121,7 +213,14 @@ def _guided(message: str) -> str:
         return message
     what, given, listed_choices = found.groups()
     choices = [choice.strip(" '") for choice in listed_choices.split(",")]
-    return f"{what or 'argument'}: there is no {given!r}{near_miss(given, choices)}"
+    if what != "COMMAND":
+        return f"{what or 'argument'}: there is no {given!r}{near_miss(given, choices)}"
+    whole = {name.rpartition(" ")[2]: name for name in reversed(COMMANDS)}
+    whole |= FORMER | {name: name for name in choices}
+    meant = nearest(given, whole)
+    guess = f"; did you mean `autoweb {whole[meant]}`?" if meant else ""
+    named = listed(name for name in choices if name != "debug")
+    return f"COMMAND: there is no {given!r}{guess} (there are: {named})"
 
 
 def build_parser(whole: Container[str] = COMMANDS) -> argparse.ArgumentParser:
@@ -138,22 +237,61 @@ def build_parser(whole: Container[str] = COMMANDS) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pytest-autoweb {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    actions: dict[str, Any] = {}
     for name, command in COMMANDS.items():
+        group, _, action = name.rpartition(" ")
+        if group and group not in actions:
+            actions[group] = _add_group(commands, group)
         # What has no help is not listed.
         listed: dict[str, Any] = {"help": command.help} if command.help else {}
-        added = commands.add_parser(name, **listed)
+        added = (actions[group] if group else commands).add_parser(action, **listed)
         if name in whole:
             module: Any = import_module(f"pytest_autoweb.cli.commands.{command.module}")
-            module.add_arguments(added)
+            getattr(module, command.declare)(added)
     return parser
 
 
+def _add_group(commands: Any, name: str) -> Any:
+    """Add the first word of commands of two words, and return what takes the second."""
+    group = GROUPS[name]
+    # One without a help text can be given, but is not listed.
+    listing = {"help": group.help} if group.help else {}
+    added = commands.add_parser(name, description=group.about, **listing)
+    return added.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+
+def _passes_flags_on(parser: argparse.ArgumentParser, name: str) -> bool:
+    return name != "" and any(a.dest == "flags" for a in command_parser(parser, name)._actions)
+
+
 def command_parser(parser: argparse.ArgumentParser, name: str) -> CommandParser:
-    (commands,) = (action for action in parser._actions if action.dest == "command")
-    choices: Any = commands.choices
-    found = choices[name]
+    """Return the parser of a command, by its one word or its two."""
+    found: Any = parser
+    for word in name.split():
+        (choices,) = (a.choices for a in found._actions if a.dest in ("command", "action"))
+        found = choices[word]
     assert isinstance(found, CommandParser)
     return found
+
+
+def present_words(words: Sequence[str]) -> tuple[list[str], str]:
+    """Return a command line in the present names, and what to say of one of earlier versions.
+
+    Args:
+        words: what stands behind `autoweb`.
+    """
+    for old in sorted(FORMER, key=len, reverse=True):
+        name, _, flag = old.partition(" ")
+        if words[:1] != [name]:
+            continue
+        rest = [word for word in words[1:] if word != flag]
+        if flag and len(rest) == len(words) - 1:
+            rest = [word.removeprefix(f"{flag}=") for word in rest]
+            if rest == words[1:]:
+                continue
+        told = f"`autoweb {old}` is an old name, read for one more version; use `autoweb "
+        return [*FORMER[old].split(), *rest], f"{told}{FORMER[old]}`"
+    return list(words), ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -163,12 +301,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     with plain_streams():
-        return _run(sys.argv[1:] if arguments is None else list(arguments))
+        words, told = present_words(sys.argv[1:] if arguments is None else list(arguments))
+        if told:
+            print(f"autoweb: {told}", file=sys.stderr)
+        return _run(words)
 
 
 def _run(words: list[str]) -> int:
-    parsed = _parsed(words)
     try:
+        parsed = _parsed(words)
         keeping = kept_for_json() if getattr(parsed, "json", False) else nullcontext()
         with like_ctrl_c(), keeping:
             code = int(parsed.run(parsed))
@@ -192,14 +333,16 @@ def _run(words: list[str]) -> int:
 def _parsed(words: list[str]) -> argparse.Namespace:
     """Parse the arguments; what stands behind `--` goes to the commands that pass flags on.
 
-    argparse itself gives a command nothing behind `--` once an option stands before it.
+    argparse itself would take the first of them for a cell, or leave them over.
     """
-    # No option before the command takes a value, so that the first plain word is its name.
-    parser = build_parser([word for word in words if not word.startswith("-")][:1])
-    parsed, rest = parser.parse_known_args(words)
-    behind = words[words.index("--") + 1 :] if "--" in words else []
-    if rest and behind and rest in (["--", *behind], behind) and hasattr(parsed, "flags"):
-        parsed.flags += behind
-    elif rest:
-        command_parser(parser, parsed.command).refuse(rest)
+    # No option before the command takes a value, so that the first plain words are its name.
+    plain = [word for word in words if not word.startswith("-")][:2]
+    name = next((n for n in (" ".join(plain), *plain[:1]) if n in COMMANDS), "")
+    parser = build_parser((name,))
+    at = words.index("--") if "--" in words and _passes_flags_on(parser, name) else len(words)
+    parsed, rest = parser.parse_known_args(words[:at])
+    if at < len(words):
+        parsed.flags = [*parsed.flags, *words[at + 1 :]]
+    if rest:
+        command_parser(parser, name).refuse(rest)
     return parsed

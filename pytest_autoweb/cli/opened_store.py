@@ -1,4 +1,4 @@
-"""`--store`, and the store that it names."""
+"""`--database`, and the store that it names."""
 
 import argparse
 import os
@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import extra_of_store, require_extras
-from pytest_autoweb.settings.run_settings import DEFAULT_STORE
+from pytest_autoweb.settings.merged_settings import DEFAULT_STORE
 
 if TYPE_CHECKING:
     from pytest_autoweb.store.database import Store
 
 
-def add_store_option(parser: argparse.ArgumentParser) -> None:
-    """Declare `--store`, which is the same for every command that has it."""
+def add_database_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--database`, which is the same for every command that has it."""
     parser.add_argument(
-        "--store", metavar="URL", help="the store; default: AUTOWEB_STORE, or " + DEFAULT_STORE
+        "--database",
+        metavar="URL",
+        help=f"the database; default: AUTOWEB_DATABASE, or {DEFAULT_STORE}",
     )
+    # The name of earlier versions.
+    parser.add_argument("--store", dest="database", default=None, help=argparse.SUPPRESS)
 
 
 def open_store(
@@ -33,7 +37,8 @@ def open_store(
     Raises:
         SettingsError: the URL is invalid, there is no such file, or a package is missing.
     """
-    text = text or os.environ.get("AUTOWEB_STORE") or DEFAULT_STORE
+    given = map(os.environ.get, ("AUTOWEB_DATABASE", "AUTOWEB_STORE"))
+    text = text or next(filter(None, given), DEFAULT_STORE)
     require_extras(*extras, extra_of_store(text))
     # Late, because only the extra brings the packages, which were just asked for.
     from pytest_autoweb.store.database import Store, read_address
@@ -42,7 +47,7 @@ def open_store(
     store = Store(url)
     if must_exist and url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
         raise SettingsError(
-            f"there is no store {store.display_url}; `pytest --autoweb-store=URL` or "
-            "`autoweb store sync --store URL` makes one"
+            f"there is no database {store.display_url}; `pytest --autoweb-database=URL` or "
+            "`autoweb db sync --database URL` makes one"
         )
     return store

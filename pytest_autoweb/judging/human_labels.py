@@ -1,6 +1,6 @@
 """The labels file: people's verdicts on saved cells, with those of judges on the same evidence.
 
-People fill in `human`; `autoweb judge-labels` writes everything else.
+People fill in `human`; `autoweb run labels` writes everything else.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ HumanWord = Literal["pass", "fail"]
 _HEAD = """\
 # What people say of saved cells, beside what judging models said of the same evidence.
 # Fill in `human: pass` or `human: fail` after looking at the cell in the report, before you look
-# at any judge's verdict. Everything else is written by `autoweb judge-labels`.
+# at any judge's verdict. Everything else is written by `autoweb run labels`.
 """
 
 

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pytest_autoweb.base.errors import ModelError, SettingsError, near_miss
 from pytest_autoweb.base.redaction import tidy_key
 from pytest_autoweb.base.specs import WholeText, Written
-from pytest_autoweb.base.variant_names import STRATEGY_NAMES
+from pytest_autoweb.base.variant_names import agent_choices, agent_variant
 from pytest_autoweb.models.local_models import PREFIX, local_model
 from pytest_autoweb.models.model_facts import EFFORTS, ModelFacts, facts_of
 from pytest_autoweb.results.analysis.controls import MUTANT
@@ -313,19 +313,47 @@ def load_specs(
     return {name: _named(name, configured) for name in dict.fromkeys(names)}
 
 
+def written_in(spec: ModelSpec, way: str) -> ModelSpec:
+    """Return the settings for `codegen:WAY`, unless the model's own say how it writes.
+
+    Args:
+        spec: of the model.
+        way: one of `CODEGEN_WAYS`; `auto` or empty changes nothing.
+    """
+    if spec.codegen != "auto" or way in ("", "auto"):
+        return spec
+    if way != "refs":
+        return spec.model_copy(update={"codegen": way})
+    # Controls are scripts already.
+    own = spec.is_set("dialect") or spec.provider == "builtin"
+    return spec if own else spec.model_copy(update={"dialect": "refs"})
+
+
+def settings_of_way(way: str) -> dict[str, str]:
+    """Return the settings of a model that let it write as `codegen:WAY` says."""
+    if not way:
+        return {}
+    return {"dialect": "refs"} if way == "refs" else {"dialect": "playwright", "codegen": way}
+
+
 def _named(name: str, configured: Mapping[str, dict[str, Any]]) -> ModelSpec:
     """Return the settings of a name, which may end in a way of writing, an effort or an agent."""
     table, plain, way = _without_ending(name, configured)
+    if isinstance(agent := table.get("agent"), str) and agent:
+        try:
+            table = {
+                **table,
+                "agent": (of := agent_variant(agent)).agent,
+                **settings_of_way(of.way),
+            }
+        except ValueError as error:
+            raise SettingsError(f"model {name!r}: {error}") from None
     found = _spec(name, table)
     if way and found.dialect == "refs":
         raise SettingsError(
             f"model {name!r}: {plain} writes in the dialect refs, which has turns of its own; name "
             f"it without @{way}"
         )
-    agent = found.agent_name
-    if agent and agent not in STRATEGY_NAMES:
-        near = near_miss(agent, STRATEGY_NAMES)
-        raise SettingsError(f"model {name!r}: unknown agent {agent!r}{near}")
     return found
 
 
@@ -334,7 +362,7 @@ def _without_ending(
 ) -> tuple[dict[str, Any], str, str]:
     """Return a name's table, the name without its endings, and the way of writing they give."""
     plain, _, word = name.rpartition("@")
-    if name in configured or not plain or word not in (*WAYS, *EFFORTS, *STRATEGY_NAMES):
+    if name in configured or not plain or word not in (*WAYS, *EFFORTS, *agent_choices()):
         return configured.get(name, {}), name, ""
     table, plain, way = _without_ending(plain, configured)
     setting = "codegen" if word in WAYS else "reasoning_effort" if word in EFFORTS else "agent"

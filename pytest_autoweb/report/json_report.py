@@ -139,6 +139,8 @@ class Report(Record):
     """xdist workers; 0 without xdist."""
     shard: tuple[int, int] | None = None
     """Number and count, when only a part of the cells was run."""
+    selection: str = ""
+    """What picked a part of the cells, such as `-k login`; empty in a whole run."""
     models: tuple[str, ...] = ()
     """The models of the run, controls included, in the order in which they were named."""
     capture_mode: CaptureModeName | None = None
@@ -184,7 +186,7 @@ class Report(Record):
     history: History | None = None
     """What earlier runs of the storage folder say."""
     rejudging: Rejudging | None = None
-    """Set when `autoweb verify` gave the cells their verdicts."""
+    """Set when `autoweb run rejudge` gave the cells their verdicts."""
     panels: tuple[ReportedPanel, ...] = ()
     """The panels that the project added, with their content."""
     shortened: Shortened = ""
@@ -206,6 +208,7 @@ def build_report(
         duration_s=info.duration_s,
         exit_status=info.exit_status,
         interrupted=info.interrupted,
+        selection=info.selection,
         workers=info.workers,
         shard=info.shard,
         models=info.models,
@@ -341,5 +344,6 @@ def _rows_of_report(path: Path) -> RunRows:
         workers=report.workers,
         shard=report.shard,
         interrupted=report.interrupted,
+        selection=report.selection,
     )
     return run_rows(info, (cell for case in report.cases for cell in case.cells))

@@ -406,6 +406,7 @@ def _run_info(sources: Sequence[MergeSource]) -> RunInfo:
         environment=_environment(infos),
         workers=max(info.workers for info in infos),
         interrupted=any(info.interrupted for info in infos),
+        selection=next((info.selection for info in infos if info.selection), ""),
     )
 
 

@@ -25,4 +25,4 @@ def render_film(location: Location, pictures: Mapping[str, bytes]) -> str:
             for name, picture in pictures.items()
         },
     }
-    return self_contained("film.html.j2", "autoweb locate", _STYLES, _SCRIPTS, data)
+    return self_contained("film.html.j2", "autoweb debug locate", _STYLES, _SCRIPTS, data)

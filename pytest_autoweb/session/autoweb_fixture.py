@@ -73,7 +73,7 @@ class Autoweb:
                 raise CaseError(
                     f"there is no case {case_id!r}; the file has: {known}", path=Path(path)
                 )
-            spec = session.spec(model)
+            spec = session.spec_for(model, cases[case_id].way)
             (mode,) = captures(capture) if capture else session.settings.capture_modes[:1]
         except (CaseError, SettingsError, ValueError) as error:
             raise usage_error(str(error)) from None

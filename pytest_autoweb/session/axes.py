@@ -43,7 +43,7 @@ def axes_of(session: RunSession, case: LoadedCase, position: int) -> Iterator[Ax
     # Rotated, so that no model always gets a freshly started server or always comes last.
     turn = position % max(1, len(models))
     for model in (*models[turn:], *models[:turn]):
-        spec = session.spec(model)
+        spec = session.spec_for(model, case.way)
         strategy = strategy_of(strategy_name(case, spec, settings), spec)
         # A strategy that uses no capture mode would have the same prompts in each.
         modes = settings.capture_modes if strategy.uses_capture else settings.capture_modes[:1]

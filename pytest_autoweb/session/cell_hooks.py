@@ -44,7 +44,7 @@ from pytest_autoweb.session.shared_run import (
 )
 from pytest_autoweb.session.touched_cells import TOUCHED, TouchedSelection
 from pytest_autoweb.session.worker_marks import mark_worker
-from pytest_autoweb.settings.run_settings import Settings, read_settings
+from pytest_autoweb.settings.run_settings import Settings, old_names, read_settings
 
 
 class CellHooks:
@@ -109,6 +109,10 @@ class CellHooks:
                 self._registry = load_variants(self._config.hook, self._config.rootpath)
             except RegistrationError as error:
                 raise usage_error(str(error)) from None
+
+    def old_names(self) -> list[str]:
+        """Return a sentence for each setting that was given under a name of earlier versions."""
+        return old_names(self._config, os.environ) if self._settings is not None else []
 
     def explain(self) -> None:
         """Name every registered variant in the help that pytest is about to print."""

@@ -96,7 +96,7 @@ def _item(parent: CaseFile, session: RunSession, case: LoadedCase, axes: Axes) -
         # Since 9.2 pytest compares ids in parts; `--lf` reads them from text, where `[` begins one.
         item._id = type(structured).parse(item.nodeid)
     case_path = path_below(case.path, settings.rootdir)
-    spec = session.spec(axes.model)
+    spec = session.spec_for(axes.model, case.way)
     item.stash[CELL] = Cell(
         case=case,
         spec=spec,

@@ -68,6 +68,7 @@ from pytest_autoweb.session.progress import Display, LastingStream, refuse_with_
 from pytest_autoweb.session.pytest_outcome import is_lost, no_verdicts, policy_of
 from pytest_autoweb.session.resuming import EarlierRun, find_earlier_run, read_told
 from pytest_autoweb.session.run_session import SESSION, RunSession, end_shared
+from pytest_autoweb.session.selection import selection_of
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.session.single_runs import second_runs_notice
 from pytest_autoweb.session.version_notices import version_notices
@@ -330,8 +331,8 @@ class RunController:
         if (shard := self._settings.shard) is not None and not nothing:
             blobs = self._settings.rootdir / self._settings.blobs
             packed = pack(run.run_folder, blobs, ts=self.shared.ts, shard=shard)
-            self._notices.append(f"packed as {packed}, for `autoweb merge-reports`")
-        if self._settings.store:
+            self._notices.append(f"packed as {packed}, for `autoweb run merge`")
+        if self._settings.database:
             self._store(run)
         if self._settings.otel:
             self._notices.append(send_spans(run.run_folder, self._reading.run.info))
@@ -339,7 +340,7 @@ class RunController:
     def _store(self, run: RunSession) -> None:
         """Copy the run into its database; an error here does not stop the report."""
         if self._settings.shard is not None:
-            self._notices.append("the store waits for `autoweb store sync` on the merged report")
+            self._notices.append("the store waits for `autoweb db sync` on the merged report")
             return
         self._notices.append(store_run(self._settings, run.run_folder))
 
@@ -357,7 +358,7 @@ class RunController:
             if self._settings.shard is None:
                 self._decision = decide(saved, self._gate_inputs, _spending(run))
             elif self._gate_inputs.policy.asks_anything:
-                self._notices.append("the gates wait for `autoweb gate` on the merged report")
+                self._notices.append("the gates wait for `autoweb run gate` on the merged report")
         except Exception as error:
             # After an internal error or with a full disk, the gates are not known to hold, so the
             # run must not succeed.
@@ -411,6 +412,11 @@ class RunController:
             run.run_folder, max_chars=chars, analysis=analysis, reading=self._reading
         )
 
+    def _selection(self) -> str:
+        """Return what picked a part of the cells; a resumed run is whole if either part was."""
+        picked = selection_of(self._config)
+        return self._earlier.info.selection if picked and self._earlier else picked
+
     def _run_info(self, run: RunSession, exitstatus: int | pytest.ExitCode) -> RunInfo:
         workers = self._config.getoption("numprocesses", None)
         duration_s = time.monotonic() - self._clock
@@ -431,6 +437,7 @@ class RunController:
             workers=int(workers or 0),
             shard=self._settings.shard,
             interrupted=int(exitstatus) == pytest.ExitCode.INTERRUPTED,
+            selection=self._selection(),
             resumed=(*before.resumed, read_told(self.shared.resumed_file, self._started))
             if before
             else (),

@@ -33,11 +33,11 @@ def check_places(settings: Settings) -> None:
         open_cache(settings.cache, settings.rootdir).close()
     if settings.otel:
         require_extras("otel")
-    if settings.store:
-        require_extras(extra_of_store(settings.store))
+    if settings.database:
+        require_extras(extra_of_store(settings.database))
         from pytest_autoweb.store.database import read_address
 
-        read_address(settings.store, base=settings.rootdir)
+        read_address(settings.database, base=settings.rootdir)
 
 
 def open_cache(url: str, rootdir: Path) -> Cache:
@@ -60,21 +60,21 @@ def past_corrections(settings: Settings, model: str, arm: str) -> PastCorrection
     """Return how often a way to retry has helped a model, as far as the store knows."""
     from pytest_autoweb.store.session_hooks import corrections_so_far
 
-    return corrections_so_far(settings.store, settings.rootdir, model, arm, CORRECTIONS_COUNTED)
+    return corrections_so_far(settings.database, settings.rootdir, model, arm, CORRECTIONS_COUNTED)
 
 
 def mistaken_kinds(settings: Settings, model: str) -> dict[str, tuple[int, int]]:
     """Return a model's error counts for each kind of element, as far as the store knows."""
     from pytest_autoweb.store import session_hooks
 
-    return session_hooks.mistaken_kinds(settings.store, settings.rootdir, model, CHOICES_COUNTED)
+    return session_hooks.mistaken_kinds(settings.database, settings.rootdir, model, CHOICES_COUNTED)
 
 
 def store_run(settings: Settings, folder: Path) -> str:
     """Copy a run into its database, and return one sentence on the result."""
     from pytest_autoweb.store.session_hooks import store_at_end
 
-    return store_at_end(settings.store, settings.rootdir, folder)
+    return store_at_end(settings.database, settings.rootdir, folder)
 
 
 def send_spans(folder: Path, info: RunInfo) -> str:

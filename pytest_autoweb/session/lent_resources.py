@@ -71,14 +71,14 @@ def _relogin(config: pytest.Config) -> "Callable[[Case, Page], object] | None":
 def _past(cell: Cell, settings: Settings) -> PastCorrections:
     """Return whether the correction arm helped before; compared arms always run to the end."""
     arm, *others = settings.correction
-    if not settings.store or others or not ARMS.pick(arm).informed or is_control(cell.spec.name):
+    if not settings.database or others or not ARMS.pick(arm).informed or is_control(cell.spec.name):
         return {}
     return past_corrections(settings, cell.spec.name, arm)
 
 
 def _mistaken(cell: Cell, settings: Settings) -> Mapping[str, tuple[int, int]]:
     """Return the model's error counts for each kind of element, for cells that choose elements."""
-    if not settings.store or cell.strategy == CODEGEN.name or is_control(cell.spec.name):
+    if not settings.database or cell.strategy == CODEGEN.name or is_control(cell.spec.name):
         return {}
     return mistaken_kinds(settings, cell.spec.name)
 

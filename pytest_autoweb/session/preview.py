@@ -340,7 +340,7 @@ ASSUMED = (
 )
 ACTS = (
     "The number of decisions of `act` is not known before: {calls} are assumed, each one call; an "
-    "attempt ends after {limit} (--autoweb-max-decisions)."
+    "attempt ends after {limit} (--autoweb-max-steps)."
 )
 COLLECTS = (
     f"For `collect` a call is assumed for each page that is explored, up to {FILTER_STEPS} to set "

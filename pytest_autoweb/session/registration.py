@@ -52,13 +52,13 @@ class Registry:
         return self._add(CHECKS, check_type)
 
     def add_strategy(self, strategy: Strategy) -> Strategy:
-        """Add a strategy: a way to drive the browser, for `--autoweb-strategy` and case files."""
+        """Add a strategy: a way to drive the browser, for `--autoweb-agent` and case files."""
         return self._add(STRATEGIES, strategy)
 
     def add_agent(
         self, name: str, command: Sequence[str], *, summary: str = "", **settings: Any
     ) -> Strategy:
-        """Add an outside agent, a program of its own, for `--autoweb-agents` and case files.
+        """Add an outside agent, a program of its own, for `--autoweb-agent` and case files.
 
         Args:
             name: its name; letters, digits, `_`, and `-` between them.

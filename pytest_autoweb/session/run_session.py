@@ -39,7 +39,12 @@ from pytest_autoweb.models.gateway import (
     start_gateway,
     stop_shared_gateway,
 )
-from pytest_autoweb.models.model_spec import ModelSpec, describe_model, load_project_specs
+from pytest_autoweb.models.model_spec import (
+    ModelSpec,
+    describe_model,
+    load_project_specs,
+    written_in,
+)
 from pytest_autoweb.models.spending import Ledger, price_advice
 from pytest_autoweb.report.reported_agents import named_agents
 from pytest_autoweb.results.analysis.controls import is_control
@@ -150,6 +155,8 @@ class RunSession:
         self.gateway = SharedGateway(folder, self._start_gateway)
         self._seen_browser: Browser | None = None
         self._specs: dict[str, ModelSpec] = {}
+        self._own_specs: dict[str, ModelSpec] = {}
+        """The settings as the models' own say, without those for all."""
         self._learn(settings.models)
         path = settings.mutants
         self.mutants = read_mutants(settings.rootdir / path) if path else None
@@ -186,6 +193,19 @@ class RunSession:
             self._learn((name,))
         return self._specs[name]
 
+    def spec_for(self, name: str, way: str) -> ModelSpec:
+        """Return the settings of a model for a case, which may say how scripts are written.
+
+        Args:
+            name: of the model.
+            way: the case's; empty if it leaves that to the session.
+
+        Raises:
+            SettingsError: the name, or a setting, is unknown.
+        """
+        spec = self.spec(name)
+        return written_in(self._own_specs[name], way) if way and not spec.agent_name else spec
+
     def concurrency(self, processes: int) -> int:
         """Return how many cells each test process may have in flight."""
         specs = [self.spec(name) for name in self.settings.models]
@@ -211,12 +231,10 @@ class RunSession:
     def _learn(self, names: Sequence[str]) -> None:
         settings = self.settings
         specs = load_project_specs(names, settings.rootdir, settings.models_file)
+        self._own_specs |= specs
         if len(settings.codegen) == 1:
-            # A model's own settings take precedence over those for all.
-            update = {"codegen": settings.codegen[0]}
-            for name, spec in specs.items():
-                if spec.codegen == "auto":
-                    specs[name] = spec.model_copy(update=update)
+            way = settings.codegen[0]
+            specs = {name: written_in(spec, way) for name, spec in specs.items()}
         self._specs |= specs
 
     def open_folder(self) -> Path:

@@ -29,7 +29,9 @@ from pytest_autoweb.settings.options import named_folder
 
 SETTINGS_FILES = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
 PROMPTS = "prompts"
-OUTPUTS = tuple(f"autoweb-{name}" for name in ("controls", "explore", "proof", "record", "rerun"))
+OUTPUTS = tuple(
+    f"autoweb-{name}" for name in ("controls", "explore", "proof", "record", "rerun", "try")
+)
 """The default folders of commands' runs."""
 
 _PARTIAL = ("--autoweb-shard", "--autoweb-preview")

@@ -1,12 +1,20 @@
 """The options as pytest and its hooks see them, before all settings of a run are read."""
 
+from argparse import SUPPRESS
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_autoweb.base.errors import SettingsError, nearest
 from pytest_autoweb.base.values.flag_texts import flag
-from pytest_autoweb.settings.run_settings import LATEST, OPTIONS, Settings, first_value
+from pytest_autoweb.settings.merged_settings import PLACES, is_placed_by
+from pytest_autoweb.settings.run_settings import (
+    LATEST,
+    OPTIONS,
+    Option,
+    Settings,
+    first_value,
+)
 
 # Late imports: pytest, which has imported this module.
 
@@ -14,27 +22,44 @@ if TYPE_CHECKING:
     import pytest
 
 
+GROUP = "autoweb: which model can drive my web app?"
+"""The heading of the flags in `pytest --help`."""
+
+
 def add_options(parser: "pytest.Parser") -> None:
-    group = parser.getgroup("autoweb", "autoweb: which model can drive my web app?")
+    """Declare every setting under all its names; `pytest --help` lists the everyday ones."""
+    group = parser.getgroup("autoweb", GROUP)
     for option in OPTIONS:
         if not option.prefix:
             continue
         extra: dict[str, Any] = {"nargs": "?", "const": option.bare} if option.bare else {}
         if option.repeatable:
             extra = {"action": "append"}
-        default = f" Default: {option.default}." if option.default else ""
-        group.addoption(
-            option.flag,
-            dest=option.dest,
-            default=None,
-            metavar=option.metavar,
-            # argparse reads a percent sign as a placeholder.
-            help=f"{option.help}{default} [ini: {option.dest}, env: {option.env}]".replace(
-                "%", "%%"
-            ),
-            **extra,
-        )
-        parser.addini(option.dest, option.help, default=None)
+        for name in option.names:
+            listed = option.everyday and name.name == option.name
+            group.addoption(
+                name.flag,
+                dest=name.dest,
+                default=None,
+                metavar=option.metavar,
+                # argparse reads a percent sign as a placeholder.
+                help=help_of(option).replace("%", "%%") if listed else SUPPRESS,
+                **extra,
+            )
+            parser.addini(name.dest, option.help, default=None)
+
+
+def help_of(option: Option[Any]) -> str:
+    """Return what an option means, its default, and its other two names."""
+    default = f" Default: {option.default}." if option.default else ""
+    return f"{option.help}{default} [ini: {option.dest}, env: {option.env}]"
+
+
+def unlisted_keys() -> frozenset[str]:
+    """Return the ini keys that `pytest --help` does not list."""
+    names = ((option, name) for option in OPTIONS if option.prefix for name in option.names)
+    listed = {option.dest for option in OPTIONS if option.everyday}
+    return frozenset(name.dest for _, name in names) - listed
 
 
 def refuse_unknown_flags(parser: "pytest.Parser", args: Sequence[str]) -> None:
@@ -72,9 +97,13 @@ def is_resuming(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
 
 
 def named_folder(config: "pytest.Config", environ: Mapping[str, str], name: str) -> Path:
-    """Return the folder that one setting names, without reading the others."""
+    """Return the folder that one setting names, or `--autoweb-dir`, without reading the others."""
     option = next(option for option in OPTIONS if option.name == name)
-    return config.rootpath / first_value(option, config, environ)[0]
+    own, source = first_value(option, config, environ)
+    common, source_of_common = first_value(Settings.dir, config, environ)
+    if common and name in PLACES and is_placed_by(source_of_common, source):
+        return config.rootpath / common / PLACES[name]
+    return config.rootpath / own
 
 
 def missing_models(config: "pytest.Config", environ: Mapping[str, str]) -> str:

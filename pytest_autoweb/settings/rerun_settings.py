@@ -13,6 +13,7 @@ from pytest_autoweb.settings.run_settings import OF_OUTCOMES, OPTIONS
 
 _REPLAYED = {"record_mode": "none", "traffic": "replay"}
 """Settings with the one value that cannot reach more than the default: only what was recorded."""
+_STEPS = ("max_turns", "max_decisions")
 _PLAIN = re.compile(r"[\w.,:/@+-]{1,200}", re.ASCII)
 
 
@@ -32,7 +33,10 @@ def taken_settings(settings: Mapping[str, Any], without: Collection[str]) -> Tak
         settings: each setting with its value and source, as the run recorded them.
         without: names of settings that are of no matter.
     """
-    known = {option.name: option.flag for option in OPTIONS}
+    known = {option.recorded: option.flag for option in OPTIONS}
+    if "max_steps" in settings:
+        # It has set the others.
+        without = {*without, *_STEPS}
     flags, left = [], []
     for name, setting in settings.items():
         text = _text_of(setting)

@@ -11,6 +11,7 @@ from typing import (
     Final,
     Generic,
     Literal,
+    NamedTuple,
     Never,
     NoReturn,
     TypeVar,
@@ -40,9 +41,10 @@ from pytest_autoweb.base.values.normal_forms import without_password
 from pytest_autoweb.base.variant_names import (
     ARM_NAMES,
     CAPTURE_MODE_NAMES,
-    StrategyName,
+    known_agent,
     known_strategy,
 )
+from pytest_autoweb.settings.merged_settings import DEFAULT_STORE, check_agents, spread
 
 # Late imports: every start reads the flags, and few need a browser's module or pydantic.
 
@@ -60,9 +62,10 @@ StepFailurePolicy = Literal["block", "continue"]
 SandboxLevel = Literal["auto", "strict", "off"]
 Source = Literal["flag", "env", "ini", "default"]
 
-DEFAULT_STORE = "sqlite:///.autoweb/store.db"
 LATEST = "latest"
 """The value of flags that name a run, if given without one."""
+UNNAMED = "true"
+"""The value of `--autoweb-save`, if given without one."""
 MAX_RETRIES = 3
 """The number of retries of a correction when `--autoweb-max-repairs` is not set."""
 
@@ -94,7 +97,32 @@ def codegen_ways(text: str) -> tuple[str, ...]:
 
 def agent_names(text: str) -> tuple[str, ...]:
     """Read the named agents; with several, each model runs once with each."""
-    return tuple(known_strategy(name) for name in comma_list(text))
+    return tuple(known_agent(name) for name in comma_list(text))
+
+
+_RECORD_WORDS: dict[str, RecordMode] = {
+    "off": "off",
+    "record": "all",
+    "replay": "none",
+    "extend": "new_episodes",
+}
+"""What is written for a mode of cassettes, beside the words of earlier versions."""
+
+
+def record_mode(text: str) -> RecordMode:
+    """Read what becomes of replies, in the words that recorded traffic has too."""
+    if text in get_args(RecordMode):
+        mode: RecordMode = one_of(*get_args(RecordMode))(text)
+        return mode
+    return _RECORD_WORDS[one_of(*_RECORD_WORDS)(text)]
+
+
+def name_to_save(text: str) -> str:
+    """Read the name under which a run is saved: UNNAMED for none, "" if it is not saved."""
+    try:
+        return UNNAMED if flag(text) else ""
+    except ValueError:
+        return text
 
 
 def locator_name(text: str) -> "LocatorAlgorithm":
@@ -129,6 +157,12 @@ class Option(Generic[T]):
         shown: turns the value into a form that the report may show.
         repeatable: whether the flag may be given several times, like one list with commas.
         prefix: the word before its name; empty for a flag that pytest-playwright declares.
+        everyday: whether `pytest --help` lists it; `autoweb debug settings` lists every one.
+        former: its name in earlier versions, which is still read.
+        instead: the setting that has taken its place; it is still read, and says so.
+        advice: what to write there.
+        recorded: its name in `run.json` and `report.json`, if that is another one.
+        merging: whether it only sets others, and is recorded where it was given.
     """
 
     name: str
@@ -144,12 +178,21 @@ class Option(Generic[T]):
         shown: Callable[[Any], Any] = lambda value: value,
         repeatable: bool = False,
         prefix: str = "autoweb",
+        everyday: bool = False,
+        former: str = "",
+        instead: str = "",
+        advice: str = "",
+        recorded: str = "",
+        merging: bool = False,
     ) -> None:
         self.default, self.help, self.parse, self.metavar = default, help, parse, metavar
         self.bare, self.shown, self.repeatable, self.prefix = bare, shown, repeatable, prefix
+        self.everyday, self.former, self.instead, self.advice = everyday, former, instead, advice
+        self.recorded, self.merging = recorded, merging
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
+        self.recorded = self.recorded or name
 
     @overload
     def __get__(self, settings: None, owner: type) -> "Option[T]": ...
@@ -163,16 +206,44 @@ class Option(Generic[T]):
 
     @property
     def flag(self) -> str:
-        return "--" + self.dest.replace("_", "-")
+        return self.names[0].flag
 
     @property
     def dest(self) -> str:
         """Return its attribute on pytest's options, and its ini key."""
-        return "_".join(filter(None, (self.prefix, self.name)))
+        return self.names[0].dest
+
+    @property
+    def env(self) -> str:
+        return self.names[0].env
+
+    @property
+    def names(self) -> "tuple[OptionName, ...]":
+        """Return how it is written, and after that how it was in earlier versions."""
+        return tuple(OptionName(self.prefix, name) for name in (self.name, self.former) if name)
+
+
+class OptionName(NamedTuple):
+    """How a setting is written."""
+
+    prefix: str
+    name: str
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.dest.replace("_", "-")
+
+    @property
+    def dest(self) -> str:
+        return "_".join(filter(None, self))
 
     @property
     def env(self) -> str:
         return "_".join((self.prefix or "pytest", self.name)).upper()
+
+    def at(self, source: Source) -> str:
+        """Return how it is called in the place that has its value."""
+        return {"env": self.env, "ini": f"ini key {self.dest}"}.get(source, self.flag)
 
 
 class Settings:
@@ -186,10 +257,11 @@ class Settings:
 
     # fmt: off
     models = Option(
-        "", "Models to compare, separated by commas. Turns the plugin on.", comma_list, "A,B")
+        "", "Models to compare, separated by commas. Turns the plugin on.", comma_list, "A,B",
+        everyday=True)
     models_file = Option(
         "", "YAML or JSON file with settings per model, which take precedence over those of "
-        "[tool.autoweb.models] in pyproject.toml.", path, "PATH")
+        "[tool.autoweb.models] in pyproject.toml.", path, "PATH", everyday=True)
     files = Option(
         "cases/*.yaml cases/*.yml cases/**/*.yaml cases/**/*.yml", "Patterns (relative to the "
         "rootdir) of the files that are read as cases. A file named on the command line is always "
@@ -203,42 +275,52 @@ class Settings:
     """The address of `--base-url`, which pytest-playwright declares."""
     capture = Option(
         "", "How pages are shown to models; several modes become an axis of the comparison. The "
-        "default is ARIA_SNAPSHOT. {capture_modes}.", captures, "MODES")
+        "default is ARIA_SNAPSHOT. {capture_modes}.", captures, "MODES", everyday=True)
     simplified_html = Option(
         "", "Used only without a capture mode: true means ARIA_SNAPSHOT, as without this flag; "
         "false means RAW_HTML.", or_none(flag), "BOOL")
     visual_supplement = Option(
         "false", "Add a description of a screenshot to the prompt, for models that have vision "
         "(one more call per page).", flag, "BOOL", bare="true")
+    agent = Option(
+        "", "Who drives the browser, where neither case nor model says so; several make each model "
+        "run once with each of them, whatever a case says, as MODEL@AGENT. codegen:once, "
+        "codegen:turns and codegen:refs say how it writes: a plan and then the whole script; by "
+        "turns, with the page in view; or by turns on a numbered list of elements. Without them, "
+        "it is once for models that are small by their name, else turns. {strategies}.",
+        agent_names, "A,B", everyday=True, merging=True)
     strategy = Option(
-        "codegen", "How models drive the browser in cases that name no strategy: {strategies}.",
-        known_strategy, "NAME")
+        "codegen", "One agent, as --autoweb-agent names it.", known_strategy, "NAME")
     agents = Option(
-        "", "Agents to compare: several make each model run once with each of them, whatever a "
-        "case says, as MODEL@AGENT. One alone is what --autoweb-strategy names. The built-in "
-        "agents are the strategies; others are programs of their own.", agent_names, "A,B")
+        "", "Several agents, as --autoweb-agent names them.", agent_names, "A,B",
+        instead="agent", advice="A,B")
     codegen = Option(
-        "auto", "How the strategy codegen writes a script: by turns (see a page, write code for "
-        "it, run it, look again), once (a plan, then the whole script), or auto: once for models "
-        "that are small by their name, else turns. turns,once compares both for every model.",
-        codegen_ways, "WAYS")
+        "auto", "How the agent codegen writes a script: turns, once, auto, or turns,once.",
+        codegen_ways, "WAYS", instead="agent", advice="codegen:WAY")
+    max_steps = Option(
+        "", "The most steps that one attempt may take: turns of codegen (12 unless this is set; "
+        "the model is told), decisions of act (30).", or_none(count(1)), "N", everyday=True,
+        merging=True)
     max_turns = Option(
-        "12", "The most turns that one attempt of codegen by turns may take; the model is told.",
-        count(1), "N")
+        "12", "The most turns of codegen in one attempt.", count(1), "N", instead="max_steps",
+        advice="N")
     max_decisions = Option(
-        "30", "The most decisions that one attempt of the strategy act may take.", count(1), "N")
+        "30", "The most decisions of act in one attempt.", count(1), "N", instead="max_steps",
+        advice="N")
     feedback = Option(
         "true", "Tell a model that acts by sight what was wrong with its last choice; false is "
         "the control arm that asks again without the message.", flag, "BOOL", bare="true")
     locator = Option(
         "bayes", "How elements are found by sight (`get_by_sight`): bayes weighs the answers of a "
         "model with vision, seed eliminates by them.", locator_name, "NAME")
-    repeat = Option("1", "Run each cell N times; needed for intervals over repeats.", count(1), "N")
+    repeat = Option(
+        "1", "Run each cell N times; needed for intervals over repeats.", count(1), "N",
+        everyday=True)
     concurrency = Option(
         "1", "The most cells in flight in each process: a number, or auto for as many as memory "
         "and the limits of the models allow, at most 16. A cell that needs what cannot be shared "
         "runs alone; the end of the output says how many did, and why.", in_flight, "N|auto",
-        shown=lambda value: value or "auto")
+        shown=lambda value: value or "auto", everyday=True)
     """Limit on cells in flight in each process; 0 means as many as make sense."""
     cluster = Option(
         "", "Run the cells on the nodes of a Ray cluster: auto for the one that this machine "
@@ -247,11 +329,11 @@ class Settings:
     """The address of a Ray cluster; empty if there is none."""
     max_repairs = Option(
         "1", "The most attempts after a failed first one; 3 if a correction is named and this is "
-        "not set.", count(0), "N")
+        "not set.", count(0), "N", everyday=True)
     correction = Option(
         "off", "How a failed attempt is tried again. If several ways are named, the first one "
         "decides; the others start from the same failure and are compared with it: "
-        "{correction_arms}.", arms, "ARMS")
+        "{correction_arms}.", arms, "ARMS", everyday=True)
     cache = Option(
         "memory", "Where readings of an unchanged page are kept for 300 s: memory, off, or the "
         "URL of a Redis or a store, which also keeps identical model calls at temperature 0.",
@@ -273,7 +355,7 @@ class Settings:
         "auto", "How generated code is confined: auto uses Landlock and seccomp where the kernel "
         "has them; strict does not run without them and refuses scripts in the page; off leaves "
         "them out (only on the command line, never in CI).", one_of(*get_args(SandboxLevel)),
-        "LEVEL")
+        "LEVEL", everyday=True)
     browser_sandbox: Option[SandboxLevel] = Option(
         "auto", "Chromium's own sandbox: auto turns it on where the machine allows it (not as "
         "root); strict runs no cell without it; off leaves it out.",
@@ -283,7 +365,7 @@ class Settings:
         "servers of Playwright (ws://HOST:PORT/) or of Chromium's debugging port "
         "(http://HOST:PORT), separated by commas or given by several flags. Each worker takes "
         "one, and another if that is lost.", endpoints, "URLS",
-        shown=lambda value: [str(one) for one in value], repeatable=True)
+        shown=lambda value: [str(one) for one in value], repeatable=True, everyday=True)
     judge_model = Option(
         "", "The model for `judge` checks that name none; it must not be one of the models "
         "compared.", str, "NAME")
@@ -296,54 +378,69 @@ class Settings:
     controls = Option(
         "false", "Also run the controls of every case, three times each from a fresh start: the "
         "oracle must pass and doing nothing must fail. A case with a broken control is left out "
-        "of comparisons.", flag, "BOOL", bare="true")
+        "of comparisons.", flag, "BOOL", bare="true", everyday=True)
     mutants = Option(
         "", "Instead of models, run what this file changes in the oracle of each case, which then "
         "must fail; `autoweb prove` writes the file and reads the results.", path, "PATH")
     min_pass_rate = Option(
         "", "Gate: the least first-attempt pass rate of each model, in percent. The gate then "
-        "decides: a failed cell alone does not fail the run.", or_none(percent), "PERCENT")
+        "decides: a failed cell alone does not fail the run.", or_none(percent), "PERCENT",
+        everyday=True)
     max_cost = Option(
         "", "The most US dollars that live model calls of the whole run may cost, over all "
-        "workers; a call that might exceed it is not made.", or_none(dollars), "USD")
+        "workers; a call that might exceed it is not made.", or_none(dollars), "USD",
+        everyday=True)
     allow_unpriced = Option(
         "false", "With a cost cap, let models without a known price run; their calls are not "
         "counted.", flag, "BOOL", bare="true")
     save = Option(
-        "", "Save the run's results under this name in the storage folder, to compare later runs "
-        "with them.", str, "NAME")
+        "", "Save the run's results, under this name if there is one, to compare later runs with "
+        "them.", name_to_save, "NAME", bare=UNNAMED, everyday=True)
     autosave = Option(
-        "false", "Save the run's results in the storage folder.", flag, "BOOL", bare="true")
+        "false", "Save the run's results without a name.", flag, "BOOL", bare="true",
+        instead="save")
     compare = Option(
         "", "Compare with a saved run, given by its number or name, or as a file or a run folder; "
-        "without a value, with the latest run.", str, "RUN", bare=LATEST)
+        "without a value, with the latest run.", str, "RUN", bare=LATEST, everyday=True)
     compare_fail = Option(
         "", "Gates on the comparison (with the latest run, if no other is named): how much worse "
         "each metric may get, as in 'pass_rate:5%,cost:20%,duration:50%'. Only a change that a "
-        "test finds significant fails the run.", str, "EXPR")
+        "test finds significant fails the run.", str, "EXPR", everyday=True)
     baseline_days = Option(
         "90", "The age in days above which a baseline is used only with a notice.", count(1),
         "DAYS")
-    storage = Option(".autoweb", "Folder of saved runs, relative to the rootdir.", Path, "DIR")
-    store = Option(
+    dir = Option(
+        "", "Folder of what runs keep for later ones, relative to the rootdir: saved runs and the "
+        "database in DIR, cassettes in DIR/cassettes, recorded traffic in DIR/traffic, packed "
+        "shards in DIR/shards. Unless it is set, they are in .autoweb, cases/cassettes, "
+        "cases/traffic and autoweb-blobs.", path, "DIR", everyday=True, merging=True)
+    storage = Option(
+        ".autoweb", "Folder of saved runs, relative to the rootdir.", Path, "DIR", instead="dir",
+        advice="DIR")
+    database = Option(
         "", "Also write the run into this database when it ends: sqlite:///PATH or "
         "postgresql://USER:PASSWORD@HOST/DATABASE. Without a value: sqlite:///.autoweb/store.db "
-        "below the rootdir.", str, "URL", bare=DEFAULT_STORE, shown=without_password)
+        "below the rootdir.", str, "URL", bare=DEFAULT_STORE, shown=without_password,
+        everyday=True, former="store", recorded="store")
     """The URL with its password, which `describe` hides."""
     preview = Option(
         "false", "Only list the cells, with an estimate of calls, tokens and money.", flag, "BOOL",
-        bare="true")
+        bare="true", everyday=True)
     shard = Option(
-        "", "Run only this part of the cells, e.g. 2/4, and pack it for `autoweb merge-reports`.",
-        or_none(shard_number), "X/Y")
-    blobs = Option("autoweb-blobs", "Folder of the packed reports of shards.", Path, "DIR")
+        "", "Run only this part of the cells, e.g. 2/4, and pack it for `autoweb run merge`.",
+        or_none(shard_number), "X/Y", everyday=True)
+    blobs = Option(
+        "autoweb-blobs", "Folder of the packed reports of shards.", Path, "DIR", instead="dir",
+        advice="DIR, and they are in DIR/shards")
     record_mode: Option[RecordMode] = Option(
-        "off", "How cassettes are used: off (live, nothing recorded), none (replay only), once, "
-        "new_episodes or all (record everything anew).", one_of(*get_args(RecordMode)), "MODE")
+        "off", "What becomes of the models' replies: off (live, nothing recorded), record (all "
+        "anew), replay (only what was recorded, offline), extend (replay what was recorded, and "
+        "record what is missing).", record_mode, "MODE", everyday=True)
     live = Option(
         "", "Models that are called live, whatever the record mode says.", comma_list, "A,B")
     cassettes = Option(
-        "cases/cassettes", "Folder of the cassettes, relative to the rootdir.", Path, "DIR")
+        "cases/cassettes", "Folder of the cassettes, relative to the rootdir.", Path, "DIR",
+        instead="dir", advice="DIR, and they are in DIR/cassettes")
     traffic: Option[str] = Option(
         "case", "What becomes of the traffic with live sites: off, record (kept, without "
         "secrets), extend (kept beside what was kept before), replay (answered from what was "
@@ -351,15 +448,16 @@ class Settings:
         one_of("case", "off", "record", "extend", "replay"), "MODE")
     """`case`, or a mode for all cases: `off`, `record` or `replay`."""
     traffic_files = Option(
-        "cases/traffic", "Folder of recorded traffic, relative to the rootdir.", Path, "DIR")
+        "cases/traffic", "Folder of recorded traffic, relative to the rootdir.", Path, "DIR",
+        instead="dir", advice="DIR, and it is in DIR/traffic")
     report = Option(
         "autoweb-report", "Folder of the run, with report, results and screenshots. An older run "
-        "found there is moved aside, never erased.", Path, "DIR")
+        "found there is moved aside, never erased.", Path, "DIR", everyday=True)
     resume = Option(
         "", "Go on with a run that ended early, in this folder; without a value, with the one in "
         "the folder of --autoweb-report. Cells that have a verdict are kept if what they rest on "
         "has not changed; those that are missing, broken or skipped are run.", str, "RUN",
-        bare=LATEST)
+        bare=LATEST, everyday=True)
     film = Option(
         "2000000", "The most bytes that the film of a cell may take, which are its pictures from "
         "the entry page over each step to the end; beyond it they are thinned out. 0 keeps no "
@@ -385,7 +483,7 @@ class Settings:
     watch = Option(
         "false", "Run again what a changed file touches, until Ctrl-C: the cells of a case file, "
         "or everything after a change of Python code, prompts or settings. Needs the extra "
-        "`watch`.", flag, "BOOL", bare="true")
+        "`watch`.", flag, "BOOL", bare="true", everyday=True)
     local_analyze = Option(
         "false", "After the run, ask a local model (Ollama) what went wrong and put its answer "
         "into the report.", flag, "BOOL", bare="true")
@@ -434,9 +532,11 @@ class Settings:
         """Return each setting with its value and source, as JSON values for the report."""
         shown: dict[str, dict[str, Any]] = {}
         for option in OPTIONS:
+            if option.merging and self.sources[option.name] == "default":
+                continue
             value = option.shown(self.value_of(option))
             plain = list(value) if isinstance(value, tuple) else value
-            shown[option.name] = {
+            shown[option.recorded] = {
                 "value": plain.as_posix() if isinstance(plain, Path) else plain,
                 "source": self.sources[option.name],
             }
@@ -448,31 +548,78 @@ OPTIONS: tuple[Option[Any], ...] = tuple(
 )
 
 OF_OUTCOMES = (
-    *("capture", "strategy", "codegen", "max_repairs", "visual_supplement", "max_turns"),
-    *("max_decisions", "feedback", "locator", "correction", "questions", "on_step_failure"),
+    *("capture", "agent", "strategy", "codegen", "max_repairs", "visual_supplement", "max_steps"),
+    *(
+        "max_turns",
+        "max_decisions",
+        "feedback",
+        "locator",
+        "correction",
+        "questions",
+        "on_step_failure",
+    ),
     *("step_timeout", "check_timeout", "judge_model"),
 )
 """The settings that may change how a cell ends, except for those that could weaken a wall or lead
 to other files."""
 
 
+class Given(NamedTuple):
+    """The text of a setting, and where it was found."""
+
+    text: str
+    source: Source
+    name: OptionName
+    """The name under which it was found: the present one, or that of earlier versions."""
+
+
+def given_value(option: Option[Any], config: "pytest.Config", environ: Mapping[str, str]) -> Given:
+    """Return what the first place says that has the option; in each, its present name comes first.
+
+    A default has the present name.
+    """
+    for name in option.names:
+        flag = config.getoption(name.dest, default=None)
+        if flag is not None:
+            return Given(",".join(flag) if isinstance(flag, list) else str(flag), "flag", name)
+    for name in option.names:
+        if name.env in environ:
+            return Given(environ[name.env], "env", name)
+    for name in option.names:
+        try:
+            ini = config.getini(name.dest)
+        except ValueError:
+            # A flag of a plugin that this session does without.
+            ini = None
+        if ini not in (None, "", []):
+            return Given(str(ini), "ini", name)
+    return Given(option.default, "default", option.names[0])
+
+
 def first_value(
     option: Option[Any], config: "pytest.Config", environ: Mapping[str, str]
 ) -> tuple[str, Source]:
     """Return the text of an option from the first place that has it, and the place."""
-    flag = config.getoption(option.dest, default=None)
-    if flag is not None:
-        return ",".join(flag) if isinstance(flag, list) else str(flag), "flag"
-    if option.env in environ:
-        return environ[option.env], "env"
-    try:
-        ini = config.getini(option.dest)
-    except ValueError:
-        # A flag of a plugin that this session does without.
-        ini = None
-    if ini not in (None, "", []):
-        return str(ini), "ini"
-    return option.default, "default"
+    given = given_value(option, config, environ)
+    return given.text, given.source
+
+
+def old_names(config: "pytest.Config", environ: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each setting that was given under a name of earlier versions."""
+    successors = {option.name: option for option in OPTIONS}
+    told = []
+    for option in OPTIONS:
+        if not (option.former or option.instead):
+            continue
+        _, source, name = given_value(option, config, environ)
+        if source == "default" or not (option.instead or name.name == option.former):
+            continue
+        now = successors[option.instead or option.name].names[0].at(source)
+        advice = f"={option.advice}" if option.advice else ""
+        told.append(
+            f"{name.at(source)} is an old name, read for one more version; use {now}{advice}"
+        )
+    return told
 
 
 def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settings:
@@ -485,21 +632,22 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
     values: dict[str, Any] = {}
     sources: dict[str, Source] = {}
     for option in OPTIONS:
-        text, source = first_value(option, config, environ)
+        text, source, name = given_value(option, config, environ)
         try:
             values[option.name] = option.parse(text)
         except ValueError as error:
-            where = {"flag": option.flag, "env": option.env, "ini": f"ini key {option.dest}"}
-            raise SettingsError(f"{where.get(source, option.flag)}: {error}") from None
+            raise SettingsError(f"{name.at(source)}: {error}") from None
         sources[option.name] = source
-    _check_agents(values, sources)
+    _check_saved_name(config)
+    spread(values, sources)
+    check_agents(values, sources)
     values["models"] = _contestants(values["models"], values["agents"], values["codegen"])
     _check_sandbox(values["sandbox"], config, environ)
     return Settings(values, rootdir=config.rootpath, sources=sources)
 
 
 def _contestants(
-    models: tuple[str, ...], agents: tuple[StrategyName, ...], ways: tuple[str, ...]
+    models: tuple[str, ...], agents: tuple[str, ...], ways: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Return every model once for each agent and way of writing a script, but controls only once.
 
@@ -525,20 +673,15 @@ def _contestants(
     )
 
 
-def _check_agents(values: dict[str, Any], sources: Mapping[str, Source]) -> None:
-    """Take a single agent for the strategy; the setting from the nearer source wins."""
-    nearness = ("flag", "env", "ini", "default").index
-    if not values["agents"]:
-        return
-    if sources["agents"] == sources["strategy"]:
+def _check_saved_name(config: "pytest.Config") -> None:
+    """Refuse `--autoweb-save cases`, which would take the folder of the cases for a name."""
+    typed = [str(arg) for arg in config.invocation_params.args]
+    flag = Settings.save.flag
+    behind = typed[typed.index(flag) + 1 :][:1] if flag in typed else []
+    if behind and (config.invocation_params.dir / behind[0].partition("::")[0]).exists():
         raise SettingsError(
-            "--autoweb-agents and --autoweb-strategy both name who drives the browser; set one "
-            f"(both come from: {sources['agents']})"
+            f"{flag} {behind[0]} names a path; write {flag}=NAME, or {flag} behind the paths"
         )
-    if nearness(sources["strategy"]) < nearness(sources["agents"]):
-        values["agents"] = ()
-    if len(values["agents"]) == 1:
-        (values["strategy"],) = values["agents"]
 
 
 def _check_sandbox(level: str, config: "pytest.Config", environ: Mapping[str, str]) -> None:

@@ -162,6 +162,6 @@ def store_at_end(text: str, rootdir: Path, folder: Path) -> str:
         with Store(url) as store:
             written = sync_run(store, folder)
     except (AutowebError, OSError) as error:
-        again = f"autoweb store sync {shlex.quote(str(folder))} --store URL"
+        again = f"autoweb db sync {shlex.quote(str(folder))} --database URL"
         return f"the run is not in the store yet ({error}); nothing is lost: `{again}` catches up"
     return f"stored as {written.run_id[:8]} in {display_url(url)}"

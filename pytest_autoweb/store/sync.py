@@ -215,7 +215,7 @@ def _whole_run(folder: Path) -> RecordedRun:
     if run.info.shard is not None:
         raise SettingsError(
             f"{folder} is shard {run.info.shard[0]} of {run.info.shard[1]}; merge the shards "
-            "first (`autoweb merge-reports`), so that the store counts no cell twice"
+            "first (`autoweb run merge`), so that the store counts no cell twice"
         )
     return run
 

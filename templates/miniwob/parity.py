@@ -1,7 +1,7 @@
 """Compare our verdicts on MiniWoB++ with BrowserGym's reward over the same recorded actions.
 
-`autoweb import miniwob --parity RUN --parity-python BGYM/bin/python` runs this in an environment of
-its own, since BrowserGym asks for an old Playwright.
+`autoweb benchmark import miniwob --parity RUN --parity-python BGYM/bin/python` runs this in an
+environment of its own, since BrowserGym asks for an old Playwright.
 
 The actions of each oracle cell are taken from its `cell.json`. They are performed in an episode as
 BrowserGym sets it up, which then says its reward, and in one as our cases set it up, whose check

@@ -26,12 +26,12 @@ export class Detail {
     zoom.addEventListener("click", (event) => event.target === zoom && zoom.close());
   }
 
-  /* A note for cells that `autoweb verify` judged again, with the outcome before. */
+  /* A note for cells that `autoweb run rejudge` judged again, with the outcome before. */
   rejudged({ cell }) {
     const same = (row) => ["case_id", "case_path", "model", "capture_mode", "repeat"].every((name) => row[name] === cell[name]);
     const row = this.rejudging?.cells.find(same);
     if (!row) return null;
-    return el("p.notice", row.before === row.after ? "Judged again offline by autoweb verify: the outcome is unchanged." : `Judged again offline by autoweb verify: ${row.before} in the run, ${row.after} now.`,
+    return el("p.notice", row.before === row.after ? "Judged again offline by autoweb run rejudge: the outcome is unchanged." : `Judged again offline by autoweb run rejudge: ${row.before} in the run, ${row.after} now.`,
       row.notes.map((note) => [" ", text(note)]));
   }
 

@@ -1,4 +1,4 @@
-/* The page of `autoweb locate`, which shows one search as a film. */
+/* The page of `autoweb debug locate`, which shows one search as a film. */
 
 import { el } from "./dom.js";
 import { film } from "./locations.js";

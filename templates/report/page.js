@@ -27,7 +27,7 @@ export function masthead(report, contestants) {
           pairsTable(settings.map((row) => [row.name, row.value, row.source])))))),
     outsideAgents(report.agents ?? []),
     report.shard && el("p.notice", `This is shard ${report.shard[0]} of ${report.shard[1]}: only a part of the cells was run here.`),
-    report.rejudging && el("p.notice", "The cells were judged again offline by autoweb verify, from the evidence that the run kept. ", plural(report.rejudging.cells.filter((c) => c.before !== c.after).length, "outcome"), " changed."),
+    report.rejudging && el("p.notice", "The cells were judged again offline by autoweb run rejudge, from the evidence that the run kept. ", plural(report.rejudging.cells.filter((c) => c.before !== c.after).length, "outcome"), " changed."),
     replayedNotice(report),
     report.interrupted && el("p.notice", "The run was interrupted: cells that never started count as skipped."),
     report.notes.map((note) => el("p.notice", text(note))),

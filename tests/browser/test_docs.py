@@ -38,7 +38,7 @@ def test_the_site_has_four_kinds_of_pages_and_what_comes_from_the_code(built: Pa
         name: (built / "reference" / f"{name}.html").read_text(encoding="utf-8")
         for name in ("commands", "case-file", "python", "changelog", "contributing")
     }
-    assert "autoweb merge-reports" in reference["commands"]
+    assert "autoweb run merge" in reference["commands"]
     assert "user_task" in reference["case-file"]
     assert "load_run" in reference["python"]
     assert "Unreleased" in reference["changelog"]

@@ -395,7 +395,7 @@ def test_the_film_plays_by_keyboard_on_a_phone(browser: Browser, tmp_path: Path)
     expect(page.locator("#zoom img")).to_be_visible()
 
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert page.title() == "autoweb locate"
+    assert page.title() == "autoweb debug locate"
     assert complaints == []
     context.close()
 
@@ -410,7 +410,7 @@ def test_a_real_vision_model_finds_a_button(site: Site, tmp_path: Path) -> None:
     url = site.put("/orders", PAGE)
     more = ["--models-file", str(tmp_path / "m.yaml"), "--out", str(tmp_path / "out")]
 
-    code = main(["locate", url, "the Delete button in row 7", "--model", model, *more])
+    code = main(["debug", "locate", url, "the Delete button in row 7", "--model", model, *more])
 
     assert code == 0
 

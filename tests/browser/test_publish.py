@@ -1,4 +1,4 @@
-"""`autoweb publish`: a leaderboard over several runs, in which every number has its cells."""
+"""`autoweb run publish`: a leaderboard over several runs, in which every number has its cells."""
 
 import json
 from collections.abc import Iterator
@@ -52,7 +52,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trace.write_text("what was typed, in clear")
     site = root / "site"
     for _ in range(2):
-        assert main(["publish", str(root / "runs"), "-o", str(site), "--title", HOSTILE]) == 0
+        assert (
+            main(["run", "publish", str(root / "runs"), "-o", str(site), "--title", HOSTILE]) == 0
+        )
     return site
 
 
@@ -174,7 +176,7 @@ def test_nothing_but_an_earlier_publication_is_replaced(
     run = str(tmp_path / "run")
 
     def refused(*words: str) -> str:
-        assert main(["publish", *words]) == 4
+        assert main(["run", "publish", *words]) == 4
         return capsys.readouterr().err
 
     assert "holds something else" in refused(run, "-o", str(tmp_path / "mine"))
@@ -184,5 +186,5 @@ def test_nothing_but_an_earlier_publication_is_replaced(
     assert "is not a run folder" in refused(str(tmp_path / "mine"), "-o", str(tmp_path / "site"))
     assert not (tmp_path / "site").exists()
     save_run(tmp_path / "proof", [cell(CellKey("a", "builtin/oracle"))])
-    assert main(["publish", str(tmp_path / "proof"), "-o", str(tmp_path / "site")]) == 0
+    assert main(["run", "publish", str(tmp_path / "proof"), "-o", str(tmp_path / "site")]) == 0
     assert "no model to rank" in capsys.readouterr().out

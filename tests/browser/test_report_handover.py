@@ -49,9 +49,9 @@ def test_a_cell_is_copied_for_a_colleague_and_for_an_agent(page: Page, folder: P
 
 def test_the_command_in_it_finds_the_cell(page: Page, folder: Path) -> None:
     (line,) = re.findall(r"^Run it again: (autoweb .*)$", copied(page, "coding agent"), re.M)
-    _, command, said, option, run = shlex.split(line)
+    _, *command, run, said = shlex.split(line)
 
-    assert (command, option, run) == ("rerun", "--run", "my run")
+    assert (command, run) == (["run", "rerun"], "my run")
     found = find_cell(load_run(folder).cells, said, folder)
     assert found.case_id == failed_cell().case_id
 
@@ -91,7 +91,7 @@ def test_recordings_are_linked_and_the_command_for_a_trace_is_there(page: Page) 
     assert link.get_attribute("href") == address
     expect(recordings).to_contain_text("video.webm was left at test-results/video.webm: it has 900")
     expect(recordings.locator("code")).to_have_text(
-        f"autoweb trace {failed_cell().folder} --run 'my run'"
+        f"autoweb run trace 'my run' {failed_cell().folder}"
     )
 
 

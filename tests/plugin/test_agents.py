@@ -249,7 +249,7 @@ def test_an_agent_that_is_not_there_is_refused_at_once(project: pytest.Pytester)
 
     assert {result.ret, unknown.ret, both.ret} == {4}
     result.stderr.fnmatch_lines(["*the agent 'gone' cannot be started: 'no-such-program' is no *"])
-    unknown.stderr.fnmatch_lines(["*--autoweb-agents: unknown strategy 'mien'*mine*"])
+    unknown.stderr.fnmatch_lines(["*--autoweb-agents: unknown agent 'mien'*mine*"])
     both.stderr.fnmatch_lines(["*--autoweb-agents and --autoweb-strategy both name*"])
 
 

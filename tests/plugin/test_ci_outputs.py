@@ -61,12 +61,12 @@ def test_outside_of_github_nothing_is_said_to_it(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "job.md"))
     run = save_run(tmp_path / "run", [cell(CellKey("a", "x/y"), "failed", must_pass=True)])
 
-    assert main(["gate", str(run)]) == 1
+    assert main(["run", "gate", str(run)]) == 1
     assert commands(capsys.readouterr().out.splitlines()) == []
     assert not (tmp_path / "job.md").exists()
 
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    assert main(["gate", str(run)]) == 1
+    assert main(["run", "gate", str(run)]) == 1
     assert len(commands(capsys.readouterr().out.splitlines())) == 2
     assert (tmp_path / "job.md").stat().st_size > 100
 
@@ -77,14 +77,14 @@ def test_the_comment_goes_to_a_file_or_to_stdout(
     monkeypatch.chdir(tmp_path)
     run = str(save_run(tmp_path / "run", realistic_cells()))
     earlier = str(save_run(tmp_path / "old", realistic_cells(3), ts="20261101_000000_000"))
-    assert main(["gate", run, "--min-pass-rate", "60", "--compare", earlier]) == 1
+    assert main(["run", "gate", run, "--min-pass-rate", "60", "--compare", earlier]) == 1
     capfdbinary.readouterr()
 
-    assert main(["comment", run, "-o", "out/comment.md"]) == 0
-    assert main(["comment", run]) == 0
+    assert main(["run", "gate", "--comment", run, "-o", "out/comment.md"]) == 0
+    assert main(["run", "gate", "--comment", run]) == 0
 
     body = Path("out/comment.md").read_bytes()
     assert capfdbinary.readouterr().out.replace(os.linesep.encode(), b"\n") == body
     assert body.startswith(b"<!-- autoweb-comment default -->\n## autoweb: ")
     assert b"compared with 20261101" in body
-    assert main(["comment", run, "--baseline", "none"]) == 4
+    assert main(["run", "gate", "--comment", run, "--baseline", "none"]) == 4

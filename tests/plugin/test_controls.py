@@ -93,7 +93,7 @@ def test_the_controls_of_a_saved_run_are_run_into_its_folder_and_reported_with_i
     save_run(folder, [cell(CellKey("title", "m")), cell(CellKey("gone", "m"))])
     save_run(folder / "controls", [cell(CellKey("title", "builtin/noop"), "passed")])
 
-    code = main(["verify", str(folder), "--controls", "--rootdir", str(sound_and_weak.path)])
+    code = main(["prove", str(folder), "--quick", "--rootdir", str(sound_and_weak.path)])
 
     assert code == 0
     said = capfd.readouterr().out
@@ -115,7 +115,7 @@ def test_controls_of_case_files_end_with_1_when_one_is_broken(
 
     sound_and_weak.makeini("[pytest]\nautoweb_store = sqlite:///runs.db\n")
 
-    code = main(["verify", "cases/weak.yaml", "--controls", "--json"])
+    code = main(["prove", "cases/weak.yaml", "--quick", "--json"])
 
     assert code == 1
     # Trials of cases are no runs of models, of which the project's store is a record.

@@ -120,11 +120,11 @@ def test_a_session_that_lacks_an_extra_names_it_at_once(
 @pytest.mark.parametrize(
     ("there", "arguments", "needed"),
     [
-        ((), (*AUTOWEB, "store", "sync"), "[store]"),
-        ((), (*AUTOWEB, "dashboard"), "[dashboard]"),
-        ((), (*AUTOWEB, "dashboard", "--store", LOST), "[dashboard,postgres]"),
-        (("store",), (*AUTOWEB, "dashboard"), "[dashboard]"),
-        (("dashboard",), (*AUTOWEB, "dashboard", "--store", LOST), "[postgres]"),
+        ((), (*AUTOWEB, "db", "sync"), "[store]"),
+        ((), (*AUTOWEB, "db", "serve"), "[dashboard]"),
+        ((), (*AUTOWEB, "db", "serve", "--database", LOST), "[dashboard,postgres]"),
+        (("store",), (*AUTOWEB, "db", "serve"), "[dashboard]"),
+        (("dashboard",), (*AUTOWEB, "db", "serve", "--database", LOST), "[postgres]"),
         (("store",), ("-c", "import pytest_autoweb.testing.pixels"), "[testing]"),
     ],
 )

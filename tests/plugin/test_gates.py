@@ -1,4 +1,4 @@
-"""Gates in a test session: what decides the exit code, and what `autoweb gate` does afterwards."""
+"""Gates in a test session: what decides the exit code, and what `run gate` does afterwards."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def test_with_a_gate_failed_cells_are_expected_and_the_rate_decides(
     assert report["exit_status"] == 1
 
     monkeypatch.chdir(project.path)
-    assert main(["gate", "autoweb-report", "--min-pass-rate", "50"]) == 0
+    assert main(["run", "gate", "autoweb-report", "--min-pass-rate", "50"]) == 0
     assert gates(project.path / "autoweb-report")["pass rate"]["passed"] is True
 
 
@@ -147,11 +147,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_gate_judges_a_saved_run_and_ends_with_0_1_or_4(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["gate", str(run)]) == 0
+    assert main(["run", "gate", str(run)]) == 0
     assert "no gate was asked for" in capsys.readouterr().out
 
-    assert main(["gate", str(run), "--min-pass-rate", "50", "--max-cost", "1"]) == 0
-    assert main(["gate", str(run), "--min-pass-rate", "51"]) == 1
+    assert main(["run", "gate", str(run), "--min-pass-rate", "50", "--max-cost", "1"]) == 0
+    assert main(["run", "gate", str(run), "--min-pass-rate", "51"]) == 1
     assert gates(run)["pass rate"]["details"] == [
         "1 cells without a verdict count as not passed",
         "51% lies inside the 95% interval: a model that deserves it fails this often",
@@ -159,10 +159,10 @@ def test_gate_judges_a_saved_run_and_ends_with_0_1_or_4(
     assert '"gates":[{"name":"pass rate"' in (run / "report.json").read_text(encoding="utf-8")
 
     capsys.readouterr()
-    assert main(["gate", str(run), "--min-pass-rate", "many"]) == 4
-    assert main(["gate", str(run), "--min-pass-rate", "0.9"]) == 4
-    assert main(["gate", str(run), "--groups-from", "none.toml"]) == 4
-    assert main(["gate", str(run.parent)]) == 4
+    assert main(["run", "gate", str(run), "--min-pass-rate", "many"]) == 4
+    assert main(["run", "gate", str(run), "--min-pass-rate", "0.9"]) == 4
+    assert main(["run", "gate", str(run), "--groups-from", "none.toml"]) == 4
+    assert main(["run", "gate", str(run.parent)]) == 4
     assert capsys.readouterr().err.splitlines() == [
         "autoweb: --min-pass-rate: 'many' is not a percentage from 0 to 100",
         "autoweb: --min-pass-rate: 0.9 can be read as a share or as percent; write 90% or 0.9%",
@@ -177,8 +177,8 @@ def test_gate_reads_groups_from_pyproject_or_another_file(run: Path) -> None:
     other = Path("strict.toml")
     other.write_text(table.replace("[ab]", "[abc]"))
 
-    assert main(["gate", str(run)]) == 0
-    assert main(["gate", str(run), "--groups-from", str(other)]) == 1
+    assert main(["run", "gate", str(run)]) == 0
+    assert main(["run", "gate", str(run), "--groups-from", str(other)]) == 1
 
 
 def test_gate_on_a_saved_run_keeps_the_rule_that_a_model_without_verdict_is_not_green(
@@ -192,9 +192,12 @@ def test_gate_on_a_saved_run_keeps_the_rule_that_a_model_without_verdict_is_not_
     ]
     free = cell(CellKey("free", "x/free"), "ungraded", reason=NO_CHECKS)
 
-    assert main(["gate", str(save_run(tmp_path / "free", [passed, free]))]) == 0
+    assert main(["run", "gate", str(save_run(tmp_path / "free", [passed, free]))]) == 0
     capsys.readouterr()
-    assert main(["gate", str(save_run(tmp_path / "down", [passed, *down])), "--max-cost", "9"]) == 1
+    assert (
+        main(["run", "gate", str(save_run(tmp_path / "down", [passed, *down])), "--max-cost", "9"])
+        == 1
+    )
     assert (
         "autoweb: no verdict on x/down: none of its cells could be graded (the judge is down)"
         in capsys.readouterr().out.splitlines()
@@ -225,13 +228,13 @@ def test_a_run_that_did_not_come_to_its_end_is_not_green(
     if cells == 1:
         save_manifest(folder, map(planned, two))
 
-    assert main(["gate", str(folder), "--min-pass-rate", "10"]) == 1
+    assert main(["run", "gate", str(folder), "--min-pass-rate", "10"]) == 1
     assert why in capsys.readouterr().out
-    assert main(["merge-reports", str(folder), "--output", "merged", "--require-complete"]) == 1
-    assert main(["gate", "merged"]) == 1
+    assert main(["run", "merge", str(folder), "--output", "merged", "--require-complete"]) == 1
+    assert main(["run", "gate", "merged"]) == 1
     capsys.readouterr()
     if cells:
-        assert main(["comment", str(folder)]) == 0
+        assert main(["run", "gate", "--comment", str(folder)]) == 0
         assert re.match(rf"<!-- .*\n## autoweb: ❌ .*{why}", capsys.readouterr().out)
 
 
@@ -243,7 +246,7 @@ def test_what_a_green_session_left_out_keeps_its_run_green(
     folder = save_run(tmp_path / "run", two[:1], exit_status=0)
     save_manifest(folder, map(planned, two))
 
-    assert main(["gate", str(folder)]) == 0
+    assert main(["run", "gate", str(folder)]) == 0
 
 
 def test_a_gate_with_nothing_to_judge_is_refused(

@@ -1,4 +1,4 @@
-"""`autoweb import miniwob`, with the pages of the package and a real browser."""
+"""`autoweb benchmark import miniwob`, with the pages of the package and a real browser."""
 
 import json
 import shutil
@@ -35,7 +35,16 @@ def test_imported_tasks_are_proven_by_their_controls(tmp_path: Path) -> None:
         .replace("<body>", '<body><img src="http://127.0.0.1:9/x"><img src="../../../secret">'),
         "utf-8",
     )
-    command = (*autoweb_command(), "import", "miniwob", "--pages", "html", "--seeds", "2-2")
+    command = (
+        *autoweb_command(),
+        "benchmark",
+        "import",
+        "miniwob",
+        "--pages",
+        "html",
+        "--seeds",
+        "2-2",
+    )
 
     wrong = run(tmp_path, *command, "--tasks", "unicode-tset")
     assert wrong.returncode == 4

@@ -58,7 +58,7 @@ def test_a_folder_becomes_a_project_with_a_proven_case_and_a_second_time_changes
 
     # What was run can be run again by its name alone.
     named = ("first[builtin/oracle]", "--", "--collect-only", "-q")
-    rerun = autoweb(tmp_path, "rerun", *named)
+    rerun = autoweb(tmp_path, "run", "rerun", *named)
     assert rerun.returncode == 0, rerun.stderr
     assert "cases/first.yaml::first[builtin/oracle]\n\n1 test collected" in rerun.stdout
 

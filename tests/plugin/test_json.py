@@ -47,35 +47,35 @@ def judged_again(cell: dict[str, Any]) -> str:
 
 READINGS = [
     Reading("agents list", (), lambda d: [agent["name"] for agent in d["agents"]]),
-    Reading("show-report", ("--no-open",), lambda d: [d["report"]]),
+    Reading("run show", ("--no-open",), lambda d: [d["report"]]),
     Reading(
-        "analyze",
+        "run analyze",
         ("made-up", "--model=openai/wise", "--only-print"),
         lambda d: [*in_summary(d), "of openai/wise", "longer"],
     ),
-    Reading("compare", ("made-up",), lambda d: [each["verdict"] for each in d["comparisons"]]),
+    Reading("run compare", ("made-up",), lambda d: [each["verdict"] for each in d["comparisons"]]),
     Reading(
-        "export-benchmark",
-        ("--verify", "packed"),
+        "benchmark check",
+        ("packed",),
         lambda d: [d["manifest"]["digest"], *(each["where"] for each in d["differences"])],
         code=1,
     ),
     Reading(
-        "gate",
+        "run gate",
         ("made-up", "--min-pass-rate=50"),
         lambda d: [d["report"], *(text for g in d["gates"] for text in (g["name"], g["message"]))],
     ),
     Reading(
-        "judge-labels",
+        "run labels",
         ("made-up", "--labels=labels.yaml"),
         lambda d: [f"{d['file']}: {d['entries']} entries", f"{d['waiting']} need a human verdict"],
     ),
     Reading(
-        "locate",
+        "debug locate",
         ("{page}", "the button", "--model=openai/eyes"),
         lambda d: [d["location"]["status"], d["location"]["element"], d["film"]],
     ),
-    Reading("merge-reports", ("made-up", "--output=merged"), in_summary),
+    Reading("run merge", ("made-up", "--output=merged"), in_summary),
     Reading("models list", (), lambda d: [d["folder"], *(m["name"] for m in d["embedded"])]),
     Reading(
         "models check",
@@ -87,15 +87,16 @@ READINGS = [
         code=1,
     ),
     Reading(
-        "prompts show",
+        "debug prompts show",
         ("cases/shop.yaml::title", "openai/wise"),
         lambda d: (
             [message["content"] for call in d["calls"] for message in call["messages"]]
             + [f"{name} (version {of})" for name, of in d["prompt_versions"].items()]
         ),
     ),
+    Reading("debug settings", (), lambda d: [setting["flag"] for setting in d["settings"]]),
     Reading(
-        "verify",
+        "run rejudge",
         ("autoweb-report", "--output=again"),
         lambda d: [d["report"], *map(judged_again, d["cells"])],
     ),
@@ -132,10 +133,10 @@ def documented() -> dict[str, tuple[str, str]]:
 def test_every_command_that_has_the_flag_is_shown_here_and_documented() -> None:
     have = set(with_json(build_parser()))
 
-    # They play cases or tests themselves, so that their own tests read their documents.
-    playing = {"prove", "explore", "heal", "verify --controls"}
+    # They play or pack something themselves, so that their own tests read their documents.
+    playing = {"prove", "explore", "heal", "prove --quick", "benchmark pack"}
     assert playing | {reading.command for reading in READINGS} == set(documented())
-    assert have | {"verify --controls"} == set(documented())
+    assert have | {"prove --quick"} == set(documented())
 
 
 def with_json(parser: argparse.ArgumentParser, name: str = "") -> Iterator[str]:
@@ -169,7 +170,7 @@ def ran(shared_project: SharedProject) -> Iterator[SharedProject]:
     project.run("cases", "--autoweb-models=builtin/oracle,builtin/noop").assert_outcomes(
         passed=2, xfailed=2
     )
-    pack = [*autoweb_command(), "export-benchmark", "cases", "-o", "packed"]
+    pack = [*autoweb_command(), "benchmark", "pack", "cases", "-o", "packed"]
     subprocess.run(pack, cwd=project.path, check=True, capture_output=True)
     (project.path / "packed/conftest.py").write_text(TALKATIVE)
     (project.path / "conftest.py").write_text(TALKATIVE)

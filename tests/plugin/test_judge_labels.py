@@ -1,4 +1,4 @@
-"""`autoweb judge-labels`: people first, then judges, on the same saved cells."""
+"""`autoweb run labels`: people first, then judges, on the same saved cells."""
 
 from collections.abc import Callable
 
@@ -33,7 +33,7 @@ page.get_by_role("button").click()
 def labels(project: pytest.Pytester, *flags: str) -> tuple[list[str], tuple[Label, ...]]:
     """Run the command; its output and the file."""
     result = project.run(
-        *(*autoweb_command(), "judge-labels", "autoweb-report"),
+        *(*autoweb_command(), "run", "labels", "autoweb-report"),
         *("--labels", "labels.yaml", *flags),
     )
     assert result.ret == 0, result.stderr.str()

@@ -122,11 +122,11 @@ def test_a_run_that_is_killed_can_be_reported_later(
     assert ran.code == -signal.SIGKILL
     assert not (ran.folder / "report.json").exists()
 
-    assert main(["gate", str(ran.folder), "--min-pass-rate", "90"]) == 1
+    assert main(["run", "gate", str(ran.folder), "--min-pass-rate", "90"]) == 1
     expected = {"none": ("passed", ""), "main:300": ("broken", "killed"), "room": ("skipped", "")}
     assert ran.outcomes == expected
     merged = project.path / "merged"
-    assert main(["merge-reports", str(ran.folder), "--output", str(merged)]) in {0, 1}
+    assert main(["run", "merge", str(ran.folder), "--output", str(merged)]) in {0, 1}
     ran.folder = merged
     assert ran.outcomes == expected
     capsys.readouterr()

@@ -100,7 +100,7 @@ def test_the_command_leaves_a_film_and_says_how_it_ended(tmp_path: Path) -> None
         def locate(name: str) -> "subprocess.Popen[str]":
             model = ["--model", f"openai/{name}", "--models-file", "models.json", "--out", name]
             return subprocess.Popen(
-                [*autoweb_command(), "locate", url, "the button", *model],
+                [*autoweb_command(), "debug", "locate", url, "the button", *model],
                 cwd=tmp_path,
                 env={**os.environ, "OPENAI_API_KEY": "sk-test-0123456789abcdef"},
                 stdout=subprocess.PIPE,

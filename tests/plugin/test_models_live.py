@@ -109,7 +109,7 @@ def test_the_local_analysis_is_in_the_second_report_and_another_model_may_replac
     # The server is gone, so the model that is asked by default says nothing, and nothing changes.
     monkeypatch.chdir(project.path)
     capsys.readouterr()
-    assert main(["analyze", "autoweb-report"]) == 1
+    assert main(["run", "analyze", "autoweb-report"]) == 1
     heard = capsys.readouterr()
     assert "Facts" in heard.out
     assert "builtin/noop" in heard.out
@@ -118,7 +118,7 @@ def test_the_local_analysis_is_in_the_second_report_and_another_model_may_replac
     with OpenAIServer([Answer("Wait longer.\x1b[31m")]) as server:
         models = {"models": {"wise": {"model": "openai/wise", "api_base": server.api_base}}}
         (project.path / "models.json").write_text(json.dumps(models))
-        asked = ["analyze", "autoweb-report", "--model=wise", "--models-file=models.json"]
+        asked = ["run", "analyze", "autoweb-report", "--model=wise", "--models-file=models.json"]
         assert main(asked) == 0
     said_now = capsys.readouterr().out
     assert said_now.index("Facts") < said_now.index("opinion of") < said_now.index("Wait longer.")

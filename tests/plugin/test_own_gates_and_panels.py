@@ -60,7 +60,7 @@ def test_a_gate_and_a_panel_of_the_project_count_like_the_built_in_ones_and_in_c
 
     # The commands judge the saved run by what the conftest says now.
     (project.path / "conftest.py").write_text(CONFTEST.replace("2", "4"), encoding="utf-8")
-    gate = project.run(*autoweb_command(), "gate", "autoweb-report")
+    gate = project.run(*autoweb_command(), "run", "gate", "autoweb-report")
     assert gate.ret == 0
     gate.stdout.fnmatch_lines(["gate passed: few cells: 4 cells, at most 4"])
 
@@ -68,7 +68,7 @@ def test_a_gate_and_a_panel_of_the_project_count_like_the_built_in_ones_and_in_c
     stricter += '    registry.add_gate(Gate(name="lost", summary="raises", evaluate=lost))\n'
     (project.path / "conftest.py").write_text(stricter, encoding="utf-8")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    gate = project.run(*autoweb_command(), "gate", "autoweb-report")
+    gate = project.run(*autoweb_command(), "run", "gate", "autoweb-report")
 
     assert gate.ret == 1
     gate.stdout.fnmatch_lines(
@@ -80,5 +80,5 @@ def test_a_gate_and_a_panel_of_the_project_count_like_the_built_in_ones_and_in_c
     )
     assert "4 cells, at most 1" in summary_of(project)
     assert [panel["name"] for panel in read_report(project)["panels"]] == ["cell_count"]
-    comment = project.run(*autoweb_command(), "comment", "autoweb-report")
+    comment = project.run(*autoweb_command(), "run", "gate", "--comment", "autoweb-report")
     assert "❌ **few cells**: 4 cells, at most 1" in comment.stdout.str()

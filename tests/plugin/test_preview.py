@@ -170,7 +170,7 @@ def test_a_strategy_that_decides_is_a_call_for_each_decision(project: pytest.Pyt
 
 def shown(project: pytest.Pytester, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*autoweb_command(), "prompts", "show", *arguments],
+        [*autoweb_command(), "debug", "prompts", "show", *arguments],
         cwd=project.path,
         capture_output=True,
         text=True,

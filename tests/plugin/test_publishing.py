@@ -1,4 +1,4 @@
-"""`autoweb export-benchmark`: what is packed runs elsewhere, and is told apart from what it was."""
+"""`autoweb benchmark pack`: what is packed runs elsewhere, and is told apart from what it was."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def test_a_packed_benchmark_runs_elsewhere_and_tells_what_was_changed(tmp_path: 
     shutil.rmtree(root)
     pytest_there = [*session_command(), "cases", "--autoweb-models=builtin/oracle"]
     subprocess.run(pytest_there, cwd=there, check=False, capture_output=True)
-    said = autoweb(there, "--verify", ".", "--run", "autoweb-report")
+    said = autoweb(there, "check", ".", "--run", "autoweb-report")
     assert "every file is as it was packed" in said
     assert "autoweb-report is a run of exactly these cases and checks" in said
     outcomes = [
@@ -62,7 +62,7 @@ def test_a_packed_benchmark_runs_elsewhere_and_tells_what_was_changed(tmp_path: 
     other = json.loads(cell.read_bytes())
     other["checksums"]["checks"] = "0" * 64
     cell.write_text(json.dumps(other))
-    said = autoweb(there, "--verify", ".", "--run", "autoweb-report", code=1)
+    said = autoweb(there, "check", ".", "--run", "autoweb-report", code=1)
     lines = said.splitlines()
     assert "changed  site/index.html" in lines
     assert "missing  cases/shop_checks/deep.py" in lines
@@ -134,7 +134,7 @@ def test_an_archive_that_leads_elsewhere_is_not_a_benchmark(
         with zipfile.ZipFile(tmp_path / name, "w") as archive:
             for path, text in files.items():
                 archive.writestr(path, text)
-        assert main(["export-benchmark", "--verify", str(tmp_path / name)]) == 4
+        assert main(["benchmark", "check", str(tmp_path / name)]) == 4
         return capsys.readouterr().err
 
     assert "lead elsewhere" in verified("a.zip", {"../x": "", "benchmark.json": "{}"})
@@ -143,7 +143,7 @@ def test_an_archive_that_leads_elsewhere_is_not_a_benchmark(
     assert "newer pytest-autoweb" in verified("d.zip", {"benchmark.json": '{"schema_version": 9}'})
     assert "cannot be read" in verified("e.zip", {"benchmark.json": "[" * 100_000})
     (tmp_path / "f.zip").write_text("no archive")
-    assert main(["export-benchmark", "--verify", str(tmp_path / "f.zip")]) == 4
+    assert main(["benchmark", "check", str(tmp_path / "f.zip")]) == 4
     assert "cannot be read as a benchmark" in capsys.readouterr().err
 
 
@@ -203,8 +203,9 @@ def shop(root: Path) -> Path:
 
 
 def autoweb(root: Path, *words: str, code: int = 0, pin: str = "") -> str:
+    action = ("check",) if words[:1] == ("check",) else ("pack", *words[:1])
     done = subprocess.run(
-        [*autoweb_command(), "export-benchmark", *words],
+        [*autoweb_command(), "benchmark", *action, *words[1:]],
         cwd=root,
         env={**os.environ, "SHOP_PIN": pin},
         capture_output=True,

@@ -118,7 +118,7 @@ def test_a_trace_with_secrets_is_opened_from_where_only_its_owner_reads_it(
 def trace(project: SharedProject, *arguments: str) -> "subprocess.CompletedProcess[str]":
     hidden = ("DISPLAY", "WAYLAND_DISPLAY")
     return subprocess.run(
-        [*autoweb_command(), "trace", *arguments],
+        [*autoweb_command(), "run", "trace", *arguments],
         cwd=project.path,
         env={name: value for name, value in os.environ.items() if name not in hidden}
         | {"HOME": str(project.path), "USERPROFILE": str(project.path)},
@@ -136,7 +136,12 @@ def trace(project: SharedProject, *arguments: str) -> "subprocess.CompletedProce
         (("login", "--print", "--number=1"), 0, "recordings/trace-1.zip\n", ""),
         (("login", "--number=3"), 4, "", "the cell has 2 traces, numbered from 1"),
         (("login",), 1, "recordings/trace-2.zip\n", "-m playwright show-trace --host 127.0.0.1"),
-        (("title",), 1, "", "the cell has no trace; make one with\n  autoweb rerun cells/title/"),
+        (
+            ("title",),
+            1,
+            "",
+            "the cell has no trace; make one with\n  autoweb run rerun autoweb-report cells/title/",
+        ),
         (("pay",), 4, "", "no cell of the run fits 'pay'"),
     ],
 )

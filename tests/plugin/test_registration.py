@@ -87,7 +87,7 @@ class TestCheckType:
         cases = shop.path / "cases" / "shop.yaml"
         cases.write_text(CASES.replace("Bank*", "S?op"), encoding="utf-8")
 
-        result = autoweb(shop, "verify", "autoweb-report")
+        result = autoweb(shop, "run", "rejudge", "autoweb-report")
 
         assert result.ret == 0
         result.stdout.fnmatch_lines(["*wrong*failed*passed*"])
@@ -97,13 +97,13 @@ class TestCheckType:
     def test_the_schema_and_the_help_name_it(self, shop: pytest.Pytester) -> None:
         shop.makeconftest(TITLE_CHECK)
 
-        schema = autoweb(shop, "schema", "case")
-        help_text = shop.runpytest_inprocess("--help")
+        schema = autoweb(shop, "debug", "schema", "case")
+        settings = autoweb(shop, "debug", "settings")
 
         fields = json.loads(schema.stdout.str())["$defs"]["TitleCheck"]
         assert fields["description"].startswith("The title of the page at the end")
         assert fields["required"] == ["title"]
-        help_text.stdout.fnmatch_lines(
+        settings.stdout.fnmatch_lines(
             ["*text: Text that is visible on*", "*title: The title of the page at the end*"]
         )
 
@@ -146,7 +146,7 @@ class TestCheckType:
     def test_a_bad_one_ends_a_command(self, shop: pytest.Pytester) -> None:
         shop.makeconftest(TITLE_CHECK.replace("title", "url"))
 
-        result = autoweb(shop, "schema", "case")
+        result = autoweb(shop, "debug", "schema", "case")
 
         assert result.ret == 4
         result.stderr.fnmatch_lines(
@@ -171,7 +171,7 @@ class TestLoading:
         result = shop.runpytest_subprocess(
             "cases", "--autoweb-models=builtin/oracle", "-k", "right"
         )
-        schema = autoweb(shop, "schema", "case")
+        schema = autoweb(shop, "debug", "schema", "case")
 
         result.assert_outcomes(passed=1, deselected=1)
         assert "TitleCheck" in json.loads(schema.stdout.str())["$defs"]
@@ -197,7 +197,7 @@ class TestLoading:
     def test_a_broken_conftest_is_told_by_the_commands(self, shop: pytest.Pytester) -> None:
         shop.makeconftest("import nowhere_at_all")
 
-        result = autoweb(shop, "schema", "case")
+        result = autoweb(shop, "debug", "schema", "case")
 
         assert result.ret == 4
         assert "No module named 'nowhere_at_all'" in result.stderr.str()
@@ -208,7 +208,7 @@ class TestLoading:
     ) -> None:
         monkeypatch.chdir(tmp_path)
 
-        result = autoweb(pytester, "schema", "case")
+        result = autoweb(pytester, "debug", "schema", "case")
 
         assert result.ret == 0
         assert "UrlCheck" in json.loads(result.stdout.str())["$defs"]

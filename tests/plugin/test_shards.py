@@ -64,7 +64,7 @@ def test_shards_are_packed_and_merged_into_the_report_of_the_whole_run(
     capsys.readouterr()
 
     blobs = project.path / "autoweb-blobs"
-    code = main(["merge-reports", str(blobs), "--output", "merged", "--require-complete"])
+    code = main(["run", "merge", str(blobs), "--output", "merged", "--require-complete"])
 
     report = report_of(project.path / "merged")
     assert code == 0, capsys.readouterr().out
@@ -93,7 +93,7 @@ def test_a_shard_without_cells_ends_well_and_counts_in_the_merge(
     assert nothing.ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
     (blob,) = (project.path / "autoweb-blobs").glob("report-*-3-of-3.zip")
-    code = main(["merge-reports", str(blob), "--output", str(project.path / "merged")])
+    code = main(["run", "merge", str(blob), "--output", str(project.path / "merged")])
     assert code == 0
     notes = report_of(project.path / "merged")["notes"]
     assert notes[:2] == ["shard 1 of 3 is missing", "shard 2 of 3 is missing"]

@@ -75,11 +75,11 @@ def made(case_id: str, model: str = "x/y") -> CellResult:
 def test_a_part_of_a_run_is_kept_only_under_a_name(
     part: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["gate", str(part), "--autosave"]) == 0
+    assert main(["run", "gate", str(part), "--autosave"]) == 0
     assert list_runs(Path(".autoweb")) == ()
     assert "not saved, because it is not run to its end" in capsys.readouterr().out
 
-    assert main(["gate", str(part), "--save", "half"]) == 0
+    assert main(["run", "gate", str(part), "--save", "half"]) == 0
     assert load_saved_rows("half", Path(".autoweb")).interrupted
 
 
@@ -96,10 +96,10 @@ def test_a_run_is_judged_by_a_run_folder_a_file_or_a_name_and_never_by_itself(
     assert main([*gate, str(good)]) == 1
     assert "−100.0 points over 8 cases (margin 5, p = 0.008): a sig" in capsys.readouterr().out
 
-    assert main(["gate", str(bad), "--save", "bad"]) == 0
+    assert main(["run", "gate", str(bad), "--save", "bad"]) == 0
     assert main([*gate, "latest"]) == 0
     assert main([*gate, "bad"]) == 0
-    assert main(["gate", str(good), "--autosave"]) == 0
+    assert main(["run", "gate", str(good), "--autosave"]) == 0
     assert main([*gate, "latest"]) == 1
     assert main([*gate, str(good / "report.json")]) == 1
     assert main([*gate, str(tmp_path / "pyproject.toml")]) == 0

@@ -1,4 +1,4 @@
-"""`--autoweb-store` and `autoweb store`: the rows of a run, and what happens without a store."""
+"""`--autoweb-store` and `autoweb db`: the rows of a run, and what happens without a store."""
 
 import re
 import sqlite3
@@ -34,13 +34,13 @@ def test_a_run_is_in_the_store_when_it_ends_and_a_password_is_nowhere(
         assert done.ret == 0
         told = re.sub(r"\s+", " ", done.stdout.str())
         assert "the run is not in the store yet (the store postgresql://ana:***@127.0.0.1:1" in told
-        assert "nothing is lost: `autoweb store sync" in told
+        assert "nothing is lost: `autoweb db sync" in told
         assert "geheim" not in told
         written = [path for path in project.path.rglob("*") if path.is_file()]
         assert len(written) > 10
         assert not [path for path in written if b"geheim" in path.read_bytes()]
         monkeypatch.chdir(project.path)
-        assert main(["store", "sync", "--store", "sqlite:///kept/runs.db"]) == 0
+        assert main(["db", "sync", "--database", "sqlite:///kept/runs.db"]) == 0
         assert "autoweb-report: 2 cells, 0 tool calls, as " in capsys.readouterr().out
     with closing(sqlite3.connect(project.path / "kept" / "runs.db")) as store:
         assert store.execute("SELECT outcome FROM cells").fetchall() == [("passed",)] * 2
@@ -58,7 +58,7 @@ def test_a_wrong_store_is_said_before_anything_is_run(project: pytest.Pytester) 
     assert "geheim" not in said
 
 
-@pytest.mark.parametrize("command", [["dashboard"], ["store", "prune", "--older-than", "90d"]])
+@pytest.mark.parametrize("command", [["db", "serve"], ["db", "prune", "--older-than", "90d"]])
 def test_a_mistyped_store_is_an_error_and_makes_no_file(
     command: list[str],
     tmp_path: Path,
@@ -68,8 +68,8 @@ def test_a_mistyped_store_is_an_error_and_makes_no_file(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("AUTOWEB_STORE", raising=False)
 
-    status = main([*command, "--store", "sqlite:///typo/store.db"])
+    status = main([*command, "--database", "sqlite:///typo/store.db"])
 
     assert status == 4
-    assert "there is no store sqlite:///typo/store.db" in capsys.readouterr().err
+    assert "there is no database sqlite:///typo/store.db" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

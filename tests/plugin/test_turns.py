@@ -1,4 +1,4 @@
-"""`--autoweb-codegen`: scripts that are written turn by turn, compared with scripts at once."""
+"""Scripts that are written turn by turn (`codegen:turns`), compared with scripts at once."""
 
 import json
 import re
@@ -12,18 +12,35 @@ from pytest_autoweb.session.local_analysis import compact_input
 
 @pytest.mark.long
 def test_turns_pass_where_a_script_at_once_is_blind(office: pytest.Pytester) -> None:
-    report = run(office, "--autoweb-models=fake/looks", "--autoweb-codegen=turns,once")
+    report = run(
+        office, "--autoweb-models=fake/looks", "--autoweb-agent=codegen:turns,codegen:once"
+    )
 
     cells = {cell["model"]: cell for case in report["cases"] for cell in case["cells"]}
     assert {model: cell["outcome"] for model, cell in cells.items()} == {
-        "fake/looks@turns": "passed",
-        "fake/looks@once": "failed",
+        "fake/looks@codegen:turns": "passed",
+        "fake/looks@codegen:once": "failed",
     }
-    (attempt,) = cells["fake/looks@turns"]["attempts"]
+    (attempt,) = cells["fake/looks@codegen:turns"]["attempts"]
     assert attempt["turns"] == 4
     assert [step["status"] for step in attempt["step_results"]] == ["ok", "ok", "corrected", "ok"]
     assert attempt["executed"]
     assert attempt["answer"] == 23
+
+
+@pytest.mark.long
+def test_a_case_says_how_its_script_is_written_before_the_flags_do(
+    office: pytest.Pytester,
+) -> None:
+    cases = office.path / "cases/shop.yaml"
+    cases.write_text(CASES.replace("    entry_url:", "    agent: codegen:once\n    entry_url:", 1))
+
+    flags = ("--autoweb-models=fake/looks", "--autoweb-codegen=turns", "-W", "error")
+    report = run(office, *flags, shows="autoweb: --autoweb-codegen is an old name, *agent=*")
+
+    (cell,) = report["cases"][0]["cells"]
+    assert (cell["outcome"], cell["strategy"]) == ("failed", "codegen")
+    assert cell["attempts"][0]["plan_text"]
 
 
 @pytest.mark.long
@@ -69,7 +86,7 @@ def assert_no_plan_was_invented(attempt: dict[str, Any], report: dict[str, Any])
 @pytest.mark.long
 def test_the_limit_ends_an_attempt_and_is_reported(office: pytest.Pytester) -> None:
     shown = "*attempt 1: 3 turns, steps 1:ok 2:ok 3:failed"
-    flags = ("--autoweb-models=fake/looks@turns", "--autoweb-max-turns=3")
+    flags = ("--autoweb-models=fake/looks@turns", "--autoweb-max-steps=3")
     report = run(office, *flags, shows=shown)
 
     cell = report["cases"][0]["cells"][0]

@@ -38,7 +38,7 @@ STAND_INS = {
 """What the pages name, and what the tutorial's project has in its place."""
 NOT_RUN = {
     "autoweb models check": "asks a service",
-    "autoweb dashboard": "serves until it is stopped",
+    "autoweb db serve": "serves until it is stopped",
 }
 ONE_CASE = " -k Oolong"
 _FENCE = re.compile(r"```(?:console|bash|sh)?\n(.*?)```", re.DOTALL)
@@ -65,7 +65,7 @@ def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_tutorial_leads_from_an_empty_folder_to_a_plain_test(tutorial: Path) -> None:
     (written,) = (tutorial / "e2e").glob("test_*.py")
 
-    assert "autoweb import" not in written.read_text(encoding="utf-8")
+    assert "autoweb benchmark import" not in written.read_text(encoding="utf-8")
     assert (tutorial / "autoweb-report" / "index.html").is_file()
     assert (tutorial / "cases" / "sencha.yaml").is_file()
 

@@ -104,7 +104,7 @@ def test_help_and_the_schema_of_case_files_list_them(extended: pytest.Pytester) 
     told.stdout.fnmatch_lines(["*at_once: a script without a plan*"])
     told.stdout.fnmatch_lines(["*ending: told how the run ended*"])
 
-    printed = extended.run(*autoweb_command(), "schema", "case")
+    printed = extended.run(*autoweb_command(), "debug", "schema", "case")
     fields = json.loads(printed.stdout.str())["$defs"]["Case"]["properties"]
     *built_in, added = fields["strategy"]["anyOf"][0]["enum"]
     assert {"act", "codegen", "collect"} < set(built_in)

@@ -1,4 +1,4 @@
-"""`autoweb verify`: a saved run judged again by what it kept."""
+"""`autoweb run rejudge`: a saved run judged again by what it kept."""
 
 import json
 from pathlib import Path
@@ -54,7 +54,7 @@ def saved(project: pytest.Pytester) -> pytest.Pytester:
 
 
 def verify(project: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return project.run(*autoweb_command(), "verify", "autoweb-report", *arguments)
+    return project.run(*autoweb_command(), "run", "rejudge", "autoweb-report", *arguments)
 
 
 def change(project: pytest.Pytester, **texts: str) -> None:

@@ -6,7 +6,7 @@ is a small process: it hands over its folder, its environment, its arguments and
 signals on, and ends as the session ends. What is to start with other settings of Python (a variable
 `PYTHON…` other than the path) or with another copy of this package is started as ever.
 
-Sessions that a forked process starts itself, as `autoweb verify --controls` does, are forked too:
+Sessions that a forked process starts itself, as `autoweb prove --quick` does, are forked too:
 what it finds as `sys.executable` asks the server for them.
 """
 

@@ -52,7 +52,7 @@ class Strategy:
     in_dialect: Mapping[str, "Strategy"] = field(default_factory=dict)
     """The strategies that replace it for models of other dialects of the step language."""
     by_turns: "Strategy | None" = None
-    """The strategy that replaces it for models that write turn by turn (`--autoweb-codegen`)."""
+    """The strategy that replaces it for models that write turn by turn (`codegen:turns`)."""
     outside: Callable[[], AgentCommand] | None = None
     """Returns the settings of an outside agent; None for strategies that run in this process."""
 

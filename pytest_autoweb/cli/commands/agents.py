@@ -10,7 +10,7 @@ from pytest_autoweb.cli.json_document import add_json_argument, print_json
 _AGENTS_EPILOG = """\
   autoweb agents list
   autoweb agents install browser-use
-  pytest cases --autoweb-models=openai/gpt-5-mini --autoweb-agents=codegen,browser-use
+  pytest cases --autoweb-models=openai/gpt-5-mini --autoweb-agent=codegen,browser-use
 
 Each agent lives in a folder of its own, with its own packages, below the user's cache or where the
 environment variable AUTOWEB_AGENTS_DIR says. Removing that folder uninstalls it. Agents that a

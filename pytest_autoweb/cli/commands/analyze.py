@@ -1,4 +1,4 @@
-"""`autoweb analyze`: ask a model what went wrong in a saved run; facts and opinion stay apart."""
+"""`autoweb run analyze`: ask a model what went wrong; facts and opinion stay apart."""
 
 import argparse
 import sys
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pytest_autoweb.cli.arguments import add_max_cost, add_models_file
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
+from pytest_autoweb.cli.run_arguments import add_run_argument
 from pytest_autoweb.models.gateway import temporary_gateway
 from pytest_autoweb.models.model_spec import ModelSpec, load_project_specs
 from pytest_autoweb.report.json_report import Analysis, build_report
@@ -20,8 +21,8 @@ Prints the facts of a saved run (rates, outcomes, cost, the verdict of the paire
 them what a model makes of it. The model sees a few lines for each attempt: outcome, steps, checks
 and errors, but no page and no prompt. Nobody checks what it says.
 
-  autoweb analyze autoweb-report
-  autoweb analyze autoweb-report --model openai/gpt-5-mini --max-cost 0.05
+  autoweb run analyze autoweb-report
+  autoweb run analyze autoweb-report --model openai/gpt-5-mini --max-cost 0.05
 
 A bare name is a model of Ollama. The answer is also written into the run's report, where it
 replaces an earlier one, unless --only-print is given.
@@ -32,7 +33,7 @@ Exit status: 0 the model answered; 1 it gave no answer; 4 the run or the model c
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = _ANALYZE_ABOUT
-    parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of the run")
+    add_run_argument(parser)
     parser.add_argument(
         "--model", default="qwen3:8b", metavar="NAME", help="who is asked; default: qwen3:8b"
     )

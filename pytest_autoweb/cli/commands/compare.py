@@ -1,10 +1,10 @@
-"""`autoweb compare`: compare two runs, or the models of one run, on the same cases."""
+"""`autoweb run compare`: compare two runs, or the models of one run, on the same cases."""
 
 import argparse
-from pathlib import Path
 
 from pytest_autoweb.base.errors import SettingsError, listed, near_miss
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
+from pytest_autoweb.cli.run_arguments import add_dir_argument, whole_run
 from pytest_autoweb.report.comparison_text import comparison_text
 from pytest_autoweb.report.json_report import load_any
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
@@ -18,18 +18,18 @@ from pytest_autoweb.results.analysis.comparison import (
 from pytest_autoweb.results.analysis.execution_only import as_executed
 
 _COMPARE_EPILOG = """\
-A and B are run folders, report.json files, or saved runs: a file, its number or its name in the
-storage folder, or `latest`.
+A and B are run folders, report.json files, or saved runs: a file, its number or its name, or
+`latest` for the last one that was saved.
 
-  autoweb compare autoweb-report                      all pairs of models of one run
-  autoweb compare autoweb-report --models a,b         two of them
-  autoweb compare latest autoweb-report               each model, before and after
-  autoweb compare old new --models gpt-5,gpt-6        gpt-5 of old against gpt-6 of new
+  autoweb run compare                                  all pairs of models of the last whole run
+  autoweb run compare autoweb-report --models a,b      two models of this run
+  autoweb run compare latest autoweb-report            each model, before and after
+  autoweb run compare old new --models gpt-5,gpt-6     gpt-5 of old against gpt-6 of new
 
 Only cases that were graded on both sides count, with the same `case` and `checks` checksums; the
 others are listed with the reason.
 
-Exit status: 0 whatever the comparison finds (use `autoweb gate` to fail on a difference); 4 a run
+Exit status: 0 whatever the comparison finds (`autoweb run gate` fails on a difference); 4 a run
 cannot be read.
 """
 
@@ -40,7 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "flipped, and says whether the difference is more than noise."
     )
     parser.epilog = _COMPARE_EPILOG
-    parser.add_argument("a", metavar="A", help="a run: side A, or the only one")
+    parser.add_argument(
+        "a",
+        metavar="A",
+        nargs="?",
+        default="",
+        help="a run: side A, or the only one; default: the last whole run",
+    )
     parser.add_argument("b", metavar="B", nargs="?", help="a later run: side B")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--model", metavar="NAME", help="only this model of both runs")
@@ -63,9 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also compare cases that changed between the runs, marked as such",
     )
     add_json_argument(parser)
-    parser.add_argument(
-        "--storage", type=Path, default=Path(".autoweb"), help="folder of saved runs (.autoweb)"
-    )
+    add_dir_argument(parser)
     parser.set_defaults(run=run)
 
 
@@ -75,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: a side is not a run, or a model is not in it.
     """
+    args.a = args.a or str(whole_run())
     comparisons = _of_one_run(args) if args.b is None else _of_two_runs(args)
     if args.json:
         print_json("comparisons", {"comparisons": comparisons})

@@ -1,18 +1,18 @@
-"""`autoweb dashboard`: show trends, failures and runs of a store in the browser."""
+"""`autoweb db serve`: show trends, failures and runs of a store in the browser."""
 
 import argparse
 import os
 
-from pytest_autoweb.cli.opened_store import add_store_option, open_store
+from pytest_autoweb.cli.opened_store import add_database_argument, open_store
 
 PORT = 8017
 _DASHBOARD_EPILOG = """\
-  autoweb dashboard
-  autoweb dashboard --store sqlite:///runs.db --port 0
+  autoweb db serve
+  autoweb db serve --database sqlite:///runs.db --port 0
 
 Prints an address with a token that gives access. Every start makes a new token, unless the
 environment variable AUTOWEB_DASHBOARD_TOKEN holds one. Programs send it as `Authorization: Bearer
-TOKEN`; /docs describes the REST API. The server only reads the store.
+TOKEN`; /docs describes the REST API. The server only reads the database.
 
 Without --host, only this machine can reach the server. With another address everything, including
 the token, crosses the network unencrypted, so put a proxy with TLS in front of it.
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "corrections, runs and cells, as pages and as a REST API."
     )
     parser.epilog = _DASHBOARD_EPILOG
-    add_store_option(parser)
+    add_database_argument(parser)
     parser.add_argument(
         "--port", type=int, default=PORT, help=f"port to listen on; 0 takes a free one ({PORT})"
     )
@@ -44,13 +44,13 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a flag is invalid, or a package is missing.
         StoreError: the store cannot be read.
     """
-    store = open_store(args.store, extras=("dashboard",))
+    store = open_store(args.database, extras=("dashboard",))
     # Late, because only an extra brings its packages, for which `open_store` asks.
     from pytest_autoweb.store.dashboard.app import serve
 
     with store:
         with store.read():
-            print(f"autoweb dashboard of {store.display_url}; stop it with Ctrl-C", flush=True)
+            print(f"autoweb db serve of {store.display_url}; stop it with Ctrl-C", flush=True)
         token = os.environ.get("AUTOWEB_DASHBOARD_TOKEN", "")
         tell = lambda address: print(address, flush=True)  # noqa: E731
         serve(store, host=args.host, port=args.port, token=token, tell=tell)

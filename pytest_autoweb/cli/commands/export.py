@@ -17,7 +17,13 @@ from pytest_autoweb.cli.proof_arguments import (
     origins_of,
     refuse_bad_limits,
 )
-from pytest_autoweb.cli.run_arguments import add_run_option, find_cell
+from pytest_autoweb.cli.run_arguments import (
+    add_cell_arguments,
+    find_cell,
+    named_run,
+    names_run,
+    run_around,
+)
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.foreign_run import case_file
 from pytest_autoweb.results.runs.loaded_run import load_run
@@ -48,10 +54,10 @@ locators, the checks of their cases as assertions, fixtures for web server and s
   autoweb export "login[openai/gpt-5-mini]" -o tests/
   autoweb export autoweb-report -o tests/ --model openai/gpt-5-mini
 
-CELL is the name of a cell's test, a part of it that fits only one, or the cell's folder. RUN is the
-folder of a run: it becomes a file for each case file, with a test for each case, from its best
-cell. A test is written only when it passes three times and fails without its actions. What exists
-is kept, unless --force is given. Flags of pytest for that proof stand behind `--`.
+CELL is the name of a cell's test, a part of it that fits only one, or the cell's folder. A whole
+RUN becomes a file for each case file, with a test for each case, from its best cell. A test is
+written only when it passes three times and fails without its actions. What exists is kept, unless
+--force is given. Flags of pytest for that proof stand behind `--`.
 
 The actions are code that a model wrote, and run without the sandbox. In the proof the browser
 reaches only the origins of the case; later nothing holds it back. So an attempt whose cell blocked
@@ -63,7 +69,7 @@ Exit status: 0 everything was written; 1 a test was refused; 4 invalid input.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = _EXPORT_ABOUT
-    parser.add_argument("what", metavar="CELL|RUN", help="a cell, or the folder of a run")
+    add_cell_arguments(parser, "one cell of it; RUN alone may also be a cell of the latest run")
     parser.add_argument(
         "-o",
         "--output",
@@ -72,7 +78,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the folder for the tests; default: tests",
     )
-    add_run_option(parser)
     parser.add_argument("--model", metavar="NAME", help="take only cells of this model")
     add_proof_arguments(parser)
     parser.add_argument("--force", action="store_true", help="replace files that exist")
@@ -110,12 +115,13 @@ def run(args: argparse.Namespace) -> int:
         AutowebError: the run, the cell or a case file cannot be used, or a file exists.
     """
     refuse_bad_limits(args)
-    whole_run = (Path(args.what) / "cells").is_dir()
-    saved = load_run(Path(args.what) if whole_run else args.folder)
+    folder, said = _run_and_cell(args)
+    whole_run = not said
+    saved = load_run(folder)
     cells = [cell for cell in saved.cells if args.model in (None, cell.model)]
     if not cells:
         raise SettingsError(f"{saved.folder} has no cell of {args.model!r}")
-    chosen = _best(cells) if whole_run else [_named(cells, args)]
+    chosen = _best(cells) if whole_run else [_named(cells, said, folder)]
     if not chosen:
         raise SettingsError(f"no cell of {saved.folder} passed, so there is nothing to export")
     files = list(_files(chosen, saved.folder, args.output, whole_run=whole_run))
@@ -143,13 +149,25 @@ def _tell_of_browser(browser: str) -> None:
         print(f"        elsewhere they need Playwright's own: playwright install {browser}")
 
 
-def _named(cells: Sequence[CellResult], args: argparse.Namespace) -> CellResult:
+def _run_and_cell(args: argparse.Namespace) -> tuple[Path, str]:
+    """Return the run that is named, and the cell in it; an empty text means the whole run."""
+    run, cell = args.named or "", args.cell or ""
+    if args.run_option:
+        return named_run(args.run_option), run or cell
+    if cell or not run:
+        return named_run(run), cell
+    if names_run(run):
+        return named_run(run), ""
+    return run_around(Path(run)) or named_run(""), run
+
+
+def _named(cells: Sequence[CellResult], said: str, folder: Path) -> CellResult:
     """Return the cell that is named.
 
     Raises:
         SettingsError: there is no such cell, there are several, or it did not pass.
     """
-    cell = find_cell(tuple(cells), args.what, args.folder)
+    cell = find_cell(tuple(cells), said, folder)
     if not _exportable(cell):
         raise SettingsError(
             f"{cell.case_id} on {cell.model} did not pass (it is {cell.outcome}); only cells that "

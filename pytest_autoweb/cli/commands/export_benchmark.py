@@ -1,4 +1,4 @@
-"""`autoweb export-benchmark`: pack cases with all they rest on, so that others run exactly this."""
+"""`autoweb benchmark pack`: pack cases with all they rest on, so that others run exactly this."""
 
 import argparse
 from hashlib import sha256
@@ -7,6 +7,7 @@ from pathlib import Path
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
+from pytest_autoweb.cli.run_arguments import named_run
 from pytest_autoweb.report.large_report import without_evidence
 from pytest_autoweb.report.wording import count_of, one_line
 from pytest_autoweb.results.runs.foreign_run import run_folder_around
@@ -25,28 +26,35 @@ _EXPORT_BENCHMARK_EPILOG = """\
 An archive, or a folder, with case files, the pages that their web servers serve, files for uploads,
 the functions of their checks, conftests, the settings that decide how a cell ends, and
 benchmark.json: versions, what else is needed, and a checksum of every file and case. Whoever gets
-it unpacks it, verifies it and runs pytest in it.
+it unpacks it, checks it and runs pytest in it.
 
-  autoweb export-benchmark cases -o shop-1.0.zip --run autoweb-report
-  autoweb export-benchmark --verify shop-1.0.zip
-  autoweb export-benchmark --verify shop --run shop/autoweb-report
+  autoweb benchmark pack cases -o shop-1.0.zip
+  autoweb benchmark pack cases -o shop-1.0.zip --run autoweb-report
 
 Nothing secret is packed: of secrets only the names of their variables, no storage state, and no
-file that holds the value of a secret or what looks like a key. Verifying runs nothing of it.
+file that holds the value of a secret or what looks like a key.
 
-Exit status: 0 packed, or everything is as it was; 1 something was changed, is missing or was added;
-4 invalid input, or something cannot be packed.
+Exit status: 0 packed; 4 invalid input, or something cannot be packed.
+"""
+_CHECK_ABOUT = """\
+Compares an archive that `autoweb benchmark pack` wrote, or a folder unpacked from one, with its
+checksums, and a run with its cases and checks. Nothing of it is run.
+
+  autoweb benchmark check shop-1.0.zip
+  autoweb benchmark check shop --run shop/autoweb-report
+
+Exit status: 0 everything is as it was; 1 something was changed, is missing or was added; 4 invalid
+input.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Packs cases, checks, controls, versions and checksums so that others can run "
-        "exactly this, or verifies what somebody else has packed."
+        "Packs cases, checks, controls, versions and checksums so that others can run exactly this."
     )
     parser.epilog = _EXPORT_BENCHMARK_EPILOG
     parser.add_argument(
-        "cases", nargs="*", type=Path, metavar="CASES", help="case files, or folders with some"
+        "cases", nargs="+", type=Path, metavar="CASES", help="case files, or folders with some"
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="PLACE",
@@ -72,33 +80,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what else is needed, such as 'pip install shop==1.2'; may be repeated",
     )  # fmt: skip
     parser.add_argument(
-        "--run", dest="run_folder", type=Path, metavar="RUN",
-        help="the run whose controls are told; with --verify: is it a run of exactly this?",
-    )  # fmt: skip
-    parser.add_argument(
-        "--verify", type=Path, metavar="PLACE",
-        help="compare an archive, or a folder unpacked from one, with its checksums",
+        "--run", dest="run_folder", type=named_run, metavar="RUN",
+        help="the run whose controls are told",
     )  # fmt: skip
     add_json_argument(parser)
     parser.set_defaults(run=run)
 
 
+def add_check_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = _CHECK_ABOUT
+    parser.add_argument(
+        "place", type=Path, metavar="PLACE", help="an archive, or a folder unpacked from one"
+    )
+    parser.add_argument(
+        "--run", dest="run_folder", type=named_run, metavar="RUN",
+        help="also tell whether this is a run of exactly these cases",
+    )  # fmt: skip
+    add_json_argument(parser)
+    parser.set_defaults(run=run_check)
+
+
 def run(args: argparse.Namespace) -> int:
-    """Pack the cases, or verify what was packed.
+    """Pack the cases.
 
     Raises:
         AutowebError: something cannot be packed, read or written.
     """
-    if args.verify is not None:
-        if args.cases:
-            raise SettingsError("--verify takes what was packed; it packs no cases at once")
-        return _verify(args)
-    if not args.cases:
-        raise SettingsError("name the case files or their folder, such as `cases`")
-    return _pack(args)
-
-
-def _pack(args: argparse.Namespace) -> int:
     root: Path = args.root
     if not root.is_dir():
         raise SettingsError(f"--root {root} is not a folder")
@@ -193,10 +200,15 @@ def _tell_of_benchmark(target: Path, manifest: BenchmarkManifest) -> None:
             print(f"needs {word}: {one_line(one)}")
 
 
-def _verify(args: argparse.Namespace) -> int:
-    if not args.verify.exists():
-        raise SettingsError(f"there is no {args.verify}")
-    manifest, found, notes = differences(args.verify)
+def run_check(args: argparse.Namespace) -> int:
+    """Compare what was packed with its checksums; return 1 if something differs, else 0.
+
+    Raises:
+        AutowebError: it cannot be read.
+    """
+    if not args.place.exists():
+        raise SettingsError(f"there is no {args.place}")
+    manifest, found, notes = differences(args.place)
     recorded = _recorded(args.run_folder)
     of_run = run_differences(manifest, recorded.cells) if recorded else []
     told = [*found, *of_run]
@@ -204,7 +216,7 @@ def _verify(args: argparse.Namespace) -> int:
         listed = [{"what": each.what, "where": each.where} for each in told]
         print_json(
             "benchmark",
-            {"place": args.verify, "manifest": manifest, "differences": listed, "notes": notes},
+            {"place": args.place, "manifest": manifest, "differences": listed, "notes": notes},
         )
         return int(bool(told))
     print(

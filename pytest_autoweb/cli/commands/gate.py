@@ -1,14 +1,17 @@
-"""`autoweb gate`: apply the gates of a test run to a finished or merged run folder."""
+"""`autoweb run gate`: apply the gates of a test run to a finished or merged run folder."""
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from pytest_autoweb.base.errors import AutowebError, SettingsError
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
-from pytest_autoweb.cli.run_arguments import add_run_argument
+from pytest_autoweb.cli.pull_request_comment import add_comment_arguments, write_comment
+from pytest_autoweb.cli.run_arguments import add_dir_argument, add_run_argument
 from pytest_autoweb.report.gates.case_groups import groups_file, read_groups
 from pytest_autoweb.report.gates.gate_decision import (
     GateDecision,
@@ -27,13 +30,19 @@ from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.runs.run_folder import RecordedRun, refuse_other_folders
 from pytest_autoweb.session.project_variants import project_variants
 from pytest_autoweb.session.pytest_outcome import no_verdicts
-from pytest_autoweb.settings.run_settings import OPTIONS
+from pytest_autoweb.settings.run_settings import OPTIONS, UNNAMED
 
 _GATE_EPILOG = """\
-Also after a run in shards, on the report that `autoweb merge-reports` made of them:
+Also after a run in shards, on the report that `autoweb run merge` made of them:
 
-  autoweb gate autoweb-report --min-pass-rate 80
-  autoweb gate autoweb-report --compare --compare-fail pass_rate:5%,cost:20% --autosave
+  autoweb run gate autoweb-report --min-pass-rate 80
+  autoweb run gate autoweb-report --compare --compare-fail pass_rate:5%,cost:20% --save
+  autoweb run gate --comment -o comment.md
+
+With --comment it also writes what a reviewer needs to know, in GitHub's markdown; without a gate on
+the command line, it writes that alone and leaves the gates as the run decided them. The first line
+is a hidden marker: a job that finds a comment with it edits that one, so that a pull request has a
+single comment however many pushes it gets. docs/ci.md has the script for such a job.
 
 Exit status: 0 when every gate holds, is soft or cannot be decided (no run to compare with yet);
 1 when a gate fails, when none of a model's cells could be graded although they have checks, or when
@@ -71,9 +80,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="File with [tool.autoweb.groups.NAME] tables. Default: pyproject.toml, if it exists.",
     )
-    parser.add_argument("--storage", type=Path, default=Path(".autoweb"), help=_help("storage"))
-    parser.add_argument("--save", metavar="NAME", default="", help=_help("save"))
-    parser.add_argument("--autosave", action="store_true", help=_help("autosave"))
+    add_dir_argument(parser)
+    parser.add_argument(
+        "--save", metavar="NAME", nargs="?", const=UNNAMED, default="", help=_help("save")
+    )
+    # The name of earlier versions.
+    parser.add_argument("--autosave", action="store_true", help=argparse.SUPPRESS)
+    add_comment_arguments(parser)
     add_json_argument(parser)
     parser.set_defaults(run=run)
 
@@ -89,6 +102,24 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a flag is invalid, or the folder is not a run folder.
     """
     refuse_other_folders(args.folder)
+    if args.comment and not _asks(args):
+        return write_comment(args)
+    # What is written to stdout is the comment alone.
+    only_comment = args.comment and args.output is None
+    with redirect_stdout(sys.stderr) if only_comment else nullcontext():
+        failed = _apply(args)
+    if args.comment:
+        write_comment(args)
+    return failed
+
+
+def _asks(args: argparse.Namespace) -> bool:
+    """Tell whether gates are to be applied, and not only told of."""
+    given = (args.min_pass_rate, args.compare, args.compare_fail, args.max_cost, args.groups_from)
+    return any(given) or bool(args.save) or args.autosave
+
+
+def _apply(args: argparse.Namespace) -> int:
     policy = _policy(args)
     reading = read_for_report(args.folder)
     saved = reading.run
@@ -97,7 +128,9 @@ def run(args: argparse.Namespace) -> int:
         decision = decide(saved, inputs)
         chars = _parsed("report_max_chars", "")
         report = write_report(args.folder, max_chars=chars, reading=reading)
-        path, why = keep(decision.rows, args.storage, name=args.save, autosave=args.autosave)
+        unnamed = args.autosave or args.save == UNNAMED
+        name = "" if args.save == UNNAMED else args.save
+        path, why = keep(decision.rows, args.storage, name=name, autosave=unnamed)
     except OSError as error:
         raise AutowebError(f"{error.filename}: {error.strerror}") from None
     ungraded = no_verdicts(saved.cells)

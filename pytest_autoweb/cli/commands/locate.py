@@ -1,4 +1,4 @@
-"""`autoweb locate`: find one element of a page by its description, and show the search."""
+"""`autoweb debug locate`: find one element of a page by its description, and show the search."""
 
 import argparse
 import sys
@@ -25,8 +25,8 @@ numbered boxes drawn over it and says where the element lies, until only one ele
 Afterwards the folder holds each picture that the model saw, film.html, which plays them with the
 answers and the remaining candidates, and location.json with the same information as data.
 
-  autoweb locate http://127.0.0.1:8000/ "the bin icon in Ana's row" --model openai/gpt-5-mini
-  autoweb locate https://shop.example/ "the cart" --role button --model gemini/gemini-2.5-pro
+  autoweb debug locate http://127.0.0.1:8000/ "the bin icon in Ana's row" --model openai/gpt-5-mini
+  autoweb debug locate https://shop.example/ "the cart" --role button --model gemini/gemini-2.5-pro
 
 The model needs `vision = true` in [tool.autoweb.models."NAME"] of pyproject.toml or in a models
 file. A search takes at most 24 calls of the model (48 with --algorithm seed), usually one to three.

@@ -1,4 +1,4 @@
-"""`autoweb merge-reports`: merge the shards of a run into one report."""
+"""`autoweb run merge`: merge the shards of a run into one report."""
 
 import argparse
 import sys
@@ -15,11 +15,11 @@ _MERGE_REPORTS_EPILOG = """\
 The first command runs on each machine, the second where all packed reports are collected:
 
   pytest cases --autoweb-models=A,B --autoweb-shard=1/4
-  autoweb merge-reports autoweb-blobs --require-complete
+  autoweb run merge autoweb-blobs --require-complete
 
 Packed reports and run folders can be named one by one as well:
 
-  autoweb merge-reports report-1.zip report-2.zip --output merged
+  autoweb run merge report-1.zip report-2.zip --output merged
 
 A cell found in several inputs counts once: a finished result wins over an unfinished one, and then
 the latest wins. Missing cells, duplicates and all differences between the inputs (settings,

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cli.case_proofs import (
     add_concurrency_argument,
     add_ignore_argument,
@@ -12,7 +13,15 @@ from pytest_autoweb.cli.case_proofs import (
 )
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.watched_session import watched
-from pytest_autoweb.tools.verify.prove_cases import ProofOrder, prove_cases
+from pytest_autoweb.results.runs.run_folder import is_run_folder
+from pytest_autoweb.session.project_variants import project_variants
+from pytest_autoweb.tools.verify.prove_cases import (
+    ProofOrder,
+    control_files,
+    control_lines,
+    control_run,
+    prove_cases,
+)
 
 _PROVE_ABOUT = """\
 Shows that the checks of cases are worth something, by mutation testing. For each case its oracle is
@@ -22,9 +31,14 @@ DELETE …) answered as before but kept from its server. Every time a check must
 
   autoweb prove cases
   autoweb prove cases/shop.yaml::login cases/mail.yaml --ignore "**/statistics/**"
+  autoweb prove --quick cases
 
 CASES are case files, folders of them, or FILE::CASE. No model is asked. The runs are kept in
 autoweb-proof/ (or --output DIR), one folder for each.
+
+With --quick only the controls are run: the oracle and doing nothing, three times each. CASES may
+then also be one run folder: the controls of its cases go into its folder `controls`, and its report
+is written again.
 
 Exit status: 0 every case is proven; 1 one is not, or has no oracle; 4 invalid input.
 """
@@ -38,10 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         type=Path,
-        default=Path("autoweb-proof"),
         metavar="DIR",
-        help="folder of the runs; default: autoweb-proof",
+        help="folder of the runs; default: autoweb-proof, or autoweb-controls with --quick",
     )
+    parser.add_argument(
+        "--quick", action="store_true", help="only run the controls, and leave nothing out"
+    )
+    # What `autoweb verify --controls` took, in earlier versions.
+    parser.add_argument("--cases", dest="more", nargs="+", default=[], help=argparse.SUPPRESS)
     parser.add_argument("--rootdir", type=Path, default=Path(), metavar="DIR", help="as in pytest")
     add_json_argument(parser)
     parser.set_defaults(run=run)
@@ -53,6 +71,10 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: a path or a pattern cannot be used, or pytest could not run the cases.
     """
+    if args.quick:
+        with project_variants(args.rootdir):
+            return _run_controls(args)
+    args.cases, args.output = [*args.cases, *args.more], args.output or Path("autoweb-proof")
     globs = ignored(args.ignore)
     most = plays_at_once(args.concurrency, args.cases)
     order = ProofOrder(tuple(args.cases), args.output, args.rootdir.resolve(), globs, most)
@@ -64,3 +86,30 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join(line for proof in proofs for line in proof_lines(proof)))
         print(f"runs: {args.output}")
     return int(any(proof.verdict != "proven" for proof in proofs))
+
+
+def _run_controls(args: argparse.Namespace) -> int:
+    """Run the controls and print the results; return 1 when a control is broken, else 0.
+
+    Raises:
+        AutowebError: a case file is missing, or pytest could not run them.
+    """
+    rootdir = args.rootdir.resolve()
+    paths = [Path(path) for path in (*args.cases, *args.more)]
+    if is_run_folder(paths[0]):
+        if len(paths) > 1:
+            raise SettingsError(f"{paths[0]} is a run folder; name it alone, or case files")
+        folder = paths[0]
+        done = control_run(folder, rootdir=rootdir, words_to_stderr=args.json)
+    else:
+        folder = args.output or Path("autoweb-controls")
+        done = control_files(paths, folder, rootdir=rootdir, words_to_stderr=args.json)
+    page = folder / "index.html"
+    if args.json:
+        held = {"controls": done.rows, "failed": done.failed, "notes": done.notes}
+        print_json("controls", {"report": page, **held})
+    else:
+        for line in (*control_lines(done.rows), *done.notes):
+            print(line)
+        print(f"report: {page}")
+    return int(done.failed)

@@ -1,21 +1,23 @@
-"""`autoweb publish`: write run folders as static pages, with a leaderboard over all of them."""
+"""`autoweb run publish`: write run folders as static pages, with a leaderboard over all of them."""
 
 import argparse
 from pathlib import Path
 
 from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.cli.run_arguments import named_run, whole_run
 from pytest_autoweb.report.wording import columns, count_of, one_line, rate
 from pytest_autoweb.tools.publishing.leaderboard import Leaderboard
 from pytest_autoweb.tools.publishing.published_site import publish, run_folders
 
 _PUBLISH_EPILOG = """\
-DIR is a run folder, or a folder with several. The pages open from disk and from any web server:
-index.html with the leaderboard, paired tests, every cell, what was left out and why, and where
-each number comes from; leaderboard.json with the same; runs/NAME with each run's own report and
-results, which `autoweb compare` and `autoweb verify` read like any other run.
+RUN is a run folder, the number or name of a saved run, or a folder with several. The pages open
+from disk and from any web server: index.html with the leaderboard, paired tests, every cell, what
+was left out and why, and where each number comes from; leaderboard.json with the same; runs/NAME
+with each run's own report and results, which `autoweb run compare` and `autoweb run rejudge` read
+like any other run.
 
-  autoweb publish autoweb-report -o site
-  autoweb publish runs/monday runs/tuesday --title "Shop, November" -o site
+  autoweb run publish autoweb-report -o site
+  autoweb run publish runs/monday runs/tuesday --title "Shop, November" -o site
 
 Each model of each run is an entry. Cases count as the same only if file, id, task and checks are.
 An earlier publication in the same place is replaced. Reports are written anew, and of a run's
@@ -35,7 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = _PUBLISH_EPILOG
     parser.add_argument(
-        "runs", nargs="+", type=Path, metavar="DIR", help="a run folder, or a folder with some"
+        "runs",
+        nargs="*",
+        type=named_run,
+        metavar="RUN",
+        help="a run, or a folder with several; default: the last whole run",
     )
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("autoweb-site"), metavar="DIR",
@@ -54,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: a run cannot be read, or the pages cannot be written.
     """
-    folders = run_folders(args.runs)
+    folders = run_folders(args.runs or [whole_run()])
     if not folders:
         raise SettingsError("there is no run to publish")
     title = args.title or "Leaderboard"

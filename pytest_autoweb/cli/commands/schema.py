@@ -1,4 +1,4 @@
-"""`autoweb schema`: print the JSON Schema of a file format, with which editors complete it."""
+"""`autoweb debug schema`: print the JSON Schema of a file format, for editors."""
 
 import argparse
 import json
@@ -11,8 +11,8 @@ _SCHEMA_ABOUT = """\
 Prints the JSON Schema of a file format, with the meaning of each field. Checks and strategies that
 the project adds are in it.
 
-  autoweb schema case > case.schema.json
-  autoweb schema report | jq '.properties | keys'
+  autoweb debug schema case > case.schema.json
+  autoweb debug schema report | jq '.properties | keys'
 
 Editors complete case files that begin with `# yaml-language-server: $schema=case.schema.json`.
 

@@ -1,4 +1,4 @@
-"""`autoweb prompts`: print what a model would be sent for a case, without asking any."""
+"""`autoweb debug prompts`: print what a model would be sent for a case, without asking any."""
 
 import argparse
 import contextlib
@@ -22,11 +22,11 @@ _PROMPTS_ABOUT = """\
 Prints the first prompts of a case for a model, word for word: the page is opened and captured as in
 a run, in the case's own web server, but no model is asked, and nothing is paid or kept.
 
-  autoweb prompts show cases/shop.yaml::login openai/gpt-5-mini
-  autoweb prompts show cases/shop.yaml ollama_chat/qwen3:8b -- --autoweb-codegen=once
+  autoweb debug prompts show cases/shop.yaml::login openai/gpt-5-mini
+  autoweb debug prompts show cases/shop.yaml ollama_chat/qwen3:8b -- --autoweb-agent=codegen:once
 
 CASE is a case file, with the id of a case behind `::`; without one, the file's first case is taken.
-Flags of pytest, such as --autoweb-models-file or --autoweb-strategy, stand behind `--`. Where a
+Flags of pytest, such as --autoweb-models-file or --autoweb-agent, stand behind `--`. Where a
 script is written at once, a plan of one step stands for the model's own, so that the second prompt
 can be shown as well. Secrets stand there by name, as in the real prompt.
 
@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
             *("-q", "-p", "no:cacheprovider", "--assert=plain", "--autoweb-record-mode=off"),
             f"--autoweb-models={args.model}",
             f"--autoweb-report={folder}/report",
-            f"--autoweb-storage={folder}/runs",
+            f"--autoweb-dir={folder}/runs",
             *args.flags,
         ]
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

@@ -1,4 +1,4 @@
-"""`autoweb show-report`: write the report of a saved run again, and open it."""
+"""`autoweb run show`: write the report of a saved run again, and open it."""
 
 import argparse
 import webbrowser
@@ -16,8 +16,8 @@ Builds index.html, report.json and summary.md from the cells on disk, and opens 
 browser. This also works after a run that was killed. With --json it prints the paths, the summary
 and a few facts of each cell, and opens nothing.
 
-  autoweb show-report autoweb-report --no-open
-  autoweb show-report --json | jq '.cells[] | select(.outcome == "failed")'
+  autoweb run show autoweb-report --no-open
+  autoweb run show --json | jq '.cells[] | select(.outcome == "failed")'
 
 Exit status: 0 the report is written, whatever it says; 4 it is not a run folder.
 """

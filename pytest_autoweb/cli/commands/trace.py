@@ -1,4 +1,4 @@
-"""`autoweb trace`: open Playwright's trace of a cell in Playwright's viewer."""
+"""`autoweb run trace`: open Playwright's trace of a cell in Playwright's viewer."""
 
 import argparse
 import os
@@ -9,10 +9,9 @@ from pathlib import Path
 from shlex import quote
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.cli.run_arguments import add_cell_arguments, find_cell
+from pytest_autoweb.cli.run_arguments import add_cell_arguments, named_cell
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results.records import CellResult
-from pytest_autoweb.results.runs.loaded_run import load_run
 from pytest_autoweb.results.runs.private_traces import private_traces
 
 _TRACE_ABOUT = """\
@@ -20,9 +19,9 @@ Opens the trace of a cell in Playwright's trace viewer: each action with the pag
 it, the network and the console. Cells have a trace if they were run with pytest-playwright's
 --tracing:
 
-  autoweb rerun login -- --tracing=on
-  autoweb trace login --run autoweb-rerun
-  autoweb trace login --print
+  autoweb run rerun login -- --tracing=on
+  autoweb run trace autoweb-rerun login
+  autoweb run trace login --print
 
 Without a display, as over SSH, it says how the trace can be looked at elsewhere. A trace shows
 everything that was typed and received, so traces of cases with secrets are not kept with the run
@@ -53,20 +52,19 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: the run, a single cell in it, or the trace of this number cannot be found.
     """
-    saved = load_run(args.folder)
-    cell = find_cell(saved.cells, args.cell, args.folder)
+    run, cell = named_cell(args)
     traces = [kept for kept in cell.recordings if kept.file.endswith(".zip")]
-    paths = [args.folder / cell.folder / trace.path for trace in traces if trace.path]
+    paths = [run.folder / cell.folder / trace.path for trace in traces if trace.path]
     # The run may be somebody else's, and name any file.
-    paths = [path for path in paths if path.resolve().is_relative_to(args.folder.resolve())]
+    paths = [path for path in paths if path.resolve().is_relative_to(run.folder.resolve())]
     paths = [path for path in paths if path.is_file()]
     if not paths and traces:
-        paths = private_traces(args.folder, saved.info.ts, cell.folder)
+        paths = private_traces(run.folder, run.info.ts, cell.folder)
         if paths:
             print(f"autoweb: {_SECRETS}", file=sys.stderr)
     if not paths:
         why = "; ".join(one_line(f"{trace.file} was {trace.note}") for trace in traces)
-        print(f"autoweb: {why or _how_to_record(cell, args.folder)}", file=sys.stderr)
+        print(f"autoweb: {why or _how_to_record(cell, run.folder)}", file=sys.stderr)
         return 1
     path = _chosen(paths, args.number)
     if args.print:
@@ -101,8 +99,8 @@ def _chosen(paths: list[Path], number: int | None) -> Path:
 
 def _how_to_record(cell: CellResult, folder: Path) -> str:
     # The folder's name is safe to print and fits one cell; the test's may be anybody's.
-    again = f"autoweb rerun {quote(cell.folder)} --run {quote(str(folder))} -- --tracing=on"
-    look = "autoweb trace CELL --run autoweb-rerun"
+    again = f"autoweb run rerun {quote(str(folder))} {quote(cell.folder)} -- --tracing=on"
+    look = "autoweb run trace autoweb-rerun"
     return f"the cell has no trace; make one with\n  {again}\n  {look}"
 
 

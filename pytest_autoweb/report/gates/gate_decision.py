@@ -1,7 +1,7 @@
 """The decision of all gates on a run, read from its folder.
 
 A gate may inspect the baseline and earlier runs, and the run is saved for later ones. A test run
-decides its gates at its end, and `autoweb gate` decides them for a finished or merged run.
+decides its gates at its end, and `autoweb run gate` decides them for a finished or merged run.
 """
 
 from collections.abc import Iterable, Sequence

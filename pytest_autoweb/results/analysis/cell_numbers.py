@@ -109,6 +109,8 @@ class RunRows(Record):
     """The number of the shard and how many there are, when only a part of the cells was run."""
     interrupted: bool = False
     """Whether the run was stopped before its end."""
+    selection: str = ""
+    """What chose a part of the cells, such as `-k login`; empty in a whole run."""
     gates: bool | None = None
     """Whether the run passed its gates; None if it had none, or they were not decided."""
 
@@ -119,7 +121,7 @@ class RunRows(Record):
         It never refers to a part of a run. It refers to a run that failed its gates only if it was
         saved under a name, because naming it declares it to be the new level to compare with.
         """
-        whole = self.shard is None and not self.interrupted
+        whole = self.shard is None and not self.interrupted and not self.selection
         return whole and (self.gates is not False or bool(self.name))
 
 
@@ -135,6 +137,7 @@ def run_rows(info: RunInfo, cells: Iterable[CellResult], *, name: str = "") -> R
         workers=info.workers,
         shard=info.shard,
         interrupted=info.interrupted,
+        selection=info.selection,
         rows=tuple(cell_row(cell) for cell in cells),
     )
 

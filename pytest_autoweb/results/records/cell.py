@@ -56,7 +56,7 @@ class PlannedCell(Record):
 
     @property
     def test_name(self) -> str:
-        """Return the name of the cell's test, by which `autoweb rerun` finds the cell."""
+        """Return the name of the cell's test, by which `autoweb run rerun` finds the cell."""
         return self.nodeid.partition("::")[2] or f"{self.case_id}[{self.model}]"
 
 

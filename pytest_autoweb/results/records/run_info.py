@@ -74,6 +74,8 @@ class RunInfo(Record):
     """The number of the shard and how many there are, if only a part of the cells was run."""
     interrupted: bool = False
     """Whether somebody interrupted the run before its end."""
+    selection: str = ""
+    """What chose a part of the cells (`-k`, `--lf` or a test's name); empty in a whole run."""
     resumed: tuple[Resumption, ...] = ()
     """The sessions that went on with the run, in order. `duration_s` is that of all sessions whose
     end is known."""

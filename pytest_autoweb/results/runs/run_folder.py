@@ -40,7 +40,7 @@ KILLED = "no result was saved: the test process died while running this cell, or
 NOT_RUN = "not run (interrupted or deselected later)"
 SANDBOX_OFF = "--autoweb-sandbox=off: generated code ran without kernel walls and audit hook"
 CONTROLS_FOLDER = "controls"
-"""The folder of an `autoweb verify --controls` run, inside the run folder that it checks."""
+"""The folder of an `autoweb prove --quick` run, inside the run folder that it checks."""
 
 Model = TypeVar("Model", bound=BaseModel)
 Take = Callable[[CellResult], CellResult]
@@ -158,7 +158,7 @@ def _resumption_note(session: Resumption) -> str:
 
 
 def _merge_notes(folder: Path) -> tuple[str, ...]:
-    """Return the notes that `autoweb merge-reports` made about the runs behind this one."""
+    """Return the notes that `autoweb run merge` made about the runs behind this one."""
     path = folder / MERGE_FILE
     try:
         return _load(path, MergeInfo).notes if path.is_file() else ()

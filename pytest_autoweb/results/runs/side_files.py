@@ -104,7 +104,7 @@ class SideFiles:
     judges: tuple[Agreement, ...] = ()
     """The agreement of judging models with people."""
     rejudging: Rejudging | None = None
-    """The result of `autoweb verify`, if it made this run."""
+    """The result of `autoweb run rejudge`, if it made this run."""
     notes: tuple[str, ...] = ()
     """Sentences about files that could not be read."""
 

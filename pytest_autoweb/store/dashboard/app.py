@@ -387,7 +387,7 @@ def create_app(store: Store, *, token: str, hosts: Collection[str] = ("127.0.0.1
         hosts: names and addresses under which the server is reached, without a port.
     """
     app = FastAPI(
-        title="autoweb dashboard",
+        title="autoweb db serve",
         version=__version__,
         description="Results of pytest-autoweb runs in a store. Rates are fractions from 0 to 1.",
         # FastAPI's own pages for these load scripts from a third-party server; /docs below does

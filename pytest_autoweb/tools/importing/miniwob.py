@@ -244,7 +244,7 @@ def case_files(
     """Return the case files of an import by name, as many as the length limit requires."""
     wording = Wording(
         about=(
-            "MiniWoB++, imported by `autoweb import miniwob`\n\n"
+            "MiniWoB++, imported by `autoweb benchmark import miniwob`\n\n"
             "Every case is one task at one seed. Its page words the goal and gives the reward; a "
             "case passes\n"
             + (

@@ -207,9 +207,10 @@ def case_files(tasks: Sequence[ListedTask], stem: str, judge_model: str) -> dict
 
 
 _HEAD = """\
-# Imported by `autoweb import jsonl`. The sites are live, so what a task asks for may have changed.
+# Imported by `autoweb benchmark import jsonl`. The sites are live, so what a task asks for may have
+# changed.
 #
-# A model judges. Its opinion decides nothing until `autoweb judge-labels` has shown how far it
+# A model judges. Its opinion decides nothing until `autoweb run labels` has shown how far it
 # agrees with people (docs/judge.md); until then the cases end as `ungraded`.
 version: 1
 cases:

@@ -114,7 +114,7 @@ def case_files(tasks: Sequence[Mapping[str, Any]], sites: Mapping[str, str]) -> 
 
 def _head(sites: Mapping[str, str]) -> str:
     lines = [
-        "# VisualWebArena, imported by `autoweb import visualwebarena`",
+        "# VisualWebArena, imported by `autoweb benchmark import visualwebarena`",
         "#",
         "# Only tasks in words that its rules can judge. Say how to log in under `defaults`, for",
         "# example with `setup: {storage_state: FILE}`.",

@@ -134,7 +134,7 @@ def case_files(
 
 def _head(sites: Mapping[str, str], controls: Mapping[str, str]) -> str:
     lines = [
-        "# WebArena-Verified, imported by `autoweb import webarena-verified`",
+        "# WebArena-Verified, imported by `autoweb benchmark import webarena-verified`",
         "#",
         "# The package's own evaluators decide. Its sites are started, and put back between runs,",
         "# by its own commands (`webarena-verified env start --site SITE`). Say how to log in",

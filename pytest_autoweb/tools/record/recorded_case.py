@@ -36,7 +36,9 @@ class RecordedCase:
 
     def text(self) -> str:
         """Return the case file, with values written as JSON, which is valid YAML."""
-        lines = ["# Recorded by `autoweb record`; `autoweb schema case` describes every field."]
+        lines = [
+            "# Recorded by `autoweb record`; `autoweb debug schema case` describes every field."
+        ]
         lines += ["version: 1"]
         if self.webserver:
             lines += ["webserver:"]

@@ -1,4 +1,4 @@
-"""Validates cases: the controls alone (`autoweb verify --controls`), and `autoweb prove`.
+"""Validates cases: the controls alone (`autoweb prove --quick`), and `autoweb prove`.
 
 `prove` is mutation testing of a case's checks. Two sessions of pytest do the work: one plays the
 controls, three times each; the other plays the oracle of each sound case again and again, every

@@ -378,7 +378,7 @@ def _write_run(order: Order, run: RecordedRun, verification: Verification) -> No
     if (manifest := order.run_folder / MANIFEST_FILE).is_file():
         shutil.copyfile(manifest, order.output / MANIFEST_FILE)
     environment = {**run.info.environment, "judged again": f"run {run.info.ts}, offline"}
-    # Whether the run came to its end stays as it was, for `autoweb gate`.
+    # Whether the run came to its end stays as it was, for `autoweb run gate`.
     save_run_info(order.output, run.info.model_copy(update={"environment": environment}))
     write_text_atomic(order.output / VERIFICATION_FILE, json_text(verification))
     write_report(order.output, max_chars=_report_chars(run.info.settings))

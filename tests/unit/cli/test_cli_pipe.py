@@ -10,7 +10,7 @@ from pytest_autoweb.cli.command_line import main
 @pytest.mark.long
 def test_a_reader_that_leaves_early_gets_no_traceback() -> None:
     ran = subprocess.Popen(
-        [sys.executable, "-m", "pytest_autoweb.cli", "schema", "report"],
+        [sys.executable, "-m", "pytest_autoweb.cli", "debug", "schema", "report"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -36,12 +36,12 @@ def test_flags_of_pytest_stand_behind_two_dashes_wherever_options_stand(
     monkeypatch.chdir(tmp_path)
 
     # There is no run, so the command gets as far as looking for it.
-    assert main(["rerun", *words, "--tracing=on"]) == 4
+    assert main(["run", "rerun", *words, "--tracing=on"]) == 4
     assert "autoweb-report" in capsys.readouterr().err
 
 
 def test_what_no_command_knows_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["show-report", "--colour"], ["rerun", "x", "--colour", "--", "-q"]):
+    for words in (["run", "show", "--colour"], ["run", "rerun", "x", "--colour", "--", "-q"]):
         with pytest.raises(SystemExit):
             main(words)
         assert "unrecognized arguments: --colour" in capsys.readouterr().err

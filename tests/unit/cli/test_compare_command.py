@@ -22,12 +22,12 @@ def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def compared(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["compare", *arguments]) == 0
+    assert main(["run", "compare", *arguments]) == 0
     return capsys.readouterr().out
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["compare", *arguments]) == 4
+    assert main(["run", "compare", *arguments]) == 4
     output = capsys.readouterr()
     assert output.out == ""
     return output.err

@@ -52,11 +52,11 @@ def test_a_wrong_command_line_says_what_is_wrong_and_where_examples_are(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["rerun"])
+        main(["run", "rerun"])
 
     assert ended.value.code == 4
     said = capsys.readouterr().err.splitlines()[-1]
     assert said == (
-        "autoweb rerun: the following arguments are required: CELL; "
-        "`autoweb rerun --help` shows examples"
+        "autoweb run rerun: the following arguments are required: CELL; "
+        "`autoweb run rerun --help` shows examples"
     )

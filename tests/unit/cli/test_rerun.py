@@ -1,4 +1,4 @@
-"""Which cell `autoweb rerun` means, and with which flags it runs it."""
+"""Which cell `autoweb run rerun` means, and with which flags it runs it."""
 
 import argparse
 from pathlib import Path
@@ -10,14 +10,15 @@ from made_up_run import CellKey, cell, run_info
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cli.commands.rerun import pytest_flags
 from pytest_autoweb.cli.run_arguments import find_cell
+from pytest_autoweb.results.records import CellResult
+from pytest_autoweb.results.runs.loaded_run import Run
 
 CELLS = tuple(
     cell(key, nodeid=f"cases/shop.yaml::{key.case_id}[{key.model}]")
     for key in (CellKey("login", "a/x"), CellKey("login", "b/y"), CellKey("cart", "a/x"))
 )
 ASKED = argparse.Namespace(
-    model=None, strategy=None, headed=False, pause=False, slow=400, flags=[],
-    folder=Path("autoweb-report"),
+    model=None, agent=None, headed=False, pause=False, slow=400, flags=[],
 )  # fmt: skip
 
 
@@ -51,11 +52,16 @@ def test_a_name_that_fits_none_or_several_is_refused(folder: Path, said: str, wh
         find_cell(CELLS, said, folder)
 
 
+def saved(cells: list[CellResult], **about: Any) -> Run:
+    """A run of these cells."""
+    return Run(Path("autoweb-report"), run_info(cells, **about), tuple(cells), ())
+
+
 def flags(settings: dict[str, dict[str, Any]], path: str = "shop.yaml", **asked: Any) -> list[str]:
     Path(path).touch()
     here = CELLS[0].model_copy(update={"case_path": path})
     wanted = argparse.Namespace(**{**vars(ASKED), **asked})
-    return pytest_flags(here, run_info(list(CELLS), settings=settings), wanted)
+    return pytest_flags(here, saved(list(CELLS), settings=settings), wanted)
 
 
 def test_names_of_a_foreign_run_do_not_steer_the_terminal() -> None:
@@ -82,7 +88,7 @@ def test_flags_of_the_run_hold_again_but_not_what_was_about_the_run() -> None:
     assert kept == [
         "--autoweb-models=a/x",
         "--autoweb-capture=ARIA_SNAPSHOT",
-        "--autoweb-strategy=codegen",
+        "--autoweb-agent=codegen",
         "--autoweb-step-timeout=7.0",
         "--autoweb-correction=plain,reflexion",
         "--autoweb-visual-supplement=true",
@@ -101,7 +107,7 @@ def test_a_run_cannot_make_one_cell_several() -> None:
     Path("shop.yaml").touch()
     both = CELLS[0].model_copy(update={"case_path": "shop.yaml", "model": "a/x,b/y"})
     with pytest.raises(SettingsError, match=r"'a/x,b/y' is several models; name one with --model"):
-        pytest_flags(both, run_info(list(CELLS)), ASKED)
+        pytest_flags(both, saved(list(CELLS)), ASKED)
 
 
 def test_another_model_a_window_and_flags_of_pytest_may_be_asked_for() -> None:
@@ -121,7 +127,7 @@ def test_another_model_a_window_and_flags_of_pytest_may_be_asked_for() -> None:
 
 def test_a_case_file_that_is_not_here_is_one_sentence() -> None:
     with pytest.raises(SettingsError, match=r"no case file .* here"):
-        pytest_flags(CELLS[0], run_info(list(CELLS)), ASKED)
+        pytest_flags(CELLS[0], saved(list(CELLS)), ASKED)
 
 
 @pytest.mark.parametrize(
@@ -131,8 +137,21 @@ def test_a_run_starts_no_outside_agent(named: dict[str, str]) -> None:
     Path("shop.yaml").touch()
     here = CELLS[0].model_copy(update={"case_path": "shop.yaml", **named})
     agent = named.get("strategy", "stagehand")
-    with pytest.raises(SettingsError, match=f"names the outside agent '{agent}'.*--strategy"):
-        pytest_flags(here, run_info([here]), ASKED)
+    with pytest.raises(SettingsError, match=f"names the outside agent '{agent}'.*--agent"):
+        pytest_flags(here, saved([here]), ASKED)
 
-    asked = argparse.Namespace(**{**vars(ASKED), "strategy": agent, "model": "a/x"})
-    assert f"--autoweb-strategy={agent}" in pytest_flags(here, run_info([here]), asked)
+    asked = argparse.Namespace(**{**vars(ASKED), "agent": agent, "model": "a/x"})
+    assert f"--autoweb-agent={agent}" in pytest_flags(here, saved([here]), asked)
+
+
+def test_a_cell_is_run_in_the_way_of_writing_that_its_run_had() -> None:
+    given = flags({"codegen": {"value": ["once"], "source": "flag"}})
+    assert "--autoweb-agent=codegen:once" in given
+    stranger = flags({"codegen": {"value": ["once --x"], "source": "flag"}})
+    assert "--autoweb-agent=codegen" in stranger
+
+
+def test_another_agent_takes_the_place_of_the_variant_in_a_models_name() -> None:
+    given = flags({}, model="c/z@codegen:once", agent="codegen:refs")
+    assert "--autoweb-models=c/z" in given
+    assert "--autoweb-agent=codegen:refs" in given

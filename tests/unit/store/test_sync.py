@@ -262,7 +262,7 @@ def test_a_store_that_is_not_there_costs_a_sentence_and_sync_catches_up(tmp_path
     blocked.unlink()
     again = store_at_end(url, tmp_path, folder)
 
-    assert f"nothing is lost: `autoweb store sync {folder} --store URL` catches up" in told
+    assert f"nothing is lost: `autoweb db sync {folder} --store URL` catches up" in told
     assert again.startswith("stored as ")
 
 
@@ -341,7 +341,7 @@ def test_a_run_that_went_on_or_was_judged_again_is_still_the_same(
     # Its case was changed, so a cell with a verdict ran again as well.
     moved = one.model_copy(update={"started": later + timedelta(seconds=9), "outcome": "failed"})
     sync_run(store, save(folder, [moved, *again[1:]], resumed=(told,)))
-    # `autoweb verify` keeps what happened and changes verdicts.
+    # `autoweb run rejudge` keeps what happened and changes verdicts.
     judged = again[1].model_copy(update={"outcome": "failed"})
     save(tmp_path / "run-verified", [moved, judged, again[2]], resumed=(told,))
     verified = Verification(ts=f"{BEGAN:%Y%m%d_%H%M%S}_000", cells=())

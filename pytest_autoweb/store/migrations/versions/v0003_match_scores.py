@@ -1,7 +1,7 @@
 """Columns of checks for the verdict by name and for the match score.
 
 Older rows cannot be filled from the database, because only the run folders have the scores;
-`autoweb store sync` writes such a run again. Until then its scores are null, which means unknown.
+`autoweb db sync` writes such a run again. Until then its scores are null, which means unknown.
 Results of readings and the calls of corrections are new keys in JSON columns, so they need no
 column of their own; older rows do not have them.
 """

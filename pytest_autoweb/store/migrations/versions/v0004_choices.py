@@ -1,6 +1,6 @@
 """A table of the elements that models chose, for statistics of mistakes over many runs.
 
-Only run folders have the decisions; `autoweb store sync` writes an older run again, with them.
+Only run folders have the decisions; `autoweb db sync` writes an older run again, with them.
 """
 
 import sqlalchemy as sa

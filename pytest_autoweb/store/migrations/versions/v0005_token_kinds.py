@@ -1,6 +1,6 @@
 """Columns of cells for tokens that came from a service's cache, and for reasoning tokens.
 
-Only run folders have them; `autoweb store sync` writes an older run again. Until then they are
+Only run folders have them; `autoweb db sync` writes an older run again. Until then they are
 null, which means unknown.
 """
 

@@ -129,7 +129,8 @@ def test_a_setting_that_could_weaken_a_wall_is_told_and_not_taken(name: str, val
     taken = taken_settings({name: given(value)}, ())
     assert taken.flags == ()
     assert len(taken.left) == 1
-    assert f"--autoweb-{name.replace('_', '-')}=" in taken.left[0]
+    flag = {"store": "database"}.get(name, name.replace("_", "-"))
+    assert f"--autoweb-{flag}=" in taken.left[0]
     assert taken.left[0].isprintable()
 
 

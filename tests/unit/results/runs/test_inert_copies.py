@@ -70,7 +70,7 @@ def is_clean(folder: Path) -> bool:
 
 
 def test_a_published_run_is_written_anew(run: Path, tmp_path: Path) -> None:
-    assert main(["publish", str(run), "-o", "site"]) == 0
+    assert main(["run", "publish", str(run), "-o", "site"]) == 0
 
     site = tmp_path / "site" / "runs" / "mine"
     assert is_clean(tmp_path / "site")
@@ -85,13 +85,13 @@ def test_a_published_run_is_written_anew(run: Path, tmp_path: Path) -> None:
 def test_a_merged_run_has_no_pages_of_others(run: Path, tmp_path: Path) -> None:
     pack(run, tmp_path / "blobs", ts="x", shard=(1, 1))
     for source, output in ((str(run), "one"), ("blobs", "two")):
-        assert main(["merge-reports", source, "--output", output]) == 0
+        assert main(["run", "merge", source, "--output", output]) == 0
         assert is_clean(tmp_path / output)
         assert files(tmp_path / output / CellKey("price", "a/x").folder) == KEPT
 
 
 def test_the_evidence_in_a_copy_is_still_found(run: Path, tmp_path: Path) -> None:
-    assert main(["publish", str(run), "-o", "site"]) == 0
+    assert main(["run", "publish", str(run), "-o", "site"]) == 0
 
     home = tmp_path / "site/runs/mine" / CellKey("price", "a/x").folder
     attempt = json.loads((home / "cell.json").read_text())["attempts"][0]
@@ -101,7 +101,7 @@ def test_the_evidence_in_a_copy_is_still_found(run: Path, tmp_path: Path) -> Non
 
 
 def test_a_run_judged_again_takes_over_no_pages(run: Path, tmp_path: Path) -> None:
-    assert main(["verify", str(run), "--output", "again"]) == 0
+    assert main(["run", "rejudge", str(run), "--output", "again"]) == 0
     assert is_clean(tmp_path / "again")
 
 
@@ -114,9 +114,9 @@ def test_a_benchmark_holds_nothing_of_run_folders(
     )
     (tmp_path / "own.yaml").write_text(case)
     (run / "cells" / "stranger.yaml").write_text(case)
-    assert main(["export-benchmark", ".", "-o", "packed"]) == 0
+    assert main(["benchmark", "pack", ".", "-o", "packed"]) == 0
     assert {"own.yaml", "benchmark.json"} <= files(tmp_path / "packed")
     assert not (tmp_path / "packed" / "mine").exists()
 
-    assert main(["export-benchmark", "mine/cells/stranger.yaml", "-o", "other"]) == 4
+    assert main(["benchmark", "pack", "mine/cells/stranger.yaml", "-o", "other"]) == 4
     assert "lies in the run folder" in capsys.readouterr().err

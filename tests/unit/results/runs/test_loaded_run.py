@@ -63,7 +63,13 @@ def test_what_cannot_be_had_is_one_sentence(
         run.to_polars()
 
 
-READING = ("analyze", "comment", "gate", "judge-labels --labels=x", "show-report --no-open")
+READING = (
+    "run analyze",
+    "run gate --comment",
+    "run gate",
+    "run labels --labels=x",
+    "run show --no-open",
+)
 
 
 @pytest.mark.parametrize("command", READING)

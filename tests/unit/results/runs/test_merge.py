@@ -121,8 +121,8 @@ def test_a_missing_shard_is_named_with_its_cells(
     _, (first, _) = two_shards(tmp_path)
     output = str(tmp_path / "out")
 
-    assert main(["merge-reports", str(first), "--output", output]) == 0
-    assert main(["merge-reports", str(first), "--output", output, "--require-complete"]) == 1
+    assert main(["run", "merge", str(first), "--output", output]) == 0
+    assert main(["run", "merge", str(first), "--output", output, "--require-complete"]) == 1
     said = capsys.readouterr().out
     assert "shard 2 of 2 is missing" in said
     assert "2 of 4 cells have no result: a on n ARIA_SNAPSHOT, b on n ARIA_SNAPSHOT" in said
@@ -271,7 +271,7 @@ def test_a_broken_zip_is_one_sentence_and_costs_nothing(
             other.writestr("readme.txt", "hello")
     merge([shards[0]], tmp_path / "out")
 
-    code = main(["merge-reports", str(tmp_path / "blobs"), "--output", str(tmp_path / "out")])
+    code = main(["run", "merge", str(tmp_path / "blobs"), "--output", str(tmp_path / "out")])
 
     said = capsys.readouterr().err
     assert code == 4

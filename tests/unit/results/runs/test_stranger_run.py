@@ -54,20 +54,20 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stranger:
 
 
 COMMANDS = (
-    ["rerun", "price"],
+    ["run", "rerun", "price"],
     ["export", "price"],
     ["export", "autoweb-report"],
-    ["verify", "autoweb-report", "--controls"],
-    ["verify", "autoweb-report"],
-    ["judge-labels", "autoweb-report", "--labels", "labels.yaml"],
-    ["trace", "price", "--print"],
-    ["show-report", "--no-open"],
+    ["prove", "autoweb-report", "--quick"],
+    ["run", "rejudge", "autoweb-report"],
+    ["run", "labels", "autoweb-report", "--labels", "labels.yaml"],
+    ["run", "trace", "price", "--print"],
+    ["run", "show", "--no-open"],
 )
 
 
 @pytest.mark.parametrize("path", [f"{WHERE}/price.yaml", "linked.yaml", f"{WHERE}/../x/price.yaml"])
 @pytest.mark.parametrize("kind", CASES)
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: " ".join(words[:1] + words[2:]))
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: " ".join(words))
 def test_a_case_in_a_run_folder_is_not_loaded(
     stranger: Stranger, command: list[str], kind: str, path: str,
     capfd: pytest.CaptureFixture[str],
@@ -77,11 +77,11 @@ def test_a_case_in_a_run_folder_is_not_loaded(
 
     told = capfd.readouterr()
     assert not target.exists()
-    if command[0] in ("rerun", "export") or "--controls" in command:
+    if command[0] in ("export", "prove") or command[1] == "rerun":
         assert code == 4
         assert "lies in the run folder" in told.err
         assert len(told.err.splitlines()) == 1
-    elif command[0] == "verify":
+    elif command[1] == "rejudge":
         # Its recorded verdicts are kept, and it is said why.
         assert code == 0
         assert "lies in the run folder" in told.out
@@ -92,5 +92,5 @@ def test_a_run_does_not_lead_out_of_the_project(
 ) -> None:
     (tmp_path / "else.yaml").write_text("{}")
     stranger("conftest", "../else.yaml")
-    assert main(["rerun", "price"]) == 4
+    assert main(["run", "rerun", "price"]) == 4
     assert "lies outside of" in capsys.readouterr().err

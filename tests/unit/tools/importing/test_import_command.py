@@ -1,4 +1,4 @@
-"""`autoweb import`: what others wrote becomes case files, and nothing else."""
+"""`autoweb benchmark import`: what others wrote becomes case files, and nothing else."""
 
 import json
 import sys
@@ -86,7 +86,7 @@ def test_every_mistake_of_a_list_is_told_with_its_place(capsys: pytest.CaptureFi
         "[1]\n"
     )
 
-    assert main(["import", "jsonl", "live.jsonl"]) == 4
+    assert main(["benchmark", "import", "jsonl", "live.jsonl"]) == 4
     told = capsys.readouterr().err
     for place, why in (
         ("line 3", "must start with http:// or https://, got 'a.example'"),
@@ -96,7 +96,7 @@ def test_every_mistake_of_a_list_is_told_with_its_place(capsys: pytest.CaptureFi
     ):
         assert any(place in line and why in line for line in told.splitlines()), told
     assert not Path("cases").exists()
-    assert main(["import", "jsonl", "live.jsonl", "--map", "tsk=ques"]) == 4
+    assert main(["benchmark", "import", "jsonl", "live.jsonl", "--map", "tsk=ques"]) == 4
     assert "PART=NAME" in capsys.readouterr().err
 
 
@@ -139,7 +139,7 @@ def test_the_three_lists_are_read_as_they_are_published() -> None:
         ("Online_Mind2Web.json", "level", judged),
         ("tasks", "difficulty", ()),
     ):
-        command = ["import", "jsonl", source, "--map", f"tags={tags}", *also]
+        command = ["benchmark", "import", "jsonl", source, "--map", f"tags={tags}", *also]
         assert main([*command, "-o", f"cases/{source}"]) == 0
     (voyager,) = loaded(Path("cases/WebVoyager_data.jsonl"))
     assert voyager.id.startswith("Cambridge-Dictionary--29")
@@ -167,15 +167,17 @@ def test_lists_are_split_and_nothing_is_replaced_unasked(
     many = [{"goal": f"Do {n}", "website": {"url": "http://a.example/"}} for n in range(6)]
     Path("real.json").write_text(json.dumps(many))
 
-    assert main(["import", "jsonl", "real.json", "-o", "cases/real"]) == 0
+    assert main(["benchmark", "import", "jsonl", "real.json", "-o", "cases/real"]) == 0
     assert "6 cases" in capsys.readouterr().out
     assert {file.name for file in Path("cases/real").iterdir()} == {"real-1.yaml", "real-2.yaml"}
     assert loaded(Path("cases/real"))[5].id == "real-6"
     Path("cases/real/real-2.yaml").write_text("mine")
-    assert main(["import", "jsonl", "real.json", "-o", "cases/real"]) == 4
+    assert main(["benchmark", "import", "jsonl", "real.json", "-o", "cases/real"]) == 4
     assert "is there already" in capsys.readouterr().err
     assert Path("cases/real/real-2.yaml").read_text() == "mine"
-    assert main(["import", "jsonl", "real.json", "-o", "cases/real", "--overwrite"]) == 0
+    assert (
+        main(["benchmark", "import", "jsonl", "real.json", "-o", "cases/real", "--overwrite"]) == 0
+    )
     assert len(loaded(Path("cases/real"))) == 6
 
 
@@ -233,7 +235,7 @@ def test_webarena_tasks_name_their_sites_and_ask_its_own_evaluators(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("data.json").write_text(json.dumps(TASKS))
-    command = ["import", "webarena-verified", "--data", "data.json", "-o", "wa"]
+    command = ["benchmark", "import", "webarena-verified", "--data", "data.json", "-o", "wa"]
     command += ["--init", "gitlab=http://10.0.0.5:8877/"]
 
     assert main([*command, "--site", "gitlab=http://10.0.0.5:1/"]) == 0
@@ -359,7 +361,7 @@ def test_tasks_of_visualwebarena_are_judged_by_its_rules_and_others_are_counted(
             "eval_types": ["string_match"], "reference_answers": {"fuzzy_match": "N/A"}}},
     ]  # fmt: skip
     Path("vwa.json").write_text(json.dumps(tasks))
-    command = ["import", "visualwebarena", "--data", "vwa.json", "-o", "vwa"]
+    command = ["benchmark", "import", "visualwebarena", "--data", "vwa.json", "-o", "vwa"]
 
     assert main([*command, "--site", "shopping=http://10.0.0.5:1/"]) == 0
     said = capsys.readouterr().out
@@ -433,7 +435,7 @@ def test_parity_tells_where_our_verdict_on_a_log_is_another_one(
         (folder / "agent_response.json").write_text('{"retrieved_data": ["no"]}')
     answers = {"5": {"valid": {"exact": ["7"]}, "invalid": {"other": ["8"]}}}
     (folder.parents[2] / "e2e_test_retrieved_data.json").write_text(json.dumps(answers))
-    command = ["import", "webarena-verified", "--parity", "repository"]
+    command = ["benchmark", "import", "webarena-verified", "--parity", "repository"]
 
     assert main(command) == 1
     lines = capsys.readouterr().out.splitlines()
@@ -447,6 +449,6 @@ def test_parity_tells_where_our_verdict_on_a_log_is_another_one(
     webarena_verified._benchmark.cache_clear()
 
     Path("run/cells").mkdir(parents=True)
-    assert main(["import", "miniwob", "--parity", "run"]) == 4
+    assert main(["benchmark", "import", "miniwob", "--parity", "run"]) == 4
     assert "has no BrowserGym" in capsys.readouterr().err
     assert not Path("cases").exists()

@@ -1,7 +1,4 @@
-"""`autoweb verify`: judge a saved run again.
-
-With `--controls` it runs the controls of the run's cases, or of case files.
-"""
+"""`autoweb run rejudge`: judge a saved run again."""
 
 import argparse
 import sys
@@ -11,10 +8,10 @@ from pathlib import Path
 
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.judge_arguments import add_judge_arguments
+from pytest_autoweb.cli.run_arguments import add_run_argument
 from pytest_autoweb.report.gates.gate_decision import why_unfinished
-from pytest_autoweb.results.runs.run_folder import is_run_folder, read_run
+from pytest_autoweb.results.runs.run_folder import read_run
 from pytest_autoweb.session.project_variants import project_variants
-from pytest_autoweb.tools.verify.prove_cases import control_files, control_lines, control_run
 from pytest_autoweb.tools.verify.verify_run import (
     Order,
     asked_judges,
@@ -31,17 +28,17 @@ run is only read; a new run folder with its own report is written.
 Checks that need the live page or its server (js, http, sql, file, python) keep their recorded
 verdict while they are unchanged; a changed one is undecided, and its cell is at best ungraded.
 
-  autoweb verify autoweb-report
-  autoweb verify autoweb-report --cases cases/shop.yaml --changed-only --fail-on-change
+  autoweb run rejudge autoweb-report
+  autoweb run rejudge autoweb-report --cases cases/shop.yaml --changed-only --fail-on-change
 
 Exit status: 0 judged; 1 with --fail-on-change, an outcome changed or the run did not come to its
-end, or with --controls, a control does not hold; 4 invalid input.
+end; 4 invalid input.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = _VERIFY_ABOUT
-    parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of the run")
+    add_run_argument(parser)
     parser.add_argument(
         "--cases",
         nargs="+",
@@ -73,15 +70,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="exit with 1 when the outcome of a cell changes",
     )
-    parser.add_argument(
-        "--controls",
-        action="store_true",
-        help="instead, run the controls of the run's cases in a browser, three times each: the "
-        "oracle must pass, and doing nothing must fail. The results go into the run's folder "
-        "`controls`, and its report is written again. RUN may also be a case file or a folder of "
-        "case files; --output (default: autoweb-controls) then takes the results. Exits with 1 "
-        "when a control is broken",
-    )
     add_json_argument(parser)
     parser.set_defaults(run=run)
 
@@ -93,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         AutowebError: a folder or a case file cannot be used.
     """
     with project_variants(args.rootdir):
-        return _run_controls(args) if args.controls else _judge_again(args)
+        return _judge_again(args)
 
 
 def _judge_again(args: argparse.Namespace) -> int:
@@ -130,28 +118,3 @@ def _judge_again(args: argparse.Namespace) -> int:
     if unfinished:
         print(f"autoweb: {unfinished}", file=sys.stderr)
     return int(args.fail_on_change and bool(verification.changed or unfinished))
-
-
-def _run_controls(args: argparse.Namespace) -> int:
-    """Run the controls and print the results; return 1 when a control is broken, else 0.
-
-    Raises:
-        AutowebError: a case file is missing, or pytest could not run them.
-    """
-    rootdir = args.rootdir.resolve()
-    if is_run_folder(args.folder):
-        folder = args.folder
-        done = control_run(folder, rootdir=rootdir, words_to_stderr=args.json)
-    else:
-        folder = args.output or Path("autoweb-controls")
-        paths = [args.folder, *args.cases]
-        done = control_files(paths, folder, rootdir=rootdir, words_to_stderr=args.json)
-    page = folder / "index.html"
-    if args.json:
-        held = {"controls": done.rows, "failed": done.failed, "notes": done.notes}
-        print_json("controls", {"report": page, **held})
-    else:
-        for line in (*control_lines(done.rows), *done.notes):
-            print(line)
-        print(f"report: {page}")
-    return int(done.failed)

@@ -1,0 +1,76 @@
+"""`autoweb try`: have models do one task on a page, without a case file."""
+
+import argparse
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pytest_autoweb.base.interruption import run_pytest
+from pytest_autoweb.cli.entry_page import checked_url
+
+_ABOUT = """\
+Has models do one task on a page, and shows what they did. Nothing is written but the run, which
+goes to autoweb-try/. Without --expect-text or --expect-url nobody checks the outcome, so the cell
+is `ungraded`, whatever the model says of itself; `autoweb init` writes a case with checks.
+
+  autoweb try http://localhost:8000/ "Log in as ana" --models ollama_chat/qwen3:8b
+  autoweb try http://localhost:8000/ "Buy tea" --models a,b --expect-text "Thank you"
+
+Without --models, those of the project's settings are taken. Flags of pytest stand behind `--`.
+
+Exit status: that of pytest: 0 the cells ended, and passed if they could be graded; 1 one failed or
+was broken; 4 invalid input.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = _ABOUT
+    parser.add_argument("url", metavar="URL", help="the page on which the task starts")
+    parser.add_argument("task", metavar="TASK", help="the task, in words")
+    parser.add_argument(
+        "--models", metavar="A,B", help="the models; default: those of the project's settings"
+    )
+    parser.add_argument("--agent", metavar="NAME", help="who drives the browser with them")
+    parser.add_argument(
+        "--expect-text", metavar="TEXT", help="a text that has to be visible at the end"
+    )
+    parser.add_argument(
+        "--expect-url", metavar="GLOB", help="the address at the end, such as '**/account'"
+    )
+    parser.add_argument("--headed", action="store_true", help="show the browser")
+    parser.add_argument(
+        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the case to a file of its own, run it, and return pytest's exit status.
+
+    Raises:
+        SettingsError: the address cannot be used.
+    """
+    case: dict[str, Any] = {
+        "id": "try",
+        "entry_url": checked_url(args.url),
+        "user_task": args.task,
+    }
+    wanted = {"text": args.expect_text, "url": args.expect_url}
+    if checks := [{kind: value} for kind, value in wanted.items() if value]:
+        case["expect"] = checks
+    with tempfile.TemporaryDirectory(prefix="autoweb-try-") as folder:
+        file = Path(folder) / "try.yaml"
+        file.write_text(
+            yaml.safe_dump({"version": 1, "cases": [case]}, allow_unicode=True), encoding="utf-8"
+        )
+        flags = [f"--autoweb-cases-file={file}", "--autoweb-report=autoweb-try"]
+        flags += [f"--autoweb-models={args.models}"] if args.models else []
+        flags += [f"--autoweb-agent={args.agent}"] if args.agent else []
+        flags += ["--headed"] if args.headed else []
+        command = ["-m", "pytest", *flags, "--autoweb-stdout", *args.flags]
+        print("$ python " + shlex.join(command), flush=True)
+        return run_pytest([sys.executable, *command])

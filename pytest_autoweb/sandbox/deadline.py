@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import greenlet  # type: ignore[import-untyped]
 
-from pytest_autoweb.base.waiting import Countdown
+from pytest_autoweb.base.waiting import Countdown, time_of_others
 from pytest_autoweb.base.waiting.calls import CallEnded, bounded_call
 from pytest_autoweb.base.waiting.playwright_internals import driver_of
 from pytest_autoweb.browser.egress.browser_watch import (
@@ -171,7 +171,8 @@ class BrowserDeadline:
             page: the page whose browser performs the call.
             seconds: the call's time limit.
             call: the function that calls the browser.
-            waited: returns the seconds spent so far on uncounted waits, such as model calls.
+            waited: returns the seconds spent so far on uncounted waits: model calls, and what
+                other cells held.
 
         Raises:
             StuckError: the call had to be ended.
@@ -229,9 +230,15 @@ class BrowserDeadline:
             _terminate(session)
             return _AFTER_STOP_S
 
+        # Time spent waiting for a model is not the call's fault. What others held is part of
+        # `waited`, and `bounded_call` leaves it out itself.
+        others = time_of_others()
+
+        def for_models() -> float:
+            return waited() - others()
+
         try:
-            # Time spent waiting for a model is not the call's fault.
-            return bounded_call(page, max(0.05, seconds), call, not_counted=waited, stop=stop)
+            return bounded_call(page, max(0.05, seconds), call, not_counted=for_models, stop=stop)
         except CallEnded:
             raise StuckError from None
 

@@ -101,8 +101,8 @@ class Countdown(Stopwatch):
 class OwnTimer:
     """A timer that counts a cell's own time.
 
-    It is set for the whole time. When that is over it asks what of it others held, and is set again
-    for so long; so it never rings early, and late only by what nobody could know.
+    It is set for the whole time. When it rings, it is set again for what is left because others
+    held the thread; so it never rings early, and late only by what nobody could know.
 
     Args:
         loop: the event loop that rings it.
@@ -118,17 +118,14 @@ class OwnTimer:
         others: Callable[[], float],
         call: Callable[[], object],
     ) -> None:
-        self._loop, self._others, self._call = loop, others, call
-        self._set(seconds)
-
-    def _set(self, seconds: float) -> None:
-        self._held = self._others()
-        self._handle = self._loop.call_later(seconds, self._ring)
+        self._loop, self._call = loop, call
+        self._countdown = Countdown(seconds, time.monotonic, others)
+        self._handle = loop.call_later(seconds, self._ring)
 
     def _ring(self) -> None:
         # The loop reads answers that came in the meantime only after this.
-        if (more := self._others() - self._held) > _LEAST_S:
-            self._set(more)
+        if (left := self._countdown.left_s) > _LEAST_S:
+            self._handle = self._loop.call_later(left, self._ring)
         else:
             self._call()
 

@@ -136,6 +136,8 @@ def test_agreement_is_counted_as_by_hand() -> None:
     # Observed 0.7, by chance 0.5 * 0.6 + 0.5 * 0.4 = 0.5; Wilson: statsmodels' proportion_confint.
     assert found.kappa == pytest.approx(0.4)
     assert (found.n, found.no_verdict) == (50, 2)
+    both = (found.true_pass, found.false_pass, found.false_fail, found.true_fail)
+    assert both == (20, 5, 10, 15)
     assert found.accuracy == pytest.approx(0.7)
     assert found.interval is not None
     assert (found.interval.low, found.interval.high) == pytest.approx((0.56247, 0.80898), abs=1e-4)

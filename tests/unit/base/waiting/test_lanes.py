@@ -21,6 +21,7 @@ from pytest_autoweb.base import waiting
 from pytest_autoweb.base.waiting import lanes
 from pytest_autoweb.base.waiting.hub import CancelledFlight, Flight, Hub
 from pytest_autoweb.base.waiting.playwright_internals import DRIVER_ENDED, Driver
+from pytest_autoweb.sandbox.deadline import _AFTER_STOP_S, BrowserDeadline, StuckError
 
 LANES = 2
 
@@ -274,6 +275,37 @@ def test_a_call_in_the_background_fails_when_the_driver_ends(two_lanes: TwoLanes
 
     with pytest.raises(Error, match=DRIVER_ENDED):
         ended()
+
+
+class SilentPage:
+    """A page of these lanes' loop that answers nothing, as if it were closed."""
+
+    def __init__(self, two_lanes: TwoLanes) -> None:
+        self._loop, self._dispatcher_fiber = two_lanes.loop, two_lanes.hub.fiber
+
+    def is_closed(self) -> bool:
+        return True
+
+
+def test_what_others_held_is_left_out_of_the_limit_of_a_call_once(two_lanes: TwoLanes) -> None:
+    spent: list[float] = []
+
+    def cell(number: int) -> None:
+        if number == 1:
+            time.sleep(1.5)
+            return
+        page, never = SilentPage(two_lanes), two_lanes.loop.create_future()
+        others, clock = waiting.time_of_others(), waiting.own_clock()
+        began = clock()
+        with pytest.raises(StuckError):
+            # As in an attempt, `waited` holds what others held.
+            BrowserDeadline().run(page, 0.2, lambda: two_lanes.hub.wait(never), waited=others)
+        spent.append(clock() - began)
+
+    with mock.patch("pytest_autoweb.sandbox.deadline.debugging_session", return_value=None):
+        two_lanes.run(2, cell)
+
+    assert 0.2 <= spent[0] < 0.2 + _AFTER_STOP_S + 1
 
 
 class TwoLanes:

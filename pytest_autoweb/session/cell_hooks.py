@@ -160,6 +160,8 @@ class CellHooks:
             manager.register(self._shards, "autoweb-shard")
         if touched := os.environ.get(TOUCHED, ""):
             manager.register(TouchedSelection(touched), "autoweb-touched")
+            # The first run has shown it, and it is longer than the news of one case.
+            config.option.no_header = config.option.no_header or config.option.verbose <= 0
         collects = config.option.collectonly or settings.preview
         if config.getoption("tx", None):
             _refuse_names_for_workers(config)

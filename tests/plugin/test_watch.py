@@ -34,6 +34,7 @@ def test_what_a_change_touches_is_run_again_until_ctrl_c(
     assert "watch: cases/green.yaml changed: its cells again" in lines
     assert ran(lines) == {"green"}
     assert any("1 passed, 1 deselected" in line for line in lines)
+    assert not any(line.startswith(("rootdir:", "autoweb sandbox:")) for line in lines)
     if os.name == "posix":
         # Its browser was running before this run read the conftest.
         assert launches.read_text() == "launched\n"

@@ -142,7 +142,7 @@ SYSTEM_ONLY = {"_ctypes", "fcntl", "msvcrt", "resource", "winreg"}
 MAY_IMPORT_LATE = {
     "cli/commands/dashboard.py",
     "cli/opened_store.py",
-    "cli/commands/store.py",
+    "cli/commands/database_runs.py",
     "base/errors.py",
     "models/litellm_client.py",
     "plugin.py",

@@ -143,7 +143,7 @@ MAY_IMPORT_LATE = {
     "cli/commands/completion.py",
     "cli/commands/dashboard.py",
     "cli/opened_store.py",
-    "cli/commands/store.py",
+    "cli/commands/database_runs.py",
     "base/errors.py",
     "models/litellm_client.py",
     "plugin.py",

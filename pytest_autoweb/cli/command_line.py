@@ -44,7 +44,9 @@ COMMANDS = {
     "run compare": Command(
         "compare", "compare two runs, or the models of one run, on the same cases"
     ),
-    "run rejudge": Command("rejudge", "judge a run again, offline, by the checks as they are now"),
+    "run rejudge": Command(
+        "judge_again", "judge a run again, offline, by the checks as they are now"
+    ),
     "run gate": Command("gate", "apply gates to a finished or merged run, or comment on it"),
     "run publish": Command("publish", "publish runs as static pages with a leaderboard"),
     "run merge": Command("merge_reports", "merge the packed reports of shards"),
@@ -59,8 +61,10 @@ COMMANDS = {
     ),
     "models": Command("models", "list, check and fetch models"),
     "agents": Command("agents", "list or install agents of other people, for --autoweb-agent"),
-    "db sync": Command("database", "write runs into the database", "add_sync_arguments"),
-    "db prune": Command("database", "remove old runs from the database", "add_prune_arguments"),
+    "db sync": Command("database_runs", "write runs into the database", "add_sync_arguments"),
+    "db prune": Command(
+        "database_runs", "remove old runs from the database", "add_prune_arguments"
+    ),
     "db serve": Command("dashboard", "show trends, failures and runs in the browser"),
     "debug settings": Command("show_settings", "list every setting with its default and meaning"),
     "debug prompts": Command("show_prompts", "print what a model would be sent for a case"),

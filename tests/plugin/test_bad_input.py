@@ -171,7 +171,7 @@ def test_a_misspelt_command_is_answered_with_the_one_that_was_meant(
         main(["compair", "a", "b"])
 
     assert ended.value.code == pytest.ExitCode.USAGE_ERROR
-    assert "did you mean 'compare'?" in capsys.readouterr().err
+    assert "did you mean `autoweb run compare`?" in capsys.readouterr().err
 
 
 def test_the_rootdir_itself_can_be_named(project: pytest.Pytester) -> None:

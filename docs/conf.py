@@ -192,9 +192,12 @@ def sections_of(app: Sphinx) -> Iterator[dict[str, Any]]:
 
 def _texts(part: nodes.Node) -> Iterator[str]:
     """Yield the paragraphs, cells and code of a part; a picture has the text that replaces it."""
-    for node in part.findall(nodes.TextElement):
-        if not isinstance(node.parent, nodes.TextElement) and not isinstance(node, nodes.comment):
-            yield node.astext()
+    if isinstance(part, nodes.TextElement):
+        if not isinstance(part, nodes.comment):
+            yield part.astext()
+        return
+    for child in part.children:
+        yield from _texts(child)
 
 
 def write_search(app: Sphinx, error: Exception | None) -> None:

@@ -180,6 +180,8 @@ def sections_of(app: Sphinx) -> Iterator[dict[str, Any]]:
             own = (part for part in section.children if not isinstance(part, nodes.section))
             title, *rest = own
             text = " ".join(words for part in rest for words in _texts(part))
+            if not text.strip():
+                continue
             yield {
                 "page": page,
                 "anchor": "" if section.parent is tree else section["ids"][0],

@@ -62,9 +62,26 @@
   const isAsked = (word, asked) =>
     asked.some((one) => stem(word) === one || (one.length > 3 && word.startsWith(one)));
 
-  // The part of a text that holds the most of the words, as pieces that are marked or not.
+  const foundIn = (text, asked) =>
+    [...text.matchAll(/[\p{L}\p{N}]+/gu)].filter((found) => isAsked(found[0].toLowerCase(), asked));
+
+  // A part of a text, as pieces that are marked or not.
+  const marked = (text, asked, start = 0, end = text.length) => {
+    const pieces = [];
+    let at = start;
+    for (const word of foundIn(text, asked)) {
+      if (word.index < start || word.index + word[0].length > end) continue;
+      const mark = document.createElement("mark");
+      mark.textContent = word[0];
+      pieces.push(text.slice(at, word.index), mark);
+      at = word.index + word[0].length;
+    }
+    return [...pieces, text.slice(at, end)];
+  };
+
+  // The part of a text that holds the most of the words.
   const excerptOf = (text, asked) => {
-    const words = [...text.matchAll(/[\p{L}\p{N}]+/gu)].filter((found) => isAsked(found[0].toLowerCase(), asked));
+    const words = foundIn(text, asked);
     let [start, best] = [0, 0];
     for (const first of words) {
       const within = words.filter((word) => word.index >= first.index && word.index < first.index + EXCERPT - 40);
@@ -73,21 +90,13 @@
     }
     if (start > 0) start = text.indexOf(" ", start) + 1;
     const end = Math.min(text.length, start + EXCERPT);
-    const pieces = [start > 0 ? "… " : ""];
-    let at = start;
-    for (const word of words.filter((found) => found.index >= start && found.index + found[0].length <= end)) {
-      const mark = document.createElement("mark");
-      mark.textContent = word[0];
-      pieces.push(text.slice(at, word.index), mark);
-      at = word.index + word[0].length;
-    }
-    return [...pieces, text.slice(at, end), end < text.length ? " …" : ""];
+    return [start > 0 ? "… " : "", ...marked(text, asked, start, end), end < text.length ? " …" : ""];
   };
 
   const show = (section, asked) => {
     const link = document.createElement("a");
     link.href = `${section.page}.html${section.anchor ? `#${section.anchor}` : ""}`;
-    link.textContent = section.title;
+    link.append(...marked(section.title, asked));
     const place = document.createElement("span");
     place.className = "search-place";
     place.textContent = section.title === section.of ? "" : ` · ${section.of}`;

@@ -4,11 +4,15 @@ The pages stay plain Markdown with links that also work where the repository is 
 of `docs/reference` takes from the code stands in it as a line `<!-- from the code: NAME -->`.
 """
 
+import argparse
+import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 from pytest_autoweb import __version__
@@ -23,6 +27,7 @@ version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["schema"]
+templates_path = ["templates"]
 nitpicky = False
 # The anchors that links on hosting sites use.
 myst_heading_anchors = 4
@@ -138,9 +143,76 @@ def unhide(
     lines[:] = [line.replace(_HIDDEN_COLON, ":") for line in lines]
 
 
+RANKS = {
+    "how-do-i": 3.0,
+    "troubleshooting": 2.0,
+    "glossary": 1.5,
+    "coming-from": 1.2,
+    "tutorial": 1.2,
+    "why": 0.8,
+    "statistics": 0.6,
+    "security": 0.8,
+    "index": 0.3,
+    "flow": 0.5,
+    "architecture": 0.2,
+    "benchmarks": 0.3,
+    "cluster": 0.3,
+    "mutants": 0.2,
+    "performance": 0.4,
+    "releasing": 0.2,
+    "scale": 0.3,
+    "contributing": 0.3,
+    "reference": 0.4,
+    "reference/changelog": 0.1,
+    "reference/contributing": 0.2,
+}
+"""What weighs more in a search than other pages, and what less: a page, or a folder."""
+
+
+def sections_of(app: Sphinx) -> Iterator[dict[str, Any]]:
+    """Yield what the search looks through: each section, with its own text."""
+    for page in sorted(app.env.found_docs):
+        tree = app.env.get_doctree(page)
+        rank = RANKS.get(page, RANKS.get(page.partition("/")[0], 1.0))
+        of = app.env.titles[page].astext()
+        for section in tree.findall(nodes.section):
+            own = (part for part in section.children if not isinstance(part, nodes.section))
+            title, *rest = own
+            text = " ".join(words for part in rest for words in _texts(part))
+            if not text.strip():
+                continue
+            yield {
+                "page": page,
+                "anchor": "" if section.parent is tree else section["ids"][0],
+                "of": of,
+                "title": title.astext(),
+                "text": re.sub(r"\s+", " ", text).strip(),
+                "rank": rank,
+            }
+
+
+def _texts(part: nodes.Node) -> Iterator[str]:
+    """Yield the paragraphs, cells and code of a part; a picture has the text that replaces it."""
+    if isinstance(part, nodes.TextElement):
+        if not isinstance(part, nodes.comment):
+            yield part.astext()
+        return
+    for child in part.children:
+        yield from _texts(child)
+
+
+def write_search(app: Sphinx, error: Exception | None) -> None:
+    """Write the sections as a script, which a page that is opened from disk may load."""
+    if error is None and app.builder.name == "html":
+        data = json.dumps(list(sections_of(app)), ensure_ascii=False)
+        script = Path(app.outdir) / "_static" / "sections.js"
+        script.write_text(f"globalThis.SECTIONS = {data};\n", encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register what this file adds to Sphinx."""
     app.connect("source-read", fill)
+    app.connect("build-finished", write_search)
     # Before and after the extension that reads Google's style, which has 500.
     app.connect("autodoc-process-docstring", quote, priority=400)
     app.connect("autodoc-process-docstring", unhide, priority=600)

@@ -172,6 +172,8 @@ Cells are run by pytest; `pytest --help` lists the everyday --autoweb-* flags un
 
   pytest cases --autoweb-models=openai/gpt-5-mini,ollama_chat/qwen3:8b
 
+Answers by question: https://github.com/pytest-autoweb/pytest-autoweb/blob/main/docs/how-do-i.md
+
 Exit status: 0 done; 1 what was asked for is not so (the help of each command says what that means);
 4 invalid input; 130 interrupted.
 """

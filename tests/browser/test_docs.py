@@ -57,19 +57,67 @@ def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
     assert loaded == set()
 
 
+QUESTIONS = [
+    ("SSO login", "How do I log in by SSO", "storage_state"),
+    ("limit cost", "How do I limit the cost", "--autoweb-max-cost"),
+    ("my own agent", "How do I add my own agent", "JSON lines"),
+    ("run only failed", "How do I rerun only what failed", "--lf"),
+    ("why ungraded", "ungraded", "nothing to judge by"),
+    ("compare two prompts", "How do I compare two prompts", "--autoweb-compare=before"),
+    ("Firefox", "How do I run in Firefox or WebKit", "playwright install firefox"),
+    ("Docker", "How do I run in Docker", "Containerfile"),
+    ("Azure OpenAI", "How do I use Azure OpenAI", "pyproject.toml"),
+    ("mask data", "How do I mask personal data", "Only secrets and password fields"),
+    ("custom check", "How do I write a check of my own", "package.module:function"),
+    ("difference between failed and broken", "failed, broken and ungraded", "infrastructure"),
+    ("iframe", "How do I work with iframes", "frame_locator"),
+    ("2FA", "How do I log in by SSO", "pyotp"),
+    ("cookie banner", "cookie banners", "setup.cookies"),
+    ("mobile", "How do I test a mobile layout", "--device"),
+    ("Jenkins", "Jenkins", "--junitxml"),
+    ("What is a control?", "What is a control", "doing nothing"),
+    ("not decisive", "Comparisons", "Fewer than six cases"),
+]
+"""What somebody types, a part of a title among the first three, and what is read there."""
+
+
 @pytest.mark.journeys
-def test_the_search_finds_pages_without_a_server_and_without_a_network(
+def test_each_question_is_answered_by_one_of_the_first_three_results(
     built: Path, browser: Browser
 ) -> None:
     page = browser.new_context(offline=True).new_page()
-    page.goto(f"{(built / 'index.html').as_uri()}")
+    missed = []
+    for typed, title, answer in QUESTIONS:
+        page.goto((built / "tutorial.html").as_uri())
+        page.get_by_role("textbox", name="Search").first.fill(typed)
+        page.keyboard.press("Enter")
+        page.locator("ol.search li").first.wait_for()
+        first = page.locator("ol.search li").all()[:3]
+        assert all(len(result.locator("p").inner_text()) > 20 for result in first), typed
+        assert page.locator("ol.search li mark").count() > 0, typed
+        titles = [result.get_by_role("link").inner_text() for result in first]
+        place = next((i for i, told in enumerate(titles) if title in told), None)
+        if place is None:
+            missed.append((typed, titles))
+            continue
+        first[place].get_by_role("link").click()
+        section = page.locator(f"[id='{page.url.partition('#')[2]}']")
+        if answer not in section.inner_text():
+            missed.append((typed, [page.url]))
+    page.context.close()
 
-    page.get_by_role("textbox", name="Search").first.fill("matrix")
-    page.keyboard.press("Enter")
-    page.locator("ul.search li").first.wait_for()
+    assert missed == []
 
-    found = page.locator("ul.search li a").all_inner_texts()
-    assert any("tutorial" in title.lower() or "case" in title.lower() for title in found)
+
+@pytest.mark.journeys
+def test_what_changed_and_how_it_is_built_comes_last(built: Path, browser: Browser) -> None:
+    page = browser.new_context(offline=True).new_page()
+    for typed in ("cost", "report", "browser"):
+        page.goto(f"{(built / 'search.html').as_uri()}?q={typed}")
+        places = page.locator(".search-place").all_inner_texts()
+        assert not any("Changelog" in p or "Architecture" in p or "Ray" in p for p in places[:10])
+    page.goto(f"{(built / 'search.html').as_uri()}?q=%3Czzzz%3E")
+    assert "Nothing has “<zzzz>”" in page.get_by_role("status").inner_text()
     page.context.close()
 
 

@@ -100,7 +100,7 @@ def session_command(models: tuple[str, ...], report: Path) -> list[str]:
         sys.executable, "-m", "pytest", _CASES, *plugins, "-p", "no:cacheprovider", "--tb=no",
         f"--autoweb-models={','.join(models)}",
         "--autoweb-models-file=models.yaml",
-        "--autoweb-record-mode=none",
+        "--autoweb-record-mode=replay",
         "--autoweb-cassettes=cassettes",
         "--autoweb-max-repairs=1",
         "--autoweb-concurrency=12",

@@ -194,11 +194,13 @@ def _parsed(words: list[str]) -> argparse.Namespace:
     argparse itself gives a command nothing behind `--` once an option stands before it.
     """
     # No option before the command takes a value, so that the first plain word is its name.
-    parser = build_parser([word for word in words if not word.startswith("-")][:1])
+    name = [word for word in words if not word.startswith("-")][:1]
+    parser = build_parser(name)
     parsed, rest = parser.parse_known_args(words)
     behind = words[words.index("--") + 1 :] if "--" in words else []
     if rest and behind and rest in (["--", *behind], behind) and hasattr(parsed, "flags"):
         parsed.flags += behind
     elif rest:
-        command_parser(parser, parsed.command).refuse(rest)
+        # Not `parsed.command`, which an option `--command` of the command replaces.
+        command_parser(parser, name[0]).refuse(rest)
     return parsed

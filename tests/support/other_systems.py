@@ -9,7 +9,13 @@ import pytest
 
 SYSTEMS = ("win32", "darwin")
 _FOLDER = Path(__file__).parent / "elsewhere"
-_FIND_BROWSER = Path(__file__).parents[2] / "scripts" / "find_browser.py"
+_FIND_BROWSER = """
+from playwright.sync_api import sync_playwright
+from pytest_autoweb.browser.egress.chromium import launch_args
+with sync_playwright() as playwright:
+    own = playwright.chromium.executable_path
+print(launch_args({}, playwright_executable=own).get("executable_path", own))
+"""
 _BROWSER = '#!/bin/sh\nexec "{browser}" --no-sandbox "$@"\n'
 
 
@@ -41,7 +47,7 @@ def browser_for_root(folder: Path) -> dict[str, str]:
     Linux does not give that to root, nor in many containers; the package believes not to be there.
     """
     found = subprocess.run(
-        [sys.executable, _FIND_BROWSER], capture_output=True, text=True, check=True
+        [sys.executable, "-c", _FIND_BROWSER], capture_output=True, text=True, check=True
     )
     program = folder / "chromium-for-root"
     program.write_text(_BROWSER.format(browser=found.stdout.strip()), encoding="utf-8")

@@ -60,3 +60,13 @@ def test_a_wrong_command_line_says_what_is_wrong_and_where_examples_are(
         "autoweb run rerun: the following arguments are required: CELL; "
         "`autoweb run rerun --help` shows examples"
     )
+
+
+def test_an_unknown_option_of_a_command_with_an_option_command_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["init", "http://localhost/", "--statik", "site"])
+
+    assert ended.value.code == 4
+    assert "did you mean --static?" in capsys.readouterr().err

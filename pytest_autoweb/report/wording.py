@@ -198,6 +198,9 @@ EVERY_STEP_RAN = "every step ran (no proof)"
 """What is told of a cell without checks, in place of a verdict."""
 
 
+_REPAIR_BROKE = " (the repair broke: "
+
+
 def what_failed(cell: CellResult, limit: int = 200, *, expected: bool = False) -> str:
     """Return what failed, in the first words of the cell's reason, on one line.
 
@@ -222,11 +225,12 @@ def what_failed(cell: CellResult, limit: int = 200, *, expected: bool = False) -
         unmet = next((c for c in checks if c.passed is False and not c.advisory), None)
         if unmet is not None:
             saw = f"saw {unmet.actual}" if unmet.actual.strip() else "not met"
-            _, broke, how = cell.reason.partition(" (the repair broke: ")
+            _, broke, how = cell.reason.partition(_REPAIR_BROKE)
             more = f"; expected {unmet.expected}{broke}{how}" if expected else ""
             return one_line(f"check {unmet.index} {unmet.type}: {saw}{more}", limit)
     step = f"step {failure.step_index}: " if failure.step_index is not None else ""
-    return one_line(f"{step}{cell.reason or failure.message}", limit)
+    said = cell.reason or failure.message
+    return one_line(step + (said if expected else said.partition(_REPAIR_BROKE)[0]), limit)
 
 
 def failure_name(type_: str, kind: str | None = "") -> str:

@@ -6,7 +6,7 @@ import { decisionsPart } from "./decisions.js";
 import { handoverButtons, traceCommand } from "./handover.js";
 import { locationsPart } from "./locations.js";
 import { stageTable } from "./models.js";
-import { pictures } from "./pictures.js";
+import { picturesPart } from "./pictures.js";
 
 const STEP_TONES = { ok: "passed", failed: "failed", blocked: "broken", skipped: "skipped", not_run: "skipped", corrected: "healed" };
 const STEP_WORDS = { ok: "ok", failed: "failed", blocked: "blocked", skipped: "skipped", not_run: "not run", corrected: "corrected" };
@@ -146,7 +146,7 @@ export class Detail {
   }
 
   attempt(cell, a) {
-    const film = pictures(a, { shot: (path, label) => this.shot(cell, path, label) });
+    const film = picturesPart(a, { shot: (path, label) => this.shot(cell, path, label) });
     const checks = a.checks.length > 0 && part(`Checks${a.score === null ? "" : `: ${percent(a.score)}`}`, el("ol.card.checks", a.checks.map(checkItem)));
     return [
       a.failure && !cell.reason.includes(a.failure.message) && el("div.reason.is-failed", el("p", text(a.failure.message)), failureNote(a.failure)),

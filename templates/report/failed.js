@@ -17,7 +17,7 @@ function failedPanel({ shownEntries, says, links }) {
   const rest = rows.slice(REASONS_AT_ONCE, REASONS_LISTED);
   return el("section.failed", { "aria-labelledby": "failed-heading" },
     el("h2", { id: "failed-heading", "data-short": "What failed" }, lost.length ? counted(lost) : `Nothing failed: ${plural(ran.length, "cell")} passed`),
-    rows.length > 0 && el("div.card", shown(rows.slice(0, REASONS_AT_ONCE)), rest.length > 0 && fold(`${rest.length} more reasons`, "", () => shown(rest), "more")),
+    rows.length > 0 && el("div.card", shown(rows.slice(0, REASONS_AT_ONCE)), rest.length > 0 && fold(plural(rest.length, "more reason"), "", () => shown(rest), "more")),
     rows.length > REASONS_LISTED && el("p.soft.small", `${rows.length - REASONS_LISTED} more among the cells below`));
 }
 

@@ -30,7 +30,7 @@ function caption(a, frame) {
 const firstUnmet = (a) => a.checks.find((check) => check.passed === false && !check.advisory)?.index ?? null;
 
 /* Show the picture that decided, with the film around it; null without pictures. */
-export function pictures(a, { shot }) {
+export function picturesPart(a, { shot }) {
   const frames = framesOf(a);
   if (!frames.length) return null;
   const decided = [a.scene?.screenshot, a.final_screenshot].find((path) => path && frames.some((frame) => frame.picture === path));

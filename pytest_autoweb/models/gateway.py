@@ -240,19 +240,25 @@ def start_gateway(
         ledger=ledger,
         key_file=key_file.absolute(),
     )
+    process, port = _started(config)
+    with _running_lock:
+        _running[token] = process
+    return GatewayAddress("127.0.0.1", port, token)
+
+
+def _started(config: StartConfig) -> tuple["subprocess.Popen[bytes]", int]:
+    """Start the process, and return it with its port."""
     try:
         process, answer = start_owned(
             _PROCESS,
             config.model_dump(mode="json"),
             environ=os.environ,
-            log=run_dir / LOG_NAME,
+            log=config.run_dir / LOG_NAME,
             timeout=_START_TIMEOUT_S,
         )
     except StartFailed as error:
         raise ModelError("unavailable", "gateway", f"it did not start: {error}") from None
-    with _running_lock:
-        _running[token] = process
-    return GatewayAddress("127.0.0.1", Started.model_validate(answer).port, token)
+    return process, Started.model_validate(answer).port
 
 
 def stop_gateway(address: GatewayAddress) -> None:

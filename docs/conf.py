@@ -4,7 +4,6 @@ The pages stay plain Markdown with links that also work where the repository is 
 of `docs/reference` takes from the code stands in it as a line `<!-- from the code: NAME -->`.
 """
 
-import argparse
 import json
 import os
 import re

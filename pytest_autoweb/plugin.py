@@ -40,6 +40,7 @@ from pytest_autoweb.session.refused_sessions import (
     note_unread,
     refusal,
     refuse_gates_alone,
+    refuse_unknown_models,
     refuse_unread_cases,
     refuse_without_models,
     refuse_without_playwright,
@@ -114,6 +115,7 @@ def pytest_configure(config: pytest.Config) -> None:
         cell_hooks(config).explain()
     if is_on(config, os.environ):
         _collect_garbage_less(config)
+        refuse_unknown_models(config)
         cell_hooks(config).configure()
     else:
         refuse_without_models(config)

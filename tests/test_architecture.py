@@ -158,6 +158,7 @@ MAY_IMPORT_LATE = {
 # Packages that come with another one as a part of its public face, or under another name.
 COMES_WITH = {
     "PIL": "pillow",
+    "dotenv": "python-dotenv",
     "httpx": "litellm",
     "json_repair": "json-repair",
     "markupsafe": "jinja2",

@@ -133,7 +133,7 @@ class AttemptSetting:
 
         Code and prompts must still work, but evidence needs no key of the environment either.
         """
-        keys = environment_keys(self.resources.environ)
+        keys = environment_keys(self.resources.environ) | self.resources.filed_keys
         return Redactor(self.secrets, keys - set(self.secrets.values()))
 
     def redact_evidence(self, text: str) -> str:

@@ -62,6 +62,8 @@ class CellResources:
     open_page: Callable[[dict[str, Any]], Page]
     """Opens a page in a fresh context that is created with these arguments."""
     environ: Mapping[str, str]
+    filed_keys: frozenset[str] = frozenset()
+    """The keys in the project's `.env`, which only models get; removed from all that is written."""
     ready_page: Callable[[], ReadyPage | None] = lambda: None
     """Returns a page that was opened in advance with `PLAIN_CONTEXT`, if there is one."""
     remote: bool = False

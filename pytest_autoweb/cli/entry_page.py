@@ -10,8 +10,9 @@ from pathlib import Path
 
 from playwright.sync_api import Error, Page, ViewportSize, sync_playwright
 
-from pytest_autoweb.base.errors import BrowserError, SettingsError, first_line
+from pytest_autoweb.base.errors import BrowserError, SettingsError
 from pytest_autoweb.browser.egress.chromium import browser_environ, launch_args
+from pytest_autoweb.browser.page.opening import words_without_call
 from pytest_autoweb.cases.webserver_spec import Webserver
 from pytest_autoweb.session.servers.webservers import ServerPool, stop_all
 
@@ -132,7 +133,7 @@ def opened_page(url: str, size: ViewportSize | None = None) -> Iterator[Page]:
             try:
                 page.goto(url, timeout=_OPEN_MS)
             except Error as error:
-                raise BrowserError(f"{url} cannot be opened: {first_line(error)}") from None
+                raise BrowserError(f"{url} cannot be opened: {words_without_call(error)}") from None
             yield page
         finally:
             browser.close()

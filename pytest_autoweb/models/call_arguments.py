@@ -56,7 +56,7 @@ def request_arguments(
         "response_format": _response_format(spec, request),
         "extra_body": body or None,
     }
-    ollama = target.model.partition("/")[0] in OLLAMA_PROVIDERS
+    ollama = spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS
     if ollama:
         # Ollama silently truncates prompts that are longer than its default context.
         optional["num_ctx"] = spec.context_tokens

@@ -25,6 +25,7 @@ from pytest_autoweb.base.files import PRIVATE, replace_text
 from pytest_autoweb.base.specs import WholeText
 from pytest_autoweb.models.cassettes import RecordMode
 from pytest_autoweb.models.client import Reply, Request
+from pytest_autoweb.models.key_file import KEY_FILE
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.spending import Ledger, Price
 from pytest_autoweb.results.records import Usage
@@ -64,6 +65,8 @@ class StartConfig(_Body):
     """Whether the gateway may outlive the process that started it, though not its owner."""
     max_cost: float | None = None
     allow_unpriced: bool = False
+    key_file: Path
+    """A file like `.env`, whose variables the gateway has besides its own; it need not exist."""
     ledger: Ledger | None = None
     """Where it is kept what was spent; in `run_dir` if there is none."""
 
@@ -200,6 +203,7 @@ def start_gateway(
     max_cost: float | None = None,
     allow_unpriced: bool = False,
     ledger: Ledger | None = None,
+    key_file: Path = Path(KEY_FILE),
 ) -> GatewayAddress:
     """Start a gateway process; it imports litellm only at the first live call.
 
@@ -215,6 +219,7 @@ def start_gateway(
         max_cost: limit in US dollars on what its live calls may cost together.
         allow_unpriced: with `max_cost`, let models without a known price run, uncounted.
         ledger: where the money spent is recorded; by default in `run_dir`.
+        key_file: a file like `.env`, whose keys only the gateway gets; it need not exist.
 
     Raises:
         ModelError: the process did not start.
@@ -233,20 +238,27 @@ def start_gateway(
         max_cost=max_cost,
         allow_unpriced=allow_unpriced,
         ledger=ledger,
+        key_file=key_file.absolute(),
     )
+    process, port = _started(config)
+    with _running_lock:
+        _running[token] = process
+    return GatewayAddress("127.0.0.1", port, token)
+
+
+def _started(config: StartConfig) -> tuple["subprocess.Popen[bytes]", int]:
+    """Start the process, and return it with its port."""
     try:
         process, answer = start_owned(
             _PROCESS,
             config.model_dump(mode="json"),
             environ=os.environ,
-            log=run_dir / LOG_NAME,
+            log=config.run_dir / LOG_NAME,
             timeout=_START_TIMEOUT_S,
         )
     except StartFailed as error:
         raise ModelError("unavailable", "gateway", f"it did not start: {error}") from None
-    with _running_lock:
-        _running[token] = process
-    return GatewayAddress("127.0.0.1", Started.model_validate(answer).port, token)
+    return process, Started.model_validate(answer).port
 
 
 def stop_gateway(address: GatewayAddress) -> None:

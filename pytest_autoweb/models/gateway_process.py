@@ -36,6 +36,7 @@ from pytest_autoweb.models.gateway import (
     Stats,
     read_specs,
 )
+from pytest_autoweb.models.key_file import with_key_file
 from pytest_autoweb.models.litellm_client import LiteLLMClient
 from pytest_autoweb.models.local_models import local_model
 from pytest_autoweb.models.model_spec import (
@@ -45,6 +46,7 @@ from pytest_autoweb.models.model_spec import (
     base_url,
     resolve_target,
 )
+from pytest_autoweb.models.providers import provider_of
 from pytest_autoweb.models.spending import CostBudget, Ledger, Price, Reservation, token_bound
 from pytest_autoweb.results.records import Usage
 
@@ -76,11 +78,16 @@ class GatewayService:
 
     def __init__(self, config: StartConfig) -> None:
         self._config = config
+        # An embedded engine needs no key, so it gets nothing of the file.
+        own = dict(os.environ)
+        os.environ.update(with_key_file(os.environ, config.key_file))
+        # litellm reads the keys from here, and would take an empty one for a key.
+        tidy_secrets(os.environ)
         self._mask = KeyMask(os.environ)
         self._store = CassetteStore(config.cassettes, config.record_mode, mask=self._masked)
         self._live = LiteLLMClient(backoff_s=config.backoff_s)
         self._breaker = CircuitBreaker()
-        self._engines = EnginePool(config.run_dir, os.environ)
+        self._engines = EnginePool(config.run_dir, own)
         self._budget = CostBudget(
             config.max_cost,
             allow_unpriced=config.allow_unpriced,
@@ -258,6 +265,9 @@ class GatewayService:
         if problem := self._live.provider_problem(spec, target):
             return problem
         url = base_url(spec, os.environ)
+        provider = provider_of(spec.litellm_model)
+        if not url and provider and not provider.needs_key:
+            url = provider.url(os.environ)
         return _connection_problem(url) if url else None
 
     def _count(self, name: str, usage: Usage, cause: str | None = None) -> None:
@@ -369,8 +379,6 @@ class _Handler(LocalHandler):
 def main() -> None:
     """Serve until the owner is gone."""
     config = StartConfig.model_validate(read_config())
-    # litellm reads the keys from here, and would take an empty one for a key.
-    tidy_secrets(os.environ)
     service = GatewayService(config)
     gateway = _Gateway(service, config.token)
     die_with_owner(config.owner_pid, service.stop, with_starter=not config.lasting)

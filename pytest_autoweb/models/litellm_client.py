@@ -1,7 +1,7 @@
 """Live model calls in the gateway process; the only file that imports litellm.
 
-Importing it takes seconds, so `openai_api` calls the user's own servers that speak OpenAI's API,
-and OpenAI itself where litellm is not installed.
+Importing it takes seconds, so `openai_api` calls the servers that speak OpenAI's API: those of the
+providers in `providers`, and the user's own.
 """
 
 import logging
@@ -19,7 +19,6 @@ from types import ModuleType
 from typing import Any, cast
 
 from pytest_autoweb.base.errors import AccountEmpty, ModelError
-from pytest_autoweb.models import openai_api
 from pytest_autoweb.models.agent_chat import completion_of
 from pytest_autoweb.models.call_arguments import LIMITS, request_arguments
 from pytest_autoweb.models.call_failures import (
@@ -33,8 +32,17 @@ from pytest_autoweb.models.call_failures import (
 )
 from pytest_autoweb.models.client import Reply, Request
 from pytest_autoweb.models.computer_tool import completion_with
-from pytest_autoweb.models.model_facts import installed_litellm, is_listed
+from pytest_autoweb.models.model_facts import installed_litellm
 from pytest_autoweb.models.model_spec import OLLAMA_PROVIDERS, Endpoint, ModelSpec, key_problem
+from pytest_autoweb.models.providers import (
+    calls_directly,
+    needs_litellm,
+    no_key,
+    no_provider,
+    priced_entry,
+    problem_by_name,
+    provider_of,
+)
 from pytest_autoweb.models.rate_limits import (
     LONGEST_WAIT_S,
     CallTurn,
@@ -43,13 +51,12 @@ from pytest_autoweb.models.rate_limits import (
     retry_after,
 )
 from pytest_autoweb.models.spending import Price, Reservation, price_in_spec
+from pytest_autoweb.models.table_prices import BilledTokens, cost_of_call, price_per_token
 from pytest_autoweb.models.time_limit import within
 from pytest_autoweb.results.records import Usage
 
 # Late imports: litellm takes seconds to load, and the user's own servers are called without it.
 
-# Prompt tokens above which litellm's table may list higher prices.
-_LONG_PROMPT = 100_000
 # A call that took this share of its time limit counts as timed out.
 _NEARLY = 0.95
 
@@ -120,12 +127,12 @@ class LiteLLMClient:
             ModelError: the call failed; it carries the usage of all tries.
         """
         litellm = self._litellm(spec)
-        if litellm is None and (problem := openai_api.other_provider(target.model)):
-            raise ModelError("unavailable", spec.name, problem)
+        if litellm is None:
+            target = _direct(spec, target)
         completion = completion_of(request.chat, litellm)
         if request.computer:
             completion = completion_with(request.computer, litellm)
-        write = partial(request_arguments, through_litellm=litellm is not None)
+        write = partial(_arguments, through_litellm=litellm is not None)
         arguments = write(asked := self._as_learnt(spec, request), request, target)
         used, number, patience_s = Usage(), 0, spec.timeout
         while True:
@@ -219,17 +226,15 @@ class LiteLLMClient:
 
     def provider_problem(self, spec: ModelSpec, target: Endpoint) -> str | None:
         """Return why this model cannot be called (unknown provider, no key), or None."""
+        if (problem := problem_by_name(spec, target, os.environ)) is not None:
+            return problem or None
         litellm = self._litellm(spec)
         if litellm is None:
-            return openai_api.provider_problem(spec.litellm_model, target)
+            return None
         try:
             _, provider, _, _ = litellm.get_llm_provider(spec.litellm_model, api_base=None)
         except Exception:  # a model that litellm cannot place raises BadRequestError and others
-            return (
-                f"litellm knows no provider for {spec.litellm_model!r}; write it as "
-                "provider/model, e.g. openai/gpt-5-mini, ollama_chat/qwen3:8b or, for a server of "
-                "your own, openai/NAME with api_base in the model's settings"
-            )
+            return no_provider(spec.litellm_model)
         if provider.startswith(_GOOGLE) and _lacks("google.auth"):
             return f"provider {provider} needs google-auth: pip install 'google-auth[requests]'"
         if provider in _AWS and _lacks("boto3"):
@@ -238,29 +243,18 @@ class LiteLLMClient:
         key = os.environ.get(variable)
         if key and not target.api_key and (problem := key_problem(variable, key)):
             return problem
-        own_server = target.api_base and provider != _AZURE
-        if target.api_key or own_server or provider in OLLAMA_PROVIDERS:
+        if target.api_key or target.api_base:
             return None
         missing = litellm.validate_environment(spec.litellm_model)["missing_keys"]
         if provider in _AWS:
             return _aws_problem(provider) if missing else None
-        # For one provider, litellm needs any one of the variables; for all others, each of them.
-        either = provider == "gemini"
-        lacking = missing if either else [name for name in missing if not os.environ.get(name)]
-        if provider == _AZURE:
-            lacking = _lacking_in_azure(lacking, target)
-        if not lacking:
-            return None
-        names = (" or " if either else " and ").join(lacking)
-        return (
-            f"no key for provider {provider}: set {names} in the environment, or name another "
-            "variable with api_key_env in the model's settings"
-        )
+        lacking = [name for name in missing if not os.environ.get(name)]
+        return no_key(provider, lacking, join=" and ") if lacking else None
 
     def price(
         self, spec: ModelSpec, input_tokens: int = 0, *, dearest: bool = False
     ) -> Price | None:
-        """Return the price of a token, loading litellm if necessary.
+        """Return the price of a token, loading litellm if the model needs it.
 
         Args:
             spec: the model.
@@ -274,48 +268,47 @@ class LiteLLMClient:
             return None
         litellm = self._litellm(spec)
         if litellm is None:
+            _, entry = priced_entry(spec.litellm_model)
+            return price_per_token(entry, input_tokens, dearest=dearest)
+        try:
+            info = litellm.get_model_info(spec.litellm_model)
+        except Exception:  # models missing from the table raise errors of several classes
             return None
-        return _table_price(litellm, spec.litellm_model, input_tokens, dearest)
+        return price_per_token(info, input_tokens, dearest=dearest)
 
     def _usage(self, response: Any, spec: ModelSpec, seconds: float) -> Usage:
-        usage = getattr(response, "usage", None)
-        input_tokens = int(getattr(usage, "prompt_tokens", 0) or 0)
-        output_tokens = int(getattr(usage, "completion_tokens", 0) or 0)
-        cached_tokens = _detail(usage, "prompt_tokens_details", "cached_tokens")
-        cost = self._cost(response, spec, input_tokens, output_tokens, cached_tokens)
+        tokens = _billed(getattr(response, "usage", None))
+        cost = self._cost(response, spec, tokens)
         return Usage(
             calls=1,
-            input_tokens=input_tokens,
-            output_tokens=output_tokens,
-            cached_tokens=cached_tokens,
-            reasoning_tokens=_detail(usage, "completion_tokens_details", "reasoning_tokens"),
+            input_tokens=tokens.prompt,
+            output_tokens=tokens.reply,
+            cached_tokens=tokens.read_from_cache,
+            reasoning_tokens=tokens.reasoning,
             cost_usd=cost,
             unpriced_calls=int(cost is None),
             latency_s=seconds,
         )
 
-    def _cost(
-        self,
-        response: Any,
-        spec: ModelSpec,
-        input_tokens: int,
-        output_tokens: int,
-        cached_tokens: int,
-    ) -> float | None:
+    def _cost(self, response: Any, spec: ModelSpec, tokens: BilledTokens) -> float | None:
         if (price := price_in_spec(spec)) is not None:
-            return price.of(input_tokens, output_tokens, cached_tokens)
+            return price.of(tokens.prompt, tokens.reply, tokens.read_from_cache)
         if spec.litellm_model.partition("/")[0] in OLLAMA_PROVIDERS:
             return None  # litellm would query the server about the model at each call
         litellm = self._litellm(spec)
+        # OpenRouter itself reports a call's cost, even for models that nobody has listed.
+        reported = getattr(getattr(response, "usage", None), "cost", None)
         if litellm is None:
-            return None
-        try:
-            # litellm also knows what tokens read from a provider's cache cost.
-            cost = litellm.completion_cost(completion_response=response, model=spec.litellm_model)
-        except Exception:  # the service may charge for something other than tokens
-            cost = None
-        # OpenRouter itself reports a call's cost, even for models that litellm does not know.
-        cost = cost or getattr(getattr(response, "usage", None), "cost", None)
+            cost = reported or cost_of_call(priced_entry(spec.litellm_model)[1], tokens)
+        else:
+            try:
+                # litellm also knows what tokens read from a provider's cache cost.
+                cost = litellm.completion_cost(
+                    completion_response=response, model=spec.litellm_model
+                )
+            except Exception:  # the service may charge for something other than tokens
+                cost = None
+            cost = cost or reported
         return float(cost) if isinstance(cost, int | float) and cost else None
 
     def _litellm(self, spec: ModelSpec) -> ModuleType | None:
@@ -333,11 +326,27 @@ class LiteLLMClient:
 
 
 def _does_without_litellm(spec: ModelSpec) -> bool:
-    """Tell whether the user's own server answers for a model that litellm does not know."""
-    if spec.provider == "local":
-        return True
-    provider, _, model = spec.litellm_model.partition("/")
-    return provider == "openai" and bool(spec.api_base) and not is_listed(model)
+    """Tell whether the server of a model speaks OpenAI's API, whoever runs it."""
+    return spec.provider == "local" or calls_directly(spec) is not None
+
+
+def _direct(spec: ModelSpec, target: Endpoint) -> Endpoint:
+    """Return the endpoint of a call without litellm.
+
+    Raises:
+        ModelError: only litellm knows the provider, and it is not installed.
+    """
+    if (provider := provider_of(target.model)) is None:
+        raise ModelError("unavailable", spec.name, needs_litellm(target.model))
+    return provider.endpoint(target, os.environ)
+
+
+def _arguments(
+    spec: ModelSpec, request: Request, target: Endpoint, *, through_litellm: bool
+) -> dict[str, Any]:
+    arguments = request_arguments(spec, request, target, through_litellm=through_litellm)
+    provider = None if through_litellm else provider_of(spec.litellm_model)
+    return provider.fitted(arguments) if provider else arguments
 
 
 def _import_litellm() -> ModuleType:
@@ -365,17 +374,6 @@ def _import_litellm() -> ModuleType:
         # Their messages contain whole prompts, and sometimes keys.
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return cast(ModuleType, litellm)
-
-
-_AZURE, _AZURE_KEY = "azure", "AZURE_API_KEY"
-_AZURE_LOGINS = ("AZURE_OPENAI_API_KEY", "AZURE_AD_TOKEN", "AZURE_CLIENT_ID")
-
-
-def _lacking_in_azure(lacking: list[str], target: Endpoint) -> list[str]:
-    """Drop the ones of litellm's three variables that Azure does not need; an address is no key."""
-    if any(map(os.environ.get, _AZURE_LOGINS)):
-        lacking = [name for name in lacking if name != _AZURE_KEY]
-    return [name for name in lacking if not target.api_base or name == _AZURE_KEY]
 
 
 _AWS = frozenset({"bedrock", "sagemaker"})
@@ -533,39 +531,24 @@ def _reserved(reserve: Callable[[], Reservation], used: Usage) -> Reservation:
         raise
 
 
+def _billed(usage: Any) -> BilledTokens:
+    """Return the tokens that a service reports, under any of the names in use."""
+    prompt = "prompt_tokens_details"
+    read = _detail(usage, prompt, "cached_tokens")
+    written = _detail(usage, prompt, "cache_creation_tokens")
+    return BilledTokens(
+        prompt=_count(usage, "prompt_tokens"),
+        reply=_count(usage, "completion_tokens"),
+        read_from_cache=read or _count(usage, "prompt_cache_hit_tokens"),
+        written_to_cache=written or _detail(usage, prompt, "cache_write_tokens"),
+        reasoning=_detail(usage, "completion_tokens_details", "reasoning_tokens"),
+    )
+
+
 def _detail(usage: Any, group: str, name: str) -> int:
     """Return a number of tokens that a service may report separately, or 0."""
-    return int(getattr(getattr(usage, group, None), name, 0) or 0)
+    return _count(getattr(usage, group, None), name)
 
 
-_INPUT, _CACHE_WRITE = "input_cost_per_token", "cache_creation_input_token_cost"
-_OUTPUT, _THOUGHT = "output_cost_per_token", "output_cost_per_reasoning_token"
-
-
-def _table_price(litellm: ModuleType, model: str, input_tokens: int, dearest: bool) -> Price | None:
-    """Return the price in litellm's table, where long prompts may cost more."""
-    try:
-        info = litellm.get_model_info(model)
-    except Exception:  # models missing from the table raise errors of several classes
-        return None
-
-    def most(*kinds: str) -> float:
-        return max(
-            (
-                float(value)
-                for name, value in info.items()
-                for kind in kinds
-                if isinstance(value, int | float)
-                and (
-                    name == kind
-                    or (input_tokens > _LONG_PROMPT and name.startswith(f"{kind}_above_"))
-                )
-            ),
-            default=0.0,
-        )
-
-    input_usd = most(_INPUT, _CACHE_WRITE) if dearest else most(_INPUT)
-    output_usd = most(_OUTPUT, _THOUGHT) if dearest else most(_OUTPUT)
-    # The table lists 0 for models whose price it does not know.
-    known = input_usd > 0 or output_usd > 0
-    return Price(input_usd=input_usd, output_usd=output_usd) if known else None
+def _count(numbers: Any, name: str) -> int:
+    return int(getattr(numbers, name, 0) or 0)

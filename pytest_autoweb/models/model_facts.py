@@ -5,6 +5,7 @@ made (`model_spec`); anything it lacks stays at this package's defaults.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -65,22 +66,33 @@ def facts_of(model: str) -> ModelFacts | None:
         model: the name as litellm takes it, such as `openai/gpt-5-mini`.
     """
     for name in _names(model):
-        if (entry := _entry(name)) is not None:
+        if (entry := entry_of(name)) is not None:
             return _facts(model, name, entry)
     return None
 
 
-def is_listed(name: str) -> bool:
-    return _entry(name) is not None
-
-
-def _entry(name: str) -> Mapping[str, Any] | None:
+def entry_of(name: str) -> Mapping[str, Any] | None:
+    """Return the entry of that very name in litellm's table, or None."""
     place = installed_litellm()
     # Most models of users' own servers are not in the table, which takes long to parse.
     if place is None or f'"{name}"' not in _text(place):
         return None
     entry = _table(place).get(name)
-    return entry if isinstance(entry, dict) else None
+    return entry if isinstance(entry, dict) and "rules" not in entry else None
+
+
+def routes_elsewhere(name: str) -> bool:
+    """Tell whether litellm finds a provider for an unlisted name by one of its table's rules."""
+    place = installed_litellm()
+    if place is None:
+        return False
+    # Fine-tuned models of OpenAI are recognized by this part of their names.
+    rules = _table(place).get("fallback_generalizations", {}).get("rules", ())
+    return "ft:" in name or any(
+        re.search(rule["pattern"], name, re.IGNORECASE)
+        for rule in rules
+        if rule.get("model_info", {}).get("litellm_provider")
+    )
 
 
 @cache

@@ -23,7 +23,6 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from pytest_autoweb.base.whole_characters import read_json
-from pytest_autoweb.models.model_spec import Endpoint, key_problem
 
 # Late imports: test processes load this module, but only the gateway calls a server.
 
@@ -167,7 +166,7 @@ def completion(
     """Ask a server for one reply, once.
 
     Args:
-        model: the model's name, with or without `openai/`.
+        model: the model's name as the server knows it.
         messages: the messages in OpenAI's form.
         timeout: seconds for each single read.
         api_base: the server's URL; None is OpenAI's own.
@@ -182,8 +181,7 @@ def completion(
         ValueError: the answer is not JSON, or too long.
     """
     fields = {name: value for name, value in fields.items() if not name.endswith("_retries")}
-    body = {"model": model.removeprefix(PREFIX), "messages": messages}
-    body = body | fields | dict(extra_body or {})
+    body = {"model": model, "messages": messages} | fields | dict(extra_body or {})
     found, headers = _sent(_posted("chat/completions", body, api_base, api_key), timeout)
     reply = _reply(found)
     reply.headers = headers
@@ -270,32 +268,6 @@ def _posted(
             "Authorization": f"Bearer {api_key or os.environ.get(_KEY, '')}",
         },
     )
-
-
-def provider_problem(model: str, target: Endpoint) -> str | None:
-    """Return why a model cannot be called without litellm, or None."""
-    if problem := other_provider(model):
-        return problem
-    key = os.environ.get(_KEY)
-    if key and not target.api_key and (problem := key_problem(_KEY, key)):
-        return problem
-    if target.api_key or target.api_base or key:
-        return None
-    return (
-        f"no key for provider openai: set {_KEY} in the environment, or name another variable with "
-        "api_key_env in the model's settings"
-    )
-
-
-def other_provider(model: str) -> str | None:
-    """Return that a model needs litellm, or None."""
-    if "/" in model and not model.startswith(PREFIX):
-        return (
-            f"{model!r} needs litellm, which is not installed: pip install litellm. Without it, "
-            "models of OpenAI can be called, and every server with OpenAI's API, as openai/NAME "
-            "with api_base in the model's settings"
-        )
-    return None
 
 
 def limits_of(api_base: str | None) -> tuple[str, str]:

@@ -4,8 +4,11 @@ It is loaded as a whole when it is first needed: when models are named, or when 
 `autoweb` fixture.
 """
 
+import gc
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,18 +20,40 @@ if TYPE_CHECKING:
 
 STARTED_AHEAD = "_AUTOWEB_STARTED_AHEAD"
 """The variable by which `--autoweb-watch` tells a run that it is to wait."""
+_MODULE = "pytest_autoweb.session.cell_hooks"
 _CELL_HOOKS: pytest.StashKey["CellHooks"] = pytest.StashKey()
 
 
 def cell_hooks(config: pytest.Config) -> "CellHooks":
     """Return what the hooks do in a session with cells, loading it the first time."""
     if _CELL_HOOKS not in config.stash:
-        # Late, because pytest loads this module in every project, most of whose sessions run no
-        # model.
-        from pytest_autoweb.session.cell_hooks import CellHooks
+        with _without_garbage_collection():
+            # Late, because pytest loads this module in every project, most of whose sessions run
+            # no model.
+            from pytest_autoweb.session.cell_hooks import CellHooks
 
         config.stash[_CELL_HOOKS] = CellHooks(config)
     return config.stash[_CELL_HOOKS]
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Load modules without looking for garbage among what they consist of, now and later.
+
+    It would be looked through again and again, and once more when Python ends: a third of the time
+    of loading. Modules stay until then, so nothing is lost, unless they are here already.
+    """
+    if _MODULE in sys.modules:
+        yield
+        return
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if enabled:
+            gc.enable()
 
 
 def loaded_hooks(config: pytest.Config) -> "CellHooks | None":

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.session.case_files import CASE_SUFFIXES, holds_cases
 from pytest_autoweb.session.playwright_fixtures import (
     FIXTURE,
@@ -14,6 +15,7 @@ from pytest_autoweb.session.playwright_fixtures import (
     uses_fixture,
 )
 from pytest_autoweb.settings.options import missing_models, names_models, typed_gate
+from pytest_autoweb.settings.run_settings import read_settings
 
 _KEY = "autoweb_refused"
 _REFUSED: pytest.StashKey[str] = pytest.StashKey()
@@ -61,6 +63,30 @@ def refuse_without_models(config: pytest.Config) -> None:
         asking = ", ".join(name for name in files if holds_cases(folder / name))
     if asking:
         raise usage_error(_needs_models(asking))
+
+
+def refuse_unknown_models(config: pytest.Config) -> None:
+    """Refuse models without a provider or a key, before anything that runs cells is loaded.
+
+    What names alone do not tell is found later, by the gateway. So is everything if the user's own
+    code may answer for a model.
+
+    Raises:
+        pytest.UsageError: a model cannot be called.
+    """
+    if hasattr(config, "workerinput") or config.option.collectonly or config.option.help:
+        return
+    if config.hook.pytest_autoweb_client.get_hookimpls():
+        return
+    # Late, because most sessions of the projects that install this package name no models.
+    from pytest_autoweb.session.named_models import cannot_call, uncallable
+
+    try:
+        bad = uncallable(read_settings(config, os.environ), os.environ)
+    except SettingsError:
+        return  # Variants of the user's own are not known yet; whatever it is, it is said later.
+    if bad:
+        raise usage_error(cannot_call(bad))
 
 
 def note_unread(config: pytest.Config, path: Path) -> None:

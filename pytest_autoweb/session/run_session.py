@@ -21,6 +21,7 @@ from pytest_autoweb.agents.outside.adapters import declared_in_case, identity_of
 from pytest_autoweb.agents.outside.outside_agent import check_command
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError, CaseError, ModelError, SettingsError
+from pytest_autoweb.base.redaction import environment_keys
 from pytest_autoweb.browser.egress.chromium import ON, own_sandbox
 from pytest_autoweb.browser.egress.remote_browsers import BrowserPool
 from pytest_autoweb.cases.case import Case
@@ -39,6 +40,7 @@ from pytest_autoweb.models.gateway import (
     start_gateway,
     stop_shared_gateway,
 )
+from pytest_autoweb.models.key_file import KEY_FILE, read_key_file
 from pytest_autoweb.models.model_spec import (
     ModelSpec,
     describe_model,
@@ -56,6 +58,7 @@ from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
 from pytest_autoweb.session.cluster.remote_session import RemoteSession
 from pytest_autoweb.session.flights.flights import how_many
 from pytest_autoweb.session.local_analysis import full_name
+from pytest_autoweb.session.named_models import cannot_call
 from pytest_autoweb.session.progress import Progress
 from pytest_autoweb.session.servers.webservers import ServerPool, stop_all
 from pytest_autoweb.session.shared_run import SharedRun
@@ -147,6 +150,7 @@ class RunSession:
         self.away = RemoteSession(*folders) if shared.away else None
         """The session's machine, in a process on a node of a cluster."""
         self.environ, self._worker, self._custom = environ, worker, custom_client
+        self._filed_keys = environment_keys(read_key_file(settings.rootdir / KEY_FILE))
         self._engine = engine
         self._servers = Servers(shared)
         folder = Path(shared.session_folder)
@@ -316,6 +320,7 @@ class RunSession:
             servers=self._servers,
             open_page=open_page,
             environ=self.environ,
+            filed_keys=self._filed_keys,
             worker=self._worker,
             cells=self._cells,
             run_id=self.shared.ts,
@@ -450,7 +455,7 @@ class RunSession:
     def _check_calls(self, names: Sequence[str]) -> None:
         checks = self.gateway.check(names) if names else ()
         if bad := [f"{check.model}: {check.detail}" for check in checks if not check.ok]:
-            raise SettingsError("these models cannot be called:\n  " + "\n  ".join(bad))
+            raise SettingsError(cannot_call(bad))
 
     def _called(self, names: Iterable[str]) -> list[ModelSpec]:
         specs = [self.spec(name) for name in dict.fromkeys(names)]
@@ -477,6 +482,7 @@ class RunSession:
             lasting=True,
             max_cost=settings.max_cost,
             allow_unpriced=settings.allow_unpriced,
+            key_file=settings.rootdir / KEY_FILE,
             ledger=Ledger(
                 self.run_folder.absolute(),
                 run=self.shared.ts,

@@ -113,7 +113,7 @@ def open_page(
             with _preparing(page):
                 page.wait_for_load_state("domcontentloaded", timeout=left())
     except Error as error:
-        said = _without_call(error)
+        said = words_without_call(error)
         if said.startswith(_UNREACHABLE):
             return _nothing_answers(url, f"{NOTHING_ANSWERS} {parse_origin(url)}")
         return _failure(url, f"{url} could not be opened: {said}")
@@ -188,7 +188,8 @@ def _nothing_answers(url: str, message: str) -> Failure:
     return _failure(url, message, unreachable=str(parse_origin(url)))
 
 
-def _without_call(error: Exception) -> str:
+def words_without_call(error: Exception) -> str:
+    """Return why a page could not be opened, without the name of Playwright's call."""
     line = first_line(error)
     if "ERR_UNSAFE_PORT" in line:
         return "browsers refuse to open this port, because another protocol uses it"

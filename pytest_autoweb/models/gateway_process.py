@@ -7,6 +7,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -46,7 +47,7 @@ from pytest_autoweb.models.model_spec import (
     base_url,
     resolve_target,
 )
-from pytest_autoweb.models.providers import provider_of
+from pytest_autoweb.models.providers import calls_directly, provider_of
 from pytest_autoweb.models.spending import CostBudget, Ledger, Price, Reservation, token_bound
 from pytest_autoweb.results.records import Usage
 
@@ -284,10 +285,10 @@ def _source(spec: ModelSpec) -> ReplySource:
         model = local_model(spec.litellm_model)
         return ReplySource(model.file_name, model.quantisation, engine_version())
     provider, slash, _ = spec.litellm_model.partition("/")
-    try:
-        caller = f"litellm {importlib.metadata.version('litellm')}"
-    except importlib.metadata.PackageNotFoundError:
-        caller = "without litellm"
+    caller = "without litellm"
+    if calls_directly(spec) is None:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            caller = f"litellm {importlib.metadata.version('litellm')}"
     return ReplySource(server=f"{provider if slash else 'hosted'} ({caller})")
 
 

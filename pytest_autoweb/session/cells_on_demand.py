@@ -4,6 +4,7 @@ It is loaded as a whole when it is first needed: when models are named, or when 
 `autoweb` fixture.
 """
 
+import atexit
 import gc
 import os
 import sys
@@ -38,20 +39,20 @@ def cell_hooks(config: pytest.Config) -> "CellHooks":
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Load modules without looking for garbage among what they consist of, now and later.
+    """Load modules without looking for garbage among what they consist of.
 
-    It would be looked through again and again, and once more when Python ends: a third of the time
-    of loading. Modules stay until then, so nothing is lost, unless they are here already.
+    It would be looked through again and again, and once more when Python ends.
     """
     if _MODULE in sys.modules:
         yield
         return
+    # Not frozen before the end, since `gc.get_referrers`, which others use, overlooks what is.
+    atexit.register(gc.freeze)
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
         if enabled:
             gc.enable()
 

@@ -262,7 +262,7 @@ def test_a_store_that_is_not_there_costs_a_sentence_and_sync_catches_up(tmp_path
     blocked.unlink()
     again = store_at_end(url, tmp_path, folder)
 
-    assert f"nothing is lost: `autoweb db sync {folder} --store URL` catches up" in told
+    assert f"nothing is lost: `autoweb db sync {folder} --database URL` catches up" in told
     assert again.startswith("stored as ")
 
 

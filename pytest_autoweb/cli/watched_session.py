@@ -1,6 +1,7 @@
 """Run a session of pytest for a command, and tell of each cell that ends."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -18,6 +19,8 @@ from pytest_autoweb.session.progress import Pace
 from pytest_autoweb.tools.verify.prove_cases import MUTANTS_FILE, Start
 
 _LOOK_S = 0.3
+_REFUSAL = re.compile(r"^(?:ERROR: |=+ ERRORS =+$)", re.MULTILINE)
+"""The beginning of what is wrong with a command line, or with what was collected."""
 
 
 def watched(output: Path, *, judged: bool = True, sessions: int = 1) -> Start:
@@ -30,6 +33,14 @@ def watched(output: Path, *, judged: bool = True, sessions: int = 1) -> Start:
             last one the count of all cells is a lower bound.
     """
     return _Plays(output, judged=judged, sessions=sessions).run
+
+
+def refused(log: Path) -> AutowebError:
+    """Return an error with what a session of pytest refused, without its header."""
+    said = log.read_text("utf-8", "replace").strip()
+    begin = _REFUSAL.search(said)
+    why = said[begin.start() if begin else 0 :].strip()
+    return AutowebError(f"pytest could not run the cases; it said:\n{why[-2000:]}")
 
 
 class _Plays:
@@ -65,8 +76,7 @@ class _Plays:
         self._earlier += len(self._told)
         self._told.clear()
         if process.returncode not in (0, 1):
-            said = log.read_text("utf-8", "replace").strip()
-            raise AutowebError(f"pytest could not run the cases; it said:\n{said[-2000:]}")
+            raise refused(log)
         return process.returncode
 
     def _tell(self, folder: Path, began: float) -> None:

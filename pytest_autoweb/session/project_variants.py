@@ -4,8 +4,9 @@ They are read by a session of pytest that collects nothing.
 """
 
 import io
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from pytest_autoweb.base.errors import RegistrationError
 from pytest_autoweb.models.client import Client
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.session.registration import Registry, load_variants
+from pytest_autoweb.settings.run_settings import Settings, first_value
 
 OwnClient = Callable[[ModelSpec], Client | None]
 """Returns the project's client for a model, or None to leave it to the gateway."""
@@ -53,6 +55,31 @@ def project_variants(folder: Path | None = None) -> Iterator[OwnClient]:
         yield reader.client
     finally:
         reader.registry.undo()
+
+
+def named_models(flags: Sequence[str]) -> tuple[str, ...]:
+    """Return the models of a session that is started here with these flags of pytest.
+
+    It is stopped before it collects anything. There are none if pytest refuses a flag.
+    """
+    reader = _ModelReader()
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), suppress(SystemExit):
+        pytest.main(list(flags), plugins=[reader])
+    return reader.models
+
+
+class _ModelReader:
+    """A pytest plugin that replaces the whole session."""
+
+    def __init__(self) -> None:
+        self.models: tuple[str, ...] = ()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> int:
+        """Read the setting; the result ends pytest here."""
+        named, _ = first_value(Settings.models, config, os.environ)
+        self.models = tuple(one.strip() for one in named.split(",") if one.strip())
+        return 0
 
 
 class _ConftestReader:

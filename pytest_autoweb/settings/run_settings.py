@@ -611,8 +611,9 @@ def old_names(config: "pytest.Config", environ: Mapping[str, str]) -> list[str]:
     for option in OPTIONS:
         if not (option.former or option.instead):
             continue
-        _, source, name = given_value(option, config, environ)
-        if source == "default" or not (option.instead or name.name == option.former):
+        text, source, name = given_value(option, config, environ)
+        # A command that shields its session from the project's settings repeats the defaults.
+        if text == option.default or not (option.instead or name.name == option.former):
             continue
         now = successors[option.instead or option.name].names[0].at(source)
         advice = f"={option.advice}" if option.advice else ""

@@ -30,13 +30,16 @@ function counted(lost) {
   return ORDER.filter(of).map((outcome) => `${of(outcome)} ${OUTCOMES[outcome].label.toLowerCase()}`).join(", ");
 }
 
+/* Each cell may have had a server of its own, whose port means nothing. */
+const OWN_PORT = /(\/\/(?:127\.0\.0\.1|localhost)):\d{5}\b/g;
+
 /* Return the cells with the same outcome and the same reason together, such as all that found no server. */
 function byReason(lost, says) {
   const rows = new Map();
   for (const entry of lost.toSorted((a, b) => ORDER.indexOf(a.cell.outcome) - ORDER.indexOf(b.cell.outcome))) {
     const { outcome, reason, folder } = entry.cell;
     const why = says[folder] || reason;
-    const key = `${outcome}\n${why}`;
+    const key = `${outcome}\n${why.replace(OWN_PORT, "$1")}`;
     if (!rows.has(key)) rows.set(key, { outcome, why, entries: [] });
     rows.get(key).entries.push(entry);
   }

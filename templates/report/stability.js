@@ -16,11 +16,11 @@ function stabilityPanel(report, links) {
   const steady = quiet(repeated, history);
   if (!slow.length && !flaky.length && !broke.length) return null;
   return el("section", { "aria-labelledby": "stability-heading" },
-    el("div.heading", el("h2", { id: "stability-heading" }, flaky.length || steady || broke.length ? "Flaky and slow" : "Slow")),
+    el("div.heading", el("h2", { id: "stability-heading" }, flaky.length || steady || broke.length ? "Flaky and slow" : "Slowest")),
     broke.length > 0 && el("div.card.listing", el("h3", "Never failed before, and fails now on every repeat"), brokeList(broke)),
     el("div.halves",
       (flaky.length > 0 || steady) && el("div.card.listing", el("h3", "Flaky"), flaky.length ? flakyList(flaky, links) : el("p.soft.small", steady)),
-      slow.length > 0 && el("div.card.listing", (flaky.length > 0 || steady || broke.length > 0) && el("h3", "Slow"), slowList(slow, links))));
+      slow.length > 0 && el("div.card.listing", (flaky.length > 0 || steady || broke.length > 0) && el("h3", "Slowest"), slowList(slow, links))));
 }
 
 function quiet(repeated, history) {

@@ -245,7 +245,7 @@ def test_equal_rates_stand_once_and_panels_that_say_nothing_are_not_there(
     expect(names).to_have_text(["Compared cases, first attempt", "Time of a compared cell"])
     expect(page.get_by_text("unknown")).to_have_count(0)
     headings = page.locator("main h2[id]").all_inner_texts()
-    assert headings == ["7 failed", "Models", "Compare two", "Cells", "Slow"]
+    assert headings == ["7 failed", "Models", "Compare two", "Cells", "Slowest"]
     page.close()
 
 
@@ -253,4 +253,19 @@ def test_a_run_in_which_all_passed_says_so_first(browser: Browser, tmp_path: Pat
     page = page_text(browser, tmp_path, *(cell(CellKey(f"c{n}", "m")) for n in range(3)))
 
     expect(page.locator("main h2").first).to_have_text("Nothing failed: 3 cells passed")
+    page.close()
+
+
+def test_the_same_reason_on_servers_of_their_own_is_told_once(
+    browser: Browser, tmp_path: Path
+) -> None:
+    def lost(case: str, port: int) -> CellResult:
+        why = f"check 0 url: saw http://127.0.0.1:{port}/cart"
+        return cell(CellKey(case, "fake/lazy"), "failed", reason=why)
+
+    page = page_text(browser, tmp_path, lost("a", 54031), lost("b", 33133), lost("c", 8000))
+
+    rows = failures(page).locator("li")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("a, b on fake/lazy")
     page.close()

@@ -60,3 +60,13 @@ def test_what_cannot_be_tried_is_one_sentence(pytester: pytest.Pytester) -> None
 
     assert result.ret == 4
     result.stderr.fnmatch_lines(["autoweb: 'shop' is not an http or https URL*"])
+
+
+def test_the_controls_of_a_project_are_not_tried(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nautoweb_models = builtin/oracle,builtin/noop\n")
+
+    result = pytester.run(*autoweb_command(), "try", "http://127.0.0.1:9000/", "Look")
+
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["autoweb: a task needs a model: --models openai/gpt-5-mini*"])
+    assert not (pytester.path / "autoweb-try").exists()

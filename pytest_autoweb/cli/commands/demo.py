@@ -14,9 +14,9 @@ from textwrap import fill
 
 import psutil
 
-from pytest_autoweb.base.errors import AutowebError
 from pytest_autoweb.base.interruption import end_pytest
 from pytest_autoweb.cli.arguments import text_path
+from pytest_autoweb.cli.watched_session import refused
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.tools.demo.conclusion import conclude, left_recordings, tally
 from pytest_autoweb.tools.demo.laid_out import (
@@ -137,10 +137,7 @@ def _play(models: tuple[str, ...], folder: Path, seconds: float) -> None:
             end_pytest(process)
             live.clear()
     if process.returncode not in (0, 1):
-        said = log.read_text("utf-8", "replace").strip()
-        # What pytest refuses is in its last lines; its header tells nothing.
-        why = said[max(0, said.rfind("\nERROR: ")) :].strip()
-        raise AutowebError(f"pytest could not run the cases; it said:\n{why[-2000:]}")
+        raise refused(log)
 
 
 class _Ended:

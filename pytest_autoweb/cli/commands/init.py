@@ -54,6 +54,8 @@ _IGNORED = (
         "autoweb-record*/",
     ),
     *("autoweb-blobs/", ".autoweb/"),
+    # Keys of providers are read from it.
+    ".env",
 )
 _JOBS = {"github": ".github/workflows/autoweb.yml", "gitlab": ".gitlab-ci.yml"}
 _SKILL = "pytest-autoweb/SKILL.md"
@@ -250,11 +252,11 @@ def _rivals(root: Path) -> Iterator[str]:
 
 
 def ignore_runs(file: Path) -> None:
-    """Add the folders of runs to .gitignore."""
+    """Add the folders of runs, and the file of keys, to .gitignore."""
     text = file.read_text(encoding="utf-8") if file.exists() else ""
     missing = [line for line in _IGNORED if line not in text.splitlines()]
     if not missing:
-        return _say("kept", file, "it has the folders of runs")
+        return _say("kept", file, "it has the folders of runs, and .env")
     if text and not text.endswith("\n"):
         text += "\n"
     return _write(file, text + "\n".join(missing) + "\n", ", ".join(missing))

@@ -46,7 +46,13 @@ Exit status: 0 every case is proven; 1 one is not, or has no oracle; 4 invalid i
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = _PROVE_ABOUT
-    parser.add_argument("cases", nargs="+", metavar="CASES", help="files, folders or FILE::CASE")
+    parser.add_argument(
+        "cases",
+        nargs="*",
+        default=[],
+        metavar="CASES",
+        help="files, folders or FILE::CASE; default: the folder cases",
+    )
     add_ignore_argument(parser)
     add_concurrency_argument(parser)
     parser.add_argument(
@@ -71,10 +77,11 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         AutowebError: a path or a pattern cannot be used, or pytest could not run the cases.
     """
+    args.cases = [*args.cases, *args.more] or ["cases"]
     if args.quick:
         with project_variants(args.rootdir):
             return _run_controls(args)
-    args.cases, args.output = [*args.cases, *args.more], args.output or Path("autoweb-proof")
+    args.output = args.output or Path("autoweb-proof")
     globs = ignored(args.ignore)
     most = plays_at_once(args.concurrency, args.cases)
     order = ProofOrder(tuple(args.cases), args.output, args.rootdir.resolve(), globs, most)
@@ -95,7 +102,7 @@ def _run_controls(args: argparse.Namespace) -> int:
         AutowebError: a case file is missing, or pytest could not run them.
     """
     rootdir = args.rootdir.resolve()
-    paths = [Path(path) for path in (*args.cases, *args.more)]
+    paths = [Path(path) for path in args.cases]
     if is_run_folder(paths[0]):
         if len(paths) > 1:
             raise SettingsError(f"{paths[0]} is a run folder; name it alone, or case files")

@@ -9,8 +9,10 @@ from typing import Any
 
 import yaml
 
+from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.interruption import run_pytest
 from pytest_autoweb.cli.entry_page import checked_url
+from pytest_autoweb.session.project_variants import named_models
 
 _ABOUT = """\
 Has models do one task on a page, and shows what they did. Nothing is written but the run, which
@@ -52,11 +54,15 @@ def run(args: argparse.Namespace) -> int:
     """Write the case to a file of its own, run it, and return pytest's exit status.
 
     Raises:
-        SettingsError: the address cannot be used.
+        SettingsError: the address cannot be used, or no model is named.
     """
+    entry_url = checked_url(args.url)
+    models = tuple(args.models.split(",")) if args.models else named_models(args.flags)
+    if all(name.startswith("builtin/") for name in models):
+        raise SettingsError("a task needs a model: --models openai/gpt-5-mini; controls solve none")
     case: dict[str, Any] = {
         "id": "try",
-        "entry_url": checked_url(args.url),
+        "entry_url": entry_url,
         "user_task": args.task,
     }
     wanted = {"text": args.expect_text, "url": args.expect_url}

@@ -37,10 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = _ABOUT
     parser.add_argument(
         "paths",
-        nargs="+",
+        nargs="*",
+        default=[Path("cases")],
         type=Path,
         metavar="PATH",
-        help="case files, and folders that hold some",
+        help="case files, and folders that hold some; default: the folder cases",
     )
     parser.set_defaults(run=run)
 

@@ -155,5 +155,12 @@ def _at_path(
         return _newest(path, except_ts, notices)
     if path.is_dir():
         raise SettingsError(f"{path} is neither a run folder nor a folder of saved runs")
-    names = [run.name for run in list_runs(storage) if run.name]
+    saved = list_runs(storage)
+    if not saved:
+        # Nothing is near a name where there is nothing.
+        raise RunNotFound(
+            f"{storage} holds no run {spec!r}, and no other: --autoweb-save saves one; "
+            "a run's folder can be named instead"
+        )
+    names = [run.name for run in saved if run.name]
     raise RunNotFound(f"{storage} holds no run {spec!r}{near_miss(spec, (LATEST, *names))}")

@@ -194,3 +194,11 @@ def test_cases_without_checks_are_compared_by_execution_where_asked(
     assert "Execution only, no proof: good runs every step more often: 100%" in executed
     assert "lost  c0  P -> F" in executed
     assert "every case of held has checks" in refused(capsys, "held", "--metric", "executed")
+
+
+def test_where_nothing_is_saved_the_way_to_save_is_told(
+    storage: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "holds no run 'autoweb-report', and no other: --autoweb-save" in refused(
+        capsys, "autoweb-report"
+    )

@@ -73,3 +73,12 @@ def test_the_hook_of_pre_commit_runs_it(project: Path, capsys: pytest.CaptureFix
 
     assert program == "autoweb"
     assert main([*words, "cases/good.yaml", "cases/other.yaml"]) == 0
+
+
+def test_without_a_path_the_folder_of_cases_is_read(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "cases/bad.yaml").write_text(BAD, encoding="utf-8")
+
+    assert main(["validate"]) == 1
+    assert "cases/bad.yaml:" in capsys.readouterr().out

@@ -126,3 +126,9 @@ def test_old_names_are_told_with_the_new_one_of_the_same_place(pytester: pytest.
         f"ini key autoweb_cassettes {end} ini key autoweb_dir=DIR, and they are in DIR/cassettes",
     ]
     assert old_names(pytester.parseconfig("--autoweb-strategy=act"), os.environ)[1:] == []
+
+
+def test_an_old_name_that_shields_from_the_project_is_not_told(pytester: pytest.Pytester) -> None:
+    config = pytester.parseconfig("--autoweb-store=", "--autoweb-autosave=false")
+
+    assert old_names(config, {}) == []

@@ -185,7 +185,10 @@ def test_cost_that_grew_for_sure_fails_and_unknown_cost_never_passes() -> None:
 def test_where_nothing_costs_anything_before_and_after_the_cost_holds() -> None:
     free = compared(made_up(GOOD, cost_usd=0.0), after({}, cost_usd=0.0), policy("cost:20%"))
 
-    assert (free["cost"].passed, free["cost"].message) == (True, "no cell costs anything, as before")
+    assert (free["cost"].passed, free["cost"].message) == (
+        True,
+        "no cell costs anything, as before",
+    )
 
 
 def test_a_cost_that_only_one_case_shows_is_not_decided() -> None:

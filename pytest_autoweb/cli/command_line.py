@@ -31,7 +31,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "init": Command("init", "write a first case for your page, prove it, and set the project up"),
-    "demo": Command("demo", "compare two recorded models in a small shop: 20 seconds, no key"),
+    "demo": Command("demo", "compare two recorded models in a small shop, without a key"),
     "record": Command("record_case", "turn what you do in a browser into a proven case"),
     "explore": Command(
         "explore_site", "have a model propose cases for a site, and keep those that are proven"

@@ -55,7 +55,8 @@ def who_won(summary: Summary) -> str:
     counts = ", ".join(map(_counts, summary.models))
     if summary.decisive:
         return one_line(f"{summary.models[0].model}. {counts}. {summary.verdict}", 600)
-    why = summary.verdict.partition("Not decisive: ")[2] or summary.verdict
+    # What a larger difference would have shown stands in the report.
+    why = (summary.verdict.partition("Not decisive: ")[2] or summary.verdict).partition(";")[0]
     return one_line(f"not decided. {counts}; {why}", 600)
 
 

@@ -167,6 +167,13 @@ def test_a_judge_that_was_not_measured_enough_stays_an_adviser(
     assert reason in agreement_line(found)
 
 
+@pytest.mark.parametrize("counted", [pairs(10, 0, 0, 10), pairs(15, 0, 0, 5), pairs(5, 0, 0, 15)])
+def test_twenty_labels_that_agree_with_five_of_each_are_enough(
+    counted: list[tuple[str, str]],
+) -> None:
+    assert agreement("m", counted).calibrated
+
+
 def test_what_was_never_measured_is_told_as_unknown() -> None:
     without = agreement_line(agreement("m", pairs(0, 0, 0, 0, none=2)))
     uniform = agreement_line(agreement("m", pairs(0, 0, 0, 4)))

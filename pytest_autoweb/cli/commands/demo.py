@@ -31,7 +31,7 @@ from pytest_autoweb.tools.demo.laid_out import (
 
 _DEMO_ABOUT = """\
 Runs twelve tasks in a small tea shop on two models, without a key or a download: the shop and the
-browser are real, and the models' replies were recorded. It takes about half a minute and ends with
+browser are real, and the models' replies were recorded. It takes less than a minute and ends with
 four lines: who won and how surely, what the loser did wrong in one case, what it costs, and where
 the report is.
 

@@ -23,7 +23,7 @@ _PLUGINS = ("base_url", "playwright", "xdist", "autoweb")
 _KEPT = ("AUTOWEB_CHROMIUM",)
 RECORDED_S = 10.0
 """The seconds that the steps of an attempt had when the models were recorded."""
-_LEAST_S = 1.5
+_LEAST_S = 3.0
 
 
 class Recorded(NamedTuple):

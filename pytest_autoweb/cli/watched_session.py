@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,33 @@ def watched(output: Path, *, judged: bool = True, sessions: int = 1) -> Start:
             last one the count of all cells is a lower bound.
     """
     return _Plays(output, judged=judged, sessions=sessions).run
+
+
+def run_logged(
+    command: Sequence[str],
+    folder: Path,
+    log: Path,
+    look: Callable[[], None],
+    environ: Mapping[str, str] | None = None,
+) -> int:
+    """Run a session of pytest, look at what it does until it ends, and return its exit status.
+
+    Args:
+        command: starts the session.
+        folder: where it is started.
+        log: the file for what it prints.
+        look: is called several times a second.
+        environ: its environment; that of this process by default.
+    """
+    with log.open("wb") as stream:
+        process = subprocess.Popen(command, cwd=folder, env=environ, stdout=stream, stderr=stream)
+        try:
+            while process.poll() is None:
+                time.sleep(_LOOK_S)
+                look()
+        finally:
+            end_pytest(process)
+    return process.returncode
 
 
 def refused(log: Path) -> AutowebError:
@@ -64,20 +91,13 @@ class _Plays:
         cells = Path(name.partition("=")[2])
         log, began = self._output / f"{cells.name}.log", time.time()
         self._sessions -= 1
-        with log.open("wb") as stream:
-            process = subprocess.Popen(command, cwd=folder, stdout=stream, stderr=stream)
-            try:
-                while process.poll() is None:
-                    time.sleep(_LOOK_S)
-                    self._tell(cells, began)
-            finally:
-                end_pytest(process)
-            self._tell(cells, began)
+        code = run_logged(command, folder, log, lambda: self._tell(cells, began))
+        self._tell(cells, began)
         self._earlier += len(self._told)
         self._told.clear()
-        if process.returncode not in (0, 1):
+        if code not in (0, 1):
             raise refused(log)
-        return process.returncode
+        return code
 
     def _tell(self, folder: Path, began: float) -> None:
         """Print a line for each cell that has ended since the last look."""

@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 import webbrowser
@@ -14,9 +13,8 @@ from textwrap import fill
 
 import psutil
 
-from pytest_autoweb.base.interruption import end_pytest
 from pytest_autoweb.cli.arguments import text_path
-from pytest_autoweb.cli.watched_session import refused
+from pytest_autoweb.cli.watched_session import refused, run_logged
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.tools.demo.conclusion import conclude, left_recordings, tally
 from pytest_autoweb.tools.demo.laid_out import (
@@ -48,7 +46,6 @@ Exit status: 0 the run is shown, whoever won; 4 the folder holds something else,
 not be run.
 """
 _REPORT = "autoweb-report"
-_LOOK_S = 0.2
 _LINES = 4
 """The number of lines of progress where there is no terminal."""
 
@@ -122,21 +119,19 @@ def _play(models: tuple[str, ...], folder: Path, seconds: float) -> None:
     log, report = folder / "pytest.log", folder / _REPORT
     live, began = _LiveLine(), time.time()
     command = session_command(models, Path(_REPORT))
-    with log.open("wb") as stream:
-        environ = session_environment(seconds)
-        process = subprocess.Popen(command, cwd=folder, env=environ, stdout=stream, stderr=stream)
-        seen = _Ended(report, began)
-        try:
-            live.show("starting the browser", ended=0, planned=0)
-            while process.poll() is None:
-                time.sleep(_LOOK_S)
-                seen.look()
-                if seen.planned:
-                    live.show(tally(seen.cells, seen.planned), len(seen.cells), seen.planned)
-        finally:
-            end_pytest(process)
-            live.clear()
-    if process.returncode not in (0, 1):
+    seen = _Ended(report, began)
+
+    def look() -> None:
+        seen.look()
+        if seen.planned:
+            live.show(tally(seen.cells, seen.planned), len(seen.cells), seen.planned)
+
+    live.show("starting the browser", ended=0, planned=0)
+    try:
+        code = run_logged(command, folder, log, look, session_environment(seconds))
+    finally:
+        live.clear()
+    if code not in (0, 1):
         raise refused(log)
 
 

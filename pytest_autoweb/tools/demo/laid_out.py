@@ -37,7 +37,10 @@ class Recorded(NamedTuple):
 
 
 def recorded_models() -> tuple[Recorded, ...]:
-    """Return the models whose replies are replayed, largest recording first."""
+    """Return the models whose replies are replayed, by name from last to first.
+
+    Their names end in their sizes, so that the larger one comes first.
+    """
     found = []
     for folder in (_files() / "cassettes").iterdir():
         every = [json.loads(file.read_bytes()) for file in sorted(folder.glob("*.json"))]

@@ -7,6 +7,7 @@ from typing import Any, Concatenate, NamedTuple, Protocol, TypeAlias
 
 from playwright.sync_api import Frame, Locator, Page
 
+from pytest_autoweb.browser.page.same_element import ElementIdentity
 from pytest_autoweb.results.records import Failure, ReadBack, ToolCall
 
 JsonValue: TypeAlias = (
@@ -154,6 +155,9 @@ class SandboxBorder:
     """Called with each request that the code sent itself (`page.request`), for the evidence."""
     read_back: "ReadBackOf | None" = None
     """Reads what fields hold right after they were written to; None if nobody needs to know."""
+    shown: "Callable[[str], ElementIdentity | None]" = lambda locator: None
+    """What a model was shown of the element that a locator, as code writes it, finds; a call that
+    acts on another element is refused. None where the model wrote the locator itself."""
     leaving: Callable[[Page, float | None], bool] = lambda page, since: False
     """Whether the page is about to be replaced by another one; with a `time.monotonic()`, whether
     one of its frames is since then."""

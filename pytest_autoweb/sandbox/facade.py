@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from playwright.sync_api import Error, TimeoutError
+from playwright.sync_api import Error, Locator, TimeoutError
 
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.redaction import SECRET_PLACE, unlike_words
 from pytest_autoweb.base.waiting import Countdown
 from pytest_autoweb.browser.egress.browser_watch import WATCH
+from pytest_autoweb.browser.page.same_element import ElementIdentity, register_same_on
 from pytest_autoweb.results.records import ReadBack
 from pytest_autoweb.sandbox import (
     cell_files,
@@ -39,6 +40,7 @@ from pytest_autoweb.sandbox.handles import Handles, kind_of
 from pytest_autoweb.sandbox.measured_readings import measure, reads
 from pytest_autoweb.sandbox.own_requests import REPLY_LIMITS, whole_reply
 from pytest_autoweb.sandbox.page_scripts import bounded_result
+from pytest_autoweb.sandbox.positional_calls import act_on_place, place_of_call
 from pytest_autoweb.sandbox.rules import Refusal
 
 # Beyond its limit, a call gets this long to end on its own before the browser is killed.
@@ -111,11 +113,12 @@ class Facade:
 
     def __init__(self, border: SandboxBorder, handles: Handles, guard: BrowserDeadline) -> None:
         self._border, self._handles, self._guard = border, handles, guard
+        register_same_on(border.page)
         self.bind = Binder(border, handles).bind
         self._default_ms, self._navigation_ms = DEFAULT_MS, DEFAULT_MS
         self.open_waits: dict[int, EventWait] = {}
         self.handled_dialogs: set[int] = set()
-        self._note = ""
+        self._note = self._element = ""
         self.predicate: Callable[[int], Callable[[Any], bool]] = lambda _number: lambda _item: False
         self.listen: Callable[[Any, str, Any, int], None] = lambda *_: None
 
@@ -149,6 +152,11 @@ class Facade:
         """Return what the code's author is to know about the last call, once."""
         note, self._note = self._note, ""
         return note
+
+    def take_element(self) -> str:
+        """Return what the last call acted on, if that was found by its place, once."""
+        element, self._element = self._element, ""
+        return element
 
     def _with_its_page(self, bound: Bound, budget: Budget) -> Any:
         """Make the call; a page that it leads to, or that is coming already, may take longer.
@@ -265,7 +273,22 @@ class Facade:
             return lambda: bounded_result(receiver.kind, method, item, args, kwargs)
         if reads(receiver.kind, method):
             return lambda: _measured(bound, function, args, kwargs)
+        shown = self._border.shown(receiver.text)
+        if (place := place_of_call(bound, shown=shown is not None)) is not None:
+            return lambda: self._act_on_place(bound, place, args, kwargs, shown)
         return lambda: function(*args, **kwargs)
+
+    def _act_on_place(
+        self,
+        bound: Bound,
+        place: Locator,
+        args: list[Any],
+        kwargs: dict[str, Any],
+        shown: ElementIdentity | None,
+    ) -> Any:
+        acted = act_on_place(bound, place, args, kwargs, shown)
+        self._element = acted.element
+        return acted.result
 
     def _check(self, bound: Bound) -> None:
         """Refuse the call if one of the rules that change nothing forbids it."""

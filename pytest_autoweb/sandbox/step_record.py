@@ -118,6 +118,7 @@ class CallTimer:
         duplicate: bool = False,
         cached: bool = False,
         read_back: ReadBack | None = None,
+        element: str = "",
     ) -> None:
         """Add the finished call to the record."""
         error = reply[1]
@@ -136,6 +137,7 @@ class CallTimer:
             duplicate=duplicate,
             cached=cached,
             read_back=read_back,
+            element=element,
         )
         self._record.entries.append(AnsweredCall(call, key, reply, self._live))
 

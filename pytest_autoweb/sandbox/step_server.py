@@ -289,6 +289,7 @@ class StepServer:
             duplicate=bool(known and known.duplicate),
             cached=bool(known and known.answered),
             read_back=kept_read_back(read, self._border.redact),
+            element=self._border.redact(self._facade.take_element()),
         )
         if bound and bound.member.acting and not self._open:
             self._look_back(timed.number, read)

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from pytest_autoweb.browser.egress.chromium import substitute
+from pytest_autoweb.browser.page.same_element import register_same
 from pytest_autoweb.session.playwright_fixtures import note_substitute
 
 
@@ -18,6 +19,7 @@ def with_substitute(
     given: Callable[..., Browser], request: pytest.FixtureRequest
 ) -> Callable[..., Browser]:
     """Return what starts browsers as before, but another Chromium where Playwright's is missing."""
+    register_same(request.getfixturevalue("playwright"))
     kind = request.getfixturevalue("browser_type")
     if kind.name != "chromium" or request.getfixturevalue("connect_options"):
         return given

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser
 
 from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.browser.egress.chromium import cell_launch_args, launch_args
+from pytest_autoweb.browser.page.same_element import register_same
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.playwright_fixtures import shares_browser
 from pytest_autoweb.session.run_session import SESSION
@@ -39,6 +40,7 @@ def browser_launcher(
 
     A lost browser's replacement comes from here too, like every browser of a session.
     """
+    register_same(request.getfixturevalue("playwright"))
     if not (pool := request.config.stash[SESSION].browsers):
         return given
     if request.getfixturevalue("connect_options"):

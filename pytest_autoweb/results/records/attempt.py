@@ -156,6 +156,9 @@ class ToolCall(Record):
     located: str = ""
     """Playwright's own locator for the element that a call by mark or by sight found; empty for
     other calls, and `?` where there is none."""
+    element: str = ""
+    """The element that a call acted on, with the text beside it, where its place among others
+    decided which one it was; empty for other calls."""
     duration_ms: float
     """The duration of the call, in milliseconds."""
     line: int | None = None

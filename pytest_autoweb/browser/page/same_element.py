@@ -1,0 +1,220 @@
+"""Acting on the very element that a locator found first, however the page moves meanwhile.
+
+`nth(11)` is another row as soon as a list is drawn anew, and scrolling to the row is enough for
+that: Playwright finds the node gone, looks for `nth(11)` again, and clicks on another record. So a
+positional locator is followed by a selector engine (`js/same_element.js`), which compares role,
+name and the texts of the row each time Playwright looks for the element, and once more before the
+page gets the click. Playwright's own waiting, checks and errors stay as they are.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from itertools import count
+from typing import Any, NamedTuple, TypeVar, cast
+from urllib.parse import quote, urlencode
+
+from playwright.sync_api import Error, Locator, Playwright, TimeoutError
+
+from pytest_autoweb.base.waiting.playwright_internals import place_of, register_engine
+from pytest_autoweb.base.whole_characters import read_json, whole_text
+from pytest_autoweb.browser.page.frames import script
+
+ENGINE = "same"
+"""The selector engine's name."""
+_TRIES = 3
+"""How often a call is made whose element was about to be another one before it was reached."""
+_VERDICT_MS = 2_000.0
+_NUMBERS = count(1)
+_INTO_FRAME = "internal:control=enter-frame"
+_POSITIONAL = re.compile(
+    r"(?:^|>> *)(?:internal:)?nth=|(?:^|>> *)visible=|internal:has(?:-not|-not-text)?="
+    r"|:(?:nth|first|last|only)-|:visible\b"
+    r"|\[(?:\d+|(?:[^\]]*\b)?(?:position|last)\(\)[^\]]*)\]"
+    rf"|(?:^|>> *){ENGINE}="
+)
+_TOLD = re.compile(r"the rows moved: [^\n]*")
+_OWN_PART = re.compile(rf"""\.locator\((["']){ENGINE}=[^"']*\1\)| *>> *{ENGINE}=\S+""")
+
+_POINTS = ("check", "click", "dblclick", "set_checked", "tap", "uncheck")
+_WRITES = ("clear", "fill", "press", "press_sequentially", "type")
+GUARDS = {
+    **dict.fromkeys(_POINTS, "point"),
+    **dict.fromkeys(_WRITES, "text"),
+    "drag_to": "press",
+    "hover": "hover",
+    **dict.fromkeys(
+        ("blur", "dispatch_event", "focus", "select_option", "select_text", "set_input_files"),
+        "none",
+    ),
+}
+"""For each method that acts on an element: which of its events are looked at before the page gets
+them."""
+
+T = TypeVar("T")
+
+
+class ElementIdentity(NamedTuple):
+    """What tells an element from its twins, as a model is shown it.
+
+    A text that ends in `…` is only the beginning; an empty one is not compared.
+    """
+
+    role: str = ""
+    name: str = ""
+    beside: str = ""
+    """The text of its row, or one that stands beside it."""
+
+    def __str__(self) -> str:
+        named = f' "{self.name}"' if self.name else ""
+        return f"{self.role}{named}" + (f' beside "{self.beside}"' if self.beside else "")
+
+
+class RowsMovedError(Exception):
+    """Raised when an element is gone, or another one has taken its place; says which."""
+
+
+def register_same(playwright: Playwright) -> None:
+    """Offer the engine to all documents that are loaded from now on."""
+    # It may have been registered by another session with the same driver.
+    with suppress(Error):
+        playwright.selectors.register(ENGINE, _source(), content_script=True)
+
+
+def register_same_on(page: object) -> None:
+    """Offer the engine to the documents that a page of any browser loads from now on."""
+    register_engine(page, ENGINE, _source())
+
+
+@cache
+def _source() -> str:
+    source = f"(() => {{ const dom = ({script('dom')})(); const aria = ({script('aria')})(dom);"
+    source += f" return ({script('same_element')})({{ dom, aria }}); }})()"
+    return source
+
+
+def is_positional(locator: Locator) -> bool:
+    """Tell whether what a locator finds depends on the place among others, or on their state."""
+    place = place_of(locator)
+    return place is not None and _POSITIONAL.search(place.selector) is not None
+
+
+def identity_of(locator: Locator) -> ElementIdentity | None:
+    """Return what tells the element from its twins now; None if there is none, or several."""
+    try:
+        told = locator.locator(f"{ENGINE}=look").all_text_contents()
+    except Error:
+        return None
+    return _seen(read_json(told[0])) if len(told) == 1 else None
+
+
+def pinned(locator: Locator, shown: ElementIdentity | None = None) -> Locator:
+    """Return a locator that finds only the element which is there now.
+
+    Args:
+        locator: finds one element.
+        shown: what a model was shown of it.
+
+    Raises:
+        RowsMovedError: another element than was shown is there, and not exactly one elsewhere is.
+    """
+    found = locator.locator(_body(next(_NUMBERS), "none", shown))
+    try:
+        found.count()
+    except Error as error:
+        if moved := _TOLD.search(error.message):
+            raise RowsMovedError(moved[0]) from None
+        return locator
+    return found
+
+
+def on_same(
+    locator: Locator,
+    method: str,
+    call: Callable[[Locator], T],
+    *,
+    shown: ElementIdentity | None = None,
+) -> tuple[T, ElementIdentity | None]:
+    """Make a call that acts on a positional locator's element, and on no other one.
+
+    Args:
+        locator: finds the element; it may appear while the call waits.
+        method: the method that the call uses, one of `GUARDS`.
+        call: makes the call on the locator that it is given.
+        shown: what a model was shown of the element.
+
+    Returns:
+        The call's result, and what it acted on; None where the page was left, or cannot tell.
+
+    Raises:
+        RowsMovedError: the element is gone, or another one is in its place.
+    """
+    number = next(_NUMBERS)
+    found = locator.locator(_body(number, GUARDS[method], shown))
+    for left in reversed(range(_TRIES)):
+        result, failed = _tried(call, found)
+        if failed is not None and _lacks_engine(failed):
+            return call(locator), None
+        verdict = _verdict(locator, number, "pause" if left else "end")
+        stopped = str(verdict.get("stopped", ""))
+        if stopped and verdict["late"]:
+            # What came before, such as the press of a click, has been done.
+            raise RowsMovedError(f"{stopped} (it moved when it was pressed; nothing was clicked)")
+        if stopped and not left:
+            raise RowsMovedError(stopped)
+        if stopped:
+            continue
+        if failed is not None:
+            raise _as_moved(failed, verdict) from None
+        return cast("T", result), _seen(verdict.get("seen"))
+    raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _tried(call: Callable[[Locator], T], found: Locator) -> tuple[T | None, Error | None]:
+    try:
+        return call(found), None
+    except Error as error:
+        return None, error
+
+
+def _body(number: int, guard: str, shown: ElementIdentity | None) -> str:
+    body = f"{ENGINE}={number}:{guard}"
+    if shown is None:
+        return body
+    facts = {name: text for name, text in shown._asdict().items() if text}
+    return f"{body}:{urlencode(facts, quote_via=quote, safe='')}"
+
+
+def _verdict(locator: Locator, number: int, ends: str) -> Mapping[str, Any]:
+    """End a call's watch and return what it saw; nothing if the document was left."""
+    place = place_of(locator)
+    if place is None:
+        return {}
+    outer, into, _ = place.selector.rpartition(_INTO_FRAME)
+    selector = f"{outer}{into} >> {ENGINE}={number}:{ends}" if into else f"{ENGINE}={number}:{ends}"
+    try:
+        told = place.frame.locator(selector).text_content(timeout=_VERDICT_MS)
+        found: Mapping[str, Any] = read_json(told or "{}")
+    except Error:
+        # The page was left, or does not answer.
+        return {}
+    return found
+
+
+def _as_moved(error: Error, verdict: Mapping[str, Any]) -> Exception:
+    """Return the error of a call without what only this module added to it."""
+    if moved := _TOLD.search(error.message):
+        return RowsMovedError(whole_text(moved[0]))
+    if (lost := verdict.get("lost") or verdict.get("gone")) and isinstance(error, TimeoutError):
+        return RowsMovedError(str(lost))
+    return type(error)(_OWN_PART.sub("", error.message))
+
+
+def _lacks_engine(error: Error) -> bool:
+    """Tell whether a document was loaded before the engine was offered."""
+    return "reading 'queryAll'" in error.message or f'Unknown engine "{ENGINE}"' in error.message
+
+
+def _seen(told: Any) -> ElementIdentity | None:
+    return ElementIdentity(**told) if told else None

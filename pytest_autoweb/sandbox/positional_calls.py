@@ -1,0 +1,84 @@
+"""Calls of generated code on an element that is found by its place among others."""
+
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Locator
+
+from pytest_autoweb.base.waiting.playwright_internals import place_of
+from pytest_autoweb.browser.page.same_element import (
+    GUARDS,
+    ElementIdentity,
+    RowsMovedError,
+    is_positional,
+    on_same,
+    pinned,
+)
+from pytest_autoweb.sandbox.call_frames import Bound
+from pytest_autoweb.sandbox.engine import StepCallError
+
+
+class ActedOn(NamedTuple):
+    """What became of a call on an element."""
+
+    result: Any
+    element: str
+    """The element and what it stands beside; empty if that is not known."""
+
+
+def place_of_call(bound: Bound, *, shown: bool) -> Locator | None:
+    """Return the locator of the element that a call acts on, if its place decides which one it is.
+
+    Args:
+        bound: the call.
+        shown: whether a model was shown the element, so that it is compared however it is found.
+    """
+    if bound.method not in GUARDS:
+        return None
+    item = bound.receiver.object
+    if bound.receiver.kind == "Locator":
+        return item if shown or is_positional(item) else None
+    if bound.receiver.kind not in {"Page", "Frame"}:
+        return None
+    selector = bound.args[0] if bound.args else bound.kwargs.get("selector")
+    if not isinstance(selector, str):
+        return None
+    found: Locator = item.locator(selector)
+    # Of several elements, methods of a page take the first one.
+    return found if not bound.kwargs.get("strict") or is_positional(found) else None
+
+
+def act_on_place(
+    bound: Bound,
+    locator: Locator,
+    args: list[Any],
+    kwargs: dict[str, Any],
+    shown: ElementIdentity | None,
+) -> ActedOn:
+    """Make a call on the element that its locator finds first, and on no other one.
+
+    Raises:
+        StepCallError: the element is gone, or another one has taken its place.
+    """
+    method, item = bound.method, bound.receiver.object
+
+    def call(found: Locator) -> Any:
+        if bound.receiver.kind == "Locator":
+            return getattr(found, method)(*_aimed(args), **kwargs)
+        place = place_of(found)
+        selector = place.selector if place else args[0]
+        rest = {name: value for name, value in kwargs.items() if name != "selector"}
+        return getattr(item, method)(selector, *args[1:], **rest)
+
+    try:
+        result, element = on_same(locator, method, call, shown=shown)
+    except RowsMovedError as moved:
+        raise StepCallError(f"{moved}: look again before you act", moved=True) from None
+    return ActedOn(result, str(element or ""))
+
+
+def _aimed(args: list[Any]) -> list[Any]:
+    """Return the arguments; of two rows, the one to drop on may move while the first is dragged."""
+    return [
+        pinned(value) if isinstance(value, Locator) and is_positional(value) else value
+        for value in args
+    ]

@@ -44,7 +44,8 @@ def place_of_call(bound: Bound, *, shown: bool) -> Locator | None:
         return None
     found: Locator = item.locator(selector)
     # Of several elements, methods of a page take the first one.
-    return found if not bound.kwargs.get("strict") or is_positional(found) else None
+    first = not bound.kwargs.get("strict") and place_of(found) is not None
+    return found if first or is_positional(found) else None
 
 
 def act_on_place(

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from pytest_autoweb.agents.attempt.finders import MarkFinder, SightFinder, noted
+from pytest_autoweb.agents.attempt.finders import MarkFinder, SightFinder, noted, steady
 from pytest_autoweb.agents.attempt.new_address import at_new_address, guidance_at
 from pytest_autoweb.agents.attempt.strategy import CorrectionArm
 from pytest_autoweb.agents.attempt.tools import RunLog, StepBudget, Tools
 from pytest_autoweb.agents.codegen.captured_pages import show_more
+from pytest_autoweb.agents.codegen.failed_calls import normalized
 from pytest_autoweb.agents.collect.collect_list import collect_urls
 from pytest_autoweb.agents.correction.call_cache import MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.agents.correction.guidance import Guidance
@@ -29,6 +30,7 @@ from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
 from pytest_autoweb.browser.marks.drawing import covers
 from pytest_autoweb.browser.page.quiet import is_leaving
 from pytest_autoweb.browser.page.read_back import read_back
+from pytest_autoweb.browser.page.same_element import ElementIdentity
 from pytest_autoweb.browser.page.setup import (
     PLAIN_CONTEXT,
     add_cookies,
@@ -290,6 +292,7 @@ def _connected(setting: AttemptSetting, border: SandboxBorder, tools: Tools) -> 
         border.recall = SeenCalls(tools.newest.look_before, cache)
     if tools.traffic is not None:
         tools.traffic.on_left = partial(_spend, tools.budget)
+    border.shown = partial(_shown_of, tools.shown)
     border.sent = partial(_keep_sent, tools.wire, setting.suppression)
     border.finders, border.functions = finders(tools), functions(tools)
     # The finders need the tools, and the tools the names of the finders.
@@ -298,15 +301,20 @@ def _connected(setting: AttemptSetting, border: SandboxBorder, tools: Tools) -> 
 
 def finders(tools: Tools) -> Mapping[str, Finder]:
     """Return the finders that the cell offers, by their names in the step language."""
-    offered: dict[str, Finder] = {"get_by_mark": noted(tools.marks.find, tools)}
+    offered: dict[str, Finder] = {"get_by_mark": steady(noted(tools.marks.find, tools))}
     if tools.spec.vision:
-        offered["get_by_sight"] = noted(SightFinder(tools).find, tools)
+        offered["get_by_sight"] = steady(noted(SightFinder(tools).find, tools))
     return offered
 
 
 def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
     """Return the functions that the cell offers, by their names in the step language."""
     return {"collect_urls": partial(collect_urls, tools), "show_more": partial(show_more, tools)}
+
+
+def _shown_of(shown: Mapping[str, ElementIdentity], locator: str) -> ElementIdentity | None:
+    """Return what the model was shown of the element that a locator finds."""
+    return shown.get(normalized(locator)) if shown else None
 
 
 def _spend(budget: StepBudget) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from playwright.sync_api import Locator
+from playwright.sync_api import Frame, Locator, Page
 
 from pytest_autoweb.base.waiting.playwright_internals import place_of
 from pytest_autoweb.browser.page.same_element import (
@@ -37,15 +37,14 @@ def place_of_call(bound: Bound, *, shown: bool) -> Locator | None:
     item = bound.receiver.object
     if bound.receiver.kind == "Locator":
         return item if shown or is_positional(item) else None
-    if bound.receiver.kind not in {"Page", "Frame"}:
+    if not isinstance(item, Page | Frame):
         return None
     selector = bound.args[0] if bound.args else bound.kwargs.get("selector")
     if not isinstance(selector, str):
         return None
     found: Locator = item.locator(selector)
     # Of several elements, methods of a page take the first one.
-    first = not bound.kwargs.get("strict") and place_of(found) is not None
-    return found if first or is_positional(found) else None
+    return found if not bound.kwargs.get("strict") or is_positional(found) else None
 
 
 def act_on_place(

@@ -18,6 +18,7 @@ from pytest_autoweb.browser.marks.find_again import selectors
 from pytest_autoweb.browser.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.browser.page.frames import run_on_elements
 from pytest_autoweb.browser.page.refs import plain_locator
+from pytest_autoweb.browser.page.same_element import is_positional, pinned
 from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.models.prompts import render
 from pytest_autoweb.results.records import Attempt, ChosenMark, Location, LocatorStatus
@@ -84,6 +85,8 @@ class MarkFinder:
             if not comparison.allowed and not _is_still_part(expected, mark, now):
                 chosen = _chosen(now, expected, comparison)
                 raise _refusal(Resolution("text_changed", chosen, None), marked.marks)
+        if moved := marked.moved(number, locator):
+            raise StepCallError(f"{moved}: look again before you act", moved=True)
         return locator
 
 
@@ -278,6 +281,16 @@ def noted(find: Callable[..., Locator], tools: Tools) -> Callable[..., Locator]:
         plain = tools.redact(plain_locator(element, _selectors))
         tools.after_step.append(partial(_with_locator, plain))
         return element
+
+    return found
+
+
+def steady(find: Callable[..., Locator]) -> Callable[..., Locator]:
+    """Return a finder whose locator keeps to the element that was found, whatever moves."""
+
+    def found(*args: Any, **kwargs: Any) -> Locator:
+        element = find(*args, **kwargs)
+        return pinned(element) if is_positional(element) else element
 
     return found
 

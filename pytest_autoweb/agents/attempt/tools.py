@@ -14,6 +14,7 @@ from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.language import StepProblem
 from pytest_autoweb.browser.page.opening import PageLook, page_look
 from pytest_autoweb.browser.page.outline import Folds
+from pytest_autoweb.browser.page.same_element import ElementIdentity
 from pytest_autoweb.cases.case import Case
 from pytest_autoweb.judging.model_judge import ModelJudge
 from pytest_autoweb.models.client import Client, Message, Request, ask_once, redacted_messages
@@ -179,6 +180,9 @@ class Tools:
     """The pictures of the attempt so far."""
     folds: Folds = field(default_factory=Folds)
     """The lists that the turn's newest listing shortens, and those that the next one is to show."""
+    shown: dict[str, ElementIdentity] = field(default_factory=dict)
+    """By a locator in normal form, what the model was shown of the element that it finds; a dialect
+    with numbers fills it before its code runs."""
     traffic: "CellTraffic | None" = None
     """The object that records, replays or holds back requests; None if they are only passed on."""
     judge: ModelJudge | None = None

@@ -19,6 +19,7 @@ from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import CALL_S, WATCH
 from pytest_autoweb.browser.page.frames import run_script
+from pytest_autoweb.browser.page.same_element import RowsMovedError, on_same, pinned
 
 CLICK_MS = 5_000.0
 CHANGE_MS = 10_000.0
@@ -165,11 +166,12 @@ class Site:
         try:
             if (count := located.count()) != 1:
                 return f"{way.text!r} is there {count} times"
+            located = pinned(located)
             says = whole_text(located.inner_text(timeout=CLICK_MS)).strip()
             if says and not (found := compare(way.text, says)).allowed:
                 return found.reason
-            located.click(timeout=CLICK_MS)
-        except Error as error:
+            on_same(located, "click", lambda one: one.click(timeout=CLICK_MS))
+        except (Error, RowsMovedError) as error:
             return f"{way.text!r} could not be clicked: {first_line(error)}"
         return ""
 

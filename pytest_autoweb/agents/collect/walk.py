@@ -28,6 +28,7 @@ from pytest_autoweb.agents.collect.saved_state import (
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.browser.page.frames import run_on_elements
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
+from pytest_autoweb.browser.page.same_element import RowsMovedError, on_same, pinned
 from pytest_autoweb.cases.collect_spec import PageParameter, Rate
 
 _FROM_ZERO = ("offset", "start", "skip", "from")
@@ -158,8 +159,8 @@ def do_step(site: Site, step: NavStep, reveal: Callable[[str], str] = lambda tex
         located = _find(site, step)
         if located is None:
             return "it is not on the page"
-        return _perform(located, step, reveal)
-    except Error as error:
+        return _perform(pinned(located), step, reveal)
+    except (Error, RowsMovedError) as error:
         return first_line(error)
 
 
@@ -169,12 +170,13 @@ def _perform(located: Locator, step: NavStep, reveal: Callable[[str], str]) -> s
     # The text of a field depends on what was typed there before, so only clicks compare it.
     if found.verdict == "mismatch" and step.action == "click":
         return found.reason
+    text, limit = step.text, CLICK_MS
     if step.action == "click":
-        located.click(timeout=CLICK_MS)
+        on_same(located, "click", lambda one: one.click(timeout=limit))
     elif step.action == "type":
-        located.fill(reveal(step.text), timeout=CLICK_MS)
+        on_same(located, "fill", lambda one: one.fill(reveal(text), timeout=limit))
     else:
-        located.select_option(label=step.text, timeout=CLICK_MS)
+        on_same(located, "select_option", lambda one: one.select_option(label=text, timeout=limit))
     return ""
 
 

@@ -85,9 +85,19 @@ class KnownElement(NamedTuple):
         found = self._run("marks_paths")
         return found[0] if found else None
 
-    def _run(self, name: str) -> Any:
+    def near(self, group: Sequence[int]) -> Sequence[str]:
+        """Return the texts around it now, nearest first; none if it is gone.
+
+        Args:
+            group: indexes of the elements to tell apart, its own first.
+        """
+        found = self._run("marks_near", [list(group)])
+        return [str(text) for text in found[0][0]] if found else ()
+
+    def _run(self, name: str, arg: Any = None) -> Any:
+        arg = self.number if arg is None else arg
         try:
-            return read_json(self.handle.evaluate(element_script(name), self.number))
+            return read_json(self.handle.evaluate(element_script(name), arg))
         except Error:
             # The document that contained it is gone.
             return None

@@ -21,6 +21,7 @@ from pytest_autoweb.browser.page.frames import (
     run_script_handle,
 )
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
+from pytest_autoweb.browser.page.same_element import ElementIdentity, identity_of
 
 CHARS = 80
 """Limit on the characters of one text."""
@@ -228,6 +229,32 @@ class MarkedPage:
         known = KnownElement(self._handle, self._indexes[number - 1])
         return find_again(self._page, known, mark.frame, mark.selectors, mark.tag)
 
+    def moved(self, number: int, found: Locator) -> str:
+        """Return why an element no longer stands where it did among its twins; empty if it does.
+
+        Its node may show another record by now, with the same text of its own.
+        """
+        mark = self.mark(number)
+        twins = [
+            other for other in self.marks if other is not mark and mark and _alike(mark, other)
+        ]
+        if mark is None or not twins:
+            return ""
+        # What stands near several of them tells nothing of any.
+        others = {piece for other in twins for piece in other.near}
+        telling = [piece for piece in mark.near if piece not in others]
+        now = identity_of(found)
+        if not telling or now is None:
+            return ""
+        place = KnownElement(self._handle, self._indexes[number - 1]).near(
+            [self._indexes[one.number - 1] for one in (mark, *twins)]
+        )
+        near = [*place, now.beside, now.name]
+        if any(_key(piece) in _key(text) for piece in telling for text in near):
+            return ""
+        meant = ElementIdentity(mark.role or mark.tag, mark.text, telling[0])
+        return f"the rows moved: {meant} is no longer there; {now} is in its place"
+
     def text_of(self, number: int) -> str | None:
         """Return the element's current text: inner text, or label, placeholder, title or value.
 
@@ -241,6 +268,14 @@ class MarkedPage:
         except Error:
             return None
         return str(read[0][0]) if read and read[0] else ""
+
+
+def _alike(mark: Mark, other: Mark) -> bool:
+    texts = {_key(text) for text in (*mark.texts, mark.name)} - {""}
+    return mark.tag == other.tag and (
+        not texts.isdisjoint(map(_key, (*other.texts, other.name)))
+        or (mark.unseen and other.unseen and mark.role == other.role)
+    )
 
 
 def mark_page(

@@ -113,6 +113,8 @@ _LISTED_CHARS = 30
 _TEXT_CHARS = 500
 _SHOT_MS = 5_000.0
 _READ_MS = 2_000.0
+_TELLING = 4
+"""Of the texts that tell an element from its twins, so many are looked for again."""
 _TICKED = frozenset({"checkbox", "radio", "switch"})
 
 
@@ -235,22 +237,21 @@ class MarkedPage:
         Its node may show another record by now, with the same text of its own.
         """
         mark = self.mark(number)
-        twins = [
-            other for other in self.marks if other is not mark and mark and _alike(mark, other)
-        ]
-        if mark is None or not twins:
+        if mark is None or not mark.near:
             return ""
+        twins = [other for other in self.marks if other is not mark and _alike(mark, other)]
         # What stands near several of them tells nothing of any.
         others = {piece for other in twins for piece in other.near}
-        telling = [piece for piece in mark.near if piece not in others]
+        telling = [piece for piece in mark.near if piece not in others][:_TELLING]
         now = identity_of(found)
         if not telling or now is None:
             return ""
         place = KnownElement(self._handle, self._indexes[number - 1]).near(
             [self._indexes[one.number - 1] for one in (mark, *twins)]
         )
-        near = [*place, now.beside, now.name]
-        if any(_key(piece) in _key(text) for piece in telling for text in near):
+        near = " | ".join(_words(text) for text in (*place, now.beside, now.name))
+        kept = [piece for piece in telling if f" {_words(piece)} " in f" {near} "]
+        if len(kept) * 2 >= len(telling):
             return ""
         meant = ElementIdentity(mark.role or mark.tag, mark.text, telling[0])
         return f"the rows moved: {meant} is no longer there; {now} is in its place"
@@ -268,6 +269,10 @@ class MarkedPage:
         except Error:
             return None
         return str(read[0][0]) if read and read[0] else ""
+
+
+def _words(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _alike(mark: Mark, other: Mark) -> bool:

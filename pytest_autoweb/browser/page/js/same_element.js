@@ -226,7 +226,8 @@
   // What the caller was shown may end in "…"; texts are compared without regard to spaces.
   const hasText = (text, shown) => {
     const [all, part] = [text, shown].map((one) => dom.clean(one).toLowerCase().replace(/["']/g, "'"));
-    return part.endsWith('…') ? all.includes(part.slice(0, -1).trim()) : all.includes(part);
+    return part.endsWith('…') ? ` ${all}`.includes(` ${part.slice(0, -1)}`)
+      : ` ${all} `.includes(` ${part} `);
   };
   const wasShown = (shown, facts) => (!shown.role || shown.role === facts.role)
     && (!shown.name || hasText(facts.name, shown.name))

@@ -18,6 +18,7 @@ _HEAD = """<!doctype html><meta charset="utf-8"><title>Orders</title>
   const texts = (n) => ['No. ' + n, NAMES[n % 5], (n % 7) * 10 + '.00'];
   const act = (n) => {
     window.done.push(n);
+    if (location.protocol === 'http:') fetch('/done?' + n, { keepalive: true });
     document.getElementById('end').textContent = 'Deleted ' + n;
   };
   const fresh = (n) => {
@@ -124,6 +125,13 @@ _SCRIPTS = {
   let newest = 100;
   box.append(...Array.from({ length: 6 }, (_, n) => fresh(100 + n)));
   window.comes = setInterval(() => { newest -= 1; box.prepend(fresh(newest)); }, 40);
+""",
+    # The same rows show other records once somebody says so.
+    "told": """
+  let first = 100;
+  const rows = Array.from({ length: 6 }, (_, n) => fresh(first + n));
+  box.append(...rows);
+  window.move = () => { first += 30; rows.forEach((row, at) => fill(row, first + at)); };
 """,
     # Nothing moves, but the text of what is pointed at changes.
     "still": """

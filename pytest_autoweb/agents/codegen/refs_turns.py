@@ -287,7 +287,8 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
             later = (other.line for other in lines.actions[place + 1 :])
             error, left = f"{action.told}\n{error}", (*later, *lines.left_out)
             break
-        done.append(action.told)
+        acted = "; ".join(ran.acted)
+        done.append(f"{action.line}  # {acted}" if acted else action.told)
     if not error and lines.problem:
         error, left = f"{left[0]}\n{lines.problem}", left[1:]
     if error and left:

@@ -155,6 +155,8 @@ class Became(NamedTuple):
     """The reply says that the task is done; said twice, it is believed."""
     code: str = ""
     """The turn's code, which identifies a repetition."""
+    acted: tuple[str, ...] = ()
+    """The elements acted on of which code only said the place, each with what it stands beside."""
     beside: tuple[str, ...] = ()
     """Events in the meantime that no listing of the page shows."""
 
@@ -391,9 +393,11 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
     attempt, became = carry_out(attempt, tools, shown.number, code, said.words)
     ends = said.done and became.well and not said.left_out
     beside = tuple(map(tools.redact, said.left_out))
-    return attempt, became._replace(code=said.code, ends=ends, beside=beside)
+    lines = "\n".join(became.acted[:_MAX_ACTED])
+    return attempt, became._replace(code=said.code, ends=ends, beside=beside, lines=lines)
 
 
+_MAX_ACTED = 12
 UNREAD_CODE = (
     "held code outside a fenced block, and nothing of it was done. Reply with one fenced block, or "
     "with DONE alone."
@@ -448,6 +452,7 @@ def carry_out(
         # The names in the code show the intended frame more reliably than the description does.
         attempt = run_block(attempt, tools, number, placed, code, told=True, description=said)
         became = _became(attempt.step_results[-1], placed, first_line)
+        became = became._replace(acted=_acted_on(attempt, number))
     if became.error:
         failed = attempt.failure
         line = failed.line if failed and failed.step_index in (None, number) else None
@@ -455,6 +460,12 @@ def carry_out(
         kept = as_it_ran(tools.redact(block), (line or first_line) - first_line + 1)
         attempt = change(attempt, code="".join(left) + kept)
     return attempt, became
+
+
+def _acted_on(attempt: Attempt, number: int) -> tuple[str, ...]:
+    """Return, for each call of a step that named only a place, what stood there."""
+    made = (call for call in attempt.tool_calls if call.step_index == number and call.element)
+    return tuple(f"{call.method}: {call.element}" for call in made)
 
 
 def _findings(code: str, tools: Tools, before: str) -> tuple[str, ...]:

@@ -301,9 +301,9 @@ def _connected(setting: AttemptSetting, border: SandboxBorder, tools: Tools) -> 
 
 def finders(tools: Tools) -> Mapping[str, Finder]:
     """Return the finders that the cell offers, by their names in the step language."""
-    offered: dict[str, Finder] = {"get_by_mark": steady(noted(tools.marks.find, tools))}
+    offered: dict[str, Finder] = {"get_by_mark": noted(steady(tools.marks.find), tools)}
     if tools.spec.vision:
-        offered["get_by_sight"] = steady(noted(SightFinder(tools).find, tools))
+        offered["get_by_sight"] = noted(steady(SightFinder(tools).find), tools)
     return offered
 
 

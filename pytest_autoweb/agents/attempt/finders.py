@@ -15,10 +15,10 @@ from pytest_autoweb.agents.choice.verify_choice import Choice, Resolution, compa
 from pytest_autoweb.agents.locate.interview import VisionModel
 from pytest_autoweb.agents.locate.locator import LocatorResult, Memory, Sight
 from pytest_autoweb.browser.marks.find_again import selectors
-from pytest_autoweb.browser.marks.marking import Mark, MarkedPage, mark_page
+from pytest_autoweb.browser.marks.marking import Mark, MarkedPage, mark_page, text_at
 from pytest_autoweb.browser.page.frames import run_on_elements
 from pytest_autoweb.browser.page.refs import plain_locator
-from pytest_autoweb.browser.page.same_element import is_positional, pinned
+from pytest_autoweb.browser.page.same_element import RowsMovedError, is_positional, pinned
 from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.models.prompts import render
 from pytest_autoweb.results.records import Attempt, ChosenMark, Location, LocatorStatus
@@ -66,14 +66,15 @@ class MarkFinder:
             return self._unchanged(self._held, number, expected_text)
         marked = mark_page(_page_of(found_on), hide=self._hide)
         found = resolve(Choice(number, expected_text), marked.marks)
-        locator = marked.locator(found.mark.number) if found.mark else None
+        locator = _kept(marked, found.mark.number) if found.mark else None
         if locator is None:
             raise _refusal(found, marked.marks)
         return locator
 
     def _unchanged(self, marked: MarkedPage, number: int, expected: str) -> Locator:
-        mark, live = marked.mark(number), marked.text_of(number)
-        locator = marked.locator(number)
+        mark = marked.mark(number)
+        locator = _kept(marked, number) if mark else None
+        live = text_at(locator) if locator else None
         if mark is None or live is None or locator is None:
             reason = f"the element of mark {number} is gone"
             gone = ChosenMark(
@@ -86,8 +87,19 @@ class MarkFinder:
                 chosen = _chosen(now, expected, comparison)
                 raise _refusal(Resolution("text_changed", chosen, None), marked.marks)
         if moved := marked.moved(number, locator):
-            raise StepCallError(f"{moved}: look again before you act", moved=True)
+            raise _moved(moved)
         return locator
+
+
+def _kept(marked: MarkedPage, number: int) -> Locator | None:
+    try:
+        return marked.kept(number)
+    except RowsMovedError as error:
+        raise _moved(error) from None
+
+
+def _moved(why: object) -> StepCallError:
+    return StepCallError(f"{why}: look again before you act", moved=True)
 
 
 def _is_still_part(expected: str, before: Mark, now: Mark) -> bool:

@@ -26,7 +26,7 @@ from pytest_autoweb.agents.collect.saved_state import (
     Status,
 )
 from pytest_autoweb.base.errors import first_line
-from pytest_autoweb.browser.page.frames import run_on_elements
+from pytest_autoweb.browser.page.frames import run_on_element
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
 from pytest_autoweb.browser.page.same_element import RowsMovedError, on_same, pinned
 from pytest_autoweb.cases.collect_spec import PageParameter, Rate
@@ -165,7 +165,7 @@ def do_step(site: Site, step: NavStep, reveal: Callable[[str], str] = lambda tex
 
 
 def _perform(located: Locator, step: NavStep, reveal: Callable[[str], str]) -> str:
-    read = run_on_elements(located, "marks_texts", "name")[0]
+    read = run_on_element(located, "marks_texts", "name", timeout_ms=CLICK_MS)[0]
     found = compare_element(step.expected_text, (*read["texts"], read["name"]))
     # The text of a field depends on what was typed there before, so only clicks compare it.
     if found.verdict == "mismatch" and step.action == "click":

@@ -67,6 +67,10 @@ def _path(steps: Sequence[str]) -> str:
 _READ_MS = 2_000.0
 
 
+_IS_AT = """(found, [made, number]) =>
+  !made.elements[number].isConnected || found === made.elements[number]"""
+
+
 class KnownElement(NamedTuple):
     """An element that a script found and the browser remembers, without any trace in the page."""
 
@@ -84,6 +88,13 @@ class KnownElement(NamedTuple):
         """Return data for paths that lead to it now, or None if it is gone."""
         found = self._run("marks_paths")
         return found[0] if found else None
+
+    def is_at(self, found: Locator) -> bool:
+        """Tell whether a locator finds the element; also if it is gone, or in another document."""
+        try:
+            return bool(found.evaluate(_IS_AT, [self.handle, self.number], timeout=_READ_MS))
+        except Error:
+            return True
 
     def near(self, group: Sequence[int]) -> Sequence[str]:
         """Return the texts around it now, nearest first; none if it is gone.

@@ -17,11 +17,16 @@ from pytest_autoweb.browser.marks.find_again import KnownElement, find_again, se
 from pytest_autoweb.browser.page.frames import (
     OBSERVE_TIMEOUT_MS,
     element_script,
-    run_on_elements,
+    run_on_element,
     run_script_handle,
 )
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
-from pytest_autoweb.browser.page.same_element import ElementIdentity, identity_of
+from pytest_autoweb.browser.page.same_element import (
+    ElementIdentity,
+    RowsMovedError,
+    identity_of,
+    pinned,
+)
 
 CHARS = 80
 """Limit on the characters of one text."""
@@ -113,6 +118,8 @@ _LISTED_CHARS = 30
 _TEXT_CHARS = 500
 _SHOT_MS = 5_000.0
 _READ_MS = 2_000.0
+_LOOKS = 5
+"""How often an element is looked for that changes its place meanwhile."""
 _TELLING = 4
 """Of the texts that tell an element from its twins, so many are looked for again."""
 _TICKED = frozenset({"checkbox", "radio", "switch"})
@@ -231,6 +238,22 @@ class MarkedPage:
         known = KnownElement(self._handle, self._indexes[number - 1])
         return find_again(self._page, known, mark.frame, mark.selectors, mark.tag)
 
+    def kept(self, number: int) -> Locator | None:
+        """Return a locator that keeps to the marked element; None if it is gone.
+
+        Raises:
+            RowsMovedError: its place was taken by others again and again.
+        """
+        known = KnownElement(self._handle, self._indexes[number - 1])
+        for _ in range(_LOOKS):
+            found = self.locator(number)
+            # Rows may have changed places since the locator was made.
+            if found is not None and known.is_at(same := pinned(found)):
+                return same
+            if known.places() is None:
+                return None
+        raise RowsMovedError(f"the rows moved: element [{number}] changes its place all the time")
+
     def moved(self, number: int, found: Locator) -> str:
         """Return why an element no longer stands where it did among its twins; empty if it does.
 
@@ -262,13 +285,16 @@ class MarkedPage:
         The result is None if there is no such mark or its element is gone.
         """
         found = self.locator(number)
-        if found is None:
-            return None
-        try:
-            read = run_on_elements(found, "marks_texts")
-        except Error:
-            return None
-        return str(read[0][0]) if read and read[0] else ""
+        return None if found is None else text_at(found)
+
+
+def text_at(found: Locator) -> str | None:
+    """Return an element's current text as marks have it; None if it is gone."""
+    try:
+        read = run_on_element(found, "marks_texts", timeout_ms=_READ_MS)
+    except Error:
+        return None
+    return str(read[0][0]) if read and read[0] else ""
 
 
 def _words(text: str) -> str:

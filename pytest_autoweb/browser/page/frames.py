@@ -126,6 +126,16 @@ def run_on_elements(locator: Locator, name: str, arg: Any = None) -> Any:
     return read_json(locator.evaluate_all(element_script(name), arg))
 
 
+def run_on_element(locator: Locator, name: str, arg: Any = None, *, timeout_ms: float) -> Any:
+    """Run `js/NAME.js` on the one element of a locator, which may keep to that element.
+
+    Locators of several elements are looked up among the page's own scripts, where nothing is known
+    of an element that was kept to.
+    """
+    code = f"(one, arg) => ({element_script(name)})([one], arg)"
+    return read_json(locator.evaluate(code, arg, timeout=timeout_ms))
+
+
 def answers(context: Page | Frame, *, timeout_ms: float) -> bool:
     """Tell whether the page answers at all; if not, less patience is had with it from now on."""
     try:

@@ -26,6 +26,7 @@ ENGINE = "same"
 _TRIES = 3
 """How often a call is made whose element was about to be another one before it was reached."""
 _VERDICT_MS = 2_000.0
+_LOOK_MS = 500.0
 _NUMBERS = count(1)
 _INTO_FRAME = "internal:control=enter-frame"
 _POSITIONAL = re.compile(
@@ -34,6 +35,7 @@ _POSITIONAL = re.compile(
     r"|\[(?:\d+|(?:[^\]]*\b)?(?:position|last)\(\)[^\]]*)\]"
     rf"|(?:^|>> *){ENGINE}="
 )
+_PINNED = re.compile(rf">> *{ENGINE}=[^>]*$")
 _TOLD = re.compile(r"the rows moved: [^\n]*")
 _OWN_PART = re.compile(rf"""\.locator\((["']){ENGINE}=[^"']*\1\)| *>> *{ENGINE}=\S+""")
 
@@ -103,10 +105,10 @@ def is_positional(locator: Locator) -> bool:
 def identity_of(locator: Locator) -> ElementIdentity | None:
     """Return what tells the element from its twins now; None if there is none, or several."""
     try:
-        told = locator.locator(f"{ENGINE}=look").all_text_contents()
+        told = locator.locator(f"{ENGINE}=look").text_content(timeout=_LOOK_MS)
     except Error:
         return None
-    return _seen(read_json(told[0])) if len(told) == 1 else None
+    return _seen(read_json(told)) if told else None
 
 
 def pinned(locator: Locator, shown: ElementIdentity | None = None) -> Locator:
@@ -119,6 +121,8 @@ def pinned(locator: Locator, shown: ElementIdentity | None = None) -> Locator:
     Raises:
         RowsMovedError: another element than was shown is there, and not exactly one elsewhere is.
     """
+    if shown is None and _is_pinned(locator):
+        return locator
     found = locator.locator(_body(next(_NUMBERS), "none", shown))
     try:
         found.count()
@@ -176,6 +180,11 @@ def _tried(call: Callable[[Locator], T], found: Locator) -> tuple[T | None, Erro
         return call(found), None
     except Error as error:
         return None, error
+
+
+def _is_pinned(locator: Locator) -> bool:
+    place = place_of(locator)
+    return place is not None and _PINNED.search(place.selector) is not None
 
 
 def _body(number: int, guard: str, shown: ElementIdentity | None) -> str:

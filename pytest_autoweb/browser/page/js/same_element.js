@@ -251,12 +251,20 @@
       && rolesOf(one) === pin.facts.role) || null;
   };
   const guard = (pin, kinds) => {
+    if (!kinds.length) return () => {};
+    // As long as nothing changed, nothing has to be compared.
+    const changes = new MutationObserver(() => {
+      pin.changed = true;
+    });
+    const all = { subtree: true, childList: true, characterData: true, attributes: true };
+    for (const root of [document, pin.element.getRootNode()]) changes.observe(root, all);
     const check = (event) => {
       if (!event.isTrusted) return;
       // What is typed may change what stands around.
       if (KEYS.includes(event.type) && pin.reached) return;
       const hit = pin.stopped ? null : reached(pin, event);
-      if (hit && !fits(pin, hit, true)) {
+      pin.changed = changes.takeRecords().length > 0 || pin.changed;
+      if (hit && (pin.changed || hit !== pin.element) && !fits(pin, hit, true)) {
         pin.stopped = moved(pin, hit);
         pin.late = pin.reached;
       }
@@ -267,6 +275,7 @@
     };
     for (const kind of kinds) window.addEventListener(kind, check, { capture: true, passive: false });
     return () => {
+      changes.disconnect();
       for (const kind of kinds) window.removeEventListener(kind, check, { capture: true });
     };
   };

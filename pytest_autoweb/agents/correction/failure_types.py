@@ -146,7 +146,7 @@ _ERR_CODES: tuple[tuple[str, FailureType], ...] = (
 _PATTERNS: tuple[tuple[str, FailureType, WebKind], ...] = (
     (r"strict mode violation", "PARAMETER_ERROR", "strict_mode"),
     (r"not attached to the DOM|Frame was detached|Execution context was destroyed"
-     r"|Cannot find context", "RESOURCE_CONFLICT", "detached"),
+     r"|Cannot find context|the rows moved: ", "RESOURCE_CONFLICT", "detached"),
     (r"(page|context|browser) has been closed|Target crashed|Page crashed",
      "SERVICE_UNAVAILABLE", "page_lost"),
     (r"(Element|Node) is not an? <?\w+|> was expected|cannot be filled"

@@ -53,8 +53,6 @@ PICTURE_TOKENS = 1_600
 """Room that a picture of a window takes; services count 700 to 1,600 tokens."""
 CHARS_PER_TOKEN = 3
 """Characters per token of a page; a cautious estimate."""
-AT_END_TOKENS = 4_000
-"""The most tokens of the page at which a failed attempt ended; it is sent in every turn."""
 _DONE = re.compile(r"^[^\w\n]*(?:DONE|已?完成)[^\w\n]*$", re.MULTILINE | re.IGNORECASE)
 
 _DONE_IN_CODE = re.compile(r"^(?:DONE|已?完成)\W*\Z", re.MULTILINE)
@@ -301,7 +299,7 @@ def _page_at_end(failed: Attempt, tools: Tools) -> str:
     if failed.snapshots and scene.snapshot == failed.snapshots[0].text:
         return " the one that it began with."
     # This attempt's own pages need the room.
-    room = min(page_budget(tools, 4), AT_END_TOKENS) * CHARS_PER_TOKEN
+    room = page_budget(tools, 4) * CHARS_PER_TOKEN
     text = scene.snapshot[:room]
     note = "" if text == scene.snapshot else "\n...(cut here)"
     return ":\n" + fence(f"URL: {scene.url}\n{text}{note}", "page at the end")

@@ -24,6 +24,8 @@ from pytest_autoweb.results.records import CaptureModeName, Scene
 Region = tuple[float, float, float, float]
 """x, y, width and height in CSS pixels of the viewport."""
 _SNAPSHOT_TOKENS = 4_000
+# In brief a page takes a third. A retry by turns is sent it in every turn.
+_BRIEF_TOKENS = 2_000
 _SHOT_MS = 5_000.0
 _QUALITY = 60
 
@@ -172,7 +174,7 @@ def snapshot_text(
         url=page.url,
         entry_action="",
         step_indexes=(),
-        budget_tokens=_SNAPSHOT_TOKENS,
+        budget_tokens=_BRIEF_TOKENS if brief else _SNAPSHOT_TOKENS,
         folds=Folds(may_ask=False) if brief else None,
     )
     return redact(taken.text)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Concatenate, NamedTuple, Protocol, TypeAlias
 
-from playwright.sync_api import Frame, Locator, Page
+from playwright.sync_api import Dialog, Frame, Locator, Page
 
 from pytest_autoweb.browser.page.same_element import ElementIdentity
 from pytest_autoweb.results.records import Failure, ReadBack, ToolCall
@@ -127,6 +127,16 @@ class SentRequest(NamedTuple):
     page_url: str
 
 
+class DialogReply(NamedTuple):
+    """What the code did with a dialog that it was given."""
+
+    dialog: Dialog
+    reply: str = ""
+    """`accept`, `accept "TEXT"` or `dismiss`; empty if the code did not answer."""
+    error: str = ""
+    """Why a function of the code failed; empty if it did not."""
+
+
 @dataclass(slots=True)
 class SandboxBorder:
     """Everything the host side may use on behalf of generated code; created for each attempt."""
@@ -153,6 +163,8 @@ class SandboxBorder:
     """Locators of elements that a picture of the page must not show."""
     sent: "Callable[[SentRequest], None]" = lambda request: None
     """Called with each request that the code sent itself (`page.request`), for the evidence."""
+    on_dialog: "Callable[[DialogReply], None]" = lambda reply: None
+    """Called with what the code did with a dialog, once for each of its functions."""
     read_back: "ReadBackOf | None" = None
     """Reads what fields hold right after they were written to; None if nobody needs to know."""
     shown: "Callable[[str], ElementIdentity | None]" = lambda locator: None
@@ -168,8 +180,9 @@ class SandboxBorder:
     called with the object of the call (Page, Frame or Locator) and the code's arguments, and
     returns a Playwright Locator."""
     functions: Mapping[str, Callable[..., JsonValue]] = field(default_factory=dict)
-    """The functions that this cell offers, by their names in `FUNCTIONS` and `PAGE_FUNCTIONS`. Each
-    is called with the code's arguments and returns a JSON value."""
+    """The functions that this cell offers, by their names in `FUNCTIONS`, `PAGE_FUNCTIONS` and
+    `LOOKS`. Each is called with the code's arguments, after the object of the call (Page, Frame or
+    Locator) for one of `LOOKS`, and returns a JSON value."""
     waited: Callable[[], float] = lambda: 0.0
     """Seconds spent waiting for models so far, which are not charged to the step."""
     recall: CallMemory | None = None

@@ -23,6 +23,7 @@ from pytest_autoweb.sandbox import (
 )
 from pytest_autoweb.sandbox.allowed_members import (
     EVENTS,
+    LOOKS,
     MANAGER_EXIT,
     PREDICATE_ARGUMENTS,
     READ_FILE,
@@ -35,7 +36,7 @@ from pytest_autoweb.sandbox.allowed_members import (
 from pytest_autoweb.sandbox.border_values import plain_headers
 from pytest_autoweb.sandbox.call_frames import Binder, Bound, Callback
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
-from pytest_autoweb.sandbox.engine import SandboxBorder, SentRequest
+from pytest_autoweb.sandbox.engine import DialogReply, SandboxBorder, SentRequest
 from pytest_autoweb.sandbox.handles import Handles, kind_of
 from pytest_autoweb.sandbox.measured_readings import measure, reads
 from pytest_autoweb.sandbox.own_requests import REPLY_LIMITS, whole_reply
@@ -67,6 +68,7 @@ _FOR_PAGES = words(
 _DONE = re.compile(r"^ *- \w+ action done$", re.MULTILINE)
 _BEGUN = re.compile(r"^ *- (elementHandle\.press\(|performing \w+ action$)", re.MULTILINE)
 _PAUSE_MS = 50.0
+_TICKS = words("check set_checked uncheck")
 
 
 def _waits_for_element(bound: Bound) -> bool:
@@ -176,6 +178,10 @@ class Facade:
             named = bound.kwargs.get("timeout") is not None
             if not done and (named or not coming):
                 raise
+            if done and bound.method in _TICKS and not self._border.leaving(bound.page, began):
+                # Playwright looks at the box again after its click, and waits for it to come back.
+                self._note = f"({bound.method}() was done, and the box is gone from the page since)"
+                return None
             arrived = self._await_page(bound, budget, began if done else None)
             if not done and not arrived:
                 raise
@@ -237,6 +243,8 @@ class Facade:
             return lambda: self._find(bound)
         if bound.member.kind == "function":
             function = _offered(self._border.functions, method)
+            if method in LOOKS:
+                function = partial(function, item)
             return lambda: function(*args, **kwargs)
         if method == MANAGER_EXIT:
             return lambda: self._leave(bound, budget, failed=bool(args and args[0]))
@@ -264,7 +272,7 @@ class Facade:
             make = partial(function, *args, **kwargs)
             return lambda: self._enter(bound, make, wanted)
         if receiver.kind == "Dialog":
-            self.handled_dialogs.add(id(item))
+            return lambda: self._answer(bound, partial(function, *args, **kwargs))
         if receiver.kind == "APIRequestContext":
             return lambda: self._send(bound, function, kwargs)
         if method == "save_as":
@@ -289,6 +297,15 @@ class Facade:
         acted = act_on_place(bound, place, args, kwargs, shown)
         self._element = acted.element
         return acted.result
+
+    def _answer(self, bound: Bound, answer: Callable[[], None]) -> None:
+        """Answer a dialog, and report it; a dialog that was answered before raises an error."""
+        answer()
+        dialog = bound.receiver.object
+        self.handled_dialogs.add(id(dialog))
+        given = [*bound.args, *bound.kwargs.values()][:1]
+        text = f' "{self._border.redact(str(given[0]))}"' if given and given[0] else ""
+        self._border.on_dialog(DialogReply(dialog, bound.method + text))
 
     def _check(self, bound: Bound) -> None:
         """Refuse the call if one of the rules that change nothing forbids it."""

@@ -22,7 +22,7 @@ from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.replies import closed_block
 from pytest_autoweb.results.records import Attempt, CaptureModeName, Failure, FailureKind, StageName
-from pytest_autoweb.sandbox.engine import StepEngine
+from pytest_autoweb.sandbox.engine import DialogReply, StepEngine
 from pytest_autoweb.settings.run_settings import Settings
 
 if TYPE_CHECKING:
@@ -108,6 +108,29 @@ class StepPicture:
         return look.digest if look else None
 
 
+class SeenPicture(NamedTuple):
+    """A picture that the next turn is to show."""
+
+    picture: bytes
+    """A PNG."""
+    told: str
+    """What it shows, in a sentence."""
+
+
+@dataclass(slots=True)
+class PageLooks:
+    """The pictures that the code of an attempt asked for."""
+
+    taken: int = 0
+    waiting: list[SeenPicture] = field(default_factory=list)
+    """Those that no turn has shown yet."""
+
+    def take(self) -> tuple[SeenPicture, ...]:
+        """Return the pictures for the next turn, once."""
+        seen, self.waiting = tuple(self.waiting), []
+        return seen
+
+
 class PictureMarks(Protocol):
     """A holder of the marked picture that numbers refer to; finds elements by number."""
 
@@ -125,6 +148,29 @@ class PictureMarks(Protocol):
     ) -> Locator:
         """Return the marked element; see `SandboxBorder.finders`."""
         ...
+
+
+@dataclass(slots=True)
+class ChosenTab:
+    """The tab that a model chose; it stays in front until it is closed or another one opens."""
+
+    page: Page | None = None
+    beside: list[Page] = field(default_factory=list)
+    """The tabs that were open at that moment."""
+    before: int = 1
+    """How many tabs were open before the newest action."""
+
+    def choose(self, page: Page) -> None:
+        """Put an open tab in front."""
+        self.page, self.beside = page, list(page.context.pages)
+
+    def front(self, page: Page) -> Page:
+        """Return the tab in front: the chosen one, else the newest of the page's context."""
+        tabs = [tab for tab in page.context.pages if not tab.is_closed()]
+        chosen = self.page
+        if chosen is not None and chosen in tabs and all(tab in self.beside for tab in tabs):
+            return chosen
+        return tabs[-1] if tabs else page
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +221,10 @@ class Tools:
     """Names of the step language that only some cells offer, among them this one."""
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
     """Changes to the attempt from the step's finders and functions, applied after the step."""
+    found: list[str] = field(default_factory=list)
+    """What finders of the step language found since the last turn, for the model."""
+    looks: PageLooks = field(default_factory=PageLooks)
+    """The pictures that `page.look()` took."""
     newest: StepPicture = field(default_factory=StepPicture)
     film: Film = field(default_factory=Film)
     """The pictures of the attempt so far."""
@@ -183,6 +233,10 @@ class Tools:
     shown: dict[str, ElementIdentity] = field(default_factory=dict)
     """By a locator in normal form, what the model was shown of the element that it finds; a dialect
     with numbers fills it before its code runs."""
+    tab: ChosenTab = field(default_factory=ChosenTab)
+    """The tab that is shown and acted upon, in dialects that have no names for tabs."""
+    dialogs: list[DialogReply] = field(default_factory=list)
+    """What the code did with dialogs since the last turn."""
     traffic: "CellTraffic | None" = None
     """The object that records, replays or holds back requests; None if they are only passed on."""
     judge: ModelJudge | None = None

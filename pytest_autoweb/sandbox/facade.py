@@ -282,7 +282,7 @@ class Facade:
         if reads(receiver.kind, method):
             return lambda: _measured(bound, function, args, kwargs)
         shown = self._border.shown(receiver.text)
-        if (place := place_of_call(bound, shown=shown is not None)) is not None:
+        if (place := place_of_call(bound, shown)) is not None:
             return lambda: self._act_on_place(bound, place, args, kwargs, shown)
         return lambda: function(*args, **kwargs)
 

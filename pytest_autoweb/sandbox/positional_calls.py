@@ -25,18 +25,19 @@ class ActedOn(NamedTuple):
     """The element and what it stands beside; empty if that is not known."""
 
 
-def place_of_call(bound: Bound, *, shown: bool) -> Locator | None:
+def place_of_call(bound: Bound, shown: ElementIdentity | None) -> Locator | None:
     """Return the locator of the element that a call acts on, if its place decides which one it is.
 
     Args:
         bound: the call.
-        shown: whether a model was shown the element, so that it is compared however it is found.
+        shown: what a model was shown of the element; with texts, it is compared however it is
+            found.
     """
     if bound.method not in GUARDS:
         return None
     item = bound.receiver.object
     if bound.receiver.kind == "Locator":
-        return item if shown or is_positional(item) else None
+        return item if (shown and not shown.noted) or is_positional(item) else None
     if not isinstance(item, Page | Frame):
         return None
     selector = bound.args[0] if bound.args else bound.kwargs.get("selector")

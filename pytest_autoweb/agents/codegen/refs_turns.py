@@ -53,6 +53,7 @@ from pytest_autoweb.browser.page.frames import RefElement, RefView
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
 from pytest_autoweb.browser.page.ref_view import numbered_view
 from pytest_autoweb.browser.page.refs import observe
+from pytest_autoweb.browser.page.same_element import AS_LISTED, note_elements
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import whole_lines
 from pytest_autoweb.results.records import Attempt, Failure, Snapshot, StageName
@@ -267,6 +268,7 @@ def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Atte
     attempt = change(attempt, code=waiting_for_tab(attempt.code, tools))
     count_tabs(tools)
     view = numbered_view(page, budget_tokens=budget, folds=tools.folds)
+    note_elements(page)
     text = tools.redact(view.text) or f"({unlisted(page) or 'the page is blank'})"
     text = tools.redact(tabs_told(tools)) + text
     attempt = _keep_view(attempt, tools, len(attempt.step_results) + 1, view, text)
@@ -339,6 +341,8 @@ def _carry_out(
     if ran.error:
         return attempt, ran
     fit.then()
+    # What a line changed in its own row is no move for the next one.
+    note_elements(front_tab(tools))
     return attempt, ran._replace(logged="\n".join(filter(None, [ran.logged, fit.logged])))
 
 
@@ -374,6 +378,9 @@ def _aimed(
         wait_until_quiet(front_tab(tools))
     try:
         action = _located(action, aims)
+        as_listed = {normalized(each.locator): AS_LISTED for each in action.elements}
+        tools.shown.clear()
+        tools.shown.update(as_listed)
     except ElementChangedError as changed:
         return action, f"{tools.redact(str(changed))}: look again"
     except Error as error:

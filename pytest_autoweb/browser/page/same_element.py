@@ -15,11 +15,12 @@ from itertools import count
 from typing import Any, NamedTuple, TypeVar, cast
 from urllib.parse import quote, urlencode
 
-from playwright.sync_api import Error, Locator, Playwright, TimeoutError
+from playwright.sync_api import Error, Locator, Page, Playwright, TimeoutError
 
 from pytest_autoweb.base.waiting.playwright_internals import place_of, register_engine
 from pytest_autoweb.base.whole_characters import read_json, whole_text
-from pytest_autoweb.browser.page.frames import script
+from pytest_autoweb.browser.egress.browser_watch import call_within
+from pytest_autoweb.browser.page.frames import MAX_FRAMES, script
 
 ENGINE = "same"
 """The selector engine's name."""
@@ -27,6 +28,11 @@ _TRIES = 3
 """How often a call is made whose element was about to be another one before it was reached."""
 _VERDICT_MS = 2_000.0
 _LOOK_MS = 500.0
+_NOTE_MS = 1_000.0
+_ACTIVE = (
+    "a, button, input, select, textarea, summary, tr, li, [role], [onclick], [tabindex], "
+    "[contenteditable]"
+)
 _NUMBERS = count(1)
 _INTO_FRAME = "internal:control=enter-frame"
 _POSITIONAL = re.compile(
@@ -67,10 +73,16 @@ class ElementIdentity(NamedTuple):
     name: str = ""
     beside: str = ""
     """The text of its row, or one that stands beside it."""
+    noted: bool = False
+    """Compare what `note_elements` saw last, in place of these texts."""
 
     def __str__(self) -> str:
         named = f' "{self.name}"' if self.name else ""
         return f"{self.role}{named}" + (f' beside "{self.beside}"' if self.beside else "")
+
+
+AS_LISTED = ElementIdentity(noted=True)
+"""The element is what it was when `note_elements` saw it."""
 
 
 class RowsMovedError(Exception):
@@ -109,6 +121,14 @@ def identity_of(locator: Locator) -> ElementIdentity | None:
     except Error:
         return None
     return _seen(read_json(told)) if told else None
+
+
+def note_elements(page: Page) -> None:
+    """Note what tells each element from its twins, as a model is shown them at this moment."""
+    for frame in page.frames[:MAX_FRAMES]:
+        # A frame that is gone, or does not answer, has nothing that could be acted on.
+        with suppress(Error):
+            call_within(frame, _NOTE_MS, frame.locator(f"{_ACTIVE} >> {ENGINE}=note").count)
 
 
 def pinned(locator: Locator, shown: ElementIdentity | None = None) -> Locator:
@@ -191,7 +211,7 @@ def _body(number: int, guard: str, shown: ElementIdentity | None) -> str:
     body = f"{ENGINE}={number}:{guard}"
     if shown is None:
         return body
-    facts = {name: text for name, text in shown._asdict().items() if text}
+    facts = {name: str(text) for name, text in shown._asdict().items() if text}
     return f"{body}:{urlencode(facts, quote_via=quote, safe='')}"
 
 

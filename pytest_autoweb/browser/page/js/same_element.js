@@ -6,7 +6,8 @@
 // While a call is under way, it also looks at each event before the page does: a list may put
 // another record into the same nodes at any moment.
 //
-// Body: NUMBER:GUARD[:what the caller was shown, as a query string], NUMBER:end, or look.
+// Body: NUMBER:GUARD[:what the caller was shown, as a query string], NUMBER:end, look, or note, which
+// keeps what tells each element from its twins until a call asks for it (`noted`).
 ({ dom, aria }) => {
   const LEVELS = 15;
   const ROWS_BESIDE = 3;
@@ -34,6 +35,9 @@
   const KEYS = ['keydown', 'beforeinput'];
   const GUARDS = { point: POINT, press: PRESS, text: KEYS, hover: ['mousemove'], none: [] };
   const pins = new Map();
+  const notes = new WeakMap();
+  const NOTES = 800;
+  let noting = 0;
 
   const cut = (text, chars) => (text.length > chars ? `${text.slice(0, chars - 1)}…` : text);
   const type = (element) => (dom.attr(element, 'type') || '').toLowerCase();
@@ -232,7 +236,26 @@
   const wasShown = (shown, facts) => (!shown.role || shown.role === facts.role)
     && (!shown.name || hasText(facts.name, shown.name))
     && (!shown.beside || hasText(`${facts.beside} ${facts.pieces.join(' ')} ${facts.name}`, shown.beside));
+  const asNoted = (root) => {
+    const [facts, now] = [notes.get(root), look(root)];
+    if (!facts || isSame(facts, now, { node: true, touched: false })) return [root, now];
+    const pin = { element: null, facts, tag: dom.tag(root) };
+    const found = findEqual(pin, root);
+    if (!found) throw new Error(moved(pin, root));
+    return [found, facts];
+  };
+  const note = (root) => {
+    if (!noting) {
+      queueMicrotask(() => {
+        noting = 0;
+      });
+    }
+    noting += 1;
+    if (noting <= NOTES && dom.visible(root)) notes.set(root, look(root));
+    return [];
+  };
   const asShown = (shown, root) => {
+    if (shown.noted) return asNoted(root);
     const facts = look(root);
     if (wasShown(shown, facts)) return [root, facts];
     const found = dom.query(root.getRootNode(), dom.tag(root)).slice(0, CANDIDATES)
@@ -329,6 +352,7 @@
   });
   const queryAll = (root, body) => {
     if (body === 'look') return report(tellable(look(root)));
+    if (body === 'note') return note(root);
     const [number, kind, shown] = body.split(':');
     if (kind === 'end' || kind === 'pause') return ended(number, kind === 'pause', root);
     return pinned(number, kind, shown ? Object.fromEntries(new URLSearchParams(shown)) : null, root);

@@ -163,12 +163,13 @@ def test_errors_are_those_of_playwright(blank: Page) -> None:
     blank.set_content("<button>One</button><button disabled>Two</button>")
     second = blank.get_by_role("button").nth(1)
     with pytest.raises(TimeoutError) as plain:
-        second.click(timeout=100)
+        second.click(timeout=300)
 
     with pytest.raises(TimeoutError) as same:
-        on_same(second, "click", lambda one: one.click(timeout=100))
+        on_same(second, "click", lambda one: one.click(timeout=300))
 
-    assert same.value.message.splitlines()[:4] == plain.value.message.splitlines()[:4]
+    # How often it was looked at within that time differs.
+    assert same.value.message.splitlines()[:3] == plain.value.message.splitlines()[:3]
     assert "same=" not in same.value.message
 
 

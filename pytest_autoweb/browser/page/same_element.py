@@ -30,8 +30,8 @@ _VERDICT_MS = 2_000.0
 _LOOK_MS = 500.0
 _NOTE_MS = 1_000.0
 _ACTIVE = (
-    "a, button, input, select, textarea, summary, tr, li, [role], [onclick], [tabindex], "
-    "[contenteditable]"
+    "a, button, input, select, textarea, summary, [role=button], [role=link], [role=checkbox], "
+    "[role=menuitem], [role=row], [onclick], [tabindex], [contenteditable]"
 )
 _NUMBERS = count(1)
 _INTO_FRAME = "internal:control=enter-frame"

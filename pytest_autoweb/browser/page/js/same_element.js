@@ -41,15 +41,23 @@
 
   const cut = (text, chars) => (text.length > chars ? `${text.slice(0, chars - 1)}…` : text);
   const type = (element) => (dom.attr(element, 'type') || '').toLowerCase();
-  const label = (element) => {
-    const tag = dom.tag(element);
-    const fixed = tag === 'input' && ['button', 'submit', 'reset'].includes(type(element));
-    const said = dom.attr(element, 'aria-label') || (fixed ? dom.value(element) : '')
-      || (['input', 'textarea', 'select'].includes(tag) ? '' : element.textContent || '');
-    return dom.clean(said || dom.attr(element, 'placeholder') || dom.attr(element, 'alt')
-      || dom.attr(element, 'title') || '').slice(0, CHARS);
+  // What was read of an element, as long as many are looked at without a pause.
+  let memo = null;
+  const once = (kind, element, read) => {
+    if (!memo) return read(element);
+    const known = memo[kind];
+    if (!known.has(element)) known.set(element, read(element));
+    return known.get(element);
   };
-  const rolesOf = (element) => aria.role(element) || dom.tag(element);
+  const label = (element) => once('labels', element, (one) => {
+    const tag = dom.tag(one);
+    const fixed = tag === 'input' && ['button', 'submit', 'reset'].includes(type(one));
+    const said = dom.attr(one, 'aria-label') || (fixed ? dom.value(one) : '')
+      || (['input', 'textarea', 'select'].includes(tag) ? '' : one.textContent || '');
+    return dom.clean(said || dom.attr(one, 'placeholder') || dom.attr(one, 'alt')
+      || dom.attr(one, 'title') || '').slice(0, CHARS);
+  });
+  const rolesOf = (element) => once('roles', element, (one) => aria.role(one) || dom.tag(one));
   const isControl = (element) => CONTROLS.has(aria.role(element));
   const elements = (node) => Array.from(dom.childNodes(node)).filter(dom.isElement);
   const above = (node) => dom.parentNode(node) || null;
@@ -163,14 +171,15 @@
     const flat = row === element && isControl(element);
     const [before, after] = flat ? between(element, rows) : [read(row, element), []];
     const pieces = row === element && !flat ? read(element, null) : [...before, ...after];
-    const others = new Set(flat ? [] : rows.flatMap((one) => read(one, null)));
+    const others = new Set(flat ? [] : rows.flatMap((one) => once('texts', one, (it) => read(it, null))));
     let unique = pieces.filter((piece) => !others.has(piece));
     const href = dom.tag(element) === 'a' ? dom.attr(element, 'href') || '' : '';
     if (!unique.length && href) {
       pieces.push(href);
       unique = [href];
     }
-    const name = dom.clean(aria.name(element, role) || label(element)).slice(0, CHARS);
+    const name = memo ? label(element)
+      : dom.clean(aria.name(element, role) || label(element)).slice(0, CHARS);
     const telling = flat ? (before.length ? before : after) : row === element ? [] : pieces;
     return {
       role: rolesOf(element),
@@ -246,8 +255,10 @@
   };
   const note = (root) => {
     if (!noting) {
+      memo = { labels: new Map(), roles: new Map(), texts: new Map() };
       queueMicrotask(() => {
         noting = 0;
+        memo = null;
       });
     }
     noting += 1;

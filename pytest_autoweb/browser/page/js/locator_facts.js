@@ -30,6 +30,8 @@
       role: role || '',
       name: role ? aria.name(element, role) : dom.clean(aria.content(element, null)),
       bare: !role,
+      content: dom.clean(aria.content(element, null)),
+      title: dom.attr(element, 'title') || '',
       label: aria.labelText(element),
       testid: dom.attr(element, 'data-testid') || '',
       placeholder: dom.clean(dom.attr(element, 'placeholder') || ''),

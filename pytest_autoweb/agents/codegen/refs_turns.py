@@ -8,7 +8,7 @@ import ast
 from dataclasses import replace
 from typing import NamedTuple
 
-from playwright.sync_api import Error, Page
+from playwright.sync_api import Error
 
 from pytest_autoweb.agents.attempt.execute import finish_turns, run_block
 from pytest_autoweb.agents.attempt.retry_notes import retry_hint
@@ -40,7 +40,7 @@ from pytest_autoweb.browser.page.acted_element import ElementChangedError, with_
 from pytest_autoweb.browser.page.capture import unlisted
 from pytest_autoweb.browser.page.frames import RefElement, RefView
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
-from pytest_autoweb.browser.page.ref_list import LONG
+from pytest_autoweb.browser.page.ref_view import numbered_view
 from pytest_autoweb.browser.page.refs import observe
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import whole_lines
@@ -253,8 +253,7 @@ def _until_cut(text: str) -> str:
 
 def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Attempt, Shown]:
     page = front_tab(tools)
-    view = observe(page, budget_tokens=budget, lengths=LONG)
-    view = without_failed_calls(view, _failed_pairs(tools))
+    view = numbered_view(page, budget_tokens=budget)
     text = tools.redact(view.text) or f"({unlisted(page) or 'the page is blank'})"
     attempt = _keep_view(attempt, tools, len(attempt.step_results) + 1, view, text)
     return attempt, Shown(number, tools.redact(page.url), text, view)
@@ -320,11 +319,10 @@ def _carry_out(attempt: Attempt, tools: Tools, action: Action) -> tuple[Attempt,
 
 def _aimed(action: Action, tools: Tools, *, first: bool) -> tuple[Action, str]:
     """Return a line with its elements' locators, or why it must not be carried out."""
-    page = front_tab(tools)
     if not first:
-        wait_until_quiet(page)
+        wait_until_quiet(front_tab(tools))
     try:
-        action = _located(action, page)
+        action = _located(action)
     except ElementChangedError as changed:
         return action, f"{tools.redact(str(changed))}: look again"
     except Error as error:
@@ -334,10 +332,10 @@ def _aimed(action: Action, tools: Tools, *, first: bool) -> tuple[Action, str]:
     return action, ""
 
 
-def _located(action: Action, page: Page) -> Action:
+def _located(action: Action) -> Action:
     code, pair, elements = action.code, action.pair, list[RefElement]()
     for element in action.elements:
-        found = with_locator(element, page)
+        found = with_locator(element)
         code = code.replace(element.locator, found.locator)
         if pair and pair[0] == element.locator:
             pair = (found.locator, pair[1])

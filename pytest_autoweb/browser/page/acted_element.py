@@ -6,14 +6,13 @@ Only this element is looked at, because a look at a large page takes as long as 
 import re
 from dataclasses import replace
 
-from playwright.sync_api import ElementHandle, Error, Page
+from playwright.sync_api import Locator
 
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.accessibility import decoded, take_apart
-from pytest_autoweb.browser.page.element_locators import locator_of
+from pytest_autoweb.browser.page.element_locators import by_place, locator_of
 from pytest_autoweb.browser.page.frames import RefElement, run_on_elements
-from pytest_autoweb.browser.page.locator_expressions import Expression
 
 _CALL_MS = 3_000.0
 _REF = re.compile(r"\[ref=(\w+)\]")
@@ -24,7 +23,7 @@ class ElementChangedError(Exception):
     """Raised for an element that is not what was listed any more; its text says what became of it."""
 
 
-def with_locator(element: RefElement, page: Page) -> RefElement:
+def with_locator(element: RefElement) -> RefElement:
     """Return a listed element with a plain locator that finds it, and no other, now.
 
     Raises:
@@ -34,15 +33,14 @@ def with_locator(element: RefElement, page: Page) -> RefElement:
     if element.find is None:
         return element
     handle = element.find()
-    found = locator_of(handle) if handle else None
-    if handle is None or found is None:
+    own = by_place(handle) if handle else None
+    found = None
+    if handle is not None and own is not None:
+        if became := _became(element, own):
+            raise ElementChangedError(f"{_described(element)} has become {became}")
+        found = locator_of(handle)
+    if found is None:
         raise ElementChangedError(f"{_described(element)} is not on the page any more")
-    try:
-        became = _became(element, handle, found, page)
-    finally:
-        handle.dispose()
-    if became:
-        raise ElementChangedError(f"{_described(element)} has become {became}")
     return replace(element, locator=str(found), find=None)
 
 
@@ -50,9 +48,8 @@ def _described(element: RefElement) -> str:
     return f'{element.ref} ({element.role} "{_short(element.name)}")'.replace(' "")', ")")
 
 
-def _became(element: RefElement, handle: ElementHandle, found: Expression, page: Page) -> str:
+def _became(element: RefElement, own: Locator) -> str:
     """Return what an element is now, if that is something else than what was listed."""
-    own = found.on(page)
     if element.snapshot_ref:
         # Playwright gives an element another ref once its role or name is another one.
         first = whole_text(own.aria_snapshot(mode="ai", timeout=_CALL_MS)).partition("\n")[0]
@@ -60,7 +57,7 @@ def _became(element: RefElement, handle: ElementHandle, found: Expression, page:
         if ref and ref[1] != element.snapshot_ref:
             return _said(first)
     if element.said:
-        told = call_within(page, _CALL_MS, lambda: run_on_elements(own, "locator_facts"))
+        told = call_within(own.page, _CALL_MS, lambda: run_on_elements(own, "locator_facts"))
         texts = [str(told[0][key]) for key in ("name", "content", "title")] if told else []
         wanted = _flat(element.said.removesuffix("…"))
         if not any(wanted in _flat(text) for text in texts):

@@ -136,6 +136,16 @@ def _normalized(frame: Frame, element: Locator) -> Expression | None:
         return None
 
 
+def by_place(handle: ElementHandle) -> Locator | None:
+    """Return what finds an element now, at little cost, by its place in its document.
+
+    Raises:
+        Error: Playwright's error if the page does not answer.
+    """
+    found = _by_tag(handle)
+    return found[1].on(found[0]) if found else None
+
+
 def _by_tag(handle: ElementHandle) -> tuple[Frame, Expression] | None:
     """Return an element's frame, and its place among the elements of its kind there."""
     frame = handle.owner_frame()

@@ -419,9 +419,10 @@
     if (ctx.shown && empty && !hidden && !ctx.gone) {
       const title = iconTitle(element, tag);
       if (title && words(title)) {
-        into.push({ role: 'img', n: title });
+        into.push({ role: 'img', n: title, v: dom.clean(kids.filter(Boolean).join(' ')) });
         return;
       }
+      if (role === 'img') return;
     }
     if (STRUCTURE.has(role) && !ctx.gone) {
       const made = structured(element, role, tag, css, kids);
@@ -440,7 +441,7 @@
       into.push({ role: role || 'layer', k: kids, front: 1 });
       return;
     }
-    if (block(css, element) && kids.some((kid) => kid && typeof kid === 'object')) {
+    if (tag !== 'body' && block(css, element) && kids.some((kid) => kid && typeof kid === 'object')) {
       into.push({ role: '', k: kids });
     } else into.push(...kids);
   };

@@ -31,7 +31,7 @@ class Talk:
         assert line, f"{text!r} is not listed: {page}"
         before, _, after = line.partition(text)
         # The element that holds the text, or the first one beside it.
-        return (_NUMBER.findall(before)[-1:] or _NUMBER.findall(after))[0]
+        return str((_NUMBER.findall(before)[-1:] or _NUMBER.findall(after))[0])
 
 
 _NUMBER = re.compile(r"\be\d+\b")

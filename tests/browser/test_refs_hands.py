@@ -27,10 +27,9 @@ class Talk:
 
     def _number(self, text: str) -> str:
         page = self.prompts[-1].rpartition("<<page ")[2]
-        line = next((one for one in page.splitlines() if text in one and _NUMBER.search(one)), "")
-        number = _NUMBER.search(line)
-        assert number, f"{text!r} is not listed: {page}"
-        return number[0]
+        before, named, _ = page.partition(f'"{text}"')
+        assert named, f"{text!r} is not listed: {page}"
+        return _NUMBER.findall(before)[-1]
 
 
 _NUMBER = re.compile(r"\be\d+\b")

@@ -45,8 +45,14 @@ class Action(NamedTuple):
     @property
     def told(self) -> str:
         """The line with its elements' role and name, because numbers change with the page."""
-        named = (f'{e.ref} is {e.role} "{e.name}"'.removesuffix(' ""') for e in self.elements)
-        return f"{self.line}  # {', '.join(named)}" if self.elements else self.line
+        named = ", ".join(map(_told_element, self.elements))
+        return f"{self.line}  # {named}" if named else self.line
+
+
+def _told_element(element: RefElement) -> str:
+    name = f' "{element.name}"' if element.name else ""
+    beside = f' beside "{element.near}"' if element.near else ""
+    return f"{element.ref} is {element.role}{name}{beside}"
 
 
 class Actions(NamedTuple):

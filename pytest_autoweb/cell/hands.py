@@ -20,6 +20,7 @@ HOVER = "hover"
 PLACE = "click at a place in a drawing"
 PROMPT = "type into prompts"
 RIGHT_CLICK = "right-click"
+SCROLL = "scroll"
 TABS = "use several tabs"
 UPLOAD = "upload files"
 
@@ -31,7 +32,6 @@ _BY_MEMBER: Mapping[str, str] = {
     "expect_page": TABS,
     "expect_popup": TABS,
     "hover": HOVER,
-    "mouse": PLACE,
     "new_page": TABS,
     "save_as": DOWNLOAD,
     "set_files": UPLOAD,
@@ -54,6 +54,8 @@ def _needs_of_script(script: str) -> frozenset[str]:
 def _found(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
+            case ast.Attribute(value=ast.Attribute(attr="mouse"), attr=name):
+                yield SCROLL if name == "wheel" else PLACE
             case ast.Attribute(attr=name) if name in _BY_MEMBER:
                 yield _BY_MEMBER[name]
             case ast.Call(func=ast.Attribute(attr="accept"), args=args, keywords=named):

@@ -105,7 +105,7 @@ BY_REFS = Strategy(
     uses_capture=False,
     lacks=frozenset(
         {hands.ACCEPT, hands.DOUBLE_CLICK, hands.DOWNLOAD, hands.DRAG, hands.HOVER, hands.PLACE}
-        | {hands.PROMPT, hands.RIGHT_CLICK, hands.TABS, hands.UPLOAD}
+        | {hands.PROMPT, hands.RIGHT_CLICK, hands.SCROLL, hands.TABS, hands.UPLOAD}
     ),
     by_turns=BY_REFS_IN_TURNS,
 )

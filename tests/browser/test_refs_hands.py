@@ -29,7 +29,7 @@ class Talk:
         page = self.prompts[-1].rpartition("<<page ")[2]
         before, named, _ = page.partition(f'"{text}"')
         assert named, f"{text!r} is not listed: {page}"
-        return _NUMBER.findall(before)[-1]
+        return str(_NUMBER.findall(before)[-1])
 
 
 _NUMBER = re.compile(r"\be\d+\b")

@@ -156,6 +156,8 @@ class ChosenTab:
     page: Page | None = None
     beside: list[Page] = field(default_factory=list)
     """The tabs that were open at that moment."""
+    before: int = 1
+    """How many tabs were open before the newest action."""
 
     def choose(self, page: Page) -> None:
         """Put an open tab in front."""

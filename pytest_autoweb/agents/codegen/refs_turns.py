@@ -15,7 +15,13 @@ from pytest_autoweb.agents.attempt.execute import finish_turns, run_block
 from pytest_autoweb.agents.attempt.retry_notes import retry_hint
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.agents.codegen.failed_calls import failed_pairs, normalized
-from pytest_autoweb.agents.codegen.fitted_actions import fitted, tab_code, tabs_told
+from pytest_autoweb.agents.codegen.fitted_actions import (
+    count_tabs,
+    fitted,
+    tab_code,
+    tabs_told,
+    waiting_for_tab,
+)
 from pytest_autoweb.agents.codegen.refs_dialect import (
     DIALOG_ACTIONS,
     NO_MORE_REPLIES,
@@ -258,6 +264,8 @@ def _until_cut(text: str) -> str:
 
 def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Attempt, Shown]:
     page = front_tab(tools)
+    attempt = change(attempt, code=waiting_for_tab(attempt.code, tools))
+    count_tabs(tools)
     view = numbered_view(page, budget_tokens=budget, folds=tools.folds)
     text = tools.redact(view.text) or f"({unlisted(page) or 'the page is blank'})"
     text = tools.redact(tabs_told(tools)) + text
@@ -319,6 +327,8 @@ def _became_of(done: list[str], error: str) -> str:
 def _carry_out(
     attempt: Attempt, tools: Tools, action: Action, downloads: int
 ) -> tuple[Attempt, Became]:
+    attempt = change(attempt, code=waiting_for_tab(attempt.code, tools))
+    count_tabs(tools)
     fit = fitted(action, tools, downloads)
     if fit.error:
         return attempt, Became("could not be carried out:", fit.error)

@@ -11,7 +11,7 @@ from playwright.sync_api import Error, Locator, Page
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.accessibility import decoded, take_apart
-from pytest_autoweb.browser.page.element_locators import by_place, locator_of
+from pytest_autoweb.browser.page.element_locators import by_place, finds, locator_of
 from pytest_autoweb.browser.page.frames import RefElement, run_on_elements
 from pytest_autoweb.browser.page.locator_expressions import Expression
 
@@ -67,7 +67,8 @@ class Aim:
         if handle is not None and own is not None:
             if became := _became(element, own):
                 raise ElementChangedError(f"{_described(element)} has become {became}")
-            found = locator_of(handle)
+            known = self.expression
+            found = known if known and finds(known, handle) else locator_of(handle)
         elif self.page is not None and self._drawn_anew(self.page):
             found = self.expression
         if found is None:

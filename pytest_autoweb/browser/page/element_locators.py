@@ -136,6 +136,12 @@ def _normalized(frame: Frame, element: Locator) -> Expression | None:
         return None
 
 
+def finds(expression: Expression, handle: ElementHandle) -> bool:
+    """Tell whether an expression finds this very element, and no other."""
+    frame = handle.owner_frame()
+    return frame is not None and _place(handle, frame, expression) == (1, 0)
+
+
 def by_place(handle: ElementHandle) -> Locator | None:
     """Return what finds an element now, at little cost, by its place in its document.
 

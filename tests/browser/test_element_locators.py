@@ -93,7 +93,6 @@ def test_an_element_that_is_gone_has_none(show: Show) -> None:
     page = show("<button>Go</button>")
     element = page.locator("button")
     page.evaluate("document.querySelector('button').remove()")
-    page.set_default_timeout(100)
 
     assert plain_locator(element) == ""
 

@@ -18,19 +18,21 @@ class Talk:
     """A client that knows nothing but what it is sent, and replies by looking up texts there."""
 
     def __init__(self, *turns: str) -> None:
-        self._turns, self.prompts = list(turns), list[str]()
+        self._turns, self.prompts, self._page = list(turns), list[str](), ""
 
     def reply(self, request: Request) -> str:
         self.prompts.append(request.messages[-1].content)
+        # A page that has not changed is not shown again.
+        shown = (each.content for each in reversed(request.messages))
+        self._page = next(each for each in shown if "<<page " in each).rpartition("<<page ")[2]
         turn = self._turns.pop(0) if self._turns else "DONE"
         return re.sub(r"\{(.+?)\}", lambda found: self._number(found[1]), turn)
 
     def _number(self, text: str) -> str:
-        page = self.prompts[-1].rpartition("<<page ")[2]
-        lines = [one for one in page.splitlines() if text in one and _NUMBER.search(one)]
+        lines = [one for one in self._page.splitlines() if text in one and _NUMBER.search(one)]
         # A name is meant before a text that holds the same words.
         line = next((one for one in lines if f'"{text}"' in one), "".join(lines[:1]))
-        assert line, f"{text!r} is not listed: {page}"
+        assert line, f"{text!r} is not listed: {self._page}"
         before, _, after = line.partition(f'"{text}"' if f'"{text}"' in line else text)
         # The element that holds the text, or the first one beside it.
         return str((_NUMBER.findall(before)[-1:] or _NUMBER.findall(after))[0])
@@ -185,7 +187,7 @@ def test_a_download_is_read(browser: Browser, tmp_path: Path, site: Site) -> Non
 
     assert (result.outcome, result.reason) == ("passed", "")
     assert "no download has begun" in told[1]
-    assert 'download "prices.csv": 12 bytes:\ntea,3\nmilk,2' in told[2]
+    assert 'download "prices.csv": 12 bytes:\n| tea,3\n| milk,2' in told[2]
     assert 'download "logo.bin": binary, 7 bytes' in told[4]
     assert "zażółć,xxx" in told[5]
     assert "of which this is the beginning" in told[5]

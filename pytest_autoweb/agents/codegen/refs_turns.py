@@ -268,6 +268,7 @@ def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Atte
     attempt = change(attempt, code=waiting_for_tab(attempt.code, tools))
     count_tabs(tools)
     view = numbered_view(page, budget_tokens=budget, folds=tools.folds)
+    note_elements(page)
     text = tools.redact(view.text) or f"({unlisted(page) or 'the page is blank'})"
     text = tools.redact(tabs_told(tools)) + text
     attempt = _keep_view(attempt, tools, len(attempt.step_results) + 1, view, text)
@@ -377,6 +378,9 @@ def _aimed(
         wait_until_quiet(front_tab(tools))
     try:
         action = _located(action, aims)
+        as_listed = {normalized(each.locator): AS_LISTED for each in action.elements}
+        tools.shown.clear()
+        tools.shown.update(as_listed)
     except ElementChangedError as changed:
         return action, f"{tools.redact(str(changed))}: look again"
     except Error as error:

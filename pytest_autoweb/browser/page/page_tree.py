@@ -34,8 +34,8 @@ from pytest_autoweb.browser.page.frames import (
 
 ENGINE = "listed"
 """The name by which Playwright finds the elements of the newest look at a document."""
-LIMITS = {"limit": 60_000, "milliseconds": 3_000}
-"""The most nodes of a document that are looked at, and the time for it."""
+LIMITS = {"limit": 60_000, "milliseconds": 3_000, "characters": 4_000_000}
+"""The most nodes of a document that are looked at, the time for it, and the most text told."""
 SNAPSHOT_MS = 8_000.0
 """Limit on Playwright's own snapshot."""
 _FRAME_MS = 2_000.0

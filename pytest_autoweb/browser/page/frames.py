@@ -187,6 +187,8 @@ class RefElement:
     """Labels of the options of a select box."""
     takes_files: bool = False
     disabled: bool = False
+    near: str = ""
+    """A text beside it that tells it from others of its name, such as the first one of its row."""
 
 
 @dataclass(frozen=True, slots=True)

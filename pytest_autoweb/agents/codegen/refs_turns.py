@@ -5,6 +5,7 @@ ones take turns as in the Playwright dialect (`write_lines_by_turns`).
 """
 
 import ast
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -46,10 +47,11 @@ from pytest_autoweb.agents.correction.retry_decision import may_pass
 from pytest_autoweb.base.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_expression
 from pytest_autoweb.base.waiting.playwright_internals import has_listeners
+from pytest_autoweb.browser.page.acted_element import Aim, ElementChangedError
 from pytest_autoweb.browser.page.capture import unlisted
 from pytest_autoweb.browser.page.frames import RefElement, RefView
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
-from pytest_autoweb.browser.page.ref_list import LONG
+from pytest_autoweb.browser.page.ref_view import numbered_view
 from pytest_autoweb.browser.page.refs import observe
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import whole_lines
@@ -249,10 +251,6 @@ def _pair(line: str) -> tuple[str, str] | None:
     return locator, tree.func.attr
 
 
-WHOLE_PAGE = 1_000_000
-"""More tokens than any page's list has."""
-
-
 def write_lines_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
     """Take turns as in the Playwright dialect, with lines about a numbered list of elements."""
     return converse(attempt, tools, TurnForm("refs_turns", _see, _take, _until_cut))
@@ -268,8 +266,7 @@ def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Atte
     page = front_tab(tools)
     attempt = change(attempt, code=waiting_for_tab(attempt.code, tools))
     count_tabs(tools)
-    view = observe(page, budget_tokens=budget, lengths=LONG)
-    view = without_failed_calls(view, _failed_pairs(tools))
+    view = numbered_view(page, budget_tokens=budget, folds=tools.folds)
     text = tools.redact(view.text) or f"({unlisted(page) or 'the page is blank'})"
     text = tools.redact(tabs_told(tools)) + text
     attempt = _keep_view(attempt, tools, len(attempt.step_results) + 1, view, text)
@@ -291,10 +288,11 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
         return attempt, Became("held no action. Reply with one fenced block, or with DONE.")
     done, logged = list[str](), list[str]()
     error, left, before = "", lines.left_out, len(tools.downloads)
+    aims = {each.ref: Aim.at(each) for action in lines.actions for each in action.elements}
     for place, action in enumerate(lines.actions):
-        error = _gone(action, shown, tools, first=place == 0)
+        aimed, error = _aimed(action, tools, aims, first=place == 0)
         if not error:
-            attempt, ran = _carry_out(attempt, tools, action, before + 1 if place else 0)
+            attempt, ran = _carry_out(attempt, tools, aimed, before + 1 if place else 0)
             logged += filter(None, [ran.logged])
             error = ran.error
         if error:
@@ -367,33 +365,29 @@ def _without_unused_replies(
     return attempt, tuple(told)
 
 
-def _gone(action: Action, shown: Shown, tools: Tools, *, first: bool) -> str:
-    """Return why a line's elements are no longer the listed ones; empty if they are.
-
-    A locator that counts elements proves nothing if others have appeared or gone, so for these the
-    texts between the elements must be unchanged.
-    """
-    page = front_tab(tools)
+def _aimed(
+    action: Action, tools: Tools, aims: Mapping[str, Aim], *, first: bool
+) -> tuple[Action, str]:
+    """Return a line with its elements' locators, or why it must not be carried out."""
     if not first:
-        wait_until_quiet(page)
-    if not action.elements:
-        return ""
-    if action.pair and (normalized(action.pair[0]), action.pair[1]) in _failed_pairs(tools):
-        return "this failed in an earlier attempt: find another way"
-    assert shown.view is not None, "the line names elements of a list"
+        wait_until_quiet(front_tab(tools))
     try:
-        now = observe(page, budget_tokens=WHOLE_PAGE, lengths=LONG)
+        action = _located(action, aims)
+    except ElementChangedError as changed:
+        return action, f"{tools.redact(str(changed))}: look again"
     except Error as error:
-        return f"the page does not answer: {tools.redact(error.message)[:200]}"
-    there = {element.locator: (element.role, element.name) for element in now.elements}
+        return action, f"the page does not answer: {tools.redact(error.message)[:200]}"
+    if action.pair and (normalized(action.pair[0]), action.pair[1]) in _failed_pairs(tools):
+        return action, "this failed in an earlier attempt: find another way"
+    return action, ""
+
+
+def _located(action: Action, aims: Mapping[str, Aim]) -> Action:
+    code, pair, elements = action.code, action.pair, list[RefElement]()
     for element in action.elements:
-        same = there.get(element.locator) == (element.role, element.name)
-        counted = ".nth(" in element.locator
-        if not same or (counted and _texts(tools.redact(now.text)) != _texts(shown.text)):
-            return f"the page has changed, and {element.ref} may be another element now: look again"
-    return ""
-
-
-def _texts(listed: str) -> list[str]:
-    """Return the lines of a list that are not elements."""
-    return [line for line in listed.splitlines() if line.startswith('t "')]
+        found = aims[element.ref].locate()
+        code = code.replace(element.locator, found.locator)
+        if pair and pair[0] == element.locator:
+            pair = (found.locator, pair[1])
+        elements.append(found)
+    return action._replace(code=code, pair=pair, elements=tuple(elements))

@@ -74,7 +74,7 @@ class TurnEvents:
         self._tools = tools
         self._lines: list[str | _SeenDialog] = []
         self._downloads = len(tools.downloads)
-        self._told: set[str] = set()
+        self._complained: set[str] = set()
         tools.watch.news()
         # From now on it is known which forms were sent although a field was refused.
         refused_values(front_tab(tools))
@@ -82,12 +82,12 @@ class TurnEvents:
     def take(self) -> tuple[str, ...]:
         """Return the events since the last call, without secrets, noting any that are left out."""
         seen, self._lines = self._lines, []
-        lines = [self._told(one) if isinstance(one, _SeenDialog) else one for one in seen]
+        lines = [self._became(one) if isinstance(one, _SeenDialog) else one for one in seen]
         self._tools.dialogs.clear()
         files = self._tools.downloads[self._downloads :]
         self._downloads += len(files)
         lines += (f"a download began: {self._clean(file.name)}" for file in files)
-        lines += complaints(*self._tools.watch.news(), self._told)
+        lines += complaints(*self._tools.watch.news(), self._complained)
         lines += map(self._clean, refused_values(front_tab(self._tools)))
         lines = list(dict.fromkeys(lines))
         if left_out := len(lines) - _MOST:
@@ -119,7 +119,7 @@ class TurnEvents:
         became = "accepted" if leaving else "dismissed"
         self._lines.append(f'the page showed a dialog ({kind}), "{said}", which was {became}')
 
-    def _told(self, seen: "_SeenDialog") -> str:
+    def _became(self, seen: "_SeenDialog") -> str:
         """Return what became of a dialog that the code was given."""
         notes = [note for note in self._tools.dialogs if note.dialog is seen.dialog]
         replies = [note.reply for note in notes if note.reply]

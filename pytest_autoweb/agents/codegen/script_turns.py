@@ -289,7 +289,6 @@ def _opening(attempt: Attempt, tools: Tools, prompt: str) -> tuple[Message, ...]
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
         may_answer=tools.case.may_answer,
-        sees="look" in tools.offered,
         again=failed is not None,
         earlier=fence(failed.code, "code") if failed and failed.code else "",
         hint=retry_hint(failed, attempt, tools, advice=_ADVICE) if failed else "",

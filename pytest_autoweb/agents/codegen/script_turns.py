@@ -240,7 +240,8 @@ def _room(tools: Tools, talk: TurnTalk, pictures: int) -> int:
     """Return how many tokens the page of the next turn may take."""
     left = page_budget(tools, 1) - talk.said_tokens() - pictures * PICTURE_TOKENS
     # Less than this shows nothing useful, so exceeding a small context is the lesser evil.
-    return max(400, min(left, tools.spec.turn_page_tokens))
+    # Budgets are counted in four characters a token, of which tables with numbers have fewer.
+    return max(400, min(left, tools.spec.turn_page_tokens * CHARS_PER_TOKEN // 4))
 
 
 def _in_vain(attempt: Attempt, became: Became) -> Attempt:

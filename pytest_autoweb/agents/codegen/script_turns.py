@@ -242,7 +242,8 @@ def _room(tools: Tools, talk: TurnTalk, pictures: int) -> int:
     """Return how many tokens the page of the next turn may take."""
     left = page_budget(tools, 1) - talk.said_tokens() - pictures * PICTURE_TOKENS
     # Less than this shows nothing useful, so exceeding a small context is the lesser evil.
-    return max(400, min(left, tools.spec.turn_page_tokens))
+    # Budgets are counted in four characters a token, of which tables with numbers have fewer.
+    return max(400, min(left, tools.spec.turn_page_tokens * CHARS_PER_TOKEN // 4))
 
 
 def _in_vain(attempt: Attempt, became: Became) -> Attempt:
@@ -291,7 +292,6 @@ def _opening(attempt: Attempt, tools: Tools, prompt: str) -> tuple[Message, ...]
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
         may_answer=tools.case.may_answer,
-        sees="look" in tools.offered,
         again=failed is not None,
         earlier=fence(failed.code, "code") if failed and failed.code else "",
         hint=retry_hint(failed, attempt, tools, advice=_ADVICE) if failed else "",

@@ -18,15 +18,16 @@ class Talk:
     """A client that knows nothing but what it is sent, and replies by looking up texts there."""
 
     def __init__(self, *turns: str) -> None:
-        self._turns, self.prompts = list(turns), list[str]()
+        self._turns, self.prompts, self._sent = list(turns), list[str](), ""
 
     def reply(self, request: Request) -> str:
+        self._sent = "\n".join(message.content for message in request.messages)
         self.prompts.append(request.messages[-1].content)
         turn = self._turns.pop(0) if self._turns else "DONE"
         return re.sub(r"\{(.+?)\}", lambda found: self._number(found[1]), turn)
 
     def _number(self, text: str) -> str:
-        page = self.prompts[-1].rpartition("<<page ")[2]
+        page = self._sent.rpartition("<<page ")[2]
         lines = [one for one in page.splitlines() if text in one and _NUMBER.search(one)]
         # A name is meant before a text that holds the same words.
         line = next((one for one in lines if f'"{text}"' in one), "".join(lines[:1]))

@@ -54,7 +54,8 @@ def play(
         spec={"dialect": "refs"},
         opened=lambda page: None,
     )
-    return result, talk.prompts
+    # Short data is quoted line by line.
+    return result, [re.sub(r"(?m)^\| ", "", prompt) for prompt in talk.prompts]
 
 
 def block(*lines: str) -> str:

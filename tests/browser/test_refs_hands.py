@@ -21,6 +21,7 @@ class Talk:
         self._turns, self.prompts, self._page = list(turns), list[str](), ""
 
     def reply(self, request: Request) -> str:
+        self._sent = "\n".join(message.content for message in request.messages)
         self.prompts.append(request.messages[-1].content)
         # A page that has not changed is not shown again.
         shown = (each.content for each in reversed(request.messages))
@@ -55,7 +56,8 @@ def play(
         spec={"dialect": "refs"},
         opened=lambda page: None,
     )
-    return result, talk.prompts
+    # Short data is quoted line by line.
+    return result, [re.sub(r"(?m)^\| ", "", prompt) for prompt in talk.prompts]
 
 
 def block(*lines: str) -> str:

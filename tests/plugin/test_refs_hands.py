@@ -94,7 +94,7 @@ class Player:
         self.turn, self.code, self.clause = 0, "", ""
 
     def reply(self, request):
-        prompt = request.messages[-1].content
+        prompt = "\\n".join(message.content for message in request.messages)
         find = lambda text, before="": number_of(prompt, before, text)
         self.code = self.code or "".join(re.findall(r"VAT code (V-\\d+)", prompt)[:1])
         self.clause = self.clause or "".join(re.findall(r"Clause (\\d+)", prompt)[:1])

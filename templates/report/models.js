@@ -41,7 +41,7 @@ const ranWords = (rate) => `${percent(rate.value)} (${range(rate.interval)}), ${
 function modelRows(row, ran) {
   const n = row.numbers;
   const main = el("tr",
-    el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), leftOutLine(n.not_graded), otherCasesLine(row)),
+    el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), chanceLine(row.above_chance), leftOutLine(n.not_graded), otherCasesLine(row)),
     unrated(row, ran) ? ranCell("First attempt", ran.first_attempt) : rateCell("First attempt", "fill", n.first_attempt, n, ".large"),
     unrated(row, ran) ? ranCell("After repair", ran.after_repair)
       : n.counts.healed ? rateCell("After repair", "gain", n.after_repair, n) : notHealed(n),
@@ -69,6 +69,13 @@ function rateCell(label, tone, rates, n, size = "") {
     el("div.rate" + size, percent(all.value), el("span.soft.small", ` ${range(all.interval)}`)),
     gauge(label, tone, all), el("div.soft.small", trials(all, n)),
     !sameRate(all, graded) && [gauge(label + ", graded cells only", tone + ".narrow", graded), el("div.soft.small", "graded ", percent(graded.value), " ", range(graded.interval), `, ${graded.passed_trials} of ${count(graded.trials)}`)]);
+}
+
+function chanceLine(found) {
+  if (!found) return null;
+  const points = (share) => (Math.round(share * 100) > 0 ? "+" : "") + `${Math.round(share * 100)}`.replace("-", "−");
+  const between = found.interval && ` (95% ${points(found.interval.low)} to ${points(found.interval.high)})`;
+  return el("div.soft.small", `${points(found.difference)} points above chance${between || ""}: ${percent(found.rate)} against ${percent(found.floor)} of ${plural(found.cases, "case")}`);
 }
 
 function leftOutLine({ broken, ungraded, controls, needs_input: asking, off_record: off }) {

@@ -87,7 +87,7 @@ def discrimination(cells: Sequence[CellResult]) -> Discrimination | None:
     if not shared:
         return None
     kinds: dict[str, list[str]] = {"apart": [], "all_pass": [], "none_pass": [], "alike": []}
-    for key, values in shared.items():
+    for key, values in sorted(shared.items()):
         low, high = min(values), max(values)
         kind = "apart" if low != high else {1.0: "all_pass", 0.0: "none_pass"}.get(low, "alike")
         kinds[kind].append(key[1])

@@ -232,7 +232,8 @@ def _model_row(name: str, n: Numbers, *, rated: bool) -> list[str]:
     ]
 
 
-def _controls(rows: tuple[ControlRow, ...]) -> list[str]:
+def _controls(rows: Sequence[ControlRow]) -> list[str]:
+    rows = [row for row in rows if row.oracle or row.noop]
     if not rows:
         return []
     doubtful = [row for row in rows if {row.oracle, row.noop} - {None, "holds"}]

@@ -142,6 +142,7 @@ def _outcomes(counts: dict[str, int]) -> str:
 
 
 def _controls(rows: Sequence[ControlRow]) -> Iterable[Line]:
+    rows = [row for row in rows if row.oracle or row.noop]
     if not rows:
         return
     doubtful = [row for row in rows if {row.oracle, row.noop} - {None, "holds"}]

@@ -35,14 +35,14 @@ class Drawn(NamedTuple):
 
 
 def act_at_random(attempt: Attempt, tools: Tools) -> Attempt:
-    """Take a random number of random actions, up to the turns of a model; then answer at random.
+    """Take as many random actions as a model has turns; then answer at random.
 
     The same case and repeat always draw the same numbers, so a page that has not changed is played
     in the same way again. Actions that cannot be done are left behind.
     """
     draw = Random(f"{tools.case.id}:{tools.repeat}")
     words: tuple[str, ...] = ()
-    for number in range(1, draw.randint(1, tools.settings.max_turns) + 1):
+    for number in range(1, tools.settings.max_turns + 1):
         view = _look(tools)
         words = _words(view) or words
         drawn = draw_action(view, words, draw)

@@ -22,6 +22,8 @@ ControlState = Literal["holds", "broken", "unproven"]
 Cell = CellResult | CellSummary
 
 OTHER_VERSION = "the controls were run on another version of the case or its checks"
+_ENOUGH = 3
+"""The fewest random runs that say something if all pass."""
 _VERDICTS = ("passed", "failed")
 _SAME = ("case", "checks")
 """The checksums that must agree for a control to say anything about a cell."""
@@ -61,7 +63,7 @@ class ControlRow(Record):
     @property
     def by_chance(self) -> bool:
         """Tell whether random actions always pass, so that the case tells no models apart."""
-        return 0 < self.random_runs == self.random_passed
+        return _ENOUGH <= self.random_runs == self.random_passed
 
 
 def is_control(model: str) -> bool:

@@ -72,6 +72,19 @@ def test_a_pinned_cell_fails_by_itself_although_a_gate_holds(
     }
 
 
+def test_a_session_says_at_its_start_how_often_a_plain_rate_would_be_wrong(
+    project: pytest.Pytester,
+) -> None:
+    plain = project.runpytest("--collect-only", *MODEL, "--autoweb-min-pass-rate=60")
+    bound = project.runpytest("--collect-only", *MODEL, "--autoweb-min-pass-rate=60%@95")
+
+    plain.stdout.fnmatch_lines(
+        ["autoweb: --autoweb-min-pass-rate: a model that passes 60% of such cases in the long run "
+         "misses this in 64% of runs; 60%@95 decides on the bound"]
+    )  # fmt: skip
+    bound.stdout.no_fnmatch_line("*in the long run*")
+
+
 @pytest.mark.long
 def test_a_soft_group_warns_and_a_crash_of_the_gates_keeps_the_report(
     project: pytest.Pytester, scripted: Callable[[str], None]

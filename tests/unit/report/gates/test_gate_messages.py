@@ -83,8 +83,8 @@ def test_pinned_cells_are_listed_up_to_twenty() -> None:
             60.5,
             "first attempt 50% (15–85%), 2 of 4 is below 60.5%",
             (
-                "60.5% lies inside the 95% interval: a model that deserves it fails in 52% of runs; "
-                "60.5%@95 decides on the bound",
+                "60.5% lies inside the 95% interval: a model that deserves it fails in 52% of "
+                "runs; 60.5%@95 decides on the bound",
             ),
         ),
         (90, "first attempt 50% (15–85%), 2 of 4 is below 90%", ()),

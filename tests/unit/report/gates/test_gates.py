@@ -272,7 +272,7 @@ def test_a_bad_limit_is_one_sentence(text: str, message: str) -> None:
         ('tags = ["a"]\nmin_pass_rate = 1', "min_pass_rate: 1 can be read as a share or as"),
         (
             'tags = ["a"]\nmin_pass_rate = "80%@40"',
-            "'80%@40': the confidence is not between",
+            "min_pass_rate: '80%@40': the confidence",
         ),
         ('tags = ["a"]\nmin_pass_rate = "9x"', "min_pass_rate: '9x' is not a percentage"),
         ("must_pass = true", "no case can belong to it"),

@@ -12,6 +12,7 @@ from formulas import (
     difference_interval,
     holm,
     mcnemar,
+    median,
     percentile,
     rate_interval,
     reliability,
@@ -379,6 +380,38 @@ def above_chance(cells, held, doubtful):
         "difference": fmean(differences),
         "interval": difference_interval(differences),
     }
+
+
+def price(cells, every):
+    """What the passed cells took, and their actions beside those of the oracles."""
+    passed = [c for c in cells if c["outcome"] in REPAIRED and c["attempts"]]
+    if not passed:
+        return None
+    oracles = defaultdict(list)
+    for cell in every:
+        count = actions(cell) if cell["model"] == CONTROLS[0] else None
+        if cell["outcome"] in REPAIRED and count is not None:
+            oracles[case_of(cell)].append(count)
+    usages = [add_up(list(c["usage"].values())) for c in passed]
+    counted = [(case_of(c), actions(c)) for c in passed if actions(c) is not None]
+    ratios = [n / fmean(oracles[k]) for k, n in counted if k in oracles and fmean(oracles[k])]
+    known = not any(u["unpriced_calls"] for u in usages)
+    return {
+        "passed": len(passed),
+        "usd": median([u["usd"] or 0.0 for u in usages]) if known else None,
+        "tokens": median([u["input_tokens"] + u["output_tokens"] for u in usages]),
+        "calls": median([u["calls"] for u in usages]),
+        "seconds": median([c["duration_ms"] / 1000 for c in passed]),
+        "actions": median([n for _, n in counted]) if counted else None,
+        "beside_oracle": median(ratios) if ratios else None,
+    }
+
+
+def actions(cell):
+    last = cell["attempts"][-1] if cell["attempts"] else {}
+    if last.get("actions") is not None or not last.get("tool_calls"):
+        return last.get("actions")
+    return sum(call["acting"] and call["ok"] for call in last["tool_calls"])
 
 
 def first_means(cells):

@@ -9,7 +9,7 @@ from collections import defaultdict
 from statistics import fmean, stdev
 
 import numpy as np
-from scipy.stats import binom, binomtest, norm, t
+from scipy.stats import binom, binomtest, norm, quantile_test, t
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
@@ -102,6 +102,14 @@ def random_flips(sizes, far):
 
 def holm(values):
     return multipletests(values, method="holm")[1].tolist() if values else []
+
+
+def median(values):
+    """The median with its interval from the order statistics, as scipy.stats.quantile_test."""
+    bounds = quantile_test(values, q=np.median(values), p=0.5).confidence_interval(0.95)
+    known = not (math.isnan(bounds.low) or math.isnan(bounds.high))
+    interval = {"low": float(bounds.low), "high": float(bounds.high)} if known else None
+    return {"value": float(np.median(values)), "interval": interval}
 
 
 def percentile(values, share):

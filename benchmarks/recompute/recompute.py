@@ -30,6 +30,7 @@ from cell_amounts import (
     family,
     groups,
     numbers,
+    price,
     rates,
     row,
 )
@@ -63,6 +64,7 @@ def recompute(report):
         found = {
             "numbers": numbers(own, doubtful, whole),
             "above_chance": above_chance(own, held, doubtful),
+            "price": price(own, cells) if whole else {},
             "by_capture": modes,
         }
         models.append(found | common_rates(contestants, said["model"], doubtful))

@@ -29,6 +29,7 @@ from pytest_autoweb.report.wording import (
     newly_failing,
     one_line,
     percent,
+    price_lines,
     ran_without_checks,
     rate,
     seconds,
@@ -201,6 +202,8 @@ def _models(summary: Summary, unchecked: AbstractSet[str]) -> list[str]:
     ]
     if about := list(different_cases(summary)):
         lines += ["", escape(about[0], 600), "", *(f"- {escape(line, 600)}" for line in about[1:])]
+    if prices := list(price_lines(summary)):
+        lines += ["", *(f"- {escape(line, 400)}" for line in prices)]
     if above := list(chance_lines(summary)):
         lines += ["", escape(above[0], 600), "", *(f"- {escape(line, 600)}" for line in above[1:])]
     if apart := discrimination_line(summary):

@@ -30,6 +30,7 @@ from pytest_autoweb.results.analysis.controls import (
     control_rows,
     is_control,
 )
+from pytest_autoweb.results.analysis.price import PriceOfPass, oracle_actions, price_of
 from pytest_autoweb.results.analysis.statistics import percentile
 from pytest_autoweb.results.records import CaptureModeName, CellResult, Outcome, Record
 from pytest_autoweb.results.runs.run_folder import RecordedRun
@@ -124,6 +125,8 @@ class ModelSummary(Record):
     """The rates on the cases common to all models, if the models were run on different ones."""
     above_chance: AboveChance | None = None
     """The model's rate beside that of random actions; None where these were not run."""
+    price: PriceOfPass | None = None
+    """What a passed cell took; None if none passed."""
     not_run: tuple[str, ...] = ()
     """The ids of cases that were run on another model and not on this one."""
 
@@ -220,6 +223,7 @@ def _models(
 ) -> Iterable[ModelSummary]:
     named = [model for model in run.info.models if not is_control(model)]
     several = len({cell.capture_mode for cell in cells}) > 1
+    oracle = oracle_actions(run.cells)
     for model in dict.fromkeys((*named, *(cell.model for cell in cells))):
         own = [cell for cell in cells if cell.model == model]
         modes = dict.fromkeys(cell.capture_mode for cell in own)
@@ -227,6 +231,7 @@ def _models(
             model=model,
             numbers=number(own, doubtful),
             above_chance=above_chance(own, floor, doubtful),
+            price=price_of(own, oracle),
             by_capture=tuple(
                 CaptureSummary(
                     capture_mode=mode,

@@ -19,6 +19,7 @@ from pytest_autoweb.report.wording import (
     money,
     newly_failing,
     one_line,
+    price_lines,
     ran_without_checks,
     rate,
     seconds,
@@ -81,6 +82,7 @@ def terminal_lines(report: Report, verbosity: int = 0) -> list[Line]:
     lines += [(one_line(line, 600), {}) for line in chance_lines(summary)]
     if summary.models:
         lines += _models(summary, models_without_checks(report))
+        lines += [(one_line(line, 400), {}) for line in price_lines(summary)]
         lines += [(one_line(line, 600), {}) for line in different_cases(summary)]
     lines += _baseline(report)
     lines += [(one_line(line, 600), {}) for line in execution_lines(report)]

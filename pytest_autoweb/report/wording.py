@@ -10,6 +10,7 @@ from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.results.analysis.cell_numbers import Cost, PassRate
 from pytest_autoweb.results.analysis.chance import AboveChance
 from pytest_autoweb.results.analysis.comparison import Comparison, points, signed
+from pytest_autoweb.results.analysis.price import PriceOfPass
 from pytest_autoweb.results.records import BROKEN, Attempt, CellResult, Outcome
 from pytest_autoweb.results.runs.side_files import GateResult
 
@@ -120,6 +121,28 @@ def _above(found: AboveChance) -> str:
     told = f" (95% {signed(between.low)} to {signed(between.high)})" if between else ""
     where = f"{found.rate:.0%} against {found.floor:.0%} on {count_of(found.cases, 'case')}"
     return f"{points(found.difference)} above chance{told}, {where}"
+
+
+def price_lines(summary: Summary) -> Iterator[str]:
+    """Yield what a passed cell of each model took, as medians."""
+    for row in summary.models:
+        if row.price and row.price.calls.value:
+            yield f"a pass of {one_line(row.model, 48)} takes {_price(row.price)}"
+
+
+def _price(found: PriceOfPass) -> str:
+    parts = [
+        f"{found.calls.value:g} calls",
+        f"{found.tokens.value:,.0f} tokens",
+        seconds(found.seconds.value),
+    ]
+    if found.actions:
+        beside = found.beside_oracle
+        oracle = f" ({beside.value:.1f} × the oracle's)" if beside else ""
+        parts.append(f"{found.actions.value:g} actions{oracle}")
+    if found.usd:
+        parts.append(money(Cost(usd=found.usd.value, complete=True), 1))
+    return f"{', '.join(parts)} (medians of {found.passed})"
 
 
 def discrimination_line(summary: Summary) -> str:

@@ -125,6 +125,20 @@ function gauge(name, tone, { value, interval }) {
     part("bar-fill", 0, value), interval && part("whisker", interval.low, interval.high));
 }
 
+/* Medians of the passed cells, each with its 95% interval where there are enough of them. */
+function priceOf(price) {
+  if (!price) return [];
+  const shown = (found, write) => write(found.value) + (found.interval ? ` (${write(found.interval.low)}–${write(found.interval.high)})` : "");
+  return [
+    ["Tokens of a passed cell, median", shown(price.tokens, tokens)],
+    ["Calls of a passed cell, median", shown(price.calls, (n) => String(n))],
+    ["Time of a passed cell, median", shown(price.seconds, seconds)],
+    price.actions && ["Actions of a passed cell, median", shown(price.actions, (n) => String(n))],
+    price.beside_oracle && ["Its actions beside the oracle's", shown(price.beside_oracle, (n) => n.toFixed(1) + " ×")],
+    price.usd && ["Cost of a passed cell, median", shown(price.usd, (usd) => perCost(usd))],
+  ].filter(Boolean);
+}
+
 function moreNumbers(row) {
   const n = row.numbers;
   const share = (part, whole) => (whole ? `${part} of ${whole}` : "–");
@@ -140,6 +154,7 @@ function moreNumbers(row) {
     ["Flaky cases over repeats", String(n.flaky_cases)],
     ["Model calls", count(n.calls)],
     ["Cost of a cell", perCost(n.cost_per_cell)],
+    ...priceOf(row.price),
     ["Cost of a passed cell", n.counts.passed + n.counts.healed ? perCost(n.cost_per_pass) : "–"],
     ...n.repeats.filter((r) => r.k > 1).flatMap((r) => [[`pass@${r.k}: any of ${r.k} tries, ${plural(r.cases, "case")}`, percent(r.any_of_k)], [`pass^${r.k}: all of ${r.k} tries`, percent(r.all_of_k)]]),
   ];

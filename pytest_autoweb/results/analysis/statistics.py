@@ -462,6 +462,21 @@ def percentile(values: list[float], share: float) -> float | None:
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
+def median_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
+    """Return the interval of a median from two of the values; None if there are too few.
+
+    It assumes nothing about how the values are distributed.
+
+    Source: W. R. Thompson, "On confidence ranges for the median and other expectation
+    distributions", Annals of Mathematical Statistics 7 (1936) 122-128.
+    """
+    ordered, n = sorted(values), len(values)
+    outside = next(
+        (k for k in range(n // 2, 0, -1) if _at_most(k - 1, n, 0.5) <= (1 - confidence) / 2), 0
+    )
+    return Interval(low=ordered[outside - 1], high=ordered[n - outside]) if outside else None
+
+
 _UNLIKELY = 1e-9
 _LARGEST_TABLE = 4_000_000
 # With the observed pattern they are 10,000.

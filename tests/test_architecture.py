@@ -88,6 +88,7 @@ IDLE = {
 # For each room below the session, and for each room within one: a module, and a call in it that
 # needs what others add to a registry, if the room names any of that.
 CALLS = (
+    ("agents.chance.random_actions", "draw_action(RefView('', ()), (), Random(1))"),
     ("base.passing_lock", "PassingLock('run', Path('run'))"),
     ("base.documents.readers", "read_yaml('tea: 1')"),
     ("base.errors", "near_miss('cases', ['case'])"),

@@ -43,6 +43,7 @@ from pytest_autoweb.cell.cell_setting import CellSetting
 from pytest_autoweb.cell.hands import lacking_told, needs_of
 from pytest_autoweb.cell.lost_browser import blame_dead_browser, retry_if_browser_died
 from pytest_autoweb.cell.stage_clock import StageClock
+from pytest_autoweb.results.analysis.price import acted
 from pytest_autoweb.results.records import Attempt, Failure, FailureKind
 from pytest_autoweb.results.runs.inert_copies import SCRIPT_FILE
 from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
@@ -104,6 +105,7 @@ def _make_attempt(
         run_log_head="\n".join(log.lines[:LOG_LINES]),
         run_log_tail="\n".join(log.lines[LOG_LINES:][-LOG_LINES:]),
         blocked_origins=tuple(log.blocked),
+        actions=acted(attempt.tool_calls),
     )
     _save_attempt(attempt, folder, log)
     return _timed(attempt, times), case

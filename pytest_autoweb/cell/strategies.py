@@ -14,6 +14,7 @@ from pytest_autoweb.agents.attempt.execute import run_steps
 from pytest_autoweb.agents.attempt.judging_stage import judge_outcome
 from pytest_autoweb.agents.attempt.strategy import CorrectionArm, Strategy
 from pytest_autoweb.agents.attempt.tools import NamedStage
+from pytest_autoweb.agents.chance.random_actions import act_at_random
 from pytest_autoweb.agents.codegen.captured_pages import capture_pages
 from pytest_autoweb.agents.codegen.generate import lint_script, write_script
 from pytest_autoweb.agents.codegen.plan import plan_as_task, plan_case
@@ -30,6 +31,7 @@ from pytest_autoweb.base.variant_names import ARM_NAMES, STRATEGY_NAMES, Strateg
 from pytest_autoweb.base.variants import BoundVariants
 from pytest_autoweb.cell import hands
 from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.results.analysis.controls import RANDOM
 from pytest_autoweb.results.records import CorrectionArmName
 from pytest_autoweb.settings.agent_command import COMMAND
 
@@ -74,6 +76,8 @@ _OF_SIGHT = ("sight", "locate", "locate_again")
 
 def strategy_of(name: StrategyName, spec: ModelSpec) -> Strategy:
     """Return the strategy of a cell, in the variant for the model's way of writing."""
+    if spec.name == RANDOM:
+        return AT_RANDOM
     strategy = STRATEGIES.pick(name)
     strategy = strategy.in_dialect.get(spec.dialect, strategy)
     return strategy.by_turns if strategy.by_turns and spec.takes_turns else strategy
@@ -110,6 +114,13 @@ BY_REFS = Strategy(
     by_turns=BY_REFS_IN_TURNS,
 )
 """`codegen` for small models, which write a few lines at a time on a numbered list of elements."""
+
+AT_RANDOM = Strategy(
+    **_CODEGEN,
+    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", act_at_random), JUDGE),
+    uses_capture=False,
+)
+"""What the control `builtin/random` does in place of any strategy."""
 
 BY_TURNS = Strategy(
     **_CODEGEN,

@@ -20,7 +20,7 @@ from pytest_autoweb.base.specs import WholeText, Written
 from pytest_autoweb.base.variant_names import agent_choices, agent_variant
 from pytest_autoweb.models.local_models import PREFIX, local_model
 from pytest_autoweb.models.model_facts import EFFORTS, ModelFacts, facts_of
-from pytest_autoweb.results.analysis.controls import MUTANT
+from pytest_autoweb.results.analysis.controls import MUTANT, NOOP, ORACLE, RANDOM
 from pytest_autoweb.results.records import ModelDescription, ModelSetting, SettingSource
 from pytest_autoweb.settings.agent_command import COMMAND, AgentCommand
 
@@ -278,7 +278,7 @@ def is_loopback(url: str) -> bool:
     return urlsplit(url).hostname in _LOOPBACK
 
 
-BUILTINS = ("builtin/oracle", "builtin/noop")
+BUILTINS = (ORACLE, NOOP, RANDOM)
 """The controls, which are answered without any model."""
 
 _LOCAL_DEFAULTS: Mapping[str, Any] = {
@@ -566,7 +566,8 @@ def _defaults(behind: str) -> dict[str, Any]:
     if prefix == "builtin":
         if behind not in BUILTINS and not behind.startswith(MUTANT):
             raise SettingsError(f"{behind!r} is not a built-in model{near_miss(behind, BUILTINS)}")
-        return {}
+        # Random actions name their elements from the page, and not from the frame of a step.
+        return {"dialect": "refs"} if behind == RANDOM else {}
     if behind.startswith(PREFIX):
         model = local_model(behind)
         return {**_LOCAL_DEFAULTS, "context_tokens": model.context_tokens}

@@ -22,6 +22,7 @@ from pytest_autoweb.base.errors import AutowebError
 from pytest_autoweb.report.html_page import inert_script, part_frame
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.results.analysis.comparison import Comparison
+from pytest_autoweb.results.analysis.price import acted
 from pytest_autoweb.results.records import Attempt, CellResult
 from pytest_autoweb.results.runs.run_folder import (
     RecordedRun,
@@ -125,8 +126,15 @@ def without_evidence(cell: CellResult) -> CellResult:
 def _light(attempt: Attempt) -> Attempt:
     # The report's numbers include the count of calls that were not repeated.
     calls = tuple(call for call in attempt.tool_calls if call.duplicate or call.cached)
+    actions = acted(attempt.tool_calls) if attempt.actions is None else attempt.actions
     return attempt.model_copy(
-        update={"exchanges": (), "snapshots": (), "tool_calls": calls, "scene": None}
+        update={
+            "exchanges": (),
+            "snapshots": (),
+            "tool_calls": calls,
+            "actions": actions,
+            "scene": None,
+        }
     )
 
 

@@ -13,8 +13,10 @@ from pytest_autoweb.report.reported_agents import named_agents
 from pytest_autoweb.report.summary import MatrixCell, Summary
 from pytest_autoweb.report.wording import (
     EVERY_STEP_RAN,
+    chance_lines,
     count_of,
     different_cases,
+    discrimination_line,
     execution_lines,
     flaky_cases,
     flips,
@@ -27,6 +29,7 @@ from pytest_autoweb.report.wording import (
     newly_failing,
     one_line,
     percent,
+    price_lines,
     ran_without_checks,
     rate,
     seconds,
@@ -199,6 +202,12 @@ def _models(summary: Summary, unchecked: AbstractSet[str]) -> list[str]:
     ]
     if about := list(different_cases(summary)):
         lines += ["", escape(about[0], 600), "", *(f"- {escape(line, 600)}" for line in about[1:])]
+    if prices := list(price_lines(summary)):
+        lines += ["", *(f"- {escape(line, 400)}" for line in prices)]
+    if above := list(chance_lines(summary)):
+        lines += ["", escape(above[0], 600), "", *(f"- {escape(line, 600)}" for line in above[1:])]
+    if apart := discrimination_line(summary):
+        lines += ["", f"{escape(apart, 600)}."]
     verdict = summary.verdict if {row.model for row in summary.models} - unchecked else ""
     return [*lines, "", f"**{escape(verdict)}**", ""] if verdict else [*lines, ""]
 
@@ -226,7 +235,8 @@ def _model_row(name: str, n: Numbers, *, rated: bool) -> list[str]:
     ]
 
 
-def _controls(rows: tuple[ControlRow, ...]) -> list[str]:
+def _controls(rows: Sequence[ControlRow]) -> list[str]:
+    rows = [row for row in rows if row.oracle or row.noop]
     if not rows:
         return []
     doubtful = [row for row in rows if {row.oracle, row.noop} - {None, "holds"}]

@@ -1,7 +1,7 @@
 """The run at a glance: a row per model, best first, controls, the matrix, the slow cells. Pure."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pytest_autoweb.results.analysis.cell_numbers import (
     CaseKey,
@@ -16,6 +16,13 @@ from pytest_autoweb.results.analysis.cell_numbers import (
     number,
     rates_of,
 )
+from pytest_autoweb.results.analysis.chance import (
+    AboveChance,
+    Discrimination,
+    above_chance,
+    discrimination,
+    floors,
+)
 from pytest_autoweb.results.analysis.comparison import Comparison
 from pytest_autoweb.results.analysis.controls import (
     ControlRow,
@@ -23,6 +30,7 @@ from pytest_autoweb.results.analysis.controls import (
     control_rows,
     is_control,
 )
+from pytest_autoweb.results.analysis.price import PriceOfPass, oracle_actions, price_of
 from pytest_autoweb.results.analysis.statistics import percentile
 from pytest_autoweb.results.records import CaptureModeName, CellResult, Outcome, Record
 from pytest_autoweb.results.runs.run_folder import RecordedRun
@@ -115,6 +123,10 @@ class ModelSummary(Record):
     """The numbers for each capture mode, if the run used several."""
     on_common: CommonRates | None = None
     """The rates on the cases common to all models, if the models were run on different ones."""
+    above_chance: AboveChance | None = None
+    """The model's rate beside that of random actions; None where these were not run."""
+    price: PriceOfPass | None = None
+    """What a passed cell took; None if none passed."""
     not_run: tuple[str, ...] = ()
     """The ids of cases that were run on another model and not on this one."""
 
@@ -166,6 +178,8 @@ class Summary(Record):
     """Whether that comparison is decisive; None if there is nothing to compare."""
     controls: tuple[ControlRow, ...]
     """The controls of each case, broken ones first."""
+    discrimination: Discrimination | None = None
+    """Which cases tell the models apart; None with a single model."""
     flaky: tuple[FlakyRepeats, ...] = ()
     """Cases that are flaky over the repeats of this run, those closest to even odds first."""
     slow: tuple[SlowCell, ...] = ()
@@ -184,7 +198,8 @@ def summarise(run: RecordedRun, comparisons: Sequence[Comparison] = ()) -> Summa
     contestants = [cell for cell in run.cells if not is_control(cell.model)]
     controls = control_rows(run.cells)
     doubtful = broken_controls(controls)
-    rows = _on_common_cases(_models(run, contestants, doubtful), contestants, doubtful)
+    every = _models(run, contestants, doubtful, floors(controls))
+    rows = _on_common_cases(every, contestants, doubtful)
     models = tuple(sorted(rows, key=_rank))
     decisive, verdict = _verdict(models, comparisons)
     return Summary(
@@ -193,6 +208,7 @@ def summarise(run: RecordedRun, comparisons: Sequence[Comparison] = ()) -> Summa
         verdict=verdict,
         decisive=decisive,
         controls=controls,
+        discrimination=discrimination(contestants),
         flaky=flaky(contestants),
         slow=slowest(contestants),
         matrix=tuple(_matrix(contestants)),
@@ -200,16 +216,22 @@ def summarise(run: RecordedRun, comparisons: Sequence[Comparison] = ()) -> Summa
 
 
 def _models(
-    run: RecordedRun, cells: Sequence[CellResult], doubtful: Collection[CaseKey]
+    run: RecordedRun,
+    cells: Sequence[CellResult],
+    doubtful: Collection[CaseKey],
+    floor: Mapping[CaseKey, float],
 ) -> Iterable[ModelSummary]:
     named = [model for model in run.info.models if not is_control(model)]
     several = len({cell.capture_mode for cell in cells}) > 1
+    oracle = oracle_actions(run.cells)
     for model in dict.fromkeys((*named, *(cell.model for cell in cells))):
         own = [cell for cell in cells if cell.model == model]
         modes = dict.fromkeys(cell.capture_mode for cell in own)
         yield ModelSummary(
             model=model,
             numbers=number(own, doubtful),
+            above_chance=above_chance(own, floor, doubtful),
+            price=price_of(own, oracle),
             by_capture=tuple(
                 CaptureSummary(
                     capture_mode=mode,

@@ -7,6 +7,7 @@ from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.reported_agents import named_agents
 from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.report.wording import (
+    chance_lines,
     columns,
     count_of,
     different_cases,
@@ -18,6 +19,7 @@ from pytest_autoweb.report.wording import (
     money,
     newly_failing,
     one_line,
+    price_lines,
     ran_without_checks,
     rate,
     seconds,
@@ -26,7 +28,7 @@ from pytest_autoweb.report.wording import (
     with_baseline,
 )
 from pytest_autoweb.results.analysis.cell_numbers import Numbers
-from pytest_autoweb.results.analysis.controls import NOOP, ControlRow, is_control
+from pytest_autoweb.results.analysis.controls import NOOP, RANDOM, ControlRow, is_control
 from pytest_autoweb.results.records import CellResult, Outcome
 
 Line = tuple[str, dict[str, bool]]
@@ -77,8 +79,10 @@ def terminal_lines(report: Report, verbosity: int = 0) -> list[Line]:
     lines += _unreachable(cells)
     lines += _unsteady(report)
     lines += _controls(summary.controls)
+    lines += [(one_line(line, 600), {}) for line in chance_lines(summary)]
     if summary.models:
         lines += _models(summary, models_without_checks(report))
+        lines += [(one_line(line, 400), {}) for line in price_lines(summary)]
         lines += [(one_line(line, 600), {}) for line in different_cases(summary)]
     lines += _baseline(report)
     lines += [(one_line(line, 600), {}) for line in execution_lines(report)]
@@ -140,6 +144,7 @@ def _outcomes(counts: dict[str, int]) -> str:
 
 
 def _controls(rows: Sequence[ControlRow]) -> Iterable[Line]:
+    rows = [row for row in rows if row.oracle or row.noop]
     if not rows:
         return
     doubtful = [row for row in rows if {row.oracle, row.noop} - {None, "holds"}]
@@ -189,8 +194,14 @@ def _unreachable(cells: Sequence[CellResult]) -> Iterable[Line]:
 
 
 def _fails_as_it_should(cell: CellResult) -> bool:
-    """Tell whether the control that does nothing failed, which shows that the checks can fail."""
-    return cell.model == NOOP and cell.outcome == "failed"
+    """Tell whether a control failed that does nothing, or plays at random: that is no loss."""
+    return cell.model in (NOOP, RANDOM) and cell.outcome == "failed"
+
+
+def _word(cell: CellResult) -> str:
+    if cell.model == RANDOM and cell.outcome in ("passed", "failed"):
+        return "CHANCE" if cell.passed else "MISSED"
+    return "HOLDS" if _fails_as_it_should(cell) else cell.outcome.upper()
 
 
 def _cell_row(cell: CellResult, in_modes: Collection[str]) -> list[str]:
@@ -198,7 +209,7 @@ def _cell_row(cell: CellResult, in_modes: Collection[str]) -> list[str]:
     run = f" in {cell.capture_mode}" if cell.model in in_modes else ""
     run += "" if cell.repeat == 1 else f" repeat {cell.repeat}"
     return [
-        "HOLDS" if _fails_as_it_should(cell) else cell.outcome.upper(),
+        _word(cell),
         one_line(cell.model, 48),
         one_line(cell.case_id, 48) + run,
         f"first={verdict_of(cell.attempts[0])}" if tried else "",

@@ -8,7 +8,9 @@ from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.plain_stream import UNSEEN
 from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.results.analysis.cell_numbers import Cost, PassRate
-from pytest_autoweb.results.analysis.comparison import Comparison
+from pytest_autoweb.results.analysis.chance import AboveChance
+from pytest_autoweb.results.analysis.comparison import Comparison, points, signed
+from pytest_autoweb.results.analysis.price import PriceOfPass
 from pytest_autoweb.results.records import BROKEN, Attempt, CellResult, Outcome
 from pytest_autoweb.results.runs.side_files import GateResult
 
@@ -100,12 +102,74 @@ def different_cases(summary: Summary) -> Iterator[str]:
         yield line
 
 
+def chance_lines(summary: Summary) -> Iterator[str]:
+    """Yield lines on what random actions pass, and how far above that each model is."""
+    played = [row for row in summary.controls if row.random_runs]
+    if not played:
+        return
+    passed, runs = sum(r.random_passed for r in played), sum(r.random_runs for r in played)
+    solved = [row.case_id for row in played if row.by_chance]
+    every = f"; every time: {_named(solved)}" if solved else ""
+    yield f"By chance: random actions passed {passed} of {count_of(runs, 'run')}{every}"
+    for row in summary.models:
+        if row.above_chance:
+            yield f"{one_line(row.model, 48)}: {_above(row.above_chance)}"
+
+
+def _above(found: AboveChance) -> str:
+    between = found.interval
+    told = f" (95% {signed(between.low)} to {signed(between.high)})" if between else ""
+    where = f"{found.rate:.0%} against {found.floor:.0%} on {count_of(found.cases, 'case')}"
+    return f"{points(found.difference)} above chance{told}, {where}"
+
+
+def price_lines(summary: Summary) -> Iterator[str]:
+    """Yield what a passed cell of each model took, as medians."""
+    for row in summary.models:
+        if row.price and row.price.calls.value:
+            yield f"a pass of {one_line(row.model, 48)} takes {_price(row.price)}"
+
+
+def _price(found: PriceOfPass) -> str:
+    parts = [
+        f"{found.calls.value:g} calls",
+        f"{found.tokens.value:,.0f} tokens",
+        seconds(found.seconds.value),
+    ]
+    if found.actions:
+        beside = found.beside_oracle
+        oracle = f" ({beside.value:.1f} × the oracle's)" if beside else ""
+        parts.append(f"{found.actions.value:g} actions{oracle}")
+    if found.usd:
+        parts.append(money(Cost(usd=found.usd.value, complete=True), 1))
+    return f"{', '.join(parts)} (medians of {found.passed})"
+
+
+def discrimination_line(summary: Summary) -> str:
+    """Return how many cases tell the models apart; empty without several models."""
+    found = summary.discrimination
+    if found is None:
+        return ""
+    same = (
+        (found.all_pass, "all models pass"),
+        (found.none_pass, "no model passes"),
+        (found.alike, "all pass equally often"),
+    )
+    told = "; ".join(f"{what} {_named(cases)}" for cases, what in same if cases)
+    count = sum(map(len, (found.apart, found.all_pass, found.none_pass, found.alike)))
+    apart = f"{len(found.apart)} of {count_of(count, 'case')} tell the models apart"
+    return f"{apart}: {told}" if told else apart
+
+
+def _named(cases: Sequence[str]) -> str:
+    more = f" and {len(cases) - NAMED} more" if len(cases) > NAMED else ""
+    return ", ".join(one_line(case, 48) for case in cases[:NAMED]) + more
+
+
 def _without(cases: Sequence[str]) -> str:
     if not cases:
         return ""
-    named = ", ".join(one_line(case, 48) for case in cases[:NAMED])
-    more = f" and {len(cases) - NAMED} more" if len(cases) > NAMED else ""
-    return f", without {named}{more}"
+    return f", without {_named(cases)}"
 
 
 def newly_failing(report: Report) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pytest_autoweb.cell.cell_inputs import Cell
 from pytest_autoweb.cell.mutants import Mutant
 from pytest_autoweb.cell.strategies import CODEGEN, strategy_of
 from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.results.analysis.controls import NOOP, ORACLE, is_control
+from pytest_autoweb.results.analysis.controls import NOOP, ORACLE, RANDOM, is_control
 from pytest_autoweb.results.records import CaptureModeName
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.settings.run_settings import Settings
@@ -53,7 +53,7 @@ def axes_of(session: RunSession, case: LoadedCase, position: int) -> Iterator[Ax
 
 
 def _control_axes(settings: Settings, case: LoadedCase) -> Iterator[Axes]:
-    for model in (ORACLE, NOOP):
+    for model in (ORACLE, NOOP, RANDOM):
         # A case without an oracle script is skipped; reporting this once is enough.
         runs = 1 if model == ORACLE and not case.has_oracle else CONTROL_RUNS
         for repeat in range(1, runs + 1):

@@ -3,7 +3,7 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -32,6 +32,7 @@ from pytest_autoweb.report.gates.gate_decision import (
     read_gate_inputs,
     rows_of,
 )
+from pytest_autoweb.report.gates.outcome_gates import fails_by_chance
 from pytest_autoweb.report.github_actions import (
     annotations,
     append_summary,
@@ -230,6 +231,19 @@ class RunController:
         notices = (*version_notices(self._config), *others)
         lines += [f"autoweb: {notice}" for notice in notices if notice]
         return lines
+
+    def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
+        """Tell how often the gate on the pass rate would be wrong, as soon as the cases are known.
+
+        The controller of xdist's workers collects nothing; there the gate tells it at the end.
+        """
+        least = self._settings.min_pass_rate
+        if least is None or least.confidence is not None:
+            return []
+        cells = [item.cell for item in items if isinstance(item, CellItem)]
+        cases = {(cell.case.path, cell.case.id) for cell in cells}
+        warning = fails_by_chance(least.percent, len(cases))
+        return [f"autoweb: --autoweb-min-pass-rate: {warning}"] if warning else []
 
     def _header_parts(self, environment: Environment) -> Iterator[HeaderPart]:
         session = self._config.stash[SESSION]

@@ -29,10 +29,10 @@ from pytest_autoweb.base.values.flag_texts import (
     dollars,
     flag,
     in_flight,
+    least_rate,
     one_of,
     or_none,
     path,
-    percent,
     seconds,
     shard_number,
     words,
@@ -387,8 +387,9 @@ class Settings:
         "must fail; `autoweb prove` writes the file and reads the results.", path, "PATH")
     min_pass_rate = Option(
         "", "Gate: the least first-attempt pass rate of each model, in percent. The gate then "
-        "decides: a failed cell alone does not fail the run.", or_none(percent), "PERCENT",
-        everyday=True)
+        "decides: a failed cell alone does not fail the run. 80%@95 fails only what is shown at "
+        "95% to be below.", or_none(least_rate), "PERCENT", everyday=True,
+        shown=lambda least: str(least) if least and least.confidence else least and least.percent)
     max_cost = Option(
         "", "The most US dollars that live model calls of the whole run may cost, over all "
         "workers; a call that might exceed it is not made.", or_none(dollars), "USD",
@@ -408,7 +409,8 @@ class Settings:
     compare_fail = Option(
         "", "Gates on the comparison (with the latest run, if no other is named): how much worse "
         "each metric may get, as in 'pass_rate:5%,cost:20%,duration:50%'. Only a change that a "
-        "test finds significant fails the run.", str, "EXPR", everyday=True)
+        "test finds significant fails the run. 'switch:5%' asks for a proof that the other models "
+        "are not worse than the first.", str, "EXPR", everyday=True)
     baseline_days = Option(
         "90", "The age in days above which a baseline is used only with a notice.", count(1),
         "DAYS")

@@ -21,8 +21,8 @@ function failedPanel({ shownEntries, says, links }) {
     rows.length > REASONS_LISTED && el("p.soft.small", `${rows.length - REASONS_LISTED} more among the cells below`));
 }
 
-/* The control that does nothing shows by its failure that the checks can fail. */
-const failsAsItShould = (cell) => cell.model === "builtin/noop" && cell.outcome === "failed";
+/* The control that does nothing shows by its failure that the checks can fail; chance may fail as well. */
+const failsAsItShould = (cell) => ["builtin/noop", "builtin/random"].includes(cell.model) && cell.outcome === "failed";
 const ranWithoutChecks = (cell) => cell.without_checks && cell.outcome === "ungraded";
 
 function counted(lost) {

@@ -8,7 +8,7 @@ import { fillContents, footer, masthead } from "./page.js";
 import { drawPanels } from "./panels.js";
 import { Parts } from "./parts.js";
 
-const CONTROLS = new Set(["builtin/oracle", "builtin/noop"]);
+const CONTROLS = new Set(["builtin/oracle", "builtin/noop", "builtin/random"]);
 const LATE_MS = 200;
 const { report, pictures: embedded, linked, says, panels, key: partsKey } = JSON.parse(document.getElementById("data").textContent);
 

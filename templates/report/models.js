@@ -41,7 +41,7 @@ const ranWords = (rate) => `${percent(rate.value)} (${range(rate.interval)}), ${
 function modelRows(row, ran) {
   const n = row.numbers;
   const main = el("tr",
-    el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), leftOutLine(n.not_graded), otherCasesLine(row)),
+    el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), chanceLine(row.above_chance), leftOutLine(n.not_graded), otherCasesLine(row)),
     unrated(row, ran) ? ranCell("First attempt", ran.first_attempt) : rateCell("First attempt", "fill", n.first_attempt, n, ".large"),
     unrated(row, ran) ? ranCell("After repair", ran.after_repair)
       : n.counts.healed ? rateCell("After repair", "gain", n.after_repair, n) : notHealed(n),
@@ -69,6 +69,13 @@ function rateCell(label, tone, rates, n, size = "") {
     el("div.rate" + size, percent(all.value), el("span.soft.small", ` ${range(all.interval)}`)),
     gauge(label, tone, all), el("div.soft.small", trials(all, n)),
     !sameRate(all, graded) && [gauge(label + ", graded cells only", tone + ".narrow", graded), el("div.soft.small", "graded ", percent(graded.value), " ", range(graded.interval), `, ${graded.passed_trials} of ${count(graded.trials)}`)]);
+}
+
+function chanceLine(found) {
+  if (!found) return null;
+  const points = (share) => (Math.round(share * 100) > 0 ? "+" : "") + `${Math.round(share * 100)}`.replace("-", "−");
+  const between = found.interval && ` (95% ${points(found.interval.low)} to ${points(found.interval.high)})`;
+  return el("div.soft.small", `${points(found.difference)} points above chance${between || ""}: ${percent(found.rate)} against ${percent(found.floor)} of ${plural(found.cases, "case")}`);
 }
 
 function leftOutLine({ broken, ungraded, controls, needs_input: asking, off_record: off }) {
@@ -118,6 +125,20 @@ function gauge(name, tone, { value, interval }) {
     part("bar-fill", 0, value), interval && part("whisker", interval.low, interval.high));
 }
 
+/* Medians of the passed cells, each with its 95% interval where there are enough of them. */
+function priceOf(price) {
+  if (!price) return [];
+  const shown = (found, write) => write(found.value) + (found.interval ? ` (${write(found.interval.low)}–${write(found.interval.high)})` : "");
+  return [
+    ["Tokens of a passed cell, median", shown(price.tokens, tokens)],
+    ["Calls of a passed cell, median", shown(price.calls, (n) => String(n))],
+    ["Time of a passed cell, median", shown(price.seconds, seconds)],
+    price.actions && ["Actions of a passed cell, median", shown(price.actions, (n) => String(n))],
+    price.beside_oracle && ["Its actions beside the oracle's", shown(price.beside_oracle, (n) => n.toFixed(1) + " ×")],
+    price.usd && ["Cost of a passed cell, median", shown(price.usd, (usd) => perCost(usd))],
+  ].filter(Boolean);
+}
+
 function moreNumbers(row) {
   const n = row.numbers;
   const share = (part, whole) => (whole ? `${part} of ${whole}` : "–");
@@ -133,6 +154,7 @@ function moreNumbers(row) {
     ["Flaky cases over repeats", String(n.flaky_cases)],
     ["Model calls", count(n.calls)],
     ["Cost of a cell", perCost(n.cost_per_cell)],
+    ...priceOf(row.price),
     ["Cost of a passed cell", n.counts.passed + n.counts.healed ? perCost(n.cost_per_pass) : "–"],
     ...n.repeats.filter((r) => r.k > 1).flatMap((r) => [[`pass@${r.k}: any of ${r.k} tries, ${plural(r.cases, "case")}`, percent(r.any_of_k)], [`pass^${r.k}: all of ${r.k} tries`, percent(r.all_of_k)]]),
   ];

@@ -5,7 +5,7 @@ import { Matrix } from "./matrix.js";
 import { fillContents, pairsTable, themeButton } from "./page.js";
 import { addPanel, drawPanels } from "./panels.js";
 
-const CONTROL = /^builtin\/(oracle$|noop$|mutant-)/;
+const CONTROL = /^builtin\/(oracle$|noop$|random$|mutant-)/;
 const LISTED_AT_ONCE = 300;
 const { board, panels: panelNames } = JSON.parse(document.getElementById("data").textContent);
 

@@ -72,6 +72,19 @@ def test_a_pinned_cell_fails_by_itself_although_a_gate_holds(
     }
 
 
+def test_a_session_says_at_its_start_how_often_a_plain_rate_would_be_wrong(
+    project: pytest.Pytester,
+) -> None:
+    plain = project.runpytest("--collect-only", *MODEL, "--autoweb-min-pass-rate=60")
+    bound = project.runpytest("--collect-only", *MODEL, "--autoweb-min-pass-rate=60%@95")
+
+    plain.stdout.fnmatch_lines(
+        ["autoweb: --autoweb-min-pass-rate: a model that passes 60% of such cases in the long run "
+         "misses this in 64% of runs; 60%@95 decides on the bound"]
+    )  # fmt: skip
+    bound.stdout.no_fnmatch_line("*in the long run*")
+
+
 @pytest.mark.long
 def test_a_soft_group_warns_and_a_crash_of_the_gates_keeps_the_report(
     project: pytest.Pytester, scripted: Callable[[str], None]
@@ -154,7 +167,8 @@ def test_gate_judges_a_saved_run_and_ends_with_0_1_or_4(
     assert main(["run", "gate", str(run), "--min-pass-rate", "51"]) == 1
     assert gates(run)["pass rate"]["details"] == [
         "1 cells without a verdict count as not passed",
-        "51% lies inside the 95% interval: a model that deserves it fails this often",
+        "51% lies inside the 95% interval: a model that deserves it fails in 67% of runs; "
+        "51%@95 decides on the bound",
     ]
     assert '"gates":[{"name":"pass rate"' in (run / "report.json").read_text(encoding="utf-8")
 

@@ -64,9 +64,9 @@ def test_each_case_is_proven_or_named_with_what_its_checks_do_not_notice(tmp_pat
     assert "trusting: POST /order suppressed: passed" in ran.stderr
     # One counter for the controls and the changes, with several plays at once.
     counted = re.findall(r"^\[(.*?)\] ", ran.stderr, re.MULTILINE)
-    assert re.fullmatch(r"1 of at least 22 done, \d running, at least \d+ \w+ left", counted[0])
-    assert re.fullmatch(r"26 of 27 done, \d running, about \d+ s left", counted[-2])
-    assert counted[-1] == "27 of 27 done, 0 running"
+    assert re.fullmatch(r"1 of at least 34 done, \d running, at least \d+ \w+ left", counted[0])
+    assert re.fullmatch(r"38 of 39 done, \d running, about \d+ s left", counted[-2])
+    assert counted[-1] == "39 of 39 done, 0 running"
     assert any(" 2 running" in one or " 3 running" in one for one in counted)
     document = json.loads(ran.stdout)
     assert document["format"] == "pytest-autoweb/proof"

@@ -1,4 +1,4 @@
-"""The numbers of a real run's report, recomputed by the script in docs/."""
+"""The numbers of a real run's report, recomputed by the script in benchmarks/."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "docs" / "recompute.py"
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "recompute" / "recompute.py"
 
 GOOD = """```python
 # Step 1

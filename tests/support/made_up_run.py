@@ -253,6 +253,7 @@ def _attempt(
         entry_url_used="http://127.0.0.1:8000/login",
         step_results=steps,
         tool_calls=_CALLS,
+        actions=sum(call.acting and call.ok for call in _CALLS),
         formatted_errors=() if ok else ("步骤: 2, 出错信息: Timeout 5000 ms exceeded",),
         run_log_head="found 2 rows, total 25.90",
         answer={"total": 25.9, "rows": ["blue mug", "blue mug"]},

@@ -226,7 +226,7 @@ def _conversation(attempt: Attempt, tools: Tools, form: TurnForm, events: TurnEv
             break
         in_vain = None if became.well else became.code
         # No turn follows the last one, so its error cannot be corrected.
-        attempt = _corrected(attempt) if attempt.failure and number < limit else attempt
+        attempt = corrected(attempt) if attempt.failure and number < limit else attempt
         if number < limit:
             # The effects of a turn appear while the page settles.
             wait_until_quiet(front_tab(tools))
@@ -528,7 +528,7 @@ def as_it_ran(block: str, failed_line: int) -> str:
     return "\n".join([heading, *kept, *rest]) + "\n"
 
 
-def _corrected(attempt: Attempt) -> Attempt:
+def corrected(attempt: Attempt) -> Attempt:
     """Return the attempt with its last error marked as reported to the model for correction."""
     results = list(attempt.step_results)
     # What ended the turn is not always its last step: replies to dialogs are taken back after it.

@@ -4,6 +4,7 @@ Each reader returns a value, or raises a `ValueError` that says what is allowed.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -109,6 +110,30 @@ def percent(text: str) -> float:
     if not number.endswith("%") and (problem := share_problem(value)):
         raise ValueError(problem)
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class LeastRate:
+    """A rate to be reached, such as `80%`, or `80%@95` for one that must not be ruled out."""
+
+    percent: float
+    confidence: float | None = None
+    """In percent: a lower rate only counts as one if its bound at this confidence says so."""
+
+    def __str__(self) -> str:
+        at = "" if self.confidence is None else f"@{self.confidence:g}"
+        return f"{self.percent:g}%{at}"
+
+
+def least_rate(text: str) -> LeastRate:
+    """Read a percentage, and behind an `@` how sure it has to be that it is missed."""
+    rate, at, sure = text.partition("@")
+    if not at:
+        return LeastRate(percent(rate))
+    confidence = percent(sure)
+    if not 50 < confidence < 100:
+        raise ValueError(f"{text!r}: the confidence is not between 50 and 100, as in 80%@95")
+    return LeastRate(percent(rate), confidence)
 
 
 def share_problem(value: float) -> str:

@@ -1,12 +1,14 @@
 """`autoweb run compare`: compare two runs, or the models of one run, on the same cases."""
 
 import argparse
+from contextlib import suppress
 
 from pytest_autoweb.base.errors import SettingsError, listed, near_miss
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.run_arguments import add_dir_argument, whole_run
 from pytest_autoweb.report.comparison_text import comparison_text
 from pytest_autoweb.report.json_report import load_any
+from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
 from pytest_autoweb.results.analysis.comparison import (
     Comparison,
@@ -16,6 +18,7 @@ from pytest_autoweb.results.analysis.comparison import (
     contestants,
 )
 from pytest_autoweb.results.analysis.execution_only import as_executed
+from pytest_autoweb.results.analysis.switching import switch_of, switch_sentence
 
 _COMPARE_EPILOG = """\
 A and B are run folders, report.json files, or saved runs: a file, its number or its name, or
@@ -25,6 +28,7 @@ A and B are run folders, report.json files, or saved runs: a file, its number or
   autoweb run compare autoweb-report --models a,b      two models of this run
   autoweb run compare latest autoweb-report            each model, before and after
   autoweb run compare old new --models gpt-5,gpt-6     gpt-5 of old against gpt-6 of new
+  autoweb run compare --models a,b --not-worse 5%      may b take the place of a?
 
 Only cases that were graded on both sides count, with the same `case` and `checks` checksums; the
 others are listed with the reason.
@@ -68,6 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also compare cases that changed between the runs, marked as such",
     )
+    parser.add_argument(
+        "--not-worse",
+        metavar="PERCENT",
+        default="",
+        help="ask whether B may take the place of A: is it worse by more than this many points "
+        "of the pass rate, as in 5%%? Fix the margin before you look",
+    )
     add_json_argument(parser)
     add_dir_argument(parser)
     parser.set_defaults(run=run)
@@ -80,12 +91,32 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a side is not a run, or a model is not in it.
     """
     args.a = args.a or str(whole_run())
+    margin = _margin(args.not_worse)
     comparisons = _of_one_run(args) if args.b is None else _of_two_runs(args)
+    switches = () if margin is None else tuple(switch_of(each, margin) for each in comparisons)
     if args.json:
-        print_json("comparisons", {"comparisons": comparisons})
-    else:
-        print(comparison_text(comparisons))
+        asked = {} if margin is None else {"switches": switches}
+        print_json("comparisons", {"comparisons": comparisons, **asked})
+        return 0
+    print(comparison_text(comparisons))
+    for switch in switches:
+        print(f"\nMay I switch? {one_line(switch_sentence(switch), 600)}")
     return 0
+
+
+def _margin(text: str) -> float | None:
+    """Return the accepted loss as a share; None if it is not asked for.
+
+    Raises:
+        SettingsError: it is no percentage above 0 and below 100.
+    """
+    if not text:
+        return None
+    with suppress(ValueError):
+        percent = float(text.removesuffix("%"))
+        if text.endswith("%") and 0 < percent < 100:
+            return percent / 100
+    raise SettingsError(f"--not-worse: {text!r} is no percentage between 0% and 100%, such as 5%")
 
 
 def _of_one_run(args: argparse.Namespace) -> tuple[Comparison, ...]:

@@ -21,7 +21,7 @@ from pytest_autoweb.report.gates.gate_decision import (
     read_gate_inputs,
     why_unfinished,
 )
-from pytest_autoweb.report.gates.gate_policy import GatePolicy, read_limits
+from pytest_autoweb.report.gates.gate_policy import GatePolicy, compared_by_default, read_limits
 from pytest_autoweb.report.github_actions import annotations, append_summary, on_github, path_prefix
 from pytest_autoweb.report.large_report import read_for_report
 from pytest_autoweb.report.markdown import render_markdown
@@ -162,11 +162,13 @@ def _policy(args: argparse.Namespace) -> GatePolicy:
     groups = (
         groups_file(args.groups_from) if args.groups_from else read_groups(Path("pyproject.toml"))
     )
+    least = _parsed("min_pass_rate", args.min_pass_rate)
     return GatePolicy(
-        min_pass_rate=_parsed("min_pass_rate", args.min_pass_rate),
+        min_pass_rate=least.percent if least else None,
+        confidence=least.confidence if least else None,
         groups=groups,
         limits=read_limits(args.compare_fail, "--compare-fail"),
-        compare=args.compare or ("latest" if args.compare_fail else ""),
+        compare=args.compare or compared_by_default(args.compare_fail),
         baseline_days=_parsed("baseline_days", args.baseline_days),
         max_cost=_parsed("max_cost", args.max_cost),
         allow_unpriced=args.allow_unpriced,

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from pytest_autoweb.base.errors import SettingsError, near_miss
 from pytest_autoweb.base.specs import Written
-from pytest_autoweb.base.values.flag_texts import percent, share_problem
+from pytest_autoweb.base.values.flag_texts import least_rate, share_problem
 
 TABLE = "tool.autoweb.groups"
 
@@ -37,6 +37,8 @@ class CaseGroup(Written):
     """A case whose id fits one of these patterns (`*`, `?`, `[ab]`) belongs to it as well."""
     min_pass_rate: float | None = Field(default=None, ge=0, le=100)
     """The least pass rate of first attempts, in percent."""
+    confidence: float | None = Field(default=None, gt=50, lt=100)
+    """How sure it has to be, in percent, that a rate is lower: the 95 of `80%@95`."""
     must_pass: bool = False
     """Whether every cell has to pass."""
     soft: bool = False
@@ -69,7 +71,7 @@ def read_groups(pyproject: Path) -> tuple[CaseGroup, ...]:
     return tuple(_group(name, table, pyproject) for name, table in data.items())
 
 
-_KEYS = tuple(field for field in CaseGroup.model_fields if field != "name")
+_KEYS = tuple(field for field in CaseGroup.model_fields if field not in ("name", "confidence"))
 
 
 def groups_file(path: Path) -> tuple[CaseGroup, ...]:
@@ -97,7 +99,7 @@ def _group(name: str, table: Any, pyproject: Path) -> CaseGroup:
     except ValueError as error:
         raise SettingsError(f"{where}: min_pass_rate: {error}") from None
     try:
-        group = CaseGroup.model_validate({**table, "name": name, "min_pass_rate": least})
+        group = CaseGroup.model_validate({**table, **least, "name": name})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"]))
@@ -111,13 +113,14 @@ def _group(name: str, table: Any, pyproject: Path) -> CaseGroup:
     return group
 
 
-def _least_rate(given: Any) -> Any:
-    """Return the rate of a table, which may also be a text such as `90%`."""
+def _least_rate(given: Any) -> dict[str, Any]:
+    """Return the rate of a table, which may also be a text such as `90%` or `90%@95`."""
     if isinstance(given, str):
-        return percent(given)
+        least = least_rate(given)
+        return {"min_pass_rate": least.percent, "confidence": least.confidence}
     if isinstance(given, int | float) and (problem := share_problem(given)):
         raise ValueError(f"{problem}, in quotes")
-    return given
+    return {"min_pass_rate": given}
 
 
 def _listed_keys() -> str:

@@ -8,7 +8,7 @@ from pytest_autoweb.base.errors import SettingsError, near_miss
 from pytest_autoweb.report.gates.case_groups import CaseGroup, GroupMember, read_groups
 from pytest_autoweb.settings.run_settings import Settings
 
-Metric = Literal["pass_rate", "cost", "duration"]
+Metric = Literal["pass_rate", "cost", "duration", "switch"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 
 
@@ -27,10 +27,12 @@ class GatePolicy:
 
     min_pass_rate: float | None = None
     """The least pass rate of first attempts, in percent."""
+    confidence: float | None = None
+    """How sure it has to be, in percent, that a rate is lower; None if the rate itself decides."""
     groups: tuple[CaseGroup, ...] = ()
     limits: Mapping[Metric, float] = field(default_factory=dict)
-    """The allowed deterioration of each metric in percent: percentage points for the pass rate, a
-    relative change for the others."""
+    """The allowed deterioration of each metric in percent: percentage points for the pass rate
+    and a switch of models, a relative change for the others."""
     compare: str = ""
     """The run to compare with; empty when there is none."""
     baseline_days: int = 90
@@ -72,16 +74,27 @@ def read_policy(settings: Settings) -> GatePolicy:
     Raises:
         SettingsError: a flag or a group's table is wrong.
     """
+    least = settings.min_pass_rate
     return GatePolicy(
-        min_pass_rate=settings.min_pass_rate,
+        min_pass_rate=least.percent if least else None,
+        confidence=least.confidence if least else None,
         groups=read_groups(settings.rootdir / "pyproject.toml"),
         limits=read_limits(settings.compare_fail, "--autoweb-compare-fail"),
-        # A limit on changes needs a run to compare with; without one it would never decide.
-        compare=settings.compare or ("latest" if settings.compare_fail else ""),
+        compare=settings.compare or compared_by_default(settings.compare_fail),
         baseline_days=settings.baseline_days,
         max_cost=settings.max_cost,
         allow_unpriced=settings.allow_unpriced,
     )
+
+
+def compared_by_default(limits: str) -> str:
+    """Return the run to compare with where none is named; empty if no limit needs one.
+
+    A limit on changes without a run to compare with would never decide. A switch is one between
+    models of the run itself.
+    """
+    named = {part.partition(":")[0].strip() for part in limits.split(",")} - {"", "switch"}
+    return "latest" if named else ""
 
 
 def read_limits(text: str, flag: str) -> Mapping[Metric, float]:

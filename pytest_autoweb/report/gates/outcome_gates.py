@@ -11,12 +11,14 @@ from pytest_autoweb.report.gates.gate_context import GateContext
 from pytest_autoweb.report.wording import rate
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, by_model
 from pytest_autoweb.results.analysis.counted_outcomes import GOOD, GRADED, first_attempt_rate
+from pytest_autoweb.results.analysis.statistics import below_by_chance
 from pytest_autoweb.results.runs.side_files import GateResult
 
 _PASSED = GOOD["after_repair"]
 _LISTED = 20
 # A rate equal to the requirement meets it, although shares such as 7/10 are inexact in binary.
 _ROUNDING = 1e-9
+_SELDOM = 0.05
 
 
 def without_verdict(context: GateContext) -> Iterator[GateResult]:
@@ -57,7 +59,7 @@ def pass_rates(context: GateContext) -> Iterator[GateResult]:
         return
     for model, own in by_model(context.contestants).items():
         hard = [row for row in own if not policy.is_soft(row)]
-        result = _least_rate("pass rate", model, hard, policy.min_pass_rate)
+        result = _least_rate("pass rate", model, hard, policy.min_pass_rate, policy.confidence)
         if len(hard) < len(own):
             note = f"{len(own) - len(hard)} cells of soft groups are left out"
             result = result.model_copy(update={"details": (*result.details, note)})
@@ -90,7 +92,8 @@ def _group_gates(
             soft=group.soft,
         )
     if group.min_pass_rate is not None:
-        least = _least_rate(f"{name}: pass rate", model, rows, group.min_pass_rate)
+        named = f"{name}: pass rate"
+        least = _least_rate(named, model, rows, group.min_pass_rate, group.confidence)
         yield least.model_copy(update={"soft": group.soft})
     elif not group.must_pass:
         message = f"nothing is demanded of it; first attempt {rate(first_attempt_rate(rows))}"
@@ -99,10 +102,14 @@ def _group_gates(
         )
 
 
-def _least_rate(name: str, model: str, rows: Sequence[CellSummary], least: float) -> GateResult:
+def _least_rate(
+    name: str, model: str, rows: Sequence[CellSummary], least: float, confidence: float | None
+) -> GateResult:
     reached = first_attempt_rate(rows)
     if reached.value is None:
         return GateResult(name=name, model=model, passed=None, message="there are no cells to rate")
+    if confidence is not None:
+        return _not_ruled_out(name, model, rows, least, confidence)
     passed = reached.value >= least / 100 - _ROUNDING
     details = []
     missing = [row for row in rows if row.outcome not in GRADED]
@@ -110,8 +117,10 @@ def _least_rate(name: str, model: str, rows: Sequence[CellSummary], least: float
         details.append(f"{len(missing)} cells without a verdict count as not passed")
     inside = reached.interval and reached.interval.low <= least / 100 <= reached.interval.high
     if inside and not passed:
+        often = f"{below_by_chance(reached.cases, least / 100):.0%} of runs"
         details.append(
-            f"{least:g}% lies inside the 95% interval: a model that deserves it fails this often"
+            f"{least:g}% lies inside the 95% interval: a model that deserves it fails in {often}; "
+            f"{least:g}%@95 decides on the bound"
         )
     sign = "reaches" if passed else "is below"
     return GateResult(
@@ -121,6 +130,41 @@ def _least_rate(name: str, model: str, rows: Sequence[CellSummary], least: float
         message=f"first attempt {rate(reached)} {sign} {least:g}%",
         details=tuple(details),
     )
+
+
+def fails_by_chance(least: float, cases: int) -> str:
+    """Return how often a model that deserves a least rate misses it; empty if that is seldom.
+
+    Args:
+        least: the rate in percent.
+        cases: the number of cases.
+    """
+    if not cases:
+        return ""
+    often = below_by_chance(cases, least / 100)
+    if often < _SELDOM:
+        return ""
+    return (
+        f"a model that passes {least:g}% of such cases in the long run misses this in {often:.0%} "
+        f"of runs; {least:g}%@95 decides on the bound"
+    )
+
+
+def _not_ruled_out(
+    name: str, model: str, rows: Sequence[CellSummary], least: float, confidence: float
+) -> GateResult:
+    """Fail a rate only if its upper bound, one-sided, is below what is asked."""
+    both_sides = 2 * confidence / 100 - 1
+    reached = first_attempt_rate(rows, both_sides)
+    assert reached.interval is not None, "there are cells"
+    passed = reached.interval.high >= least / 100 - _ROUNDING
+    sign = "does not rule out" if passed else "rules out"
+    highest = f"at most {reached.interval.high:.0%} at {confidence:g}%, one-sided"
+    seen = f"{reached.value:.0%}, {reached.passed_trials} of {reached.trials}"
+    message = f"first attempt {seen}, {highest}: {sign} {least:g}%"
+    missing = sum(row.outcome not in GRADED for row in rows)
+    details = (f"{missing} cells without a verdict count as not passed",) if missing else ()
+    return GateResult(name=name, model=model, passed=passed, message=message, details=details)
 
 
 def _counts(rows: Sequence[CellSummary]) -> str:

@@ -503,7 +503,9 @@ def rates_of(
     return Rates(all_trials=rate_of(ran, good), graded=rate_of(graded, good))
 
 
-def rate_of(cells: Sequence[CellResult | CellSummary], good: Collection[Outcome]) -> PassRate:
+def rate_of(
+    cells: Sequence[CellResult | CellSummary], good: Collection[Outcome], confidence: float = 0.95
+) -> PassRate:
     """Return the share of good outcomes: over repeats, then capture modes, then cases."""
     trials: dict[CaseKey, dict[CaptureModeName, list[bool]]] = {}
     for cell in cells:
@@ -514,9 +516,10 @@ def rate_of(cells: Sequence[CellResult | CellSummary], good: Collection[Outcome]
         fsum(sum(own) / len(own) for own in modes.values()) / len(modes)
         for modes in trials.values()
     ]
+    tries = [sum(map(len, own.values())) for own in trials.values()]
     return PassRate(
         value=fmean(means) if means else None,
-        interval=rate_interval(means, [sum(map(len, own.values())) for own in trials.values()]),
+        interval=rate_interval(means, tries, confidence),
         passed_trials=sum(cell.outcome in good for cell in cells),
         trials=len(cells),
         cases=len(means),

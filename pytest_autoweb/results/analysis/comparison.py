@@ -9,6 +9,7 @@ from math import ceil
 from typing import Literal
 
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, CellSummary, RunRows
+from pytest_autoweb.results.analysis.chance import passed_by_chance
 from pytest_autoweb.results.analysis.comparison_sides import (
     Change,
     Half,
@@ -223,6 +224,8 @@ class _Contest:
     pairs: tuple[Pair, ...]
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
+    by_chance: frozenset[CaseKey] = frozenset()
+    """Cases that random actions always pass, which no comparison could decide by."""
 
     @cached_property
     def differences(self) -> list[Fraction]:
@@ -255,7 +258,9 @@ def compare_models(
     names = contestants(rows) if models is None else models
     rules = PairingRules(doubtful=_doubtful(left_out, rows))
     halves = [Half(name, name, rows.ts, _rows_of(rows, name), rules.doubtful) for name in names]
-    return _decide([_contest("models", metric, pair, rules) for pair in combinations(halves, 2)])
+    chance = _by_chance(rows)
+    pairs = combinations(halves, 2)
+    return _decide([_contest("models", metric, pair, rules, by_chance=chance) for pair in pairs])
 
 
 def compare_modes(
@@ -274,7 +279,7 @@ def compare_modes(
         models: the models whose modes are compared; all but the controls by default.
     """
     rules = PairingRules(doubtful=_doubtful(left_out, rows), across_captures=True)
-    contests = []
+    contests, chance = [], _by_chance(rows)
     for name in contestants(rows) if models is None else models:
         own = [row for row in _rows_of(rows, name) if not row.any_capture]
         modes = dict.fromkeys(row.capture_mode for row in own)
@@ -289,7 +294,10 @@ def compare_modes(
             )
             for mode in modes
         ]
-        contests += [_contest("modes", metric, pair, rules) for pair in combinations(halves, 2)]
+        contests += [
+            _contest("modes", metric, pair, rules, by_chance=chance)
+            for pair in combinations(halves, 2)
+        ]
     return _decide(contests)
 
 
@@ -318,19 +326,24 @@ def compare_runs(
     doubtful = _doubtful(left_out, before, after)
     rules = PairingRules(doubtful, allow_changed=allow_changed, across_captures=True)
     notes = tuple(_about_runs(before, after))
+    chance = _by_chance(before, after)
     contests = []
     for first, second in models:
         pair = (
             _half(before, after, first, second, doubtful),
             _half(after, before, second, first, doubtful),
         )
-        contests.append(_contest("runs", metric, pair, rules, notes))
+        contests.append(_contest("runs", metric, pair, rules, notes, by_chance=chance))
     return _decide(contests)
 
 
 def _doubtful(left_out: Collection[CaseKey], *runs: RunRows) -> set[CaseKey]:
     """Return the cases to leave out: the given ones, and those with broken controls in a run."""
     return {*left_out}.union(*(broken_controls(control_rows(run.rows)) for run in runs))
+
+
+def _by_chance(*runs: RunRows) -> frozenset[CaseKey]:
+    return frozenset().union(*(passed_by_chance(control_rows(run.rows)) for run in runs))
 
 
 def contestants(rows: RunRows) -> tuple[str, ...]:
@@ -359,10 +372,12 @@ def _contest(
     halves: tuple[Half, Half],
     rules: PairingRules,
     notes: tuple[str, ...] = (),
+    *,
+    by_chance: frozenset[CaseKey] = frozenset(),
 ) -> _Contest:
     a, b = halves
     pairs, left_out = pair_cases(a.rows, b.rows, rules, names=(a.label, b.label))
-    return _Contest(kind, metric, a, b, pairs, left_out, notes)
+    return _Contest(kind, metric, a, b, pairs, left_out, notes, by_chance)
 
 
 def _decide(contests: Sequence[_Contest]) -> tuple[Comparison, ...]:
@@ -423,7 +438,8 @@ def _comparison(
 
 
 def _comparison_detectable(contest: _Contest, family: int) -> float | None:
-    differences = contest.differences
+    told = zip(contest.pairs, contest.differences, strict=True)
+    differences = [each for pair, each in told if pair.key not in contest.by_chance]
     if not differences:
         return None
     # The level that the smallest of several p values has to reach by Holm's correction.
@@ -455,6 +471,11 @@ def _about_cases(contest: _Contest) -> Iterator[str]:
     # Of fewer cases the verdict says it.
     if LEAST_DISCORDANT <= n < FEW_CASES:
         yield f"Only {n} cases are compared; below {FEW_CASES} the numbers are rough."
+    if chance := sum(pair.key in contest.by_chance for pair in contest.pairs):
+        yield (
+            f"Random actions pass {chance} of {n} cases every time; what would have shown is "
+            "computed without them."
+        )
     for name in dict.fromkeys(name for pair in contest.pairs for name in pair.changed):
         count = sum(name in pair.changed for pair in contest.pairs)
         if name in QUESTION:

@@ -12,6 +12,7 @@ from pytest_autoweb.results.records import CellResult, Record
 
 ORACLE = "builtin/oracle"
 NOOP = "builtin/noop"
+RANDOM = "builtin/random"
 MUTANT = "builtin/mutant-"
 """The beginning of the names under which `autoweb prove` runs a changed oracle, which must fail."""
 
@@ -21,12 +22,15 @@ ControlState = Literal["holds", "broken", "unproven"]
 Cell = CellResult | CellSummary
 
 OTHER_VERSION = "the controls were run on another version of the case or its checks"
+_ENOUGH = 3
+"""The fewest random runs that say something if all pass."""
+_VERDICTS = ("passed", "failed")
 _SAME = ("case", "checks")
 """The checksums that must agree for a control to say anything about a cell."""
 
 
 class ControlRow(Record):
-    """The result of the two controls of one case."""
+    """The results of the controls of one case."""
 
     case_id: str
     """The id of the case."""
@@ -44,18 +48,32 @@ class ControlRow(Record):
     """Runs in which doing nothing failed."""
     noop_runs: int = 0
     """Runs of doing nothing."""
+    random_passed: int = 0
+    """Runs in which random actions passed, which is neither right nor wrong."""
+    random_runs: int = 0
+    """Runs of random actions that have a verdict."""
     reason: str = ""
     """The reason why a control does not hold."""
+
+    @property
+    def floor(self) -> float | None:
+        """Return the share of random runs that pass; None without any."""
+        return self.random_passed / self.random_runs if self.random_runs else None
+
+    @property
+    def by_chance(self) -> bool:
+        """Tell whether random actions always pass, so that the case tells no models apart."""
+        return _ENOUGH <= self.random_runs == self.random_passed
 
 
 def is_control(model: str) -> bool:
     """Return whether the model is a control, possibly a changed one, rather than a contestant."""
-    return model in (ORACLE, NOOP) or model.startswith(MUTANT)
+    return model in (ORACLE, NOOP, RANDOM) or model.startswith(MUTANT)
 
 
 def must_fail(model: str) -> bool:
     """Return whether the model is a control that has to fail the checks."""
-    return is_control(model) and model != ORACLE
+    return is_control(model) and model not in (ORACLE, RANDOM)
 
 
 def control_rows(cells: Sequence[Cell]) -> tuple[ControlRow, ...]:
@@ -95,7 +113,8 @@ def _urgency(state: ControlState | None) -> int:
 
 
 def _row(key: CaseKey, cells: Sequence[Cell], contestants: Sequence[Cell]) -> ControlRow:
-    judged = [(cell, *_judge(cell, contestants)) for cell in cells]
+    played = [cell for cell in cells if cell.model == RANDOM and cell.outcome in _VERDICTS]
+    judged = [(c, *_judge(c, contestants)) for c in cells if c.model != RANDOM]
     oracle = [state for cell, state, _ in judged if cell.model == ORACLE]
     noop = [state for cell, state, _ in judged if cell.model == NOOP]
     doubts = [(state, reason) for _, state, reason in judged if state != "holds"]
@@ -108,6 +127,8 @@ def _row(key: CaseKey, cells: Sequence[Cell], contestants: Sequence[Cell]) -> Co
         noop=_worst(noop),
         noop_held=noop.count("holds"),
         noop_runs=len(noop),
+        random_passed=sum(cell.outcome == "passed" for cell in played),
+        random_runs=len(played),
         reason=min(doubts, key=lambda doubt: _urgency(doubt[0]), default=("", ""))[1],
     )
 

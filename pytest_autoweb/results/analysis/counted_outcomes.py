@@ -21,6 +21,6 @@ GRADED: frozenset[Outcome] = frozenset({"passed", "healed", "failed"})
 """Outcomes that are a verdict on the model."""
 
 
-def first_attempt_rate(rows: Sequence[CellSummary]) -> PassRate:
+def first_attempt_rate(rows: Sequence[CellSummary], confidence: float = 0.95) -> PassRate:
     """Return the rate over cases; only a pass at the first attempt counts."""
-    return rate_of(rows, GOOD["first_attempt"])
+    return rate_of(rows, GOOD["first_attempt"], confidence)

@@ -6,7 +6,24 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
-from math import atan, comb, cos, exp, fsum, gcd, lcm, lgamma, log, log1p, pi, sin, sqrt
+from math import (
+    atan,
+    ceil,
+    comb,
+    copysign,
+    cos,
+    exp,
+    fsum,
+    gcd,
+    inf,
+    lcm,
+    lgamma,
+    log,
+    log1p,
+    pi,
+    sin,
+    sqrt,
+)
 from statistics import NormalDist, fmean, stdev
 from typing import NamedTuple
 
@@ -220,6 +237,85 @@ def mcnemar(only_a: int, only_b: int) -> float:
     return float(min(Fraction(1), Fraction(2 * tail, 2**n)))
 
 
+def paired_score(gained: int, lost: int, n: int, difference: float) -> float:
+    """Return the score statistic against a given difference of two paired pass rates.
+
+    Under that difference it is about standard normal; large values speak for a larger one. Other
+    than Wald's, it keeps its level where few cases differ.
+
+    Source: T. Tango, "Equivalence test and confidence interval for the difference in proportions
+    for the paired-sample design", Statistics in Medicine 17 (1998) 891-908; the test is that of
+    J.-m. Nam, Biometrics 53 (1997) 1422-1430.
+
+    Args:
+        gained: cases that only the second side passes.
+        lost: cases that only the first side passes.
+        n: all cases.
+        difference: the rate of the second side minus that of the first, between -1 and 1.
+
+    Raises:
+        ValueError: an argument is out of its range.
+    """
+    if min(gained, lost) < 0 or gained + lost > n or n < 1 or not -1 < difference < 1:
+        raise ValueError(
+            f"needs counts within {n} cases and a difference within 1, got "
+            f"{gained}, {lost}, {difference}"
+        )
+    # The likeliest share of cases that only the first side passes, if the difference holds.
+    a, c = 2 * n, -lost * difference * (1 - difference)
+    b = -gained - lost + (2 * n - gained + lost) * difference
+    share = (sqrt(max(0.0, b * b - 4 * a * c)) - b) / (2 * a)
+    variance = n * (2 * share + difference * (1 - difference))
+    beyond = gained - lost - n * difference
+    if variance <= _NO_VARIANCE:
+        return 0.0 if beyond == 0 else copysign(inf, beyond)
+    return beyond / sqrt(variance)
+
+
+def paired_score_interval(
+    gained: int, lost: int, n: int, confidence: float = 0.95
+) -> Interval | None:
+    """Return the differences that `paired_score` does not speak against; None without cases.
+
+    Its lower end at a confidence of 0.9 is the one-sided bound at 0.95.
+    """
+    if n == 0:
+        return None
+    z = _z(confidence)
+    observed = (gained - lost) / n
+
+    def end(outermost: float, sign: float) -> float:
+        near, far = observed, outermost
+        for _ in range(60):
+            middle = (near + far) / 2
+            inside = sign * paired_score(gained, lost, n, middle) < z
+            near, far = (middle, far) if inside else (near, middle)
+        return (near + far) / 2
+
+    low = -1.0 if lost == n else end(-_WHOLE, 1.0)
+    return Interval(low=low, high=1.0 if gained == n else end(_WHOLE, -1.0))
+
+
+_NO_VARIANCE = 1e-12
+_WHOLE = 1 - 1e-9
+
+
+def below_by_chance(n: int, rate: float) -> float:
+    """Return how often a side that passes a share of independent trials shows less than that.
+
+    Args:
+        n: the number of trials.
+        rate: the true share, and the one that is asked for, from 0 to 1.
+
+    Raises:
+        ValueError: an argument is out of its range.
+    """
+    if n < 1 or not 0 <= rate <= 1:
+        raise ValueError(f"needs trials and a share from 0 to 1, got {n}, {rate}")
+    # As many passes as are asked for are enough, although shares such as 7/10 are inexact.
+    return _at_most(ceil(n * rate - 1e-9) - 1, n, rate)
+
+
 def all_failures_late(before: int, after: int, failures: int) -> float:
     """Return the probability that all failures fall into the later trials by chance alone.
 
@@ -364,6 +460,21 @@ def percentile(values: list[float], share: float) -> float | None:
     below = int(position)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+
+
+def median_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
+    """Return the interval of a median from two of the values; None if there are too few.
+
+    It assumes nothing about how the values are distributed.
+
+    Source: W. R. Thompson, "On confidence ranges for the median and other expectation
+    distributions", Annals of Mathematical Statistics 7 (1936) 122-128.
+    """
+    ordered, n = sorted(values), len(values)
+    outside = next(
+        (k for k in range(n // 2, 0, -1) if _at_most(k - 1, n, 0.5) <= (1 - confidence) / 2), 0
+    )
+    return Interval(low=ordered[outside - 1], high=ordered[n - outside]) if outside else None
 
 
 _UNLIKELY = 1e-9

@@ -513,6 +513,9 @@ class Attempt(Record):
     """What this attempt was told; None for a first attempt and for an ordinary repair."""
     writes: int = 0
     """The number of requests that may have changed something on a server."""
+    actions: int | None = None
+    """The number of clicks, texts, choices and other calls that acted on the page and were done;
+    None where calls are not recorded, as with outside agents."""
     scene: Scene | None = None
     """The page as it was at the failing step."""
     exchanges: tuple[Exchange, ...] = ()

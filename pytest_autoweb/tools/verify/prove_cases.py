@@ -140,12 +140,13 @@ def control_files(
 
 def control_lines(rows: Sequence[ControlRow]) -> list[str]:
     """Return the table with one line per case, broken ones first."""
-    head = ["case", "oracle", "doing nothing", ""]
+    head = ["case", "oracle", "doing nothing", "random actions", ""]
     lines = [
         [
             one_line(row.case_id, 48),
             _state(row.oracle, row.oracle_held, row.oracle_runs),
             _state(row.noop, row.noop_held, row.noop_runs),
+            f"passed {row.random_passed} of {row.random_runs}" if row.random_runs else "–",
             one_line(row.reason),
         ]
         for row in rows
@@ -342,9 +343,17 @@ def prove_cases(order: ProofOrder, start: Start) -> Iterator[CaseProof]:
     for key, plan in planned.items():
         ended = done.get(key, [])
         if not interruption or {cell.model for cell in ended if cell.attempts} >= set(plan.mutants):
-            yield _judged(key, plan, cells[key], ended, order.output)
+            proof = _judged(key, plan, cells[key], ended, order.output)
+            yield proof.model_copy(update={"notes": (*proof.notes, *_by_chance(sound[key]))})
     if interruption:
         raise interruption
+
+
+def _by_chance(row: ControlRow) -> Iterator[str]:
+    if row.random_passed:
+        times = f"{row.random_passed} of {row.random_runs} times"
+        more = ", so it tells no models apart" if row.by_chance else ""
+        yield f"random actions pass it {times}{more}"
 
 
 def _saved_at(folder: Path) -> int:

@@ -202,3 +202,26 @@ def test_where_nothing_is_saved_the_way_to_save_is_told(
     assert "holds no run 'autoweb-report', and no other: --autoweb-save" in refused(
         capsys, "autoweb-report"
     )
+
+
+def test_a_switch_is_answered_with_the_margin_that_was_named(
+    storage: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two_saved_runs(storage)
+
+    text = compared(capsys, "old", "new", "--not-worse", "5%")
+    told = json.loads(compared(capsys, "old", "new", "--not-worse", "5%", "--json"))
+
+    assert "May I switch? old → new: not safe, worse by more than 5 points (−50.0 points" in text
+    (switch,) = told["switches"]
+    assert (switch["answer"], switch["margin"], switch["cases"]) == ("not safe", 0.05, 14)
+    assert "switches" not in json.loads(compared(capsys, "old", "new", "--json"))
+
+
+@pytest.mark.parametrize("margin", ["5", "0%", "100%", "five"])
+def test_a_margin_that_is_no_percentage_is_refused(
+    storage: Path, capsys: pytest.CaptureFixture[str], margin: str
+) -> None:
+    two_saved_runs(storage)
+
+    assert "--not-worse" in refused(capsys, "old", "new", f"--not-worse={margin}")

@@ -10,12 +10,11 @@ import pytest
 from pytest_autoweb.session import preview
 from pytest_autoweb.session.preview import Capacity, Demand, need_lines, needs_of
 
-DOCS = Path(__file__).parents[3] / "docs"
-SCRIPT = DOCS / "recompute_scale.py"
+SCRIPT = Path(__file__).parents[3] / "benchmarks" / "recompute" / "scale_tables.py"
 PARTS = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-import recompute_scale as page
+import scale_tables as page
 f = page.figures(page.PAGE.read_text(encoding="utf-8"))
 parts = [(s, c, page.parts(f, c, s)) for s in page.SETUPS if s[1] == 1 for c in page.SIZES]
 print(json.dumps([f, parts]))
@@ -31,7 +30,10 @@ def test_the_page_says_what_its_figures_amount_to_and_the_preview_counts_with_th
     assert ran.returncode == 0, ran.stdout
 
     told = subprocess.run(
-        [sys.executable, "-c", PARTS, str(DOCS)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", PARTS, str(SCRIPT.parent)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     figures, parts = json.loads(told.stdout)
     constants = {name: getattr(preview, name.upper()) for name in figures if _is_used(name)}

@@ -17,7 +17,7 @@ from pytest_autoweb.results.analysis.comparison import compare_models, compare_m
 from pytest_autoweb.results.records import CellResult, Outcome
 from pytest_autoweb.results.runs.run_folder import RecordedRun
 
-SCRIPTS = Path(__file__).parents[3] / "docs"
+SCRIPTS = Path(__file__).parents[3] / "benchmarks" / "recompute"
 sys.path.append(str(SCRIPTS))
 
 import recompute  # type: ignore[import-not-found]  # noqa: E402

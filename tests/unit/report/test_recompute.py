@@ -1,4 +1,4 @@
-"""`docs/recompute.py` stands beside the package: it must agree, and must notice a wrong number."""
+"""`recompute.py` stands beside the package: it must agree, and must notice a wrong number."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from made_up_run import CellKey, cell, save_run
 
 from pytest_autoweb.report.write import write_report
 
-SCRIPT = Path(__file__).parents[3] / "docs" / "recompute.py"
+SCRIPT = Path(__file__).parents[3] / "benchmarks" / "recompute" / "recompute.py"
 sys.path.append(str(SCRIPT.parent))
 
 import recompute  # type: ignore[import-not-found]  # noqa: E402

@@ -11,6 +11,7 @@ from pytest_autoweb.agents.attempt.strategy import CorrectionArm
 from pytest_autoweb.agents.attempt.tools import Clock
 from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.agents.correction.retry_decision import Rules
+from pytest_autoweb.base.values.flag_texts import LeastRate
 from pytest_autoweb.cell.cell_outcome import cell_outcome
 from pytest_autoweb.cell.corrections import ArmAttempts, arm_run, correct, repairable
 from pytest_autoweb.cell.strategies import OFF, PLAIN
@@ -451,7 +452,7 @@ def test_a_model_without_a_single_verdict_is_named_with_its_first_reason() -> No
 def test_the_gates_are_read_once_a_process(tmp_path: Path) -> None:
     settings = SimpleNamespace(
         rootdir=tmp_path,
-        min_pass_rate=70.0,
+        min_pass_rate=LeastRate(70.0),
         compare="",
         compare_fail="cost:20%",
         baseline_days=7,
@@ -461,7 +462,7 @@ def test_the_gates_are_read_once_a_process(tmp_path: Path) -> None:
     config = cast(pytest.Config, SimpleNamespace(stash=pytest.Stash()))
 
     first = policy_of(config, cast(Settings, settings))
-    settings.min_pass_rate = 10.0
+    settings.min_pass_rate = LeastRate(10.0)
 
     assert first == GatePolicy(
         min_pass_rate=70.0,

@@ -7,6 +7,7 @@ import pytest
 from made_up_rows import SUMS, cells, run
 
 from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.base.values.flag_texts import LeastRate
 from pytest_autoweb.report.gates.case_groups import CaseGroup, groups_file
 from pytest_autoweb.report.gates.gate_context import Spending
 from pytest_autoweb.report.gates.gate_decision import evaluate_gates, verdict_of
@@ -81,7 +82,10 @@ def test_pinned_cells_are_listed_up_to_twenty() -> None:
         (
             60.5,
             "first attempt 50% (15–85%), 2 of 4 is below 60.5%",
-            ("60.5% lies inside the 95% interval: a model that deserves it fails this often",),
+            (
+                "60.5% lies inside the 95% interval: a model that deserves it fails in 52% of "
+                "runs; 60.5%@95 decides on the bound",
+            ),
         ),
         (90, "first attempt 50% (15–85%), 2 of 4 is below 90%", ()),
     ],
@@ -337,7 +341,7 @@ def test_a_limit_alone_compares_with_the_latest_run(
     )
     settings: Any = SimpleNamespace(
         rootdir=tmp_path,
-        min_pass_rate=12.5,
+        min_pass_rate=LeastRate(12.5),
         compare=compare,
         compare_fail=fail,
         baseline_days=3,

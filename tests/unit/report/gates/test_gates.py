@@ -82,6 +82,69 @@ def test_turning_any_cell_into_a_failure_never_helps(
     assert not (before is False and after is True)
 
 
+def test_a_rate_with_a_confidence_fails_only_if_its_bound_is_below() -> None:
+    usual = made_up({f"c{n}": "P" if n < 7 else "F" for n in range(10)})
+    low = made_up({f"c{n}": "P" if n < 3 else "F" for n in range(10)})
+    policy = GatePolicy(min_pass_rate=80, confidence=95)
+
+    held = gates(usual, policy)["pass rate"]
+    lost = gates(low, policy)["pass rate"]
+
+    assert held.passed is True
+    assert held.message == (
+        "first attempt 70%, 7 of 10, at most 87% at 95%, one-sided: does not rule out 80%"
+    )
+    assert lost.passed is False
+    assert lost.message.endswith("at most 56% at 95%, one-sided: rules out 80%")
+    assert gates(usual, GatePolicy(min_pass_rate=80))["pass rate"].passed is False
+
+
+def test_a_plain_rate_that_is_missed_says_how_often_that_is_chance() -> None:
+    rows = made_up({f"c{n}": "P" if n < 7 else "F" for n in range(10)})
+
+    (detail,) = gates(rows, GatePolicy(min_pass_rate=80))["pass rate"].details
+
+    assert detail == (
+        "80% lies inside the 95% interval: a model that deserves it fails in 32% of runs; 80%@95 "
+        "decides on the bound"
+    )
+
+
+def test_a_switch_needs_a_proof_and_cells_without_a_verdict_are_none() -> None:
+    known = {f"c{n:03}": "P" for n in range(120)}
+    both = run(cells(known, model="in-use"), cells(known, model="cheaper"))
+    few = run(cells({"a": "P"}, model="in-use"), cells({"a": "P"}, model="cheaper"))
+    broke = {**known, **{f"c{n:03}": "B" for n in range(20)}}
+    broken = run(cells(known, model="in-use"), cells(broke, model="cheaper"))
+    policy = GatePolicy(limits={"switch": 5.0})
+
+    proof, no_proof, lost = (gates(rows, policy)["switch"] for rows in (both, few, broken))
+
+    assert (proof.model, proof.passed) == ("cheaper", True)
+    assert proof.message.startswith("in-use → cheaper: safe, not worse by more than 5 points")
+    assert no_proof.passed is False
+    assert "cannot tell whether" in no_proof.message
+    assert lost.passed is False
+    assert "not safe, worse by more than 5 points" in lost.message
+
+
+def test_one_model_alone_has_nothing_to_switch_from() -> None:
+    policy = GatePolicy(limits={"switch": 5.0})
+    rows = made_up({"a": "P"})
+
+    assert gates(rows, policy)["switch"].passed is None
+
+
+def test_a_single_model_is_compared_with_that_of_the_baseline() -> None:
+    known = {f"c{n:03}": "P" for n in range(120)}
+    before, now = run(cells(known, model="old")), run(cells(known, model="new"), day=1)
+
+    (found,) = evaluate_gates(now, GatePolicy(limits={"switch": 5.0}), baseline=before)
+
+    assert (found.model, found.passed) == ("new", True)
+    assert found.message.startswith("old in ")
+
+
 def test_every_cell_of_a_pinned_case_has_to_pass_without_any_flag() -> None:
     rows = run(cells({"pay": "PHU"}, must_pass=True), cells({"rest": "F"}))
 
@@ -207,6 +270,10 @@ def test_a_bad_limit_is_one_sentence(text: str, message: str) -> None:
         ('tags = ["a"]\nmin_pass_rate = 120', "min_pass_rate: Input should be less than"),
         ('tags = ["a"]\nmin_pass_rate = 0.9', "min_pass_rate: 0.9 can be read as a share or"),
         ('tags = ["a"]\nmin_pass_rate = 1', "min_pass_rate: 1 can be read as a share or as"),
+        (
+            'tags = ["a"]\nmin_pass_rate = "80%@40"',
+            "min_pass_rate: '80%@40': the confidence",
+        ),
         ('tags = ["a"]\nmin_pass_rate = "9x"', "min_pass_rate: '9x' is not a percentage"),
         ("must_pass = true", "no case can belong to it"),
         ('cases = ["a*"]', "asks for nothing"),

@@ -14,10 +14,10 @@ from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.analysis.decision_facts import chose_right, decision_facts, reliability
 from pytest_autoweb.results.records import Attempt
 
-sys.path.append(str(Path(__file__).parents[4] / "docs"))
+sys.path.append(str(Path(__file__).parents[4] / "benchmarks" / "recompute"))
 
+import cell_amounts  # type: ignore[import-not-found]
 import recompute  # type: ignore[import-not-found]
-import recompute_cells  # type: ignore[import-not-found]
 
 
 def test_statuses_verdicts_and_retries_are_counted_for_each_model() -> None:
@@ -59,7 +59,7 @@ def test_refusals_do_not_count_circles_and_giving_up() -> None:
     assert (facts.retries, facts.retries_performed) == (1, 1)
     assert {
         name: value
-        for name, value in recompute_cells.decisions("m", [stored(attempt)]).items()
+        for name, value in cell_amounts.decisions("m", [stored(attempt)]).items()
         if name in ("refused", "circles", "gave_up", "retries")
     } == {"refused": 2, "circles": 1, "gave_up": 1, "retries": 1}
 

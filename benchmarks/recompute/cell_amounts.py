@@ -6,19 +6,20 @@ from fractions import Fraction
 from itertools import pairwise
 from statistics import fmean
 
-from recompute_formulas import (
+from formulas import (
     change,
     detectable,
     difference_interval,
     holm,
     mcnemar,
+    median,
     percentile,
     rate_interval,
     reliability,
     sign_flip,
 )
 
-CONTROLS = ("builtin/oracle", "builtin/noop")
+CONTROLS = ("builtin/oracle", "builtin/noop", "builtin/random")
 GRADED = ("passed", "healed", "failed")
 FIRST, REPAIRED = ("passed",), ("passed", "healed")
 
@@ -326,13 +327,17 @@ def controls(cells):
         states = {
             model: [control(c, others) for c in own if c["model"] == model] for model in CONTROLS
         }
-        oracle, noop = states.values()
-        if oracle or noop:
+        oracle, noop, _ = states.values()
+        tried = [c["outcome"] for c in own if c["model"] == CONTROLS[2]]
+        tried = [outcome for outcome in tried if outcome in ("passed", "failed")]
+        if any(c["model"] in CONTROLS for c in own):
             found[key] = {
                 "oracle_held": oracle.count("holds"),
                 "oracle_runs": len(oracle),
                 "noop_held": noop.count("holds"),
                 "noop_runs": len(noop),
+                "random_passed": tried.count("passed"),
+                "random_runs": len(tried),
             }
         if "broken" in (*oracle, *noop):
             doubtful.add(key)
@@ -355,6 +360,79 @@ def control(cell, others):
 def was_judged(cell):
     last = cell.get("attempts", [])[-1:]
     return last[0]["checks_passed"] is False if last else cell.get("score", 0) is not None
+
+
+def above_chance(cells, held, doubtful):
+    """A model's first attempts beside the random actions on the same cases."""
+    floors = {
+        key: row["random_passed"] / row["random_runs"]
+        for key, row in held.items()
+        if row["random_runs"] and key not in doubtful
+    }
+    means = {key: mean for key, mean in first_means(cells).items() if key in floors}
+    if not means:
+        return None
+    differences = [mean - floors[key] for key, mean in means.items()]
+    return {
+        "cases": len(means),
+        "rate": fmean(means.values()),
+        "floor": fmean(floors[key] for key in means),
+        "difference": fmean(differences),
+        "interval": difference_interval(differences),
+    }
+
+
+def price(cells, every):
+    """What the passed cells took, and their actions beside those of the oracles."""
+    passed = [c for c in cells if c["outcome"] in REPAIRED and c["attempts"]]
+    if not passed:
+        return None
+    oracles = defaultdict(list)
+    for cell in every:
+        count = actions(cell) if cell["model"] == CONTROLS[0] else None
+        if cell["outcome"] in REPAIRED and count is not None:
+            oracles[case_of(cell)].append(count)
+    usages = [add_up(list(c["usage"].values())) for c in passed]
+    counted = [(case_of(c), actions(c)) for c in passed if actions(c) is not None]
+    ratios = [n / fmean(oracles[k]) for k, n in counted if k in oracles and fmean(oracles[k])]
+    known = not any(u["unpriced_calls"] for u in usages)
+    return {
+        "passed": len(passed),
+        "usd": median([u["usd"] or 0.0 for u in usages]) if known else None,
+        "tokens": median([u["input_tokens"] + u["output_tokens"] for u in usages]),
+        "calls": median([u["calls"] for u in usages]),
+        "seconds": median([c["duration_ms"] / 1000 for c in passed]),
+        "actions": median([n for _, n in counted]) if counted else None,
+        "beside_oracle": median(ratios) if ratios else None,
+    }
+
+
+def actions(cell):
+    last = cell["attempts"][-1] if cell["attempts"] else {}
+    if last.get("actions") is not None or not last.get("tool_calls"):
+        return last.get("actions")
+    return sum(call["acting"] and call["ok"] for call in last["tool_calls"])
+
+
+def first_means(cells):
+    graded = defaultdict(list)
+    for cell in in_verdict(cells):
+        graded[case_of(cell)].append(cell["outcome"] in FIRST)
+    return {key: fmean(passed) for key, passed in graded.items()}
+
+
+def discrimination(cells):
+    """The ids of the cases by what models make of them."""
+    means = defaultdict(list)
+    for model in dict.fromkeys(c["model"] for c in cells):
+        for key, mean in first_means([c for c in cells if c["model"] == model]).items():
+            means[key].append(mean)
+    shared = {key: seen for key, seen in means.items() if len(seen) > 1}
+    found = {"apart": [], "all_pass": [], "none_pass": [], "alike": []}
+    for (_, name), seen in sorted(shared.items()):
+        same = {1: "all_pass", 0: "none_pass"}.get(seen[0], "alike")
+        found["apart" if len(set(seen)) > 1 else same].append(name)
+    return found if shared else None
 
 
 # --- acting by sight ------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """Recompute the numbers of a report from the cells in its report.json, and compare.
 
-    python recompute.py autoweb-report/report.json        every number, `ok` or `MISMATCH`
-    python recompute.py -q autoweb-report/report.json     only what differs, and the totals
+    python benchmarks/recompute/recompute.py autoweb-report/report.json
+    python benchmarks/recompute/recompute.py -q autoweb-report/report.json
 
-It needs Python 3.11 and the two files beside it, no part of pytest-autoweb: what cells amount to
-and the formulas are written a second time. Exit code 0: every number is what the cells say; 1: one
-is not; 2: there is no report to read.
+It prints each number with `ok` or `MISMATCH`; with `-q` only what differs, and the totals.
+
+It needs the files beside it, SciPy and statsmodels, and no part of pytest-autoweb: what cells
+amount to is written a second time, and the formulas are those of these libraries. Exit code 0:
+every number is what the cells say; 1: one is not; 2: there is no report to read.
 """
 
 import json
@@ -13,23 +15,26 @@ import math
 import sys
 from pathlib import Path
 
-from recompute_cells import (
+from cell_amounts import (
     CONTROLS,
     FIRST,
     GRADED,
     REPAIRED,
+    above_chance,
     by_case,
     case_of,
     comparison,
     controls,
     decisions,
+    discrimination,
     family,
     groups,
     numbers,
+    price,
     rates,
     row,
 )
-from recompute_formulas import kappa, percentile, wilson
+from formulas import kappa, percentile, wilson
 
 LETTERS = {
     "P": "passed",
@@ -56,7 +61,12 @@ def recompute(report):
             {"numbers": numbers([c for c in own if c["capture_mode"] == m], doubtful, whole)}
             for m in (each["capture_mode"] for each in said["by_capture"])
         ]
-        found = {"numbers": numbers(own, doubtful, whole), "by_capture": modes}
+        found = {
+            "numbers": numbers(own, doubtful, whole),
+            "above_chance": above_chance(own, held, doubtful),
+            "price": price(own, cells) if whole else {},
+            "by_capture": modes,
+        }
         models.append(found | common_rates(contestants, said["model"], doubtful))
     counts = numbers(contestants, doubtful, whole)["counts"]
     return {
@@ -64,6 +74,7 @@ def recompute(report):
             "counts": counts,
             "models": models,
             "controls": [held[case_of(said)] for said in summary["controls"]],
+            "discrimination": discrimination(contestants),
             "slow": slow(summary["slow"], contestants),
         },
         "comparisons": comparisons(report, cells, doubtful),

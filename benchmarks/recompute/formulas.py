@@ -1,28 +1,33 @@
-"""The formulas behind the numbers of a report, written a second time for `recompute.py`.
+"""The formulas behind the numbers of a report, from SciPy and statsmodels where these have them.
 
-`docs/statistics.md` has their sources. Python 3.11 and nothing else.
+`docs/statistics.md` has their sources.
 """
 
 import math
 import random
 from collections import defaultdict
-from statistics import NormalDist, fmean, stdev
+from statistics import fmean, stdev
 
-Z = NormalDist().inv_cdf(0.975)
+import numpy as np
+from scipy.stats import binom, binomtest, norm, quantile_test, t
+from statsmodels.stats.inter_rater import cohens_kappa
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
+
+Z = norm.ppf(0.975)
 
 
-# --- intervals and tests (docs/statistics.md has the sources) -----------------------------------
+# --- intervals and tests --------------------------------------------------------------------------
 
 
 def wilson(passed, n):
     if n == 0:
         return None
-    rate = passed / n
-    centre, scale = rate + Z * Z / (2 * n), 1 + Z * Z / n
-    reach = Z * math.sqrt(rate * (1 - rate) / n + Z * Z / (4 * n * n))
-    low = max(0.0, min(rate, (centre - reach) / scale)) if passed > 0 else 0.0
-    high = min(1.0, max(rate, (centre + reach) / scale)) if passed < n else 1.0
-    return {"low": low, "high": high}
+    low, high = proportion_confint(passed, n, alpha=0.05, method="wilson")
+    # At the ends, rounding may leave the rate itself out.
+    low = 0.0 if passed <= 0 else min(float(low), passed / n)
+    high = 1.0 if passed >= n else max(float(high), passed / n)
+    return {"low": max(0.0, low), "high": min(1.0, high)}
 
 
 def rate_interval(means, tries):
@@ -54,34 +59,14 @@ def change(before, after):
         return {"relative": relative, "interval": None}
     a, b = fmean(before), fmean(after)
     spread = stdev(y / b - x / a for x, y in zip(before, after, strict=True))
-    reach = min(300.0, t_quantile(0.975, len(before) - 1) * spread / math.sqrt(len(before)))
+    reach = min(300.0, t.ppf(0.975, len(before) - 1) * spread / math.sqrt(len(before)))
     interval = {"low": b / a * math.exp(-reach) - 1, "high": b / a * math.exp(reach) - 1}
     return {"relative": relative, "interval": interval}
 
 
-def t_quantile(share, df):
-    """By bisection of the finite series of Student's t; for shares above a half."""
-
-    def within(t):
-        angle = math.atan(t / math.sqrt(df))
-        term, series = (math.cos(angle) if df % 2 else 1.0), 0.0
-        for step in range(1 + df % 2, df, 2):
-            series += term
-            term *= math.cos(angle) ** 2 * step / (step + 1)
-        if df % 2:
-            return 2 / math.pi * (angle + math.sin(angle) * series)
-        return math.sin(angle) * series
-
-    low, high = 0.0, 1e6
-    for _ in range(120):
-        middle = (low + high) / 2
-        low, high = (middle, high) if within(middle) < 2 * share - 1 else (low, middle)
-    return (low + high) / 2
-
-
 def mcnemar(lost, gained):
     n = lost + gained
-    return min(1.0, 2 * sum(math.comb(n, k) for k in range(min(lost, gained) + 1)) / 2**n)
+    return float(binomtest(lost, n).pvalue) if n else 1.0
 
 
 def sign_flip(differences):
@@ -116,21 +101,19 @@ def random_flips(sizes, far):
 
 
 def holm(values):
-    order = sorted(range(len(values)), key=values.__getitem__)
-    adjusted, worst = [0.0] * len(values), 0.0
-    for rank, at in enumerate(order):
-        worst = max(worst, min(1.0, (len(values) - rank) * values[at]))
-        adjusted[at] = worst
-    return adjusted
+    return multipletests(values, method="holm")[1].tolist() if values else []
+
+
+def median(values):
+    """The median with its interval from the order statistics, as scipy.stats.quantile_test."""
+    bounds = quantile_test(values, q=np.median(values), p=0.5).confidence_interval(0.95)
+    known = not (math.isnan(bounds.low) or math.isnan(bounds.high))
+    interval = {"low": float(bounds.low), "high": float(bounds.high)} if known else None
+    return {"value": float(np.median(values)), "interval": interval}
 
 
 def percentile(values, share):
-    if not values:
-        return None
-    ordered = sorted(values)
-    below = int(share * (len(ordered) - 1))
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (share * (len(ordered) - 1) - below)
+    return float(np.quantile(values, share)) if values else None
 
 
 # --- the power of the tests: what difference would have been found in 80% of runs ---------------
@@ -143,7 +126,7 @@ def detectable(differences, single, family):
     if not single:
         if most_against(n, alpha) is None:
             return None
-        quantiles = t_quantile(1 - alpha / 2, n - 1) + t_quantile(0.8, n - 1)
+        quantiles = t.ppf(1 - alpha / 2, n - 1) + t.ppf(0.8, n - 1)
         found = difference_error([float(d) for d in differences]) * quantiles
         return found if found <= 1 else None
     discordant = sum(d != 0 for d in differences) / n
@@ -158,34 +141,24 @@ def detectable(differences, single, family):
 
 
 def power(n, discordant, difference, alpha):
+    """The share of runs in which the exact test of n cases would find the difference."""
     if discordant == 0:
         return 0.0
-    against, found = (discordant - difference) / (2 * discordant), 0.0
-    for differing, chance in enumerate(binomial(n, discordant)):
-        most = most_against(differing, alpha) if chance > 1e-9 else None
-        if most is not None:
-            found += chance * sum(binomial(differing, against)[: most + 1])
-    return found
-
-
-def binomial(n, p):
-    if p in (0.0, 1.0):
-        return [float(k == n * p) for k in range(n + 1)]
-    whole, odds = math.lgamma(n + 1) + n * math.log1p(-p), math.log(p) - math.log1p(-p)
-    return [
-        math.exp(whole - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * odds)
-        for k in range(n + 1)
-    ]
+    against = min(1.0, max(0.0, (discordant - difference) / (2 * discordant)))
+    counts = [k for k in range(n + 1) if binom.pmf(k, n, discordant) > 1e-9]
+    most = {k: most_against(k, alpha) for k in counts}
+    return sum(
+        binom.pmf(k, n, discordant) * binom.cdf(most[k], k, against)
+        for k in counts
+        if most[k] is not None
+    )
 
 
 def most_against(n, alpha):
-    tail, most = 0, None
-    for k in range(n + 1):
-        tail += math.comb(n, k)
-        if 2 * tail > alpha * 2**n:
-            return most
-        most = k
-    return most
+    """The most cases against the better side with which the exact test is still significant."""
+    near = int(binom.ppf(alpha / 2, n, 0.5))
+    most = (k for k in (near + 1, near, near - 1) if 2 * binom.cdf(k, n, 0.5) <= alpha)
+    return next((k for k in most if k >= 0), None)
 
 
 # --- agreement of a judge with people ---------------------------------------------------------
@@ -193,10 +166,9 @@ def most_against(n, alpha):
 
 def kappa(both_pass, both_fail, first_only, second_only):
     n = both_pass + both_fail + first_only + second_only
-    passes = (both_pass + first_only) * (both_pass + second_only)
-    by_chance = passes + (both_fail + first_only) * (both_fail + second_only)
-    agreed = (both_pass + both_fail) * n
-    return None if by_chance == n * n else (agreed - by_chance) / (n * n - by_chance)
+    if n in (both_pass, both_fail):  # Without two kinds of answer, chance agrees always.
+        return None
+    return float(cohens_kappa([[both_pass, first_only], [second_only, both_fail]]).kappa)
 
 
 # --- confidence -----------------------------------------------------------------------------------

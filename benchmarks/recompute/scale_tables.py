@@ -1,14 +1,14 @@
 """Compute the tables of scale.md from the figures that its first two tables name.
 
-`python docs/recompute_scale.py` compares the page with what its figures amount to, and exits with 1
-where they differ; `--write` puts the tables right. It needs nothing but Python.
+`python benchmarks/recompute/scale_tables.py` compares the page with what its figures amount to, and
+exits with 1 where they differ; `--write` puts the tables right. It needs nothing but Python.
 """
 
 import re
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).with_name("scale.md")
+PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 SIZES = (10_000, 100_000, 1_000_000)
 # Machines, processes on each, cells in flight in each process, calls of the model at once.
 SETUPS = (

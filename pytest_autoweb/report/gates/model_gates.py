@@ -1,0 +1,69 @@
+"""Gates between the models of a run: whether one may take the place of another."""
+
+from collections.abc import Iterator, Sequence
+
+from pytest_autoweb.report.gates.gate_context import GateContext
+from pytest_autoweb.results.analysis.cell_numbers import RunRows
+from pytest_autoweb.results.analysis.comparison import (
+    Comparison,
+    compare_models,
+    compare_runs,
+    contestants,
+)
+from pytest_autoweb.results.analysis.counted_outcomes import GRADED
+from pytest_autoweb.results.analysis.switching import switch_of, switch_sentence
+from pytest_autoweb.results.runs.side_files import GateResult
+
+
+def switches(context: GateContext) -> Iterator[GateResult]:
+    """Demand that each other model is shown to be not worse than the first one of the run.
+
+    A run of a single model is compared with the single model of the baseline. What cannot be told
+    does not pass: the gate is asked for a proof.
+    """
+    margin = context.policy.limits.get("switch")
+    if margin is None:
+        return
+    pairs = _pairs(context)
+    if not pairs:
+        yield GateResult(
+            name="switch",
+            passed=None,
+            message="there is one model and none to compare it with; name two, or a run to "
+            "compare with",
+        )
+    for pair in pairs:
+        found = switch_of(pair, margin / 100)
+        yield GateResult(
+            name="switch",
+            model=pair.b.model,
+            passed=found.answer == "safe",
+            message=switch_sentence(found),
+            details=pair.notes,
+        )
+
+
+def _pairs(context: GateContext) -> Sequence[Comparison]:
+    models = contestants(context.compared)
+    if len(models) > 1:
+        first = models[0]
+        rows = _with_missing_failed(context.compared, models[1:])
+        return [
+            pair for other in models[1:] for pair in compare_models(rows, models=(first, other))
+        ]
+    before = () if context.baseline is None else contestants(context.baseline)
+    if context.baseline is None or len(before) != 1 or len(models) != 1:
+        return ()
+    rows = _with_missing_failed(context.compared, models)
+    return compare_runs(context.baseline, rows, models=((before[0], models[0]),))
+
+
+def _with_missing_failed(rows: RunRows, candidates: Sequence[str]) -> RunRows:
+    """Count a candidate's cells without a verdict as failed: what broke is no proof of anything."""
+    filled = (
+        row.model_copy(update={"outcome": "failed"})
+        if row.model in candidates and row.outcome not in GRADED
+        else row
+        for row in rows.rows
+    )
+    return rows.model_copy(update={"rows": tuple(filled)})

@@ -62,9 +62,10 @@ def _wrapped(name: str) -> str:
     text = script(name)
     # Short scripts are sent often, so they do without what they do not use.
     aria = f"({script('aria')})(dom)" if "aria" in text else "null"
+    hovering = f"({script('shown_on_hover')})(dom)" if "hovering" in text else "null"
     return (
         f"async arg => {{ const dom = ({script('dom')})(); const aria = {aria};"
-        f" const made = ({text})({{dom, aria}}, arg);"
+        f" const hovering = {hovering}; const made = ({text})({{dom, aria, hovering}}, arg);"
     )
 
 

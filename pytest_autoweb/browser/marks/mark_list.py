@@ -13,7 +13,7 @@ from pytest_autoweb.browser.marks.marking import (
     MARK_LIMIT,
     Mark,
     MarkedPage,
-    Option,
+    SelectOption,
     PageBox,
     line_of,
     shortened,
@@ -84,7 +84,7 @@ def _options(mark: Mark) -> str:
     return f"[{mark.number}] options: {' | '.join([*parts, *more])}"
 
 
-def _option(option: Option) -> str:
+def _option(option: SelectOption) -> str:
     states = [name for name in ("chosen", "disabled") if getattr(option, name)]
     note = f" ({', '.join(states)})" if states else ""
     return f'"{shortened(option.text, _OPTION_CHARS)}"{note}'

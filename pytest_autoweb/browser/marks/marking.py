@@ -125,7 +125,7 @@ class PageBox(NamedTuple):
     height: float
 
 
-class Option(NamedTuple):
+class SelectOption(NamedTuple):
     """One option of a select box."""
 
     text: str
@@ -180,7 +180,7 @@ class Mark:
     """Whether it is a field whose value must never be read."""
     states: tuple[str, ...] = ()
     """Its states, such as `disabled`, `checked`, `collapsed` or `focused`."""
-    options: tuple["Option", ...] = ()
+    options: tuple["SelectOption", ...] = ()
     """The options of a select box."""
     revealed: bool = False
     """Whether it is hidden until the mouse is over it or its row."""
@@ -439,9 +439,9 @@ def _mark(
     )
 
 
-def _option(option: Mapping[str, Any], clean: Callable[[str], str]) -> Option:
+def _option(option: Mapping[str, Any], clean: Callable[[str], str]) -> SelectOption:
     text, group = (clean(option[key]) for key in ("text", "group"))
-    return Option(text, group, bool(option["chosen"]), bool(option["disabled"]))
+    return SelectOption(text, group, bool(option["chosen"]), bool(option["disabled"]))
 
 
 def _with_near(

@@ -334,7 +334,10 @@
   const main = { document, x: 0, y: 0, scale: 1, frames: [], parent: null };
   start(main, [port.x, port.y, port.x + port.width, port.y + port.height], 1);
   for (const [element, { at, names }] of openers) {
-    const known = found.find((item) => item.element === element);
+    // A menu's button says all that the menu says before it opens.
+    const said = dom.clean(element.innerText || '');
+    const known = found.find((item) => leadsTo(item.element, element)
+      && (item.element === element || dom.clean(item.element.innerText || '') === said));
     const made = known || candidate(element, dom.tag(element), 'hover', at.clip,
       { ...at, there: true });
     if (made) made.reveals.push(...new Set(names));

@@ -156,11 +156,14 @@ async ({ image: decoded }, order) => {
     const corners = [[before, above], [behind, above], [before, below], [behind, below]];
     // A wide row has free places between its texts.
     const wide = right - left > 6 * w ? [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1] : [];
-    const within = ring ? [] : [[right - w - inset, top + inset], [left + inset, top + inset],
-      [right - w - inset, bottom - h - inset], [left + inset, bottom - h - inset],
-      ...wide.map((share) => [across(share), down(0.5)])];
+    const inCorner = [[right - w - inset, top + inset], [left + inset, top + inset],
+      [right - w - inset, bottom - h - inset], [left + inset, bottom - h - inset]];
+    // Where the numbers of a thicket sit in the same corner, none is in the way of the next.
+    if (item.small) inCorner.unshift(inCorner.splice(1, 1)[0]);
+    const within = ring ? [] : [...inCorner, ...wide.map((share) => [across(share), down(0.5)])];
     // At a corner it is hard to see to which box a number belongs.
-    const odd = [...beside.map(() => 0), ...corners.map(() => 0.5), ...within.map(() => 0)];
+    const odd = [...beside.map(() => 0), ...corners.map(() => 0.5),
+      ...within.map((spot, i) => (item.small && i > 0 && i < 4 ? 0.6 : 0))];
     const far = item.small ? 3 * ring : ring;
     const outside = beside.length + corners.length;
     return [...beside, ...corners, ...within].flatMap(([x, y], turn) => {
@@ -287,11 +290,15 @@ async ({ image: decoded }, order) => {
   // Where large numbers have no room beside their elements, all around are small.
   const tight = new Set(items.filter(
     (item) => offers(item, 0).filter(({ costs }) => costs < 0.5).length < FEW));
-  const alike = (a, b) => meets(grown(a.box, high), b.box)
+  const alike = (a, b) => meets(grown(a.box, 2 * high), b.box)
     && Math.max(size(a.box), size(b.box)) < 4 * Math.min(size(a.box), size(b.box));
-  const close = items.filter((item) => tight.has(item)
-    || [...tight].filter((other) => alike(item, other)).length >= 2);
-  for (const item of close) measure(item, true);
+  for (let round = 0, grew = true; grew && round < 30; round += 1) {
+    const more = items.filter((item) => !tight.has(item)
+      && [...tight].filter((other) => alike(item, other)).length >= 2);
+    for (const item of more) tight.add(item);
+    grew = more.length > 0;
+  }
+  for (const item of tight) measure(item, true);
   // Items with the fewest free spots choose first.
   const choice = items.map((item) => offers(item, 0).filter(({ costs }) => costs < 0.5).length);
   const turns = items.map((item, i) => i).sort((a, b) => choice[a] - choice[b] || a - b);

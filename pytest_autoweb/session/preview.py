@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple
 
 import pytest
 
-from pytest_autoweb.agents.attempt.decision_limit import decision_limit
 from pytest_autoweb.base.errors import AutowebError
 from pytest_autoweb.browser.page.outline import estimate_tokens
 from pytest_autoweb.cases.collect_spec import CollectSpec
@@ -503,7 +502,7 @@ class _Forecast:
             given = sum(_prompt_tokens(name) + task + PAGE_TOKENS for name in prompts)
             return len(prompts), given, len(prompts) * SCRIPT_TOKENS
         if cell.strategy == ACT.name:
-            limit = decision_limit(self._settings, cell.case)
+            limit = self._settings.max_decisions
             calls = min(DECISIONS, limit)
             note = ACTS.format(calls=calls, limit=limit)
         else:

@@ -30,7 +30,8 @@ def test_what_can_be_acted_on_is_marked_and_nothing_else(show: Show) -> None:
         <label><input type=checkbox style="display: none"> ticked</label>
         <p><svg width=20 height=20 onclick=f() aria-label=icon><rect width=20 height=20 /></svg>
         <p>plain <a>no</a> <input type=hidden> <button hidden>no</button>
-        <button style="opacity: 0.05">faint</button> <button style="pointer-events: none">no</button>
+        <button style="opacity: 0.05">faint</button>
+        <button style="pointer-events: none">no</button>
         <button style="visibility: hidden">no</button><span tabindex=-1>no</span>
         <div inert><button>no</button></div>
         <div style="width: 30px; overflow: hidden; white-space: nowrap">xxxxxxxxx

@@ -13,8 +13,8 @@ from pytest_autoweb.browser.marks.marking import (
     MARK_LIMIT,
     Mark,
     MarkedPage,
-    SelectOption,
     PageBox,
+    SelectOption,
     line_of,
     shortened,
 )
@@ -151,7 +151,7 @@ class _Room:
             return []
         old = [text for text in texts if before is None or text in before]
         new = [text for text in texts if text not in old]
-        lines = []
+        lines: list[str] = []
         for label, some in (("text", old), ("new text", new)):
             line = shortened(" | ".join(some), LINE_CHARS)
             self._left -= len(line)

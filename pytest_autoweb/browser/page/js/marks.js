@@ -372,7 +372,7 @@
     else visit(item.element, 0);
     const clips = dom.style(item.element).overflowX !== 'visible';
     const shown = clips ? meet(item.clip, item.box) : item.clip;
-    const seen = (found) => found.filter(solid).map((r) => meet(shift(item.view, r), shown))
+    const seen = (some) => some.filter(solid).map((r) => meet(shift(item.view, r), shown))
       .filter((r) => area(r) > 0);
     return { read: seen(rects), pictures: seen(pictures) };
   };

@@ -329,8 +329,11 @@ def _spelling(name: str, kind: Kind, rules: _Rules) -> list[str]:
         case Fixed(word=word):
             return [_Spelled(json.dumps(word))]
         case Word(words=words):
-            rules.own[name] = " | ".join(map(literal, words))
-            return [_Spelled('"'), name, _Spelled('"')]
+            ways, rule = " | ".join(map(literal, words)), name
+            # Forms of one grammar may offer different words in fields of one name.
+            while rules.own.setdefault(rule, ways) != ways:
+                rule += "x"
+            return [_Spelled('"'), rule, _Spelled('"')]
         case Number(most=most):
             # A grammar counts digits, so it may stop short of the most that the schema allows.
             digits = len(str(most or 100_000)) - 1

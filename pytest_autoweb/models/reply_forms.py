@@ -86,6 +86,13 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
+class Either:
+    """An object in one of these forms, of which the first is the example."""
+
+    of: tuple["ReplyForm", ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyForm:
     """A JSON object with these fields, all of which a reply must have, in this order."""
 
@@ -108,17 +115,14 @@ class ReplyForm:
         """Return the form in which these fields always hold these words."""
         return ReplyForm({**self.fields, **{name: Fixed(word) for name, word in words.items()}})
 
-    def reasoned(self, *, may_end: bool = False) -> "ReplyForm":
-        """Return the form of a model that reasons before it decides, and rates itself at the end.
-
-        Args:
-            may_end: whether it also says if its decision is the last one.
-        """
-        last: dict[str, Kind] = {"last": Flag()} if may_end else {}
-        return ReplyForm({"thinking": Text(), **self.fields, **last, "confidence": Share()})
+    def reasoned(self) -> "ReplyForm":
+        """Return the form of a model that reasons before it decides, and rates itself after it."""
+        return ReplyForm({"thinking": Text(), **self.fields, "confidence": Share()})
 
 
-Kind = Text | Fixed | Word | Number | Share | Flag | OneOf | TextsByNumber | Items | ReplyForm
+Kind = (
+    Text | Fixed | Word | Number | Share | Flag | OneOf | TextsByNumber | Items | Either | ReplyForm
+)
 """What may stand in a field of a reply."""
 
 
@@ -126,7 +130,7 @@ def _is_open(kind: Kind) -> bool:
     match kind:
         case OneOf(values=values) | TextsByNumber(numbers=values):
             return not values
-        case Items(of=parts):
+        case Items(of=parts) | Either(of=parts):
             return any(map(_is_open, parts))
         case ReplyForm():
             return kind.is_open
@@ -141,6 +145,8 @@ def _among(kind: Kind, values: tuple[int, ...]) -> Kind:
             return replace(kind, numbers=values)
         case Items(of=parts):
             return replace(kind, of=tuple(_among(part, values) for part in parts))
+        case Either(of=forms):
+            return Either(tuple(form.among(values) for form in forms))
         case ReplyForm():
             return kind.among(values)
     return kind
@@ -161,6 +167,8 @@ def example_of(kind: Kind) -> Any:
             return {"5": _ANY_TEXT, "8": _ANY_TEXT}
         case Items(of=parts, shown=shown):
             return list(shown) or [example_of(parts[0])]
+        case Either(of=(first, *_)):
+            return example_of(first)
         case ReplyForm(fields=fields):
             return {name: example_of(part) for name, part in fields.items()}
     raise TypeError(kind)
@@ -189,7 +197,8 @@ def schema_of(kind: Kind) -> dict[str, Any]:
         case Flag():
             return {"type": "boolean"}
         case OneOf(values=values):
-            return {"enum": list(values)}
+            # Services compile each schema anew, so one that is asked often names no values.
+            return {"enum": list(values)} if values else {"type": "integer"}
         case TextsByNumber(numbers=numbers):
             texts = {str(number): {"type": "string"} for number in numbers}
             return {"type": "object", "properties": texts, "additionalProperties": False}
@@ -198,9 +207,25 @@ def schema_of(kind: Kind) -> dict[str, Any]:
             item = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
             limits = {"minItems": least, "maxItems": most} if stated else {}
             return {"type": "array", **limits, "items": item}
+        case Either(of=forms):
+            return {"anyOf": [schema_of(form) for form in forms]}
         case ReplyForm(fields=fields):
             return _object({name: schema_of(part) for name, part in fields.items()})
     raise TypeError(kind)
+
+
+def merged(forms: Iterable[ReplyForm], field_name: str = "action") -> tuple[ReplyForm, ...]:
+    """Return the forms, of which those that differ in the word of one field are one form."""
+    words: dict[str, list[str]] = {}
+    firsts: dict[str, ReplyForm] = {}
+    for form in forms:
+        same = repr(form.without(field_name))
+        firsts.setdefault(same, form)
+        words.setdefault(same, []).append(example_of(form.fields[field_name]))
+    return tuple(
+        ReplyForm({**form.fields, field_name: Word(tuple(words[same]))})
+        for same, form in firsts.items()
+    )
 
 
 def schema_of_any(forms: Iterable[ReplyForm]) -> dict[str, Any]:
@@ -208,7 +233,7 @@ def schema_of_any(forms: Iterable[ReplyForm]) -> dict[str, Any]:
 
     They are nested under `decision`, because services require an object at the top.
     """
-    return _object({"decision": {"anyOf": [schema_of(form) for form in forms]}})
+    return schema_of(ReplyForm({"decision": Either(tuple(forms))}))
 
 
 def untyped_words(schema: dict[str, Any]) -> dict[str, Any]:
@@ -304,8 +329,11 @@ def _spelling(name: str, kind: Kind, rules: _Rules) -> list[str]:
         case Fixed(word=word):
             return [_Spelled(json.dumps(word))]
         case Word(words=words):
-            rules.own[name] = " | ".join(map(literal, words))
-            return [_Spelled('"'), name, _Spelled('"')]
+            ways, rule = " | ".join(map(literal, words)), name
+            # Forms of one grammar may offer different words in fields of one name.
+            while rules.own.setdefault(rule, ways) != ways:
+                rule += "x"
+            return [_Spelled('"'), rule, _Spelled('"')]
         case Number(most=most):
             # A grammar counts digits, so it may stop short of the most that the schema allows.
             digits = len(str(most or 100_000)) - 1
@@ -325,6 +353,8 @@ def _spelling(name: str, kind: Kind, rules: _Rules) -> list[str]:
             items = [" ".join(_terminals(_spelling(name, part, rules))) for part in parts]
             several = _several(items[0] if items == [rules.text] else _any_of(items), most)
             return [_Spelled("["), several if least else f"({several})?", _Spelled("]")]
+        case Either(of=forms):
+            return [_any_of(" ".join(_terminals(_spelling(name, part, rules))) for part in forms)]
         case ReplyForm():
             return list(chain.from_iterable(_spelled_fields(kind, rules)))
     raise TypeError(kind)

@@ -75,6 +75,16 @@ def _waits_for_element(bound: Bound) -> bool:
     return bound.method not in _FOR_PAGES and bound.receiver.kind != "APIRequestContext"
 
 
+def _told_late(method: str, limit: float, *, coming: bool, arrived: bool) -> str:
+    """Return what is to be said of a call that was done and yet ran out of time."""
+    if method in _TICKS and not coming:
+        # Menus of filters drop a box once it is ticked, and Playwright waits to read it.
+        return f"({method}() was done, and the box that was clicked is gone)"
+    came = "" if arrived else " and is still not there"
+    page = "but the page that it leads to took longer than"
+    return f"({method}() was done, {page} {limit:g} s{came})"
+
+
 class EventWait(NamedTuple):
     """A `with page.expect_…()` block that has been entered."""
 
@@ -186,11 +196,7 @@ class Facade:
             if not done and not arrived:
                 raise
             if done:
-                came = "" if arrived else " and is still not there"
-                self._note = (
-                    f"({bound.method}() was done, but the page that it leads to took longer than "
-                    f"{limit:g} s{came})"
-                )
+                self._note = _told_late(bound.method, limit, coming=coming, arrived=arrived)
                 return None
         return self._prepared(bound, budget)()
 

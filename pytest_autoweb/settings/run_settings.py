@@ -299,8 +299,8 @@ class Settings:
         codegen_ways, "WAYS", instead="agent", advice="codegen:WAY")
     max_steps = Option(
         "", "The most steps that one attempt may take: turns of codegen (12 unless this is set; "
-        "the model is told), decisions of act (30).", or_none(count(1)), "N", everyday=True,
-        merging=True)
+        "the model is told), decisions of act (30, more for long tasks).", or_none(count(1)),
+        "N", everyday=True, merging=True)
     max_turns = Option(
         "12", "The most turns of codegen in one attempt.", count(1), "N", instead="max_steps",
         advice="N")

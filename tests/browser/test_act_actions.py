@@ -42,6 +42,21 @@ LATE = """<button onclick="setTimeout(() => {late.hidden = false}, 900)">Start</
 <p id=out></p>"""
 
 
+HIDDEN = """<style>.row { padding: 9px } .row button { opacity: 0 }
+.row:hover button { opacity: 1 } .mail .acts { visibility: hidden; pointer-events: none }
+.mail:hover .acts { visibility: visible; pointer-events: auto }
+.note .acts { display: none } .note:hover .acts { display: inline }</style>
+<div class=row>Figma <button onclick="out.textContent += 'gone;'">Disconnect</button></div>
+<div class=mail>Mail 1 <span class=acts>
+<button onclick="out.textContent += 'archived;'">Archive</button></span></div>
+<div class=note>Note 1 <span class=acts><button onclick="out.textContent += 'edited;'">Edit</button>
+</span></div><p id=out></p>"""
+KEYS = """<input aria-label=A><input aria-label=B><input aria-label=C><input aria-label=D>
+<button onclick="out.textContent='sent'">Send</button><p id=out></p>"""
+FILTER = """<label id=l><input type=checkbox onchange="l.remove(); out.textContent='open only'">
+Open</label><p id=out></p>"""
+
+
 def texts(*lines: str) -> list[dict[str, Any]]:
     return [{"text": line} for line in lines]
 
@@ -350,3 +365,86 @@ def test_a_decision_before_the_end_is_done(browser: Browser, tmp_path: Path, sit
     result, client = act(browser, tmp_path, case, [partial(two, end=True)])
 
     assert (result.outcome, len(client.requests)) == ("passed", 1)
+
+
+def test_what_appears_under_the_mouse_is_clicked_right_away_or_after_pointing(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    result, requests = play(
+        browser,
+        tmp_path,
+        site,
+        HIDDEN,
+        [
+            on("click", "Disconnect"),
+            on("click", "Archive"),
+            on("hover", "Note 1"),
+            on("click", "Edit"),
+            do("done"),
+        ],
+        "gone;archived;edited;",
+    )
+
+    assert result.outcome == "passed"
+    first = prompt(requests[0])
+    assert 'button "Disconnect" (appears under the mouse)' in first
+    assert 'clickable "Note 1" (under the mouse: "Edit")' in first
+
+
+def test_a_model_that_sees_points_at_places_and_is_told_what_they_hide(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    hover = "this.nextElementSibling.hidden = false"
+    page = f"""<style>body {{ margin: 0 }}</style><div onmouseenter="{hover}"
+    style="height: 60px">Slack</div><button hidden onclick="out.textContent='left'">Leave</button>
+    <p id=out></p>"""
+
+    result, requests = play(
+        browser,
+        tmp_path,
+        site,
+        page,
+        [do("hover_at", x=30, y=20), on("click", "Leave", mark=1), do("done")],
+        "left",
+        spec={"vision": True},
+    )
+
+    assert result.outcome == "passed"
+    assert "point at 30, 20" in prompt(requests[1])
+    assert "hover_at" in requests[0].messages[0].content
+
+
+def test_a_key_that_moves_the_focus_is_no_circle(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    tabs = [do("press", key="Tab")] * 5
+
+    result, requests = play(
+        browser, tmp_path, site, KEYS, [*tabs, do("press", key="Enter"), do("done")], "sent"
+    )
+
+    assert result.outcome == "passed"
+    assert [d.status for d in result.attempts[0].decisions] == ["performed"] * 7
+    assert 'textbox "B" (focused)' in prompt(requests[2])
+
+
+def test_a_box_that_disappears_when_it_is_ticked_is_ticked(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    result, _ = play(browser, tmp_path, site, FILTER, [on("click", "Open", last=True)], "open only")
+
+    assert [d.status for d in result.attempts[0].decisions] == ["performed"]
+    assert result.outcome == "passed"
+
+
+def test_a_long_task_and_a_long_timeout_allow_more_decisions(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    told = []
+    for task, timeout in (("Go.", 120), ("word " * 80, 120), ("Go.", 600)):
+        case = {"user_task": task, "timeout": timeout}
+        _, requests = play(browser, tmp_path, site, KEYS, [do("done")], "sent", case=case)
+        told.append(requests[0].messages[0].content)
+
+    for limit, system in zip((30, 50, 150), told, strict=True):
+        assert f"at most {limit} actions" in system

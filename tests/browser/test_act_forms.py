@@ -53,7 +53,7 @@ def test_a_form_is_filled_in_by_one_reply_and_the_last_action_ends_it(
     # What the fields offer and hold is told, and each field is a line of what was done.
     first, second = map(prompt, client.requests)
     number = mark_of(client.requests[0], "Colour")
-    assert f"[{number}] options: Red, Green, Blue" in first
+    assert f'[{number}] options: "Red" (chosen) | "Green" | "Blue"' in first
     assert 'select "Blue" in "Colour"' in second
 
 
@@ -256,13 +256,14 @@ def test_a_field_is_found_again_under_another_number_or_asked_about(
 def test_a_model_that_sees_is_told_what_a_box_offers_and_nothing_else(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
-    many = "".join(f"<option>Value {n}</option>" for n in range(40))
+    many = "".join(f"<option>Value {n}</option>" for n in range(80))
     html = f"<select aria-label=Many>{many}</select><button>Send</button>"
     case = {"entry_url": site.put("/", html), "expect": [{"js": "true"}]}
     _, client = act(browser, tmp_path, case, [do("done")], spec={"vision": True})
 
     asked = prompt(client.requests[0])
-    assert re.search(r"^\[1\] options: Value 0, Value 1, .*Value 29, …$", asked, re.MULTILINE)
+    shown = r'^\[1\] options: "Value 0" \(chosen\) \| "Value 1" \| .*"Value 59" \| … 20 more$'
+    assert re.search(shown, asked, re.MULTILINE)
     assert "Send" not in asked
 
 

@@ -7,6 +7,7 @@ from local_site import Site
 from playwright.sync_api import Page
 
 from pytest_autoweb.base.xpath import xpath_literal
+from pytest_autoweb.browser.marks.mark_list import page_list
 from pytest_autoweb.browser.marks.marking import MarkedPage, mark_page
 
 Show = Callable[[str], Page]
@@ -29,7 +30,8 @@ def test_what_can_be_acted_on_is_marked_and_nothing_else(show: Show) -> None:
         <label><input type=checkbox style="display: none"> ticked</label>
         <p><svg width=20 height=20 onclick=f() aria-label=icon><rect width=20 height=20 /></svg>
         <p>plain <a>no</a> <input type=hidden> <button hidden>no</button>
-        <button style="opacity: 0.05">no</button> <button style="pointer-events: none">no</button>
+        <button style="opacity: 0.05">faint</button>
+        <button style="pointer-events: none">no</button>
         <button style="visibility: hidden">no</button><span tabindex=-1>no</span>
         <div inert><button>no</button></div>
         <div style="width: 30px; overflow: hidden; white-space: nowrap">xxxxxxxxx
@@ -42,9 +44,111 @@ def test_what_can_be_acted_on_is_marked_and_nothing_else(show: Show) -> None:
 
     assert texts(marked) == [
         *("link", "button", "field", "area", "choice", "summary", "tab", "focusable", "editor"),
-        *("handler", "pointer part", "delegated", "ticked", "icon"),
+        *("handler", "pointer part", "delegated", "ticked", "icon", "faint"),
     ]
-    assert [mark.number for mark in marked.marks] == list(range(1, 15))
+    assert [mark.number for mark in marked.marks] == list(range(1, 16))
+    assert [mark.text for mark in marked.marks if mark.revealed] == ["faint"]
+
+
+ROWS = """<style>.row { padding: 8px } .row button { opacity: 0 }
+@media (hover: hover) { .row:hover button { opacity: 1 } }
+.mail .acts { visibility: hidden } .mail:hover .acts { visibility: visible }
+.note { & .acts { display: none } &:hover .acts { display: inline } }
+.task:not(:hover) .acts { display: none }</style>
+<div class=row>Figma <button>Disconnect</button></div>
+<div class=mail>Mail 1 <span class=acts><a href=/1>Archive</a></span></div>
+<div class=note>Note 1 <span class=acts><a href=/2>Edit</a> <a href=/3>Copy</a></span></div>
+<div class=task>Task 1 <span class=acts><a href=/4>Close</a></span></div>
+<div style="display: none"><button>closed dialog</button></div>
+<div style="visibility: hidden"><button>closed menu</button></div>"""
+
+
+def test_controls_that_appear_under_the_mouse_are_marked_or_their_rows_are(show: Show) -> None:
+    marked = mark_page(show(ROWS))
+
+    found = [(mark.text, mark.revealed, mark.reveals) for mark in marked.marks]
+    assert found == [
+        ("Disconnect", True, ()),
+        ("Archive", True, ()),
+        ("Note 1", False, ("Edit", "Copy")),
+        ("Task 1", False, ("Close",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "cell", "expected"),
+    [
+        ("onclick=f()", 'style="cursor: pointer"', ["a b c d", "e f g h"]),
+        ("onclick=f()", "tabindex=0", ["a b c d", "e f g h"]),
+        ('style="cursor: pointer"', "tabindex=0", ["a b c d", "e f g h"]),
+        ("", "onclick=f()", list("abcdefgh")),
+        ('style="cursor: pointer"', "onclick=f()", list("abcdefgh")),
+    ],
+)
+def test_the_cells_of_a_row_with_a_handler_are_one_target(
+    show: Show, row: str, cell: str, expected: list[str]
+) -> None:
+    rows = (f"<tr {row}>" + "".join(f"<td {cell}>{n}" for n in four) for four in ("abcd", "efgh"))
+
+    marked = mark_page(show(f"<table cellpadding=9>{''.join(rows)}</table>"))
+
+    assert texts(marked) == expected
+
+
+def test_a_row_with_controls_of_its_own_is_a_target_too(show: Show) -> None:
+    row = (
+        '<div class=row style="cursor: pointer">{0} <b>{1}</b> <button>☆</button> <a href=/x>x</a> '
+    )
+    row += "<input type=checkbox aria-label=tick></div>"
+    rows = "".join(row.format(name, "of a long title") for name in ("Ann", "Ben", "Cid"))
+
+    marked = mark_page(show(rows))
+
+    assert [mark.tag for mark in marked.marks].count("div") == 3
+    assert len(marked.marks) == 12
+
+
+FORM = """<label>Name <input placeholder="As on the invoice" required></label>
+<label><input type=checkbox checked> Urgent</label> <button aria-pressed=true>Bold</button>
+<button aria-expanded=false>More</button> <button disabled>Save</button>
+<details><summary>Advanced</summary></details> <details open><summary>History</summary></details>
+<label>Paper <select><optgroup label=Fine><option>Matt, 120 g<option selected>Gloss, 90 g</optgroup>
+<option disabled>Rag, 310 g<option label="(unset)" value=""></select></label>
+<button>Open</button><p>Ticket 1</p><p>Open</p>"""
+
+
+def test_the_list_says_states_options_placeholders_and_each_text_once(show: Show) -> None:
+    marked = mark_page(show(FORM), lines=True)
+
+    assert page_list(marked, marked.marks, max_chars=1000).splitlines() == [
+        '[1] textbox "Name" placeholder "As on the invoice" (required)',
+        '[2] checkbox "Urgent" (checked)',
+        '[3] button "Bold" (pressed)',
+        '[4] button "More" (collapsed)',
+        '[5] button "Save" (disabled)',
+        '[6] summary "Advanced" (collapsed)',
+        '[7] summary "History" (expanded)',
+        '[8] combobox "Paper" holds "Gloss, 90 g"',
+        '[8] options: Fine: "Matt, 120 g" | "Gloss, 90 g" (chosen) | "Rag, 310 g" (disabled) '
+        '| "(unset)"',
+        '[9] button "Open"',
+        "text: Ticket 1",
+        "text: Open",
+    ]
+
+
+def test_text_stands_where_it_is_and_what_is_new_is_said(show: Show) -> None:
+    page = show(
+        "<p>Receipts <a href=/1>edit</a></p><p>Travel <a href=/2>edit</a></p>"
+        "<a href=/r>Receipts</a><div style='height: 2000px'></div><p>Imprint</p>"
+    )
+    marked = mark_page(page, lines=True)
+
+    assert page_list(marked, marked.marks, max_chars=1000, before={"Receipts"}).splitlines() == [
+        *("text: Receipts", '[1] link "edit"', "new text: Travel", '[2] link "edit"'),
+        *('[3] link "Receipts"', "(out of view)", "new text: Imprint"),
+    ]
+    assert "text: …" in page_list(marked, marked.marks, max_chars=9)
 
 
 def test_marks_are_numbered_by_rows_and_a_child_within_a_card_keeps_its_own(show: Show) -> None:

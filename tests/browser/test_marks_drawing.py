@@ -212,3 +212,31 @@ def small(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 640, "height": 480})
     yield context.new_page()
     context.close()
+
+
+CALENDAR = """<style>body { font: 14px sans-serif } b { font-weight: normal; cursor: pointer;
+display: inline-block; width: 39px; height: 32px; line-height: 32px; text-align: center }</style>
+<h3>Choose a date</h3><div style="width: 290px">Mon Tue Wed Thu Fri Sat Sun<br>"""
+CALENDAR += "".join(f"<b onclick=f()>{day}</b>" for day in range(1, 32)) + "</div>"
+
+
+def test_the_numbers_of_a_thicket_sit_at_their_elements_and_cover_no_text(show: Show) -> None:
+    page = show(CALENDAR)
+
+    marked = mark_page(page)
+
+    glyphs = page.evaluate(
+        """() => [...document.querySelectorAll('b')].map((day) => {
+          const range = document.createRange();
+          range.selectNodeContents(day);
+          const { left, top, right, bottom } = range.getBoundingClientRect();
+          return [left, top + 3, right, bottom - 3];
+        })"""
+    )
+    labels = [label for label in marked.labels if label]
+    assert len(labels) == len(glyphs) == 31
+    assert not [label for label in labels for glyph in glyphs if meet(label, tuple(glyph))]
+    for mark, (left, top, right, bottom) in zip(marked.marks, labels, strict=True):
+        x, y, width, height = mark.box
+        # Each touches its own element.
+        assert meet((left - 6, top - 6, right + 6, bottom + 6), (x, y, x + width, y + height))

@@ -21,7 +21,6 @@ class Talk:
         self._turns, self.prompts, self._page = list(turns), list[str](), ""
 
     def reply(self, request: Request) -> str:
-        self._sent = "\n".join(message.content for message in request.messages)
         self.prompts.append(request.messages[-1].content)
         # A page that has not changed is not shown again.
         shown = (each.content for each in reversed(request.messages))

@@ -1,5 +1,6 @@
 """The actions a model may decide on, as one discriminated union: schema, validator, examples."""
 
+import json
 from collections.abc import Collection, Sequence
 from typing import Annotated, Any, Literal, get_args
 
@@ -15,17 +16,21 @@ from pytest_autoweb.agents.choice.decision_json import (
 )
 from pytest_autoweb.browser.marks.marking import Mark
 from pytest_autoweb.models.reply_forms import (
+    Either,
     Fixed,
+    Flag,
     Items,
     Kind,
     Number,
     OneOf,
     ReplyForm,
+    Share,
     Text,
     Word,
     example_of,
     examples_of,
-    schema_of_any,
+    merged,
+    schema_of,
 )
 
 MAX_WAIT_MS = 10_000
@@ -110,8 +115,7 @@ class FormField(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
     expected_text: AnyText
-    near: str = ""
-    """Read, but not asked for."""
+    near: AnyText = ""
     mark_id: MarkNumber
     text: LongText
     """What to type, or the option of a select box."""
@@ -252,6 +256,14 @@ class ClickAt(_DecidedAction):
     y: Down
 
 
+class HoverAt(_DecidedAction):
+    """Point at a place, such as a row that shows its buttons only under the mouse."""
+
+    action: Literal["hover_at"]
+    x: Across
+    y: Down
+
+
 class DragAt(_DecidedAction):
     """Drag from one place in a drawing to another."""
 
@@ -298,7 +310,7 @@ _OfSteps = (
     | WaitFor
 )
 _NEAR = ("near", "to_near")
-"""Fields that are asked for only where elements share their text, and never within lists."""
+"""Fields that small models are asked for only where elements share their text."""
 _InSteps = Annotated[_OfSteps | FillForm, Field(discriminator="action")]
 """Actions accepted within `steps`; models write forms there although the prompt offers none."""
 
@@ -312,12 +324,9 @@ class Steps(_DecidedAction):
         BeforeValidator(named_steps),
         Field(min_length=1, max_length=MAX_STEPS),
         Items(
-            tuple(_form_of(step).without(*_NEAR) for step in get_args(_OfSteps)),
+            merged(map(_form_of, get_args(_OfSteps))),
             most=MAX_STEPS,
-            shown=(
-                example_of(_form_of(Click).without(*_NEAR)),
-                example_of(_form_of(Press)),
-            ),
+            shown=(example_of(_form_of(Click)), example_of(_form_of(Press))),
         ),
     ]
 
@@ -369,6 +378,7 @@ _OfCapable = (
     | WaitFor
     | SwitchTab
     | ClickAt
+    | HoverAt
     | DragAt
     | Steps
 )
@@ -417,22 +427,6 @@ ACTION_NAMES = _names(_MODELS)
 FOR_CAPABLE = _names(get_args(_OfCapable))
 """Actions that small models are not offered: each lengthens the prompt, and measurements showed no
 benefit from any."""
-_MAY_BE_LAST = frozenset(
-    {
-        "click",
-        "type",
-        "select",
-        "fill_form",
-        "press",
-        "double_click",
-        "right_click",
-        "drag",
-        "upload",
-        "click_at",
-        "drag_at",
-        "steps",
-    }
-)
 
 
 def validate_action(fields: dict[str, Any], *, small: bool = False) -> Action:
@@ -477,59 +471,62 @@ FORMS = {name: _form_of(model) for name, model in zip(ACTION_NAMES, _MODELS, str
 """What a reply holds for each action."""
 
 
-def action_forms(
-    *,
-    brief: bool = False,
-    answers: bool = True,
-    near: bool = False,
-    without: Collection[str] = (),
-) -> dict[str, ReplyForm]:
-    """Return the form of each action that a model may decide on.
+def _forms(answers: bool, without: Collection[str]) -> tuple[ReplyForm, ...]:
+    """Return the forms of a decision, one for all actions that need the same.
 
     Args:
-        brief: leave out `thinking` and `confidence`, for small models.
+        answers: whether the task asks for data.
+        without: actions that are not possible in this cell.
+    """
+    offered = (form for name, form in FORMS.items() if name not in without)
+    return merged(form if answers else form.without("answer") for form in offered)
+
+
+def _reply_form(answers: bool, without: Collection[str]) -> ReplyForm:
+    # No action can be the last one while the answer is outstanding.
+    last: dict[str, Kind] = {} if answers else {"last": Flag()}
+    decision = Either(_forms(answers, without))
+    return ReplyForm({"thinking": Text(), "decision": decision, **last, "confidence": Share()})
+
+
+def decision_schema(*, answers: bool = True, without: Collection[str] = ()) -> dict[str, Any]:
+    """Return the JSON schema of a reply: the same in each turn of a cell.
+
+    Services compile a schema and put it before the prompt. One that named the marks of the picture
+    would be compiled anew, and keep the prompt out of the cache, in every turn.
+
+    Args:
+        answers: whether the task asks for data.
+        without: actions that are not possible in this cell.
+    """
+    return schema_of(_reply_form(answers, without))
+
+
+def forms_text(*, answers: bool = True, without: Collection[str] = ()) -> str:
+    """Return an example of a reply for the prompt, and one for each form of its decision.
+
+    The arguments are those of `decision_schema`.
+    """
+    example = example_of(_reply_form(answers, without)) | {"decision": ...}
+    whole = ", ".join(
+        f'"{name}": {"{…}" if value is ... else json.dumps(value, ensure_ascii=False)}'
+        for name, value in example.items()
+    )
+    lines = ["{" + whole + "}", "The decision is one of:"]
+    for form in _forms(answers, without):
+        names = form.fields["action"]
+        assert isinstance(names, Word), "merged forms offer words"
+        others = f" (or {', '.join(names.words[1:])})" if len(names.words) > 1 else ""
+        lines.append(json.dumps(example_of(form), ensure_ascii=False) + others)
+    return "\n".join(lines)
+
+
+def brief_forms_text(*, answers: bool = True, near: bool = False) -> str:
+    """Return example replies for small models, one a line.
+
+    Args:
         answers: whether the task asks for data.
         near: whether elements share their text.
-        without: actions that are not possible here.
     """
     left_out = (*(() if near else _NEAR), *(() if answers else ("answer",)))
-    # A small model gives one action at a time.
-    gone = {*without, *(("fill_form", *FOR_CAPABLE) if brief else ())}
-    forms = {name: form.without(*left_out) for name, form in FORMS.items() if name not in gone}
-    if brief:
-        return forms
-    # No action can be the last one while the answer is outstanding.
-    may_end = frozenset() if answers else _MAY_BE_LAST
-    return {name: form.reasoned(may_end=name in may_end) for name, form in forms.items()}
-
-
-def decision_schema(
-    numbers: Sequence[int],
-    *,
-    brief: bool = False,
-    answers: bool = True,
-    near: bool = False,
-    without: Collection[str] = (),
-) -> dict[str, Any]:
-    """Return the JSON schema of a decision on a picture with the marks of these numbers.
-
-    The other arguments are those of `action_forms`.
-    """
-    offered = action_forms(brief=brief, answers=answers, near=near, without=without)
-    forms = (form.among(numbers) for form in offered.values())
-    return schema_of_any(form for form in forms if not form.is_open)
-
-
-def forms_text(
-    *,
-    brief: bool = False,
-    answers: bool = True,
-    near: bool = False,
-    without: Collection[str] = (),
-) -> str:
-    """Return example replies for the prompt, one per line; only brief actions if `brief`.
-
-    The arguments are those of `action_forms`.
-    """
-    offered = action_forms(brief=brief, answers=answers, near=near, without=without)
-    return examples_of(form for name, form in offered.items() if not brief or name in BRIEF)
+    return examples_of(FORMS[name].without(*left_out) for name in FORMS if name in BRIEF)

@@ -15,6 +15,7 @@ from pytest_autoweb.agents.act.actions import (
     Action,
     FillForm,
     Steps,
+    brief_forms_text,
     decision_schema,
     forms_text,
     validate_action,
@@ -22,11 +23,13 @@ from pytest_autoweb.agents.act.actions import (
 from pytest_autoweb.agents.act.memory import MAX_FAILURES_IN_A_ROW, ActMemory, Banned
 from pytest_autoweb.agents.act.observe import Situation, Turn, View
 from pytest_autoweb.agents.act.translate import computer_action
+from pytest_autoweb.agents.attempt.decision_limit import decision_limit
 from pytest_autoweb.agents.attempt.tools import Tools, ask
 from pytest_autoweb.agents.choice.decision_json import ReplyProblem, read_decisions
 from pytest_autoweb.agents.choice.disambiguate import ambiguous, distinguishing_texts
 from pytest_autoweb.agents.choice.feedback import section, warning
-from pytest_autoweb.browser.marks.marking import Mark, listing, mark_page, option_lines
+from pytest_autoweb.browser.marks.mark_list import full_line, option_lines, page_list, waiting_lines
+from pytest_autoweb.browser.marks.marking import Mark, listing, mark_page
 from pytest_autoweb.models.client import Message, picture_uri
 from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.models.prompts import fence, render
@@ -233,8 +236,6 @@ def _ask(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:
     answers = wants_data(tools)
     memory.asked += 1
     marks = _allowed(view.marks, tools)
-    numbers = [mark.number for mark in marks]
-    near = _texts_apart(situation)
     return ask(
         turn.attempt,
         tools,
@@ -245,14 +246,12 @@ def _ask(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:
             marks,
             _other_actions(view, memory, answers),
             banned=memory.banned(view.digest),
-            alike=near,
+            alike=_texts_apart(situation),
             again=bool(situation.second_look),
         )
         if spec.constrained == "gbnf" and brief
         else None,
-        json_schema=decision_schema(
-            numbers, brief=brief, answers=answers, near=bool(near), without=_impossible(tools, view)
-        )
+        json_schema=decision_schema(answers=answers, without=_impossible(tools))
         if spec.constrained != "none" and not brief
         else None,
         max_tokens=BRIEF_TOKENS if brief else None,
@@ -260,15 +259,14 @@ def _ask(turn: Turn, memory: ActMemory, problem: str) -> tuple[Attempt, str]:
     )
 
 
-def _impossible(tools: Tools, view: View) -> tuple[str, ...]:
-    """Return the actions that are withheld from the model here."""
+def _impossible(tools: Tools) -> tuple[str, ...]:
+    """Return the actions that are withheld from the model in this cell."""
     if tools.spec.small:
         return FOR_CAPABLE
     return (
         # Only a model that sees the picture can name a place.
-        *(() if tools.spec.vision else ("click_at", "drag_at")),
+        *(() if tools.spec.vision else ("click_at", "drag_at", "hover_at")),
         *(() if tools.case.files else ("upload",)),
-        *(() if len(view.tabs) > 1 else ("switch_tab",)),
     )
 
 
@@ -312,17 +310,11 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
     view, brief, vision = situation.view, is_brief(tools), tools.spec.vision
     near = _texts_apart(situation)
     listed = _listing(tools, situation, near)
+    answers = wants_data(tools)
     variables: dict[str, Any] = {
-        "forms": forms_text(
-            brief=brief,
-            answers=wants_data(tools),
-            near=bool(near),
-            without=_impossible(tools, view),
-        ),
-        "near": bool(near),
         "task": tools.case.user_task,
         "secrets": sorted(tools.case.secrets),
-        "answers": wants_data(tools),
+        "answers": answers,
         "hint": situation.hint,
         "done": memory.history(small=tools.spec.small),
         "feedback": section(situation.problems),
@@ -330,17 +322,17 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
         "unsure": situation.unsure,
         "alone": len(view.marks) == 1,
         "problem": problem,
-        "warning": "" if brief else warning(memory.often_mistaken()),
         "listing": fence(listed, "page") if listed else "",
-        # In a second look the elements look alike, so a picture does not distinguish them.
-        "named": bool(not vision or situation.second_look),
     }
     if brief:
-        return render("act_brief", **variables)
+        forms = brief_forms_text(answers=answers, near=bool(near))
+        return render("act_brief", forms=forms, near=bool(near), **variables)
     images = (picture_uri(view.marked.picture),) if vision else ()
     return render(
         "act",
         images=images,
+        forms=forms_text(answers=answers, without=_impossible(tools)),
+        warning=warning(memory.often_mistaken()),
         url=tools.redact(view.page.url),
         vision=vision,
         capable=not tools.spec.small,
@@ -354,25 +346,43 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
 def _limits(tools: Tools) -> dict[str, Any]:
     """Return the limits that end an attempt, as the prompt states them."""
     return {
-        "decisions": tools.settings.max_decisions,
+        "decisions": decision_limit(tools.settings, tools.case),
         "seconds": f"{tools.case.timeout:g}",
         "in_a_row": MAX_FAILURES_IN_A_ROW,
     }
 
 
 def _listing(tools: Tools, situation: Situation, near: dict[int, str]) -> str:
+    if is_brief(tools):
+        return _brief_listing(tools, situation, near)
     view = situation.view
     marks = _allowed(view.marks, tools)
-    # A picture shows what a select box holds, but not what it offers.
-    options = [] if is_brief(tools) else option_lines(view.marked, marks)
-    if tools.spec.vision:
-        listed = listing(marks, "", max_chars=0, near=near) if situation.second_look else ""
-        return tools.redact("\n".join([*filter(None, [listed]), *options, *view.refused]))
-    room = tools.spec.shown_tokens // TEXT_SHARE * CHARS_PER_TOKEN
-    last = situation.before
+    if situation.second_look:
+        lines = [full_line(mark, near.get(mark.number, "")) for mark in marks]
+        lines += option_lines(marks)
+    elif tools.spec.vision:
+        # A picture shows what a select box holds, but not what it offers.
+        lines = [*waiting_lines(marks, near), *option_lines(marks)]
+    else:
+        last = situation.before
+        before = (
+            {line.text for line in last.marked.lines} if last and last.url == view.url else None
+        )
+        lines = [page_list(view.marked, marks, max_chars=_room(tools), before=before, near=near)]
+    return tools.redact("\n".join([*lines, *view.refused]))
+
+
+def _brief_listing(tools: Tools, situation: Situation, near: dict[int, str]) -> str:
+    view, last = situation.view, situation.before
     before = last.text if last and last.url == view.url and not situation.second_look else None
-    shown = listing(marks, view.text, max_chars=room, before=before, near=near)
-    return tools.redact("\n".join([shown, *options, *view.refused]))
+    marks = _allowed(view.marks, tools)
+    shown = listing(marks, view.text, max_chars=_room(tools), before=before, near=near)
+    return tools.redact("\n".join([shown, *view.refused]))
+
+
+def _room(tools: Tools) -> int:
+    """Return how many characters the page's text may have."""
+    return tools.spec.shown_tokens // TEXT_SHARE * CHARS_PER_TOKEN
 
 
 def is_brief(tools: Tools) -> bool:

@@ -15,6 +15,7 @@ from pytest_autoweb.agents.act.memory import MAX_CIRCLES, MAX_FAILURES_IN_A_ROW,
 from pytest_autoweb.agents.act.observe import Turn, View, more_tabs, observe
 from pytest_autoweb.agents.act.resolve import refuse, resolve
 from pytest_autoweb.agents.act.translate import Details, code_by_sight, code_of, describe_action
+from pytest_autoweb.agents.attempt.decision_limit import decision_limit
 from pytest_autoweb.agents.attempt.execute import relative, run_block
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail
 from pytest_autoweb.agents.choice.feedback import Feedback
@@ -83,11 +84,13 @@ def _act(turn: Turn, action: Action, memory: ActMemory) -> Turn:
 def _details(turn: Turn) -> Details:
     chosen, marked = turn.verified, turn.view.marked
     target = chosen.target.mark if chosen.target else None
+    box = chosen.mark.box if chosen.mark and chosen.mark.revealed else None
     return Details(
         target=target.number if target else None,
         viewport=marked.viewport,
         scale=marked.scale,
         file_field=chosen.mark is not None and chosen.mark.attributes.get("type") == "file",
+        under=(box.x + box.width / 2, box.y + box.height / 2) if box else None,
     )
 
 
@@ -206,7 +209,7 @@ def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
     memory = ActMemory(
         Feedback(tools.settings.feedback, english=not tools.spec.small), mistaken=tools.mistaken
     )
-    limit = tools.settings.max_decisions
+    limit = decision_limit(tools.settings, tools.case)
     last: Turn | None = None
     with dialogs_answered(tools, memory.done.append):
         for index in range(1, limit + 1):

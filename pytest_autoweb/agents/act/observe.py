@@ -230,7 +230,9 @@ def look(page: Page, tools: Tools, *, failed: tuple[Mark, ...] = ()) -> View:
     Raises:
         Error: Playwright's, when the page does not respond.
     """
-    return _view(page, tools, mark_page(page, failed=failed, hide=tools.hidden))
+    # Pictures show the page's text, and small models get it from `visible_text`.
+    lines = not (tools.spec.vision or tools.spec.brief)
+    return _view(page, tools, mark_page(page, failed=failed, hide=tools.hidden, lines=lines))
 
 
 def look_again(view: View, tools: Tools, candidates: tuple[int, ...]) -> View:
@@ -246,7 +248,11 @@ def _view(page: Page, tools: Tools, marked: MarkedPage) -> View:
         room = run_script(page, "scroll_room", timeout_ms=_TEXT_MS)
     except Error as error:
         tools.log.write(f"the page's text could not be read: {error}")
-    shown = [(mark.tag, mark.texts, mark.name) for mark in marked.marks]
+    shown: list[object] = [(mark.tag, mark.texts, mark.name) for mark in marked.marks]
+    if not tools.spec.brief:
+        # A key that moves the focus, or a click that ticks a box, has changed the page. What small
+        # models are offered depends on the digest, and so do their recorded replies.
+        shown += [marked.focus, *(mark.states for mark in marked.marks)]
     state = f"{page.url}\n{shown}\n{text}".encode()
     scroll = tuple(way for way in ("down", "up") if room[way])
     tabs = tuple(

@@ -26,6 +26,7 @@ from pytest_autoweb.agents.act.actions import (
     Extract,
     GoBack,
     Hover,
+    HoverAt,
     Navigate,
     OnElement,
     Press,
@@ -122,6 +123,8 @@ class Details(NamedTuple):
     """Pixels of the picture for each CSS pixel."""
     file_field: bool = True
     """Whether the element is itself a file field; otherwise it opens a chooser."""
+    under: tuple[float, float] | None = None
+    """The place of an element that appears only under the mouse."""
 
 
 _NO_DETAILS = Details()
@@ -136,7 +139,11 @@ def code_of(action: Action, mark: int | None = None, details: Details = _NO_DETA
         details: further facts about elements and picture.
     """
     if isinstance(action, OnElement):
-        return _on_element(action, mark, details)
+        code = _on_element(action, mark, details)
+        if details.under is None:
+            return code
+        x, y = details.under
+        return f"page.mouse.move({x:.0f}, {y:.0f})\n{code}"
     match action:
         case Press(key=key):
             return f"page.keyboard.press({text(chord(key))})"
@@ -152,7 +159,7 @@ def code_of(action: Action, mark: int | None = None, details: Details = _NO_DETA
             return "page.go_back()"
         case SwitchTab(tab=number):
             return f"page.context.pages[{number - 1}].bring_to_front()"
-        case ClickAt() | DragAt() | ScrollAt():
+        case ClickAt() | DragAt() | HoverAt() | ScrollAt():
             return _at_a_place(action, details.scale)
         case TypeKeys(text=typed):
             return f"page.keyboard.type({text(typed)})"
@@ -186,11 +193,13 @@ def _marked(number: int | None, expected: str) -> str:
     return f"page.get_by_mark({number}, expected_text={text(expected)})"
 
 
-def _at_a_place(action: ClickAt | DragAt | ScrollAt, scale: float) -> str:
+def _at_a_place(action: ClickAt | DragAt | HoverAt | ScrollAt, scale: float) -> str:
     start = f"{action.x / scale:.0f}, {action.y / scale:.0f}"
     if isinstance(action, ScrollAt):
         wheel = f"\npage.mouse.wheel({action.by_x:.0f}, {action.by_y:.0f})"
         return f"page.mouse.move({start})" + (wheel if action.by_x or action.by_y else "")
+    if isinstance(action, HoverAt):
+        return f"page.mouse.move({start})"
     if isinstance(action, PressAt):
         how = f'button="{action.button}", click_count={action.clicks}'
         return f"page.mouse.click({start}, {how})"
@@ -273,6 +282,8 @@ def describe_action(action: Action) -> str:
             return f"go to tab {action.tab}"
         case ClickAt():
             return f"click at {action.x:.0f}, {action.y:.0f}"
+        case HoverAt():
+            return f"point at {action.x:.0f}, {action.y:.0f}"
         case ScrollAt():
             what = "scroll" if action.by_x or action.by_y else "move the mouse"
             return f"{what} at {action.x:.0f}, {action.y:.0f}"

@@ -69,6 +69,7 @@ _ACTIONS = {
     "wait_for": "等待文本 wait_for_text",
     "switch_tab": "切换标签页 change_tab",
     "click_at": "click_coordinates click_point",
+    "hover_at": "hover_coordinates hover_point point_at",
     "drag_at": "drag_coordinates",
     "steps": "多步 several multiple sequence",
     "done": "完成 结束 finish finished stop answer complete",

@@ -100,7 +100,9 @@ def _by_near(
     left = nearest(choice.near, rivals, places=places) or nearest(
         _near_only(choice), rivals, places=places
     )
-    if first.mark and _is_icon(choice, first.mark) and (first.mark in left or not named):
+    # A text that is near none of them says where the model looked, and contradicts no number.
+    agrees = first.mark in left or not left or not named
+    if first.mark and agrees and _is_icon(choice, first.mark):
         reason = f"{what}; the number says which one"
         return first._replace(chosen=first.chosen.model_copy(update={"reason": reason}))
     # The texts near a mark are read only if it shares its text with another mark. If these marks

@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from pytest_autoweb.agents.choice.expected_text import (
+    LONG_PREFIX,
     LONG_WHOLE,
     PREFIX_CHARS,
     SHORT,
@@ -171,6 +172,8 @@ def _part(form: str, whole: str, lines: Sequence[str]) -> TextPart | None:
         return TextPart(PartPlace.LINE, form, whole, "")
     folded = fold(whole)
     at = next(_places(form, folded), None)
+    if at is None and _is_cut_beginning(form, folded):
+        at = 0
     if at is None or _is_line(form, folded):
         return None
     # One or two characters within a text say nothing.
@@ -181,6 +184,14 @@ def _part(form: str, whole: str, lines: Sequence[str]) -> TextPart | None:
         (line for line in folded_lines if any(True for _ in _places(form, line))), folded
     )
     return TextPart(place, form, whole, held_by.replace(form, " ", 1))
+
+
+def _is_cut_beginning(form: str, whole: str) -> bool:
+    """Return whether a text is the beginning of another, cut within a word as lists cut theirs."""
+    if not whole.startswith(form) or _columns(form) < LONG_PREFIX:
+        return False
+    # `No. 1` is not the beginning of `No. 12`.
+    return not (form[-1].isdigit() and whole[len(form) : len(form) + 1].isdigit())
 
 
 def _is_line(form: str, line: str) -> bool:

@@ -55,6 +55,8 @@ _ONLY_NAME = "which is its name and not shown"
 FIELDS = frozenset({"input", "textarea", "select"})
 """Tags of fields, whose names are painted next to them."""
 
+_FIELD_PX = 80
+"""Width from which an element without text may be drawn as a field rather than as an icon."""
 CANDIDATES = 20
 """Limit on the marks in a second look."""
 
@@ -88,6 +90,9 @@ def compare_mark(expected_text: str, mark: Mark) -> TextComparison:
     """
     # A label that represents its hidden checkbox may show a picture.
     role = "" if mark.tag == "label" and names_icon(expected_text) else mark.role
+    if mark.unseen and role in ("button", "link") and _looks_like_field(mark):
+        # Its name is not shown, and many a search box opens only when it is pressed.
+        role = next(iter(roles_of(expected_text) & {"textbox", "combobox"}), role)
     texts = (*mark.texts, mark.name)
     found = compare_element(expected_text, texts, visible=visible_text(mark), role=role)
     if found.verdict != "match":
@@ -96,6 +101,10 @@ def compare_mark(expected_text: str, mark: Mark) -> TextComparison:
     if any(one.verdict == "match" and one.sure >= found.sure for one in painted):
         return found._replace(matched="text")
     return found._replace(matched="name", reason=f"{found.reason}, {_ONLY_NAME}")
+
+
+def _looks_like_field(mark: Mark) -> bool:
+    return mark.box.width >= max(_FIELD_PX, 3 * mark.box.height)
 
 
 def compare_marks(expected_text: str, marks: Sequence[Mark]) -> dict[int, TextComparison]:

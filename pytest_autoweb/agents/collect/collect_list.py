@@ -45,7 +45,7 @@ from pytest_autoweb.agents.collect.walk import (
 from pytest_autoweb.base.errors import CaseError, first_line
 from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.base.language import BROWSER_FAILED, NOT_ENOUGH, StepProblem
-from pytest_autoweb.browser.marks.marking import listing, option_lines
+from pytest_autoweb.browser.marks.marking import listing, plain_options
 from pytest_autoweb.browser.page.frames import run_script
 from pytest_autoweb.cases.collect_spec import CollectSpec, Rate
 from pytest_autoweb.models.client import Message, picture_uri
@@ -377,8 +377,8 @@ def _options(question: GuideQuestion) -> list[str]:
     """Return the options of select boxes, which no picture shows; only for setting filters."""
     if question.phase != "navigate":
         return []
-    marked, banned = question.marked, question.banned
-    return option_lines(marked, [mark for mark in marked.marks if mark.number not in banned])
+    marks, banned = question.marked.marks, question.banned
+    return plain_options([mark for mark in marks if mark.number not in banned])
 
 
 STEP_SHARE = 0.8

@@ -24,6 +24,7 @@ from typing import IO, Any, NamedTuple
 from playwright.sync_api import Browser, BrowserContext, BrowserType, Error, Page
 
 from pytest_autoweb.agents.act.loop import dialogs_answered
+from pytest_autoweb.agents.attempt.decision_limit import decision_limit
 from pytest_autoweb.agents.attempt.execute import relative
 from pytest_autoweb.agents.attempt.judging_stage import judge_outcome
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail
@@ -362,7 +363,7 @@ def _start(
         "limits": {
             "seconds": seconds,
             "calls": settings.max_calls,
-            "decisions": tools.settings.max_decisions,
+            "decisions": decision_limit(tools.settings, tools.case),
         },
         "files": [str(base / name) for name in case.files],
         "secrets": {name: tools.reveal(f"<secret:{name}>") for name in names},

@@ -33,7 +33,8 @@ CHARS = 80
 
 LISTED_FOR_MODELS = 60
 _NEW = 20
-_NAME_CHARS, _VALUE_CHARS, _NEAR_CHARS, _LINE_CHARS = 80, 60, 50, 200
+LINE_CHARS = 200
+_NAME_CHARS, _VALUE_CHARS, _NEAR_CHARS = 80, 60, 50
 _FORMATS = {
     "date": "date, YYYY-MM-DD",
     "time": "time, HH:MM",
@@ -134,6 +135,25 @@ class PageBox(NamedTuple):
     height: float
 
 
+class SelectOption(NamedTuple):
+    """One option of a select box."""
+
+    text: str
+    group: str = ""
+    """The label of the group that it is in."""
+    chosen: bool = False
+    disabled: bool = False
+
+
+class TextLine(NamedTuple):
+    """A line of the page's text that belongs to no mark."""
+
+    text: str
+    box: PageBox
+    seen: bool
+    """Whether it is in the viewport."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """One numbered element of a marked picture."""
@@ -169,7 +189,13 @@ class Mark:
     secret: bool = False
     """Whether it is a field whose value must never be read."""
     states: tuple[str, ...] = ()
-    """Its states among `disabled checked selected pressed expanded`."""
+    """Its states, such as `disabled`, `checked`, `collapsed` or `focused`."""
+    options: tuple["SelectOption", ...] = ()
+    """The options of a select box."""
+    revealed: bool = False
+    """Whether it is hidden until the mouse is over it or its row."""
+    reveals: tuple[str, ...] = ()
+    """The names of controls that appear when the mouse is over it."""
     unseen: bool = False
     """Whether it shows no text and has only a name, such as the `alt` of a picture in it."""
     hidden: bool = False
@@ -214,6 +240,10 @@ class MarkedPage:
     _page: Page
     _handle: JSHandle
     _indexes: tuple[int, ...]
+    lines: tuple[TextLine, ...] = ()
+    """The page's text outside of its marks, in the order of the page, if it was asked for."""
+    focus: str = ""
+    """Where the focus is; equal as long as it stays on the same element."""
 
     def mark(self, number: int) -> Mark | None:
         return self.marks[number - 1] if 1 <= number <= len(self.marks) else None
@@ -316,6 +346,7 @@ def mark_page(
     failed: Collection[Mark] = (),
     limit: int = MARK_LIMIT,
     hide: Callable[[str], str] | None = None,
+    lines: bool = False,
 ) -> MarkedPage:
     """Return a picture of the viewport with numbered boxes around elements that can be acted on.
 
@@ -330,15 +361,16 @@ def mark_page(
         limit: limit on the marks; the most certain ones are kept.
         hide: removes the case's secrets from text. Fields that hold one are covered like password
             fields, and no text of a mark contains one.
+        lines: also read the page's text outside of the marks.
 
     Raises:
         Error: Playwright's error if the page does not answer even at the second try.
     """
     try:
-        return _marked(page, only, failed, limit, hide)
+        return _marked(page, only, failed, limit, hide, lines)
     except Error:
         # A navigation may have replaced the page in the meantime.
-        return _marked(page, only, failed, limit, hide)
+        return _marked(page, only, failed, limit, hide, lines)
 
 
 def _marked(
@@ -347,6 +379,7 @@ def _marked(
     failed: Collection[Mark],
     limit: int,
     hide: Callable[[str], str] | None,
+    lines: bool,
 ) -> MarkedPage:
     page.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
     wait_until_quiet(page)
@@ -355,7 +388,7 @@ def _marked(
         type="png", animations="disabled", caret="initial", scale="device", timeout=_SHOT_MS
     )
     with decoded_picture(page, shot) as picture:
-        handle, seen, found = find_marks(page, limit=limit, hide=hide)
+        handle, seen, found = find_marks(page, limit=limit, hide=hide, hover=True, lines=lines)
         chosen = _chosen(found, only)
         found = _with_near(handle, found, hide, () if only is None else chosen)
         bad = {mark.identity for mark in failed}
@@ -364,7 +397,12 @@ def _marked(
             for number, index in enumerate(chosen, 1)
         )
         shapes = [
-            {**seen["marks"][index], "number": mark.number, "failed": mark.failed}
+            {
+                **seen["marks"][index],
+                "number": mark.number,
+                "failed": mark.failed,
+                "waits": mark.revealed or bool(mark.reveals),
+            }
             for index, mark in zip(chosen, marks, strict=True)
         ]
         drawing = draw(
@@ -385,7 +423,15 @@ def _marked(
         _page=page,
         _handle=handle,
         _indexes=tuple(chosen),
+        lines=tuple(_text_line(line, hide or str) for line in seen["lines"]),
+        focus=str(seen["focus"]),
     )
+
+
+def _text_line(line: Mapping[str, Any], clean: Callable[[str], str]) -> TextLine:
+    left, top, right, bottom = line["box"]
+    box = PageBox(left, top, right - left, bottom - top)
+    return TextLine(clean(line["text"])[:_TEXT_CHARS], box, bool(line["seen"]))
 
 
 def find_marks(
@@ -394,6 +440,8 @@ def find_marks(
     limit: int = MARK_LIMIT,
     hide: Callable[[str], str] | None = None,
     texts: bool = False,
+    hover: bool = False,
+    lines: bool = False,
 ) -> tuple[JSHandle, Mapping[str, Any], list[Mark]]:
     """Find the elements that get marks, without drawing a picture.
 
@@ -402,11 +450,14 @@ def find_marks(
         limit: limit on the elements; the most certain ones are kept.
         hide: see `mark_page`.
         texts: include elements that only show text or a picture.
+        hover: include elements that appear under the mouse.
+        lines: also read the page's text outside of the marks.
 
     Returns:
         A handle of the elements, the script's result, and the marks in order.
     """
-    handle = run_script_handle(page, "marks", {"limit": limit, "texts": texts})
+    asked = {"limit": limit, "texts": texts, "hover": hover, "lines": lines}
+    handle = run_script_handle(page, "marks", asked)
     seen = read_json(handle.evaluate("made => made.json"))
     paths = read_json(handle.evaluate(element_script("marks_paths")))
     read = read_json(handle.evaluate(element_script("marks_texts"), True))
@@ -446,9 +497,17 @@ def _mark(
         url=clean(shape["url"]),
         secret=bool(shape["secret"]),
         states=tuple(shape["states"]),
+        options=tuple(_option(option, clean) for option in shape["options"]),
+        revealed=bool(shape["revealed"]),
+        reveals=tuple(clean(name)[:CHARS] for name in shape["reveals"]),
         unseen=bool(shape["unseen"]),
         hidden=bool(shape["hidden"]),
     )
+
+
+def _option(option: Mapping[str, Any], clean: Callable[[str], str]) -> SelectOption:
+    text, group = (clean(option[key]) for key in ("text", "group"))
+    return SelectOption(text, group, bool(option["chosen"]), bool(option["disabled"]))
 
 
 def _with_near(
@@ -517,7 +576,7 @@ def listing(
     before: str | None = None,
     near: Mapping[int, str] | None = None,
 ) -> str:
-    """Return the marks, one per line, and the page's other text.
+    """Return the marks, one per line, and the page's other text, as small models get them.
 
     Args:
         marks: the marks in order.
@@ -536,42 +595,29 @@ def listing(
     old = kept if before is None else [line for line in kept if line in _lines(before)]
     new = [line for line in kept if line not in old]
     # New text has priority: it shows whether the last action had an effect.
-    room = max_chars - sum(min(len(line), _LINE_CHARS) for line in new)
+    room = max_chars - sum(min(len(line), LINE_CHARS) for line in new)
     for line in old:
-        room -= min(len(line), _LINE_CHARS)
+        room -= min(len(line), LINE_CHARS)
         if room < 0:
             lines.append("text: …")
             break
-        lines.append(f"text: {line[:_LINE_CHARS]}")
-    return "\n".join([*lines, *(f"new text: {line[:_LINE_CHARS]}" for line in new[:_NEW])])
+        lines.append(f"text: {line[:LINE_CHARS]}")
+    return "\n".join([*lines, *(f"new text: {line[:LINE_CHARS]}" for line in new[:_NEW])])
 
 
 _OPTIONS = 30
 _OPTION_CHARS = 60
 
 
-def option_lines(marked: MarkedPage, marks: Sequence[Mark]) -> list[str]:
-    """Return the options of each select box, one line per box: `[4] options: Red, Blue`.
-
-    Args:
-        marked: the page with its marks.
-        marks: those that may be chosen.
-    """
+def plain_options(marks: Sequence[Mark]) -> list[str]:
+    """Return what each select box offers, as small models get it: `[4] options: Red, Blue`."""
     lines = []
     for mark in marks:
-        located = marked.locator(mark.number) if mark.tag == "select" else None
-        if located is not None:
-            offered = [_short(text, _OPTION_CHARS) for text in _offered(located)]
-            more = ", …" if len(offered) > _OPTIONS else ""
-            lines.append(f"[{mark.number}] options: {', '.join(offered[:_OPTIONS])}{more}")
+        if mark.tag == "select":
+            offered = [shortened(option.text, _OPTION_CHARS) for option in mark.options[:_OPTIONS]]
+            more = ", …" if len(mark.options) > _OPTIONS else ""
+            lines.append(f"[{mark.number}] options: {', '.join(offered)}{more}")
     return lines
-
-
-def _offered(located: Locator) -> list[str]:
-    try:
-        return located.locator("option").all_inner_texts()
-    except Error:
-        return []  # The page has replaced the box in the meantime.
 
 
 def _lines(text: str) -> dict[str, None]:
@@ -584,17 +630,17 @@ def line_of(mark: Mark, near: str = "") -> str:
     """Return one mark: `[5] textbox "User" holds "ana"`, or `[6] button "Edit" near "Ben"`."""
     holds = mark.texts[-1] if mark.tag in _HOLDS and mark.texts else ""
     name = _first_of(mark)
-    parts = [f"[{mark.number}]", mark.role or mark.tag, f'"{_short(name, _NAME_CHARS)}"']
+    parts = [f"[{mark.number}]", mark.role or mark.tag, f'"{shortened(name, _NAME_CHARS)}"']
     # Text for screen readers may distinguish equal labels, such as which article `Read more` is
     # about.
     if mark.name != name and (label_of(mark) == mark.name or mark.hidden):
-        parts.append(f"({_short(mark.name, _NAME_CHARS)})")
+        parts.append(f"({shortened(mark.name, _NAME_CHARS)})")
     if shape := _FORMATS.get(mark.attributes.get("type", "")):
         parts.append(f"({shape})")
     if holds and holds not in (name, mark.attributes.get("placeholder"), mark.name):
-        parts.append(f'holds "{_short(holds, _VALUE_CHARS)}"')
+        parts.append(f'holds "{shortened(holds, _VALUE_CHARS)}"')
     if near:
-        parts.append(f'near "{_short(near, _NEAR_CHARS)}"')
+        parts.append(f'near "{shortened(near, _NEAR_CHARS)}"')
     return " ".join(parts)
 
 
@@ -610,6 +656,7 @@ def _first_of(mark: Mark) -> str:
     return mark.name or mark.attributes.get("placeholder", "")
 
 
-def _short(text: str, limit: int) -> str:
+def shortened(text: str, limit: int) -> str:
+    """Return a text on one line, cut with an ellipsis."""
     plain = " ".join(text.split())
     return plain if len(plain) <= limit else plain[: limit - 1] + "…"

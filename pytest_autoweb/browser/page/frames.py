@@ -57,6 +57,10 @@ def script(name: str) -> str:
     return "\n".join(lines).strip()
 
 
+_TOOLS = {"aria": "aria", "sight": "sight", "hovering": "shown_on_hover"}
+"""What scripts may use besides the DOM, and the file that makes it."""
+
+
 @cache
 def _wrapped(name: str) -> str:
     return f"async arg => {{ {tools_of(name)} const made = ({script(name)})(tools, arg);"
@@ -68,7 +72,9 @@ def tools_of(name: str) -> str:
     text = script(name)
     # Short scripts are sent often, so they do without what they do not use.
     made = [f"const dom = ({script('dom')})(); const tools = {{dom}};"]
-    made += [f"tools.{one} = ({script(one)})(dom);" for one in ("aria", "sight") if one in text]
+    made += [
+        f"tools.{one} = ({script(file)})(dom);" for one, file in _TOOLS.items() if one in text
+    ]
     return " ".join(made)
 
 

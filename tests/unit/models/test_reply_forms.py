@@ -13,8 +13,8 @@ from gbnf_regex import regex_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_autoweb.agents.act.actions import FORMS, action_forms, decision_schema, validate_action
-from pytest_autoweb.agents.act.actions import forms_text as act_examples
+from pytest_autoweb.agents.act.actions import FORMS, decision_schema, validate_action
+from pytest_autoweb.agents.act.actions import brief_forms_text as act_examples
 from pytest_autoweb.agents.act.decide import STRINGS, OtherActions, fits
 from pytest_autoweb.agents.act.decide import grammar as act_grammar
 from pytest_autoweb.agents.choice.decision_json import read_choices, read_object
@@ -49,6 +49,12 @@ def read(reply: str) -> dict[str, Any]:
     return fields
 
 
+def decided(fields: dict[str, Any], answers: bool) -> dict[str, Any]:
+    """A decision as a capable model replies with it."""
+    last = {} if answers else {"last": False}
+    return {"thinking": "", "decision": fields, **last, "confidence": 1}
+
+
 MARKS = [mark(3), mark(5), mark(8, "type"), mark(11, "select")]
 NUMBERS = [one.number for one in MARKS]
 
@@ -62,8 +68,8 @@ def test_what_the_grammar_of_act_admits_is_valid_and_read(
     reply = data.draw(replies(act_grammar(MARKS, others, alike={3, 8}, again=again)))
 
     fields = read(reply)
-    schema = decision_schema(NUMBERS, brief=True, answers=answers, near="near" in fields)
-    jsonschema.validate({"decision": fields}, schema)
+    rest: dict[str, Any] = {"near": ""} if "mark_id" in fields else {}
+    jsonschema.validate(decided({**rest, **fields}, answers), decision_schema(answers=answers))
     assert validate_action(read_object(reply), small=True).action == fields["action"]
 
 
@@ -74,12 +80,10 @@ def test_what_the_grammar_of_act_admits_is_valid_and_read(
 def test_every_form_of_act_has_a_grammar_that_fits_its_schema_and_its_reader(
     name: str, data: st.DataObject, answers: bool
 ) -> None:
-    form = action_forms(answers=answers, near=True)[name]
+    form = FORMS[name] if answers else FORMS[name].without("answer")
     reply = data.draw(replies(grammar_of([form.among(NUMBERS)], STRINGS)))
 
-    jsonschema.validate(
-        {"decision": read(reply)}, decision_schema(NUMBERS, answers=answers, near=True)
-    )
+    jsonschema.validate(decided(read(reply), answers), decision_schema(answers=answers))
     assert validate_action(read_object(reply)).action == name
 
 
@@ -125,7 +129,7 @@ def test_a_reflection_in_the_form_that_is_asked_for_is_read(reply: str) -> None:
 
 
 def test_every_example_is_admitted_by_the_grammar_of_its_form() -> None:
-    for form in action_forms(answers=False).values():
+    for form in FORMS.values():
         pattern = regex_of(grammar_of([form.among([4, 5])], STRINGS))
         assert re.fullmatch(pattern, examples_of([form])), pattern
 
@@ -206,7 +210,7 @@ def test_recorded_prompts_show_the_examples_as_before() -> None:
     for _, request, _ in recordings("decide"):
         told = "\n".join(message["content"] for message in request["messages"])
         shown = (
-            act_examples(brief=True, answers=answers, near=near)
+            act_examples(answers=answers, near=near)
             for answers in (True, False)
             for near in (True, False)
         )

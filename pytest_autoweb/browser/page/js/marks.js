@@ -1,19 +1,25 @@
 // Finds the elements in the viewport that can be acted on, including open shadow roots and frames
-// of the same origin.
-({ dom, aria }, { limit, texts }) => {
+// of the same origin. With `texts` it also finds elements that only show something, with `hover`
+// those that appear under the mouse, and with `lines` the page's text outside of all of them.
+({ dom, aria, hovering }, { limit, texts, hover, lines }) => {
   const ROLES = new Set(['button', 'link', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'tab',
     'checkbox', 'radio', 'switch', 'option', 'combobox', 'listbox', 'slider', 'spinbutton',
     'searchbox', 'textbox', 'treeitem']);
   const SCORE = { native: 1, event: 0.95, aria: 0.9, tabindex: 0.85, delegated: 0.85, cursor: 0.7,
-    text: 0.5 };
+    hover: 0.6, text: 0.5 };
   const SURE = new Set(['native', 'event', 'aria']);
   // Other roles act as one element, so uncertain elements within them are parts of them. These three
   // contain separate elements.
   const PARTS = new Set(['combobox', 'listbox', 'treeitem']);
+  // A row that reacts to clicks is one target: cells that only look clickable belong to it.
+  const ROWS = new Set(['row', 'listitem', 'option', 'treeitem']);
+  const isRow = (element) => ['tr', 'li'].includes(dom.tag(element))
+    || ROWS.has((dom.attr(element, 'role') || '').trim().toLowerCase());
   const whole = (item) => item.kind === 'native' || (item.kind === 'aria'
     && !PARTS.has((dom.attr(item.element, 'role') || '').trim().toLowerCase()));
   const swallows = (item, kind) => !SURE.has(kind)
-    && (kind === 'text' ? SURE.has(item.kind) : whole(item));
+    && (kind === 'text' ? SURE.has(item.kind)
+      : whole(item) || isRow(item.element));
   const DATA = ['val', 'id', 'index', 'key', 'type', 'value', 'item', 'tab', 'action', 'target',
     'code', 'name'].map((name) => `data-${name}`);
   const EVENTS = ['onclick', 'ng-click', 'v-on:click', '@click', 'v-on'];
@@ -88,12 +94,35 @@
 
   const found = [];
   const page = [];
+  const pieces = [];
+  const openers = new Map();
   const keepText = (node, at) => {
-    if (!dom.nodeValue(node).trim() || page.length > 3000) return;
-    for (const r of rangeRects(node)) {
-      const seen = meet(shift(at.view, r), at.clip);
-      if (area(seen) > 0) page.push(seen);
+    if (at.faint || !dom.nodeValue(node).trim() || page.length > 3000) return;
+    const rects = rangeRects(node).filter(solid).map((r) => shift(at.view, r));
+    const seen = rects.map((r) => meet(r, at.clip)).filter((r) => area(r) > 0);
+    page.push(...seen);
+    if (lines && rects.length && pieces.length < 3000) {
+      pieces.push({ node, at, box: union(seen.length ? seen : rects), seen: seen.length > 0,
+        marks: found.length });
     }
+  };
+  // What no style shows under the mouse may still be shown by a script, if it can be hit at all.
+  const hidesControl = (element) => {
+    if (dom.matches(element, NATIVE) || listens(element)) return [element];
+    return dom.query(element, `${NATIVE}, [role=button], [role=menuitem], [onclick]`);
+  };
+  const keepOpener = (element, at) => {
+    if (!at.up || openers.size > 200 || !hovering.shows(element)) return;
+    const names = hidesControl(element).slice(0, 8).map(
+      (control) => aria.name(control, aria.role(control) || 'button')).filter(Boolean);
+    if (!names.length) return;
+    // Pointing at any part of the row shows it, so the part with text is the one to mark.
+    let up = at.up;
+    for (let step = 0; step < 4 && !dom.clean(up.innerText || ''); step += 1) {
+      up = dom.parent(up) || up;
+    }
+    const known = openers.get(up);
+    openers.set(up, { at: known ? known.at : at, names: [...(known ? known.names : []), ...names] });
   };
   // `at` holds the document's view, the clipping rectangles, the opacity and the closest marked
   // ancestor.
@@ -102,17 +131,26 @@
     const tag = dom.tag(element);
     if (SKIPPED.has(tag)) return;
     const css = dom.style(element);
-    if (!css || css.display === 'none' || dom.has(element, 'inert')) return;
+    if (!css || dom.has(element, 'inert')) return;
+    if (css.display === 'none') {
+      if (hover && !at.faint) keepOpener(element, at);
+      return;
+    }
     const opacity = at.opacity * Number(css.opacity);
-    if (opacity < 0.1) return;
+    const faint = at.faint || opacity < 0.1;
+    if (faint && !hover) return;
+    const hidden = css.visibility !== 'visible';
     const fixed = css.position === 'fixed';
     const base = fixed ? at.frameClip : css.position === 'absolute' ? at.anchorClip : at.clip;
     let owner = at.owner;
-    if (css.visibility === 'visible' && css.pointerEvents !== 'none') {
+    const there = !hidden && css.pointerEvents !== 'none';
+    if (there || (hover && hovering.shows(element))) {
       const kind = kindOf(element, tag, css, at.cursor);
       const part = kind && owner && swallows(owner, kind);
-      if (kind && !part) {
-        const made = candidate(element, tag, kind, base, at);
+      const wanted = kind && !part
+        && ((there && !faint) || (SURE.has(kind) && !isLabelled(element)));
+      if (wanted) {
+        const made = candidate(element, tag, kind, base, { ...at, faint, there });
         if (made) owner = made;
       }
     }
@@ -129,7 +167,8 @@
       }
     }
     const anchor = css.position !== 'static' || css.transform !== 'none';
-    const below = { ...at, clip, opacity, owner, cursor: css.cursor, depth: at.depth + 1,
+    const below = { ...at, clip, opacity, faint, owner, up: element, cursor: css.cursor,
+      depth: at.depth + 1,
       anchorClip: anchor ? clip : at.anchorClip,
       frameClip: css.transform !== 'none' ? clip : at.frameClip };
     for (const child of dom.children(element)) {
@@ -152,10 +191,13 @@
     const seen = rects.map((r) => meet(r, clip)).filter((r) => area(r) > 0);
     const all = rects.reduce((sum, r) => sum + area(r), 0);
     if (!seen.length || seen.reduce((sum, r) => sum + area(r), 0) < 0.3 * all) return null;
-    if (!onTop(element, seen, at.view)) return null;
+    if (at.there && !onTop(element, seen)) return null;
     const made = { element, tag, kind, rects: seen, box: union(seen), clip, view: at.view,
-      owner: at.owner, inner: 0 };
+      owner: at.owner, inner: 0, filled: 0, reveals: [], at: found.length,
+      // A transparent field lies over its picture; other transparent controls wait for the mouse.
+      revealed: !at.there || (at.faint && (tag !== 'input' || hovering.shows(element))) };
     for (let up = at.owner; up && kind !== 'text'; up = up.owner) up.inner += 1;
+    if (at.owner) at.owner.filled += area(made.box);
     found.push(made);
     return made;
   };
@@ -188,8 +230,8 @@
   const start = (view, clip, opacity) => {
     const root = view.document.documentElement;
     if (root) {
-      walk(root, { view, clip, frameClip: clip, anchorClip: clip, opacity, owner: null,
-        cursor: 'auto', depth: 0 });
+      walk(root, { view, clip, frameClip: clip, anchorClip: clip, opacity, faint: false,
+        owner: null, up: null, cursor: 'auto', depth: 0 });
     }
   };
 
@@ -227,6 +269,7 @@
     return [at(0.5, 0.5, 3), at(0.2, 0.5, 2), at(0.8, 0.5, 2), at(0.5, 0.2, 1), at(0.5, 0.8, 1)];
   };
   // Most of the element may be covered, e.g. by a sticky header, as long as part of it can be hit.
+  const isLabelled = (element) => dom.tag(element) === 'input' && aria.labels(element).some(dom.visible);
   const onTop = (element, rects) => {
     let free = 0;
     let all = 0;
@@ -241,7 +284,18 @@
     for (let up = item.owner; up; up = up.owner) if (up === outer) return true;
     return false;
   };
-  const container = (item) => item.kind !== 'native'
+  // A row with controls of its own stays a target, unless they leave nothing of it. Rows without a
+  // tag for them look all alike.
+  const repeated = (element) => {
+    const above = dom.parent(element);
+    const kind = dom.attr(element, 'class');
+    return Boolean(above && kind) && Array.from(above.children).filter(
+      (other) => dom.tag(other) === dom.tag(element) && dom.attr(other, 'class') === kind).length > 2;
+  };
+  const isListed = (item) => area(item.box) < 0.3 * port.width * port.height
+    && (item.kind === 'event' || item.filled < 0.6 * area(item.box))
+    && (isRow(item.element) || repeated(item.element));
+  const container = (item) => item.kind !== 'native' && item.kind !== 'hover' && !isListed(item)
     && (item.inner >= 3 || (item.kind !== 'event' && item.element.children.length > 15));
   // Of two elements at the same place, the more certain one is kept; an uncertain one within a
   // certain one is dropped.
@@ -258,6 +312,11 @@
         return area(other.box) === large && swallows(other, item.kind);
       });
       if (!clash) kept.push(item);
+      else if (item.kind === 'hover') {
+        for (const other of kept) {
+          if (inside(item, other) || inside(other, item)) other.reveals.push(...item.reveals);
+        }
+      }
     }
     return kept;
   };
@@ -274,6 +333,15 @@
 
   const main = { document, x: 0, y: 0, scale: 1, frames: [], parent: null };
   start(main, [port.x, port.y, port.x + port.width, port.y + port.height], 1);
+  for (const [element, { at, names }] of openers) {
+    // A menu's button says all that the menu says before it opens.
+    const said = dom.clean(element.innerText || '');
+    const known = found.find((item) => leadsTo(item.element, element)
+      && (item.element === element || dom.clean(item.element.innerText || '') === said));
+    const made = known || candidate(element, dom.tag(element), 'hover', at.clip,
+      { ...at, there: true });
+    if (made) made.reveals.push(...new Set(names));
+  }
   let items = apart(found.filter((item) => !container(item)));
   const complete = items.length <= limit;
   if (!complete) {
@@ -283,9 +351,10 @@
   }
   items = inOrder(items);
 
-  // The boxes of an element's readable content, which labels must not cover.
-  const textBoxes = (item) => {
+  // The boxes of an element's readable content, which labels must not cover, and of its pictures.
+  const contents = (item) => {
     const rects = [];
+    const pictures = [];
     const visit = (node, depth) => {
       if (rects.length > 60 || depth > 60) return;
       if (dom.nodeType(node) === 3) {
@@ -294,7 +363,7 @@
       }
       if (!dom.isElement(node) || SKIPPED.has(dom.tag(node))) return;
       if (['img', 'svg', 'canvas', 'video'].includes(dom.tag(node))) {
-        rects.push(dom.rect(node));
+        pictures.push(dom.rect(node));
         return;
       }
       for (const child of dom.children(node)) visit(child, depth + 1);
@@ -303,18 +372,87 @@
     else visit(item.element, 0);
     const clips = dom.style(item.element).overflowX !== 'visible';
     const shown = clips ? meet(item.clip, item.box) : item.clip;
-    return rects.filter(solid).map((r) => meet(shift(item.view, r), shown))
+    const seen = (some) => some.filter(solid).map((r) => meet(shift(item.view, r), shown))
       .filter((r) => area(r) > 0);
+    return { read: seen(rects), pictures: seen(pictures) };
+  };
+  // The page's text outside of the marked elements and their labels: adjacent texts of a block that
+  // no mark separates are one line.
+  const textLines = () => {
+    const kept = new Set(items);
+    const marked = new Set(items.map((item) => item.element));
+    const places = items.map((item) => item.at).sort((a, b) => a - b);
+    const between = (from, to) => places.some((at) => at >= from && at < to);
+    const blocks = new Map();
+    const blockOf = (element) => {
+      if (!blocks.has(element)) {
+        const above = dom.parent(element);
+        const inline = above && ['inline', 'contents'].includes(dom.style(element).display);
+        blocks.set(element, inline ? blockOf(above) : element);
+      }
+      return blocks.get(element);
+    };
+    const told = ({ at: { owner, up } }) => {
+      for (let item = owner; item; item = item.owner) if (kept.has(item)) return true;
+      const label = up && dom.closest(up, 'label');
+      return Boolean(label && label.control && marked.has(label.control));
+    };
+    const made = [];
+    for (const piece of pieces) {
+      if (told(piece) || !piece.at.up) continue;
+      const block = blockOf(piece.at.up);
+      const last = made[made.length - 1];
+      if (last && last.block === block && last.seen === piece.seen
+        && !between(last.marks, piece.marks)) {
+        last.text += dom.nodeValue(piece.node);
+        last.marks = piece.marks;
+      } else {
+        made.push({ block, text: dom.nodeValue(piece.node), box: piece.box, seen: piece.seen,
+          marks: piece.marks });
+      }
+    }
+    return made.map(({ text, box, seen }) => ({ text: dom.clean(text).slice(0, 2000), box, seen }));
   };
   const KEPT = ['type', 'placeholder', 'title', 'aria-label', 'alt', 'name'];
-  const states = (element) => {
-    const is = (name) => dom.attr(element, `aria-${name}`) === 'true';
+  const focusIn = (root) => {
+    let at = root.activeElement;
+    for (let deep = 0; at && deep < 30; deep += 1) {
+      const inner = dom.shadow(at) ? dom.shadow(at).activeElement
+        : views.has(at) ? views.get(at).document.activeElement : null;
+      if (!inner) break;
+      at = inner;
+    }
+    return at;
+  };
+  const focused = focusIn(document);
+  // Where an element is, as the places of its ancestors among their siblings.
+  const placeOf = (element) => {
+    const steps = [];
+    for (let node = element; node && steps.length < 300; node = dom.parent(node)) {
+      const above = dom.parentNode(node);
+      steps.push(above ? Array.from(dom.childNodes(above)).indexOf(node) : 0);
+    }
+    return steps.join('/');
+  };
+  const states = (element, tag) => {
+    const said = (name) => dom.attr(element, `aria-${name}`);
+    const is = (name) => said(name) === 'true';
+    const details = tag === 'summary' ? dom.closest(element, 'details') : null;
+    const field = ['input', 'textarea', 'select'].includes(tag);
+    const open = details ? dom.has(details, 'open') : is('expanded');
     return Object.entries({
       disabled: dom.matches(element, ':disabled') || dom.closest(element, '[aria-disabled="true"]'),
       checked: dom.flag(element, 'checked') || is('checked'),
+      mixed: said('checked') === 'mixed' || (tag === 'input' && element.indeterminate === true),
       selected: is('selected'),
       pressed: is('pressed'),
-      expanded: is('expanded'),
+      expanded: open,
+      collapsed: !open && (details || said('expanded') === 'false'),
+      current: said('current') && said('current') !== 'false',
+      required: (field && dom.has(element, 'required')) || is('required'),
+      readonly: (field && dom.has(element, 'readonly')) || is('readonly'),
+      invalid: said('invalid') && said('invalid') !== 'false',
+      focused: element === focused,
     }).filter(([, holds]) => holds).map(([name]) => name);
   };
   const marks = items.map((item) => {
@@ -330,13 +468,16 @@
     }
     return {
       tag, kind: item.kind, role, attributes, secret: dom.isSecret(element),
-      states: states(control || element),
+      states: states(control || element, dom.tag(control || element)),
+      revealed: item.revealed, reveals: item.reveals.slice(0, 8).map((name) => name.slice(0, 80)),
       name: aria.name(element, role).slice(0, TEXT_LIMIT),
       url: tag === 'a' && typeof element.href === 'string' ? element.href.slice(0, 2000) : '',
-      box: item.box, rects: item.rects, read: textBoxes(item),
+      box: item.box, rects: item.rects, ...contents(item),
     };
   });
   const elements = items.map((item) => item.element);
   const frames = items.map((item) => item.view.frames);
-  return { elements, frames, json: dom.stringify({ marks, complete, port, page }) };
+  const json = dom.stringify({ marks, complete, port, page, focus: placeOf(focused),
+    lines: lines ? textLines() : [] });
+  return { elements, frames, json };
 }

@@ -15,6 +15,10 @@ async ({ image: decoded }, order) => {
   const scale = width / port.width;
   const font = 15 * scale;
   const high = font * 1.4;
+  // Numbers of a thicket are smaller, so that each has room at its own element.
+  const smallFont = 11 * scale;
+  const smallHigh = smallFont * 1.25;
+  const FEW = 3;
   const gap = 5 * scale;
   const cell = 2 * scale;
   const canvas = new OffscreenCanvas(width, height);
@@ -32,11 +36,17 @@ async ({ image: decoded }, order) => {
     pen.fillRect(r[0], r[1], r[2] - r[0], r[3] - r[1]);
   };
   const middle = (r) => [(r[0] + r[2]) / 2, (r[1] + r[3]) / 2];
+  // Between lines there is room that a text's box holds, but no letter of it.
+  const inked = ([left, top, right, bottom]) => {
+    const rim = Math.min(0.14 * (bottom - top), 4 * scale);
+    return [left, top + rim, right, bottom - rim];
+  };
   const items = marks.map((mark) => ({
     ...mark,
     box: toPicture(mark.box),
     rects: mark.rects.map(toPicture),
-    read: mark.read.map(toPicture),
+    read: mark.read.map(toPicture).map(inked),
+    pictures: mark.pictures.map(toPicture),
     offers: [],
     colour: mark.failed ? FAILED : COLOURS[mark.number % COLOURS.length],
   }));
@@ -68,12 +78,23 @@ async ({ image: decoded }, order) => {
     };
   };
 
-  const textIn = coverage(items.flatMap((item) => item.read).concat(page.map(toPicture)));
+  const textIn = coverage(items.flatMap((item) => item.read).concat(page.map(toPicture).map(inked)));
   const marksIn = coverage(items.flatMap((item) => item.rects.map((r) => grown(r, 2 * scale))));
+  const size = (r) => Math.max(0, r[2] - r[0]) * Math.max(0, r[3] - r[1]);
+  const common = (a, b) => size([Math.max(a[0], b[0]), Math.max(a[1], b[1]),
+    Math.min(a[2], b[2]), Math.min(a[3], b[3])]);
+  const picturesIn = (item, r) => item.pictures.reduce(
+    (most, picture) => Math.max(most, common(r, picture) / size(picture)), 0);
+  // How much of a spot and of what is close to it belongs to other elements than its own.
+  const foreign = (item, r, rim) => {
+    const around = grown(r, rim * scale);
+    const own = item.rects.reduce((sum, rect) => sum + common(around, grown(rect, 2 * scale)), 0);
+    return Math.max(0, marksIn(around) - own) / size(around);
+  };
   const labels = items.map(() => null);
   const inPicture = (r) => r[0] >= 0 && r[1] >= 0 && r[2] <= width && r[3] <= height;
-  const clear = (item, r) => {
-    const around = grown(r, 2 * scale);
+  const clear = (item, r, rim = 2) => {
+    const around = grown(r, rim * scale);
     return inPicture(r) && !item.read.some((box) => meets(around, box));
   };
   // A crowded page asks a hundred thousand times whether a spot is free, so the picture is divided
@@ -118,13 +139,14 @@ async ({ image: decoded }, order) => {
   };
   // Possible spots are beside the box, at its corners and within it, at a greater distance in each
   // ring. The cost of a spot depends on its distance, its side and what it covers of the page.
-  const spots = (item, h, ring) => {
-    const [[left, top, right, bottom], w] = [item.box, item.width];
-    const g = gap + ring * 0.75 * high;
+  const spots = (item, ring) => {
+    const [[left, top, right, bottom], w, h] = [item.box, item.width, item.height];
+    const g = (item.small ? 3 * scale : gap) + ring * 0.75 * high;
     const across = (share) => left + (right - left - w) * share;
     const down = (share) => top + (bottom - top - h) * share;
     const [above, below, before, behind] = [top - h - g, bottom + g, left - w - g, right + g];
-    const inset = 2 * scale;
+    // A small number sits across the frame, so that what the frame holds stays readable.
+    const inset = item.small ? (item.pictures.length ? -2 : -4) * scale : 2 * scale;
     const beside = [
       [left, above], [before, down(0.5)], [behind, down(0.5)], [across(1), above], [left, below],
       [across(1), below], [across(0.5), above], [across(0.5), below], [before, top], [behind, top],
@@ -132,29 +154,39 @@ async ({ image: decoded }, order) => {
         [across(share), above], [across(share), below]]),
     ];
     const corners = [[before, above], [behind, above], [before, below], [behind, below]];
-    const within = ring ? [] : [[right - w - inset, top + inset], [left + inset, top + inset],
+    // A wide row has free places between its texts.
+    const wide = right - left > 6 * w ? [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1] : [];
+    const inCorner = [[right - w - inset, top + inset], [left + inset, top + inset],
       [right - w - inset, bottom - h - inset], [left + inset, bottom - h - inset]];
+    // Where the numbers of a thicket sit in the same corner, none is in the way of the next.
+    if (item.small) inCorner.unshift(inCorner.splice(1, 1)[0]);
+    const within = ring ? [] : [...inCorner, ...wide.map((share) => [across(share), down(0.5)])];
     // At a corner it is hard to see to which box a number belongs.
-    const odd = [...beside.map(() => 0), ...corners.map(() => 0.5), ...within.map(() => 0)];
+    const odd = [...beside.map(() => 0), ...corners.map(() => 0.5),
+      ...within.map((spot, i) => (item.small && i > 0 && i < 4 ? 0.6 : 0))];
+    const far = item.small ? 3 * ring : ring;
+    const outside = beside.length + corners.length;
     return [...beside, ...corners, ...within].flatMap(([x, y], turn) => {
       const box = [x, y, x + w, y + h];
-      if (!clear(item, box)) return [];
-      const covered = (4 * textIn(box) + 6 * marksIn(box)) / (w * h);
-      return [{ box, costs: ring + odd[turn] + turn * 0.01 + covered }];
+      if (!clear(item, box, item.small ? 0 : 2)) return [];
+      const near = turn < outside ? 5 * foreign(item, box, 4) : 2 * foreign(item, box, 0);
+      const covered = 14 * textIn(box) / (w * h) + near + 3 * picturesIn(item, box);
+      return [{ box, costs: far + odd[turn] + turn * 0.01 + covered }];
     });
   };
   // The spots that leave the item's own text free, the cheapest of each ring first. They do not
   // depend on the positions of other numbers and are therefore cached.
   const offers = (item, ring) => {
-    item.offers[ring] ||= spots(item, high, ring).sort((a, b) => a.costs - b.costs);
+    item.offers[ring] ||= spots(item, ring).sort((a, b) => a.costs - b.costs);
     return item.offers[ring];
   };
   const anywhere = (item) => {
     let best = null;
     for (let y = 0; y + high <= height; y += high / 2) {
       for (let x = 0; x + item.width <= width; x += item.width / 2) {
-        const box = [x, y, x + item.width, y + high];
-        const costs = RINGS + Math.hypot(x - item.box[0], y - item.box[1]) / high;
+        const box = [x, y, x + item.width, y + item.height];
+        const costs = RINGS + Math.hypot(x - item.box[0], y - item.box[1]) / high
+          + (14 * textIn(box)) / (item.width * item.height);
         if ((!best || costs < best.costs) && clear(item, box) && free(box)) {
           best = { box, costs };
         }
@@ -194,7 +226,7 @@ async ({ image: decoded }, order) => {
   };
 
   const outline = (item) => {
-    pen.setLineDash(item.failed ? [5 * scale, 4 * scale] : []);
+    pen.setLineDash(item.failed || item.waits ? [5 * scale, 4 * scale] : []);
     for (const [thick, colour] of [[4, 'rgba(255,255,255,0.85)'], [2, item.colour]]) {
       pen.lineWidth = thick * scale;
       pen.strokeStyle = colour;
@@ -222,29 +254,51 @@ async ({ image: decoded }, order) => {
     line([[x, y], end], 'rgba(255,255,255,0.85)', 3);
     line([[x, y], end], item.colour, 1.5);
   };
-  const shown = (item) => `[${item.number}]`;
+  const shown = (item) => (item.small ? `${item.number}` : `[${item.number}]`);
+  const fontOf = (item) => `bold ${item.small ? smallFont : font}px "Liberation Sans", Arial, `
+    + '"DejaVu Sans", sans-serif';
   const number = (item, r) => {
     // A rim in the colour of the frame says to which frame the number belongs.
-    fill(grown(r, 3 * scale), '#ffffff');
-    fill(grown(r, 2 * scale), item.colour);
+    const rim = item.small ? 1 : 2;
+    if (!item.small) fill(grown(r, 3 * scale), '#ffffff');
+    fill(grown(r, rim * scale), item.colour);
     fill(r, item.failed ? FAILED_LABEL : LABEL);
-    const cross = item.failed ? high * 0.8 : 0;
+    const cross = item.failed ? item.height * 0.8 : 0;
+    pen.font = fontOf(item);
     pen.fillStyle = '#000000';
     pen.fillText(shown(item), (r[0] + r[2] - cross) / 2, (r[1] + r[3]) / 2 + font * 0.05);
     if (!item.failed) return;
-    const c = [r[2] - cross, r[1] + high * 0.25, r[2] - high * 0.25, r[3] - high * 0.25];
+    const edge = item.height * 0.25;
+    const c = [r[2] - cross, r[1] + edge, r[2] - edge, r[3] - edge];
     line([[c[0], c[1]], [c[2], c[3]]], '#c00000', 2);
     line([[c[0], c[3]], [c[2], c[1]]], '#c00000', 2);
   };
 
   for (const box of hidden.map(toPicture)) fill(box, '#555555');
-  pen.font = `bold ${font}px "Liberation Sans", Arial, "DejaVu Sans", sans-serif`;
   pen.textBaseline = 'middle';
   pen.textAlign = 'center';
   for (const item of items) outline(item);
-  for (const item of items) {
-    item.width = pen.measureText(shown(item)).width + font * 0.9 + (item.failed ? high * 0.8 : 0);
+  const measure = (item, small) => {
+    item.small = small;
+    pen.font = fontOf(item);
+    item.height = small ? smallHigh : high;
+    item.width = pen.measureText(shown(item)).width + (small ? 4 * scale : font * 0.9)
+      + (item.failed ? item.height * 0.8 : 0);
+    item.offers = [];
+  };
+  for (const item of items) measure(item, false);
+  // Where large numbers have no room beside their elements, all around are small.
+  const tight = new Set(items.filter(
+    (item) => offers(item, 0).filter(({ costs }) => costs < 0.5).length < FEW));
+  const alike = (a, b) => meets(grown(a.box, 2 * high), b.box)
+    && Math.max(size(a.box), size(b.box)) < 4 * Math.min(size(a.box), size(b.box));
+  for (let round = 0, grew = true; grew && round < 30; round += 1) {
+    const more = items.filter((item) => !tight.has(item)
+      && [...tight].filter((other) => alike(item, other)).length >= 2);
+    for (const item of more) tight.add(item);
+    grew = more.length > 0;
   }
+  for (const item of tight) measure(item, true);
   // Items with the fewest free spots choose first.
   const choice = items.map((item) => offers(item, 0).filter(({ costs }) => costs < 0.5).length);
   const turns = items.map((item, i) => i).sort((a, b) => choice[a] - choice[b] || a - b);

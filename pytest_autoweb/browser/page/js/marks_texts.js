@@ -1,11 +1,13 @@
 // Returns the texts of each element in order of precedence: painted text, label, placeholder, title,
 // value. If arg is true, also returns those that are painted, a field's label among them, whether
 // none of them is displayed, as for an icon, whether it has text that nobody sees, and the lines of
-// its painted text if there are several. If arg is "name", also returns the name.
+// its painted text if there are several, and the options of a select box. If arg is "name", also
+// returns the name.
 ({ dom, aria, elements }, facts) => {
   const LIMIT = 2000;
   const NODES = 2000;
   const LINES = 40;
+  const OPTIONS = 500;
   const NO_TEXT = new Set(['canvas', 'video', 'audio', 'iframe', 'frame', 'script', 'style', 'noscript',
     'template', 'select', 'textarea', 'option']);
   const ranges = new Map();
@@ -91,6 +93,13 @@
   };
 
   const cut = (text) => dom.clean(text).slice(0, LIMIT);
+  const optionsOf = (select) => dom.query(select, 'option').slice(0, OPTIONS).map((option) => {
+    const group = dom.closest(option, 'optgroup');
+    const off = (one) => Boolean(one) && dom.has(one, 'disabled');
+    return { text: cut(dom.attr(option, 'label') || option.textContent || '').slice(0, 200),
+      group: group ? cut(dom.attr(group, 'label') || '').slice(0, 200) : '',
+      chosen: dom.flag(option, 'selected'), disabled: off(option) || off(group) };
+  });
   const textsOf = (element) => {
     const tag = dom.tag(element);
     const type = (dom.attr(element, 'type') || '').toLowerCase();
@@ -125,7 +134,8 @@
     const visible = [all[0], ...labels, placeholder, field ? all[4] : ''];
     const name = facts === 'name' ? { name: cut(aria.name(element, aria.role(element))) } : {};
     const seen = Array.from(new Set(visible.filter(Boolean)));
-    return { texts, unseen, hidden, painted: seen, lines: lines.length > 1 ? lines : [], ...name };
+    return { texts, unseen, hidden, painted: seen, lines: lines.length > 1 ? lines : [],
+      options: tag === 'select' ? optionsOf(element) : [], ...name };
   };
   return (Array.isArray(elements) ? elements : elements.elements).map(textsOf);
 }

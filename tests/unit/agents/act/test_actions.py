@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.agents.act.actions import Steps, decision_schema, forms_text, validate_action
+from pytest_autoweb.agents.act.actions import (
+    ACTION_NAMES,
+    Steps,
+    brief_forms_text,
+    decision_schema,
+    forms_text,
+    validate_action,
+)
 from pytest_autoweb.agents.act.translate import Details, code_of, describe_action
 from pytest_autoweb.agents.choice.decision_json import (
     ReplyProblem,
@@ -90,16 +97,32 @@ def test_confidence_in_many_writings(said: object, meant: float | None) -> None:
     assert confidence_of(said) == meant
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("brief", [True, False])
-def test_the_forms_of_the_prompt_fit_the_schema_and_the_validator(brief: bool) -> None:
-    schema = decision_schema([4, 5], brief=brief)
+@pytest.mark.parametrize("answers", [True, False])
+def test_the_forms_of_the_prompt_fit_the_schema_and_the_validator(answers: bool) -> None:
+    schema = decision_schema(answers=answers)
+    whole, _, *forms = forms_text(answers=answers).splitlines()
 
-    for line in forms_text(brief=brief).splitlines():
-        jsonschema.validate({"decision": json.loads(line)}, schema)
-        validate_action(read_object(line))
+    offered = set()
+    for line in forms:
+        form, _, others = line.partition(" (or ")
+        for action in (json.loads(form)["action"], *filter(None, others.strip(")").split(", "))):
+            reply = whole.replace("{…}", json.dumps({**json.loads(form), "action": action}))
+            jsonschema.validate(json.loads(reply), schema)
+            assert validate_action(read_object(reply)).action == action
+            offered.add(action)
+    assert offered == set(ACTION_NAMES)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({"decision": {**CLICK, "mark_id": 6}}, schema)
+        jsonschema.validate({"decision": CLICK}, schema)
+
+
+def test_small_models_are_shown_forms_that_the_validator_accepts() -> None:
+    for line in brief_forms_text(near=True).splitlines():
+        validate_action(read_object(line), small=True)
+
+
+def test_the_schema_is_small_and_names_no_marks() -> None:
+    assert len(json.dumps(decision_schema(answers=False))) < 7_500
+    assert '"mark_id": {"type": "integer"}' in json.dumps(decision_schema())
 
 
 SHOWN = {"mark_id": 3, "expected_text": "A", "near": "B"}

@@ -222,6 +222,31 @@ def test_a_field_is_taken_for_the_text_beside_it_only_by_actions_on_fields() -> 
     assert resolve_apart(Choice(77, "1 of 1"), marks, into_field=False).mark == SEARCH
 
 
+CUT = [
+    ("Create the API reference documenta", True),
+    ("Create the API reference documentation", True),
+    ("Create the API refe", False),
+    ("Invoice of the customer No. 1", False),
+    ("Invoice of the customer No. 12", True),
+]
+
+
+@pytest.mark.parametrize(("expected", "taken"), CUT)
+def test_a_long_beginning_cut_within_a_word_confirms_its_number(expected: str, taken: bool) -> None:
+    rows = page(
+        f"Create the API reference documentation for version 4{BADGES}",
+        f"Invoice of the customer No. 12{BADGES}",
+        "Update README",
+    )
+    number = 1 if expected.startswith("Create") else 2
+
+    found = resolve_apart(Choice(number, expected), [*rows, SEARCH], into_field=False)
+
+    assert (found.mark == rows[number - 1]) is taken
+    if taken:
+        assert found.chosen.verdict == "match"
+
+
 WORD = st.text(st.sampled_from("abcdefgh项目公告あい"), min_size=3, max_size=8)
 TITLE = st.lists(WORD, min_size=1, max_size=4).map(" ".join)
 
@@ -271,6 +296,8 @@ def test_the_number_says_which_icon_unless_it_can_hardly_be_undone() -> None:
         found = resolve_apart(Choice(number, "settings gear icon"), ICONS)
         assert found.mark == ICONS[number - 1]
         assert resolve_apart(Choice(number, "button"), ICONS).mark == ICONS[number - 1]
+        # What is near none of the icons speaks against none of them.
+        assert resolve_apart(Choice(number, "gear icon", "top right"), ICONS).mark == found.mark
     assert resolve_apart(Choice(3, "trash can"), ICONS).candidates == (3, 4)
     assert resolve_apart(Choice(3, "button"), ICONS).candidates == (1, 2, 3, 4)
 
@@ -283,6 +310,7 @@ KINDS = [
     ("textbox", "date", "date picker"),
     *[("checkbox", "checkbox", text) for text in ("check box", "tick box", "empty checkbox")],
     *[("switch", "", text) for text in ("switch", "toggle switch", "toggle")],
+    *[(role, "", "toggle button") for role in ("switch", "checkbox", "button")],
     ("combobox", "", "dropdown menu"),
     ("button", "", "link"),
     ("link", "", "button"),
@@ -317,6 +345,15 @@ def test_a_word_for_another_kind_still_contradicts(role: str, kind: str, expecte
     unseen = mark(1, "Blue moon", tag="input", role=role, attributes={"type": kind}, painted=())
 
     assert resolve_apart(Choice(1, expected), [unseen, mark(2, "Other")]).status == "text_not_found"
+
+
+def test_a_wide_button_may_be_drawn_as_a_field_and_an_icon_may_not() -> None:
+    for width, taken in ((300, True), (24, False)):
+        box = PageBox(0, 0, width, 24)
+        opens = mark(1, "Search or jump to", painted=(), unseen=True, box=box)
+        found = resolve_apart(Choice(1, "search field"), [opens, mark(2, "Other")])
+
+        assert (found.mark == opens) is taken
 
 
 def test_the_same_number_with_the_whole_text_is_another_decision() -> None:

@@ -6,18 +6,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 FIELDS = frozenset(
-    ["textbox", "searchbox", "combobox", "spinbutton", "listbox", "slider", "date", "input"]
-    + ["datetime", "inputtime", "colorwell", "textfield", "select", "textarea"]
+    [
+        *("textbox", "searchbox", "combobox", "spinbutton", "listbox", "slider", "input"),
+        *("date", "datetime", "inputtime", "colorwell", "textfield", "select", "textarea"),
+    ]
 )
 TOGGLES = frozenset(["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"])
 PRESSED = frozenset(
-    ["button", "link", "tab", "menuitem", "option", "treeitem", "clickable", "disclosuretriangle"]
-    + ["file", "summary", "popupbutton", "togglebutton"]
+    [
+        *("button", "link", "tab", "menuitem", "option", "treeitem", "clickable", "file"),
+        *("disclosuretriangle", "summary", "popupbutton", "togglebutton"),
+    ]
 )
 ACTED_ON = FIELDS | TOGGLES | PRESSED
 _SAID_LINES = 400
 _MARK = re.compile(r"\bclickable\b|cursor[=:]pointer|\bonclick\b")
-_NUMBER = re.compile(r"^(?:- )?(?:\*?\[(?P<a>\d[\w-]*|[a-z]\w*\d)\]|uid=(?P<b>\w+)|(?P<c>f?\d*e\d+)\b)\s*")
+_NUMBER = re.compile(
+    r"^(?:- )?(?:\*?\[(?P<a>\d[\w-]*|[a-z]\w*\d)\]|uid=(?P<b>\w+)|(?P<c>f?\d*e\d+)\b)\s*"
+)
 _PIECE = re.compile(
     r"^(?P<role>[A-Za-z][A-Za-z-]*)(?: row)?"
     r"""(?:,? (?P<name>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))?(?P<rest>.*)$""",
@@ -62,9 +68,11 @@ def unquoted(text: str) -> str:
     return text[1:-1].replace("\\'", "'").replace('\\"', '"')
 
 
+_OUTSIDE_QUOTES = r'(?=(?:[^"]*"[^"]*")*[^"]*$)'
 _BETWEEN = re.compile(
-    r' \| (?=(?:[^"]*"[^"]*")*[^"]*$)'
-    rf'|, (?=(?:f?\d*e\d+ )?(?:{"|".join(sorted(ACTED_ON))})\b(?:[^"]*"[^"]*")*[^"]*$)'
+    rf" \| {_OUTSIDE_QUOTES}"
+    rf"|, (?=(?:f?\d*e\d+ )?(?:{'|'.join(sorted(ACTED_ON))})(?: [\"\[]|:|$|, )){_OUTSIDE_QUOTES}"
+    rf"(?!clickable(?:,|$))"
 )
 
 
@@ -109,12 +117,16 @@ def _of_line(line: str, below: str, frame: str, all_numbered: bool) -> Iterator[
         # YAML quotes a key that holds a colon.
         plain_line = re.sub(r"^'(.*)'(:?.*)$", r"\1\2", plain_line).replace("''", "'")
     pieces = pieces_of(plain_line)
+    role = ""
     for index, whole in enumerate(pieces):
         for piece in _nested(whole):
             found = _NUMBER.match(piece)
             number = next(filter(None, found.groups()), "") if found else ""
             plain = piece[found.end() :] if found else piece
             number = number or (re.findall(r"\[ref=(\w+)\]", plain) or [""])[0]
+            if role in ACTED_ON and plain.startswith('"'):
+                # A role is said once for all of it that stand in a row.
+                plain = f"{role} {plain}"
             parts = _PIECE.match(plain)
             if parts is None:
                 continue
@@ -123,7 +135,9 @@ def _of_line(line: str, below: str, frame: str, all_numbered: bool) -> Iterator[
             if not acts and not (all_numbered and number):
                 continue
             later = _until_next(pieces[index + 1 :], role)
-            said = "\n".join([plain, *later, below if index + len(later) + 1 == len(pieces) else ""])
+            said = "\n".join(
+                [plain, *later, below if index + len(later) + 1 == len(pieces) else ""]
+            )
             name = unquoted(parts["name"]) if parts["name"] else _value(parts["rest"])
             if not name and role not in FIELDS | TOGGLES:
                 name = _texts("\n".join([*pieces[index + 1 :], below]))[:300]
@@ -164,8 +178,10 @@ def _head(text: str) -> str:
 def _value(rest: str) -> str:
     bare = re.sub(r"\[[^\]]*\]", "", rest)
     found = re.search(r"(?:^|\s|\w):\s+(.*)$", bare) or re.match(r"\s*:\s*(.*)$", bare)
-    return unquoted(found[1]) if found and re.match(r"[\"'].*[\"']$", found[1]) else (
-        found[1] if found else ""
+    return (
+        unquoted(found[1])
+        if found and re.match(r"[\"'].*[\"']$", found[1])
+        else (found[1] if found else "")
     )
 
 
@@ -175,12 +191,14 @@ def _texts(below: str) -> str:
     for line in below.split("\n"):
         bare = _NUMBER.sub("", line.strip().removeprefix("- "))
         bare = re.sub(r"\[[^\]\n]*\]", "", bare)
-        bare = re.sub(r"^(?:[A-Za-z]+(?: row)?)(?=:| [\"']|\s*$):?", "", bare)
+        bare = re.sub(r"^(?:[A-Za-z]+(?: row)?)(?=\s*:| [\"']|\s*$)\s*:?", "", bare)
         words.append(bare.strip().strip("\"':").replace('\\"', '"'))
     return " ".join(filter(None, words))
 
 
-_TAG = re.compile(r"^(?P<indent>\s*)(?:\|\w+\|)?\*?\[(?P<number>[\w-]+)\]<(?P<tag>[\w-]+)(?P<attrs>.*)$")
+_TAG = re.compile(
+    r"^(?P<indent>\s*)(?:\|\w+\|)?\*?\[(?P<number>[\w-]+)\]<(?P<tag>[\w-]+)(?P<attrs>.*)$"
+)
 _ATTRIBUTE = re.compile(r"""([\w-]+)=("[^"]*"|'[^']*'|\([^)]*\)|.*?(?=\s[\w-]+=|\s*/?>|$))""")
 
 
@@ -199,11 +217,17 @@ def tag_entries(text: str) -> Iterator[Entry]:
             below.append(lines[later])
         given = {key: value.strip("\"'") for key, value in _ATTRIBUTE.findall(found["attrs"])}
         role = given.get("role") or _role_of_tag(found["tag"], given)
-        texts = " ".join(one.strip() for one in below if not one.strip().startswith(("[", "<", "*[")))
+        texts = " ".join(
+            one.strip() for one in below if not one.strip().startswith(("[", "<", "*["))
+        )
         inner = " ".join(_ATTRIBUTE.sub("", one) for one in below)
         name = texts or next(
-            (given[key] for key in ("aria-label", "ax_name", "placeholder", "title", "alt", "name")
-             if given.get(key)), "",
+            (
+                given[key]
+                for key in ("aria-label", "ax_name", "placeholder", "title", "alt", "name")
+                if given.get(key)
+            ),
+            "",
         )
         yield Entry(role, name, line, f"{line}\n{inner}", found["number"])
 

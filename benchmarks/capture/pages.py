@@ -13,9 +13,12 @@ from urllib.request import urlopen
 
 from playwright.sync_api import Page
 
+from benchmarks.capture.smallest import SMALLEST
+
 HERE = Path(__file__).parent
 CASES = HERE.parents[1] / "cases"
 MANUAL = ("index", "genindex", "reference", "user_guide")
+HEAD = '<!doctype html><meta charset="utf-8">'
 TOWN = ("events", "mail", "news", "shop", "tickets", "report")
 MINIWOB = ("email-inbox", "book-flight", "social-media", "search-engine", "choose-date")
 # MiniWoB shows a task once its episode has begun.
@@ -89,6 +92,23 @@ def open_page(page: Page, address: str) -> None:
     page.wait_for_timeout(700)
 
 
+def serve_smallest(site: Site) -> None:
+    """Serve the smallest pages on which something was lost."""
+    tree = site.data("smallest")
+    url = serve_files(site, tree)
+    for name, markup in SMALLEST.items():
+        file = name.replace(" ", "-") + ".html"
+        (tree / file).write_text(f"{HEAD}<title>{name}</title>{markup}", encoding="utf-8")
+        site.pages[f"smallest: {name}"] = url + file
+
+
+def serve_files(site: Site, tree: Path) -> str:
+    """Serve a folder."""
+    port = free_port()
+    command = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"]
+    return site.serve([*command, "-d", str(tree)], port)
+
+
 def serve_bundled(site: Site) -> None:
     """Serve what the extras `demo` and `testing` bring along."""
     tree = site.data("site")
@@ -104,9 +124,7 @@ def serve_bundled(site: Site) -> None:
         port, data = free_port(), str(site.data(name))
         command = [sys.executable, str(script), "--port", str(port), "--data", data]
         urls[name] = site.serve(command, port)
-    port = free_port()
-    command = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"]
-    files = site.serve([*command, "-d", str(tree)], port)
+    files = serve_files(site, tree)
     admin, desk, town = (urls[name] for name in served)
     site.pages |= {
         "admin: start": f"{admin}admin/",

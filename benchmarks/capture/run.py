@@ -28,7 +28,14 @@ sys.path.append(str(Path(__file__).parents[2]))
 
 from benchmarks.capture.entries import Entry
 from benchmarks.capture.forms import FORMS
-from benchmarks.capture.pages import Site, free_port, installed, open_page, serve_bundled
+from benchmarks.capture.pages import (
+    Site,
+    free_port,
+    installed,
+    open_page,
+    serve_bundled,
+    serve_smallest,
+)
 from benchmarks.capture.score import COLUMNS, score
 from benchmarks.capture.truth import Truth, find_truth
 from pytest_autoweb.browser.egress.chromium import system_chromium
@@ -101,7 +108,7 @@ def measure(options: argparse.Namespace) -> list[Row]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         site = Site(folder, stack)
-        serve_bundled(site)
+        (serve_smallest if options.smallest else serve_bundled)(site)
         started = stack.enter_context(sync_playwright())
         context = stack.enter_context(
             closing(
@@ -126,7 +133,9 @@ def measure(options: argparse.Namespace) -> list[Row]:
             for tool, listed in listings.items():
                 rows.append(row_of(name, tool, listed[name], truth, FORMS[tool].read))
             if options.texts:
-                keep(options.texts, name, truth, {t: one[name] for t, one in listings.items()}, rows)
+                keep(
+                    options.texts, name, truth, {t: one[name] for t, one in listings.items()}, rows
+                )
     return rows
 
 
@@ -178,6 +187,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--chromium", help="path of the browser")
     parser.add_argument("--pages", nargs="*", default=[""], help="parts of the names of pages")
+    parser.add_argument("--smallest", action="store_true", help="the smallest pages of losses")
     parser.add_argument("--forms", nargs="*", default=list(FORMS), choices=list(FORMS))
     parser.add_argument("--texts", type=Path, help="a folder for the listings and their losses")
     parser.add_argument("--json", type=Path, help="a file for the results")

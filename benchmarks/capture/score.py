@@ -22,7 +22,8 @@ _SAID: dict[str, str] = {
 }
 # Numbers and marks of the tools are no texts of the page.
 _MARKS = re.compile(
-    r"^\s*(?:- )?(?:\*?\[[\w-]+\]|uid=\w+|f?\d*e\d+(?= ))|\[(?:ref|cursor|box|level)=[^\]]*\]|@\([\d,]+\)",
+    r"(?:^|\| )\s*(?:- )?(?:\*?\[[\w-]+\]|uid=\w+|f?\d*e\d+(?= ))"
+    r"|\[(?:ref|cursor|box|level)=[^\]]*\]|@\([\d,]+\)",
     re.MULTILINE,
 )
 _NOTATION = re.compile(r"[\s\"'`\\|\[\]:<>(){}=,;*#\u200b\ue000-\uf8ff]+")
@@ -202,7 +203,9 @@ def _take_any(
             continue
         group = "any" if element.kind == "file" else group_of(element.kind)
         for one in list(free):
-            fits = free[one].role == element.kind if same_role else group in ("any", free[one].group)
+            fits = (
+                free[one].role == element.kind if same_role else group in ("any", free[one].group)
+            )
             if fits and wants(one):
                 made[at] = free.pop(one)
                 break

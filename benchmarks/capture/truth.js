@@ -23,6 +23,9 @@
       const given = node.assignedNodes({ flatten: true });
       if (given.length) return given;
     }
+    if (node.tagName === 'DETAILS' && !node.open) {
+      return [...node.children].filter((child) => child.tagName === 'SUMMARY').slice(0, 1);
+    }
     return [...node.childNodes];
   };
   const innerDocument = (node) => {
@@ -256,7 +259,8 @@
     if (open === 'false') states.push('collapsed');
     if (said('selected') === 'true') states.push('selected');
     if (said('pressed') === 'true') states.push('pressed');
-    if (!states.length && node.tagName !== 'OPTION' && chosenByClass(node)) states.push('chosen');
+    const current = said('current') && said('current') !== 'false';
+    if (current || (!states.length && chosenByClass(node))) states.push('chosen');
     return states;
   };
   const isSecret = (node) => node.type === 'password';

@@ -61,9 +61,11 @@ def find_truth(page: Page) -> Truth:
     contexts: list[int] = []
     session.on(
         "Runtime.executionContextCreated",
-        lambda event: contexts.append(event["context"]["id"])
-        if event["context"]["auxData"]["isDefault"]
-        else None,
+        lambda event: (
+            contexts.append(event["context"]["id"])
+            if event["context"]["auxData"]["isDefault"]
+            else None
+        ),
     )
     try:
         session.send("Runtime.enable")

@@ -59,13 +59,17 @@ def script(name: str) -> str:
 
 @cache
 def _wrapped(name: str) -> str:
+    return f"async arg => {{ {tools_of(name)} const made = ({script(name)})(tools, arg);"
+
+
+@cache
+def tools_of(name: str) -> str:
+    """Return statements that make the tools which `js/NAME.js` uses."""
     text = script(name)
     # Short scripts are sent often, so they do without what they do not use.
-    aria = f"({script('aria')})(dom)" if "aria" in text else "null"
-    return (
-        f"async arg => {{ const dom = ({script('dom')})(); const aria = {aria};"
-        f" const made = ({text})({{dom, aria}}, arg);"
-    )
+    made = [f"const dom = ({script('dom')})(); const tools = {{dom}};"]
+    made += [f"tools.{one} = ({script(one)})(dom);" for one in ("aria", "sight") if one in text]
+    return " ".join(made)
 
 
 def run_script(

@@ -24,6 +24,7 @@ _MARK = re.compile(r"\bclickable\b|cursor[=:]pointer|\bonclick\b")
 _NUMBER = re.compile(
     r"^(?:- )?(?:\*?\[(?P<a>\d[\w-]*|[a-z]\w*\d)\]|uid=(?P<b>\w+)|(?P<c>f?\d*e\d+)\b)\s*"
 )
+_OTHER_NAMES = re.compile(r'\b(?:title|label|placeholder) ("(?:[^"\\]|\\.)*")')
 _PIECE = re.compile(
     r"^(?P<role>[A-Za-z][A-Za-z-]*)(?: row)?"
     r"""(?:,? (?P<name>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))?(?P<rest>.*)$""",
@@ -46,6 +47,10 @@ class Entry:
     """The head of the frame that it is listed in."""
     quoted: bool = False
     """Its name stands in quotes."""
+    others: tuple[str, ...] = ()
+    """Its title or label, where it has that besides a name."""
+    around: str = ""
+    """What it stands in on the same line, such as a row that is selected."""
 
     @property
     def group(self) -> str:
@@ -74,11 +79,17 @@ _BETWEEN = re.compile(
     rf"|, (?=(?:f?\d*e\d+ )?(?:{'|'.join(sorted(ACTED_ON))})(?: [\"\[]|:|$|, )){_OUTSIDE_QUOTES}"
     rf"(?!clickable(?:,|$))"
 )
+_BETWEEN_NAMES = re.compile(rf', (?=(?:f?\d*e\d+ )?"){_OUTSIDE_QUOTES}')
 
 
 def pieces_of(line: str) -> list[str]:
     """Split a line of several parts, where what is between them does not stand in quotes."""
-    return [piece for piece in _BETWEEN.split(line) if piece]
+    parts = [piece for piece in _BETWEEN.split(line) if piece]
+    return [
+        piece
+        for part in parts
+        for piece in ([part] if ' options "' in part else _BETWEEN_NAMES.split(part))
+    ]
 
 
 def outline_entries(
@@ -119,6 +130,7 @@ def _of_line(line: str, below: str, frame: str, all_numbered: bool) -> Iterator[
     pieces = pieces_of(plain_line)
     role = ""
     for index, whole in enumerate(pieces):
+        around = ""
         for piece in _nested(whole):
             found = _NUMBER.match(piece)
             number = next(filter(None, found.groups()), "") if found else ""
@@ -131,6 +143,7 @@ def _of_line(line: str, below: str, frame: str, all_numbered: bool) -> Iterator[
             if parts is None:
                 continue
             role = parts["role"].casefold()
+            around += f" {plain}" if role not in ACTED_ON else ""
             acts = role in ACTED_ON or _MARK.search(_head(parts["rest"]))
             if not acts and not (all_numbered and number):
                 continue
@@ -143,19 +156,27 @@ def _of_line(line: str, below: str, frame: str, all_numbered: bool) -> Iterator[
                 name = _texts("\n".join([*pieces[index + 1 :], below]))[:300]
             elif not parts["name"] and role not in FIELDS | TOGGLES:
                 name = " ".join([name, *map(_texts, pieces[index + 1 :])])[:300]
-            yield Entry(role, name, _head(plain), said, number, frame, bool(parts["name"]))
+            others = tuple(map(unquoted, _OTHER_NAMES.findall(parts["rest"])))
+            quoted = bool(parts["name"])
+            yield Entry(role, name, _head(plain), said, number, frame, quoted, others, around)
+
+
+_OUTER = re.compile(
+    r'^(?P<head>(?:- )?(?:\S+ )?[A-Za-z ]+(?: "(?:[^"\\]|\\.)*")?(?: \[[^\]]*\])*): (?=\S)'
+)
 
 
 def _nested(piece: str) -> list[str]:
     """Return a part, and what it holds where that is one more element: `row: link "A"`."""
-    found = re.match(r"^(?:- )?((?:\S+ )?[A-Za-z ]+(?: \[[^\]]*\])*): (?=\S)", piece)
+    found = _OUTER.match(piece)
     if not found:
         return [piece]
     inner = piece[found.end() :]
     opened = re.match(r"(?:f?\d*e\d+ )?([a-z]+)\b(?= |$|:)", inner)
-    if not opened or opened[1] not in ACTED_ON:
+    outer = re.sub(r"^(?:- )?(?:f?\d*e\d+ )?", "", found["head"]).split()[0]
+    if not opened or opened[1] not in ACTED_ON | {"iframe"} or outer in FIELDS:
         return [piece]
-    return [found[0].rstrip(": ") + ":", *_nested(inner)]
+    return [found["head"] + ":", *_nested(inner)]
 
 
 def _until_next(pieces: list[str], role: str) -> list[str]:

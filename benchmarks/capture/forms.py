@@ -10,6 +10,7 @@ from benchmarks.capture.entries import Entry, outline_entries
 from pytest_autoweb.browser.marks.marking import listing, mark_page, option_lines
 from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.browser.page.frames import run_script
+from pytest_autoweb.browser.page.numbered_list import numbered_listing
 from pytest_autoweb.browser.page.outline import Folds
 from pytest_autoweb.browser.page.ref_list import LONG, SHORT, Lengths
 from pytest_autoweb.browser.page.refs import observe
@@ -44,6 +45,10 @@ def _numbered(lengths: Lengths) -> Form:
     return Form(lambda page: observe(page, budget_tokens=BUDGET, lengths=lengths).text)
 
 
+def _listed(page: Page) -> str:
+    return numbered_listing(page, budget_tokens=BUDGET).text
+
+
 def _marked(page: Page) -> str:
     marked = mark_page(page)
     text = str(run_script(page, "visible_text"))
@@ -63,7 +68,7 @@ def _read_marked(text: str) -> Iterable[Entry]:
 FORMS: Mapping[str, Form] = {
     "turns": _captured("ARIA_SNAPSHOT", brief=True),
     "turns ARIA": _captured("ARIA", brief=True),
-    "turns A11Y": _captured("A11Y", brief=True),
+    "numbered": Form(_listed),
     "refs": _numbered(LONG),
     "refs, short": _numbered(SHORT),
     "act": Form(_marked, _read_marked),

@@ -39,6 +39,7 @@ from benchmarks.capture.pages import (
 from benchmarks.capture.score import COLUMNS, score
 from benchmarks.capture.truth import Truth, find_truth
 from pytest_autoweb.browser.egress.chromium import system_chromium
+from pytest_autoweb.browser.page.page_tree import register_listing
 
 WINDOW = {"width": 1280, "height": 900}
 
@@ -121,6 +122,7 @@ def measure(options: argparse.Namespace) -> list[Row]:
             )
         )
         page = context.new_page()
+        register_listing(page)
         for log_in in site.log_in:
             log_in(page)
         pages = {

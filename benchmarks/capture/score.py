@@ -22,10 +22,12 @@ _SAID: dict[str, str] = {
 }
 # Numbers and marks of the tools are no texts of the page.
 _MARKS = re.compile(
-    r"(?:^|\| )\s*(?:- )?(?:\*?\[[\w-]+\]|uid=\w+|f?\d*e\d+(?= ))"
-    r"|\[(?:ref|cursor|box|level)=[^\]]*\]|@\([\d,]+\)",
+    r"(?:^|[|,] )\s*(?:- )?(?:\*?\[[\w-]+\]|uid=\w+|f?\d*e\d+(?= ))"
+    r"|\btext (?=\")|\[(?:ref|cursor|box|level)=[^\]]*\]|@\([\d,]+\)",
     re.MULTILINE,
 )
+# What another tool, a minute later, is shown otherwise.
+_PASSING = re.compile(r"\d (?:second|minute)s? ago|Time left:")
 _NOTATION = re.compile(r"[\s\"'`\\|\[\]:<>(){}=,;*#\u200b\ue000-\uf8ff]+")
 _ENDS = re.compile(r"\s*[.,:;!?]+\s+|\s+")
 
@@ -63,8 +65,9 @@ def score(truth: Truth, listing: str, entries: Iterable[Entry]) -> Score:
         label = f"{element.kind} {element.names[0][:80] if element.names else '(nameless)'!r}"
         made.count("elements", entry is not None, f"{label} <{element.tag}>")
         _count_facts(made, element, entry, label)
-    for text, missing in _missing_texts(truth.texts, whole):
-        for nth in range(truth.texts.count(text)):
+    lasting = [text for text in truth.texts if not _PASSING.search(text)]
+    for text, missing in _missing_texts(lasting, whole):
+        for nth in range(lasting.count(text)):
             made.count("texts", nth >= missing, repr(text[:120]))
     return made
 
@@ -75,7 +78,8 @@ def _count_facts(made: Score, element: Element, entry: Entry | None, label: str)
     words = f" {key(said)} "
     for state in element.states:
         column = "collapsed" if state == "collapsed" else "states"
-        made.count(column, bool(re.search(_SAID[state], head)), f"{state} at {label}")
+        shown = f"{entry.around} {head}" if entry and state == "chosen" else head
+        made.count(column, bool(re.search(_SAID[state], shown)), f"{state} at {label}")
     for option in element.options:
         if not key(option.text):
             continue
@@ -103,7 +107,8 @@ def _says_chosen(text: str, said: str) -> bool:
 
 def _says_value(value: str, said: str) -> bool:
     lines = [key(line) for line in value.split("\n") if key(line)]
-    if f" {' '.join(lines)} " not in f" {key(said.replace(chr(92) + 'n', ' '))} ":
+    in_one_line = re.sub(r"\\n|⏎|↵", " ", said)
+    if f" {' '.join(lines)} " not in f" {key(in_one_line)} ":
         return False
     if len(lines) < 2:
         return True
@@ -131,9 +136,12 @@ def match(elements: Sequence[Element], entries: Sequence[Entry]) -> dict[int, En
     """Return which entry stands for which element: an entry for one element, in their order."""
     made: dict[int, Entry] = {}
     free = dict(enumerate(entries))
-    names = {at: key(entry.name.removesuffix("…")) for at, entry in free.items()}
+    names = {
+        at: [key(name.removesuffix("…")) for name in (entry.name, *entry.others) if key(name)]
+        for at, entry in free.items()
+    }
     for fits in (_exact, _begins, _holds):
-        index = _index(free, names, fits is _exact)
+        index = _index(free, names)
         for at, element in enumerate(elements):
             if at in made or not element.names:
                 continue
@@ -146,7 +154,7 @@ def match(elements: Sequence[Element], entries: Sequence[Entry]) -> dict[int, En
                         for one in near
                         if one in free
                         and group in ("any", free[one].group)
-                        and fits(name, names[one])
+                        and any(fits(name, listed) for listed in names[one])
                     ),
                     None,
                 )
@@ -157,12 +165,11 @@ def match(elements: Sequence[Element], entries: Sequence[Entry]) -> dict[int, En
     return made
 
 
-def _index(
-    free: dict[int, Entry], names: dict[int, str], exact: bool
-) -> dict[str, tuple[int, ...]]:
+def _index(free: dict[int, Entry], names: dict[int, list[str]]) -> dict[str, tuple[int, ...]]:
     found: dict[str, list[int]] = defaultdict(list)
     for at in free:
-        found[names[at][:2]].append(at)
+        for name in names[at]:
+            found[name[:2]].append(at)
     return {start: tuple(where) for start, where in found.items()}
 
 
@@ -182,12 +189,12 @@ def _holds(name: str, listed: str) -> bool:
 def _match_nameless(
     elements: Sequence[Element],
     free: dict[int, Entry],
-    names: dict[int, str],
+    names: dict[int, list[str]],
     made: dict[int, Entry],
 ) -> None:
     known = {key(name) for element in elements for name in element.names}
     for same_role in (True, False):
-        for wants in (lambda at: not names[at], lambda at: names[at] not in known):
+        for wants in (lambda at: not names[at], lambda at: not known & set(names[at])):
             _take_any(elements, free, made, wants, same_role)
 
 

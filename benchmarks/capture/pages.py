@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from playwright.sync_api import Page
@@ -66,19 +67,26 @@ def installed(package: str) -> Path:
     return Path(found.origin).parent
 
 
+def _answers(url: str) -> bool:
+    try:
+        urlopen(url, timeout=5).close()
+    except HTTPError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
 @contextmanager
 def serving(command: Sequence[str], url: str) -> Iterator[None]:
     """Run a server until the block ends."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(300):
-            try:
-                urlopen(url, timeout=2).close()
-                break
-            except OSError:
-                if process.poll() is not None:
-                    raise RuntimeError(f"{' '.join(command)} ended") from None
-                time.sleep(0.2)
+        until = time.monotonic() + 30
+        while not _answers(url):
+            if process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"{' '.join(command)} does not answer")
+            time.sleep(0.2)
         yield
     finally:
         process.terminate()
@@ -140,6 +148,7 @@ def serve_bundled(site: Site) -> None:
     site.pages |= {f"manual: {name}": f"{files}manual/{name}.html" for name in MANUAL}
     site.pages |= {f"town: {name}": f"{town}{name}.html" for name in TOWN}
     site.pages |= {f"miniwob: {name}": f"{files}miniwob/miniwob/{name}.html" for name in MINIWOB}
+    site.pages["miniwob: flight AA"] = f"{files}miniwob/flight/AA/wrapper.html"
     site.log_in.append(lambda page: _log_in(page, admin, desk))
 
 

@@ -26,6 +26,7 @@ from playwright.sync_api import Page, sync_playwright
 
 sys.path.append(str(Path(__file__).parents[2]))
 
+from benchmarks.capture.applications import serve_applications
 from benchmarks.capture.entries import Entry
 from benchmarks.capture.forms import FORMS
 from benchmarks.capture.pages import (
@@ -110,6 +111,8 @@ def measure(options: argparse.Namespace) -> list[Row]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         site = Site(folder, stack)
         (serve_smallest if options.smallest else serve_bundled)(site)
+        if options.applications:
+            serve_applications(site, options.applications.absolute())
         started = stack.enter_context(sync_playwright())
         context = stack.enter_context(
             closing(
@@ -189,6 +192,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--chromium", help="path of the browser")
     parser.add_argument("--pages", nargs="*", default=[""], help="parts of the names of pages")
+    parser.add_argument("--applications", type=Path, help="an environment, see applications.py")
     parser.add_argument("--smallest", action="store_true", help="the smallest pages of losses")
     parser.add_argument("--forms", nargs="*", default=list(FORMS), choices=list(FORMS))
     parser.add_argument("--texts", type=Path, help="a folder for the listings and their losses")

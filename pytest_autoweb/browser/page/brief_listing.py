@@ -5,7 +5,7 @@ where names do not tell links apart, and what belongs together stands on one lin
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
@@ -61,16 +61,21 @@ _LIFTED = frozenset(
     ]
 )
 _LINE_CHARS = 300
+_ROW_CHARS = 700
 _GROUP_CHARS = 200
 _RUN_CHARS = 240
 _OPTIONS_CHARS = 900
+_PIECE_CHARS = 80
 _NAMELESS = 8
 _PART = 200
 """The most elements below a named one that are compared with its name."""
 _BEHIND = 3
 """So many elements behind one layer are counted instead of listed."""
+_BESIDE_GROUP = 2
+"""So many elements may share a line with a group of others."""
 _NEAR_LEVELS = 6
 _NEAR_CHARS = 60
+_LOOKS = ("active", "current", "selected", "checked")
 
 
 def brief_outline(tree: PageTree) -> tuple[Line, ...]:
@@ -101,7 +106,9 @@ def prepare(nodes: list[Node], *, overlaid: bool) -> tuple[str, ...]:
             _settle(node)
     _drop_labels(nodes)
     _even_out(nodes)
+    _hand_down(nodes)
     shorten_addresses(nodes)
+    _tell_twins_apart(nodes)
     return behind
 
 
@@ -151,11 +158,12 @@ def _told(count: int, layer: str) -> str:
 
 def _settle(node: Node) -> None:
     """Leave out of an element what its name says already."""
+    if node.role == "clickable":
+        _name_clickable(node)
     node.below = [
         one for one in node.below if one.role != "text" or not _SIGNS_ONLY.fullmatch(one.value)
     ]
     if node.role == "clickable":
-        _name_clickable(node)
         return
     if not node.name:
         if node.role in CONTROLS and node.below and not _inner_controls(node):
@@ -213,17 +221,21 @@ def _flat(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-def _drop_labels(nodes: Sequence[Node]) -> None:
+def _drop_labels(nodes: list[Node]) -> None:
     """Leave out a text that is the name of the field beside it."""
-    order = [node for root in nodes for node in root.walk() if node.role == "text" or node.place]
+    every = (node for root in nodes for node in root.walk())
+    order = [node for node in every if node.role in {"text", "img"} or node.place]
     said = set()
     for before, after in pairwise(order):
         for text, field in ((before, after), (after, before)):
             fits = field.role in FIELDS or field.role in {"checkbox", "radio", "switch"}
-            if text.role == "text" and fits and field.name and text.value == field.name:
+            label = text.value if text.role == "text" else text.name
+            plain_one = text.role in {"text", "img"} and text.place is None
+            if plain_one and fits and field.name and _bare(label) == _bare(field.name):
                 said.add(id(text))
     if not said:
         return
+    nodes[:] = [one for one in nodes if id(one) not in said]
     for root in nodes:
         for node in root.walk():
             node.below = [one for one in node.below if id(one) not in said]
@@ -237,10 +249,26 @@ def _even_out(nodes: Sequence[Node]) -> None:
             if all(one.bold for one in same) or len(same) < 2:
                 for one in same:
                     one.bold = False
-            for look in ("active", "current", "selected", "checked"):
+            for look in _LOOKS:
                 if len(same) > 2 and all(look in one.states for one in same):
                     for one in same:
                         one.states.remove(look)
+
+
+def _bare(label: str) -> str:
+    """Return a label without what marks its field as required."""
+    return label.rstrip(" *:")
+
+
+def _hand_down(nodes: Sequence[Node]) -> None:
+    """Say the look of an item at its only control."""
+    for root in nodes:
+        for node in root.walk():
+            alone = node.below[0] if len(node.below) == 1 else None
+            if node.role == "listitem" and alone is not None and alone.place is not None:
+                looks = [one for one in node.states if one in _LOOKS]
+                alone.states += [one for one in looks if one not in alone.states]
+                node.states = [one for one in node.states if one not in _LOOKS]
 
 
 def _families(nodes: Sequence[Node]) -> Iterator[list[Node]]:
@@ -253,8 +281,8 @@ def _families(nodes: Sequence[Node]) -> Iterator[list[Node]]:
                     for one in node.below
                 ]
                 yield flat
-            elif node.bold and node.role not in _ROWS:
-                node.bold = False
+            for one in node.below[:1] if len(node.below) == 1 else ():
+                one.bold = False
 
 
 def _is_header(node: Node) -> bool:
@@ -262,6 +290,20 @@ def _is_header(node: Node) -> bool:
 
 
 # -- what stands beside an element -----------------------------------------------------
+
+
+def _tell_twins_apart(nodes: Sequence[Node]) -> None:
+    near = neighbours(nodes)
+    twins: dict[tuple[str, str], list[Node]] = defaultdict(list)
+    for root in nodes:
+        for node in root.walk():
+            if node.place is not None and not node.clickable and not node.below:
+                twins[node.role, node.name or node.label or node.title or node.handle].append(node)
+    for same in twins.values():
+        texts = {near.get(id(node), "") for node in same}
+        if len(texts) > 1:
+            for node in same:
+                node.beside = near.get(id(node), "")
 
 
 def neighbours(nodes: Sequence[Node]) -> dict[int, str]:
@@ -284,27 +326,34 @@ def _beside(node: Node, above: dict[int, Node], top: Node) -> str:
     at = node
     for _ in range(_NEAR_LEVELS):
         around = above.get(id(at), top)
-        inner = around.below
+        if around.role in _ROWS:
+            return _short(next(_texts_of(around.below, node), ""))
         # By identity, since equal nodes may stand side by side.
-        place = next(index for index, one in enumerate(inner) if one is at)
-        row = around.role in _ROWS
-        before = inner[:place] if row else inner[:place][::-1][:4]
-        for one in (*before, *inner[place + 1 : place + 3]):
-            if text := _first_text(one, last=not row and one in before):
-                return text
+        place = next(index for index, one in enumerate(around.below) if one is at)
+        before = [_last(_texts_of([one], node)) for one in around.below[:place][::-1][:4]]
+        after = [next(_texts_of([one], node), "") for one in around.below[place + 1 : place + 3]]
+        if told := [text for text in (*before, *after) if text]:
+            # A short one, such as a heading, says better what it is about.
+            return _short(next((one for one in told if len(one) <= _NEAR_CHARS), told[0]))
         if around is top:
             break
         at = around
     return ""
 
 
-def _first_text(node: Node, *, last: bool) -> str:
-    inner = _few(node) or []
-    texts = [one.value if one.role == "text" else one.name for one in inner if _tells(one)]
-    if not texts:
-        return ""
-    text = texts[-1] if last else texts[0]
+def _short(text: str) -> str:
     return text if len(text) <= _NEAR_CHARS else f"{text[: _NEAR_CHARS - 1]}…"
+
+
+def _last(texts: Iterator[str]) -> str:
+    return (list(texts) or [""])[-1]
+
+
+def _texts_of(nodes: Sequence[Node], but: Node) -> Iterator[str]:
+    for node in nodes:
+        for one in _few(node) or []:
+            if one is not but and _tells(one):
+                yield one.value if one.role == "text" else one.name
 
 
 def _tells(node: Node) -> bool:
@@ -342,15 +391,13 @@ def _children_lines(nodes: Sequence[Node]) -> list[Line]:
 
 
 def _lifted(nodes: Sequence[Node]) -> list[Node]:
-    """Return siblings, with those in place of a wrapper that says nothing itself."""
+    """Return siblings, with those in place of a block that only holds several things."""
     found: list[Node] = []
     for node in nodes:
-        if _says_nothing(node) and node.role in {"list", "", "navigation", "menu"}:
-            small = node.role == "" and _one_line(node.below, _GROUP_CHARS) is not None
-            if not small:
-                found += _lifted(node.below)
-                continue
-        found.append(node)
+        if node.role or _one_line(node.below, _GROUP_CHARS) is not None:
+            found.append(node)
+        else:
+            found += _lifted(node.below)
     return found
 
 
@@ -391,8 +438,10 @@ def _lines(node: Node) -> list[Line]:
     if not node.below:
         if node.options and len(piece.value) > _OPTIONS_CHARS:
             return [_long_select(node)]
-        return [Line(piece.text(), kind)]
-    line = _one_line(node.below, _LINE_CHARS - piece.size)
+        return [Line(joined([piece]), kind)]
+    one_thing = node.role in _ROWS
+    most = _ROW_CHARS if one_thing else _LINE_CHARS - piece.size
+    line = _one_line(node.below, most, one_thing=one_thing)
     if line is not None:
         return [Line(f"{piece.text()}: {joined(line)}", kind)]
     below = _children_lines(node.below)
@@ -418,7 +467,7 @@ def _row(node: Node) -> Line:
         while said and not said[-1]:
             said.pop()
         text = f"{piece.text()}: {' | '.join(said)}"
-        if len(text) <= 2 * _LINE_CHARS:
+        if len(text) <= _ROW_CHARS:
             return Line(text, "row")
     return Line(f"{piece.text()}:", "row", tuple(_children_lines(node.below)))
 
@@ -429,12 +478,7 @@ def _cell(node: Node) -> str | None:
     if pieces is None:
         return None
     marks = "".join(f" [{state}]" for state in node.states) if node.role in _CELLS else ""
-    said: list[str] = []
-    before = ""
-    for piece in pieces:
-        said.append(piece.text(after=before))
-        before = piece.role
-    return ", ".join(said) + marks
+    return ", ".join(piece.text() for piece in pieces) + marks
 
 
 def _long_select(node: Node) -> Line:
@@ -443,15 +487,27 @@ def _long_select(node: Node) -> Line:
     return Line(f"{own.text()}:", node.role, below)
 
 
-def _one_line(nodes: Sequence[Node], most: int) -> list[Piece] | None:
-    """Return siblings as parts of one line, if that is short and simple."""
+def _one_line(nodes: Sequence[Node], most: int, *, one_thing: bool = False) -> list[Piece] | None:
+    """Return siblings as parts of one line, if that is short and simple.
+
+    Args:
+        nodes: the siblings.
+        most: about the most characters of the line.
+        one_thing: they belong together anyway, as what a row holds.
+    """
     pieces: list[Piece] = []
-    size = 0
+    size = groups = 0
     for node in nodes:
         inner = _pieces(node)
-        if inner is None:
+        # A heading begins something else.
+        if inner is None or (pieces and any(one.role == "heading" for one in inner)):
             return None
         pieces += inner
+        # Two groups on one line would leave open what belongs to which.
+        groups += len(inner) > 1
+        crowded = groups > 1 or len(pieces) > len(inner) + _BESIDE_GROUP
+        if groups and len(nodes) > 1 and crowded and not one_thing:
+            return None
         size += sum(one.size for one in inner)
         if size > most:
             return None
@@ -469,8 +525,11 @@ def _pieces(node: Node) -> list[Piece] | None:
     if not node.below:
         piece = _own(node)
         return [piece] if piece.size <= _LINE_CHARS else None
-    if node.role == "clickable" and not _inner_controls(node):
-        texts = list(_words(node))
-        if sum(map(len, texts)) <= 80:
-            return [head(replace(node, name=" ".join(texts), below=[]))]
+    if not _inner_controls(node):
+        said = " ".join(_words(node))
+        if len(said) > _PIECE_CHARS:
+            return None
+        if node.role == "clickable":
+            return [head(replace(node, name=said, below=[]))]
+        return [head(replace(node, value=said, below=[]))]
     return None

@@ -41,8 +41,9 @@ class="clusterize-content"></tbody></table></div></div>
 <script src="node_modules/clusterize.js/clusterize.js"></script><script>
 new Clusterize({ scrollId: 'box', contentId: 'rows', rows: Array.from({ length: 5000 }, (_, n) =>
 `<tr><td>${n + 1}</td><td>Item ${n + 1}</td><td><button>Order</button></td></tr>`) })</script>""",
-    "shoelace": """<link rel="stylesheet" href="node_modules/@shoelace-style/shoelace/dist/themes/light.css">
-<script type="module" src="node_modules/@shoelace-style/shoelace/dist/shoelace-autoloader.js"></script>
+    "shoelace": """<base href="node_modules/@shoelace-style/shoelace/dist/">
+<link rel="stylesheet" href="themes/light.css">
+<script type="module" src="shoelace-autoloader.js"></script>
 <sl-input label="Name" placeholder="As on the invoice"></sl-input>
 <sl-select label="By" value="road"><sl-option value="road">By road</sl-option>
 <sl-option value="air">By air</sl-option></sl-select>

@@ -76,7 +76,7 @@ def unquoted(text: str) -> str:
 _OUTSIDE_QUOTES = r'(?=(?:[^"]*"[^"]*")*[^"]*$)'
 _BETWEEN = re.compile(
     rf" \| {_OUTSIDE_QUOTES}"
-    rf"|, (?=(?:f?\d*e\d+ )?(?:{'|'.join(sorted(ACTED_ON))})(?: [\"\[]|:|$|, )){_OUTSIDE_QUOTES}"
+    rf"|, (?=(?:f?\d*e\d+ )?(?:{'|'.join(sorted(ACTED_ON))})(?: [\"\[.#]|:|$|, )){_OUTSIDE_QUOTES}"
     rf"(?!clickable(?:,|$))"
 )
 _BETWEEN_NAMES = re.compile(rf', (?=(?:f?\d*e\d+ )?"){_OUTSIDE_QUOTES}')
@@ -158,6 +158,9 @@ def _of_line(line: str, below: str, frame: str, all_numbered: bool) -> Iterator[
                 name = " ".join([name, *map(_texts, pieces[index + 1 :])])[:300]
             others = tuple(map(unquoted, _OTHER_NAMES.findall(parts["rest"])))
             quoted = bool(parts["name"])
+            if role == "combobox" and not quoted:
+                # One that is drawn by the page is named after what it shows.
+                others = (*others, _value(parts["rest"]))
             yield Entry(role, name, _head(plain), said, number, frame, quoted, others, around)
 
 
@@ -218,7 +221,7 @@ def _texts(below: str) -> str:
 
 
 _TAG = re.compile(
-    r"^(?P<indent>\s*)(?:\|\w+\|)?\*?\[(?P<number>[\w-]+)\]<(?P<tag>[\w-]+)(?P<attrs>.*)$"
+    r"^(?P<indent>\s*)(?:\|[^|]*\|)?\*?\[(?P<number>[\w-]+)\]<(?P<tag>[\w-]+)(?P<attrs>.*)$"
 )
 _ATTRIBUTE = re.compile(r"""([\w-]+)=("[^"]*"|'[^']*'|\([^)]*\)|.*?(?=\s[\w-]+=|\s*/?>|$))""")
 
@@ -245,7 +248,15 @@ def tag_entries(text: str) -> Iterator[Entry]:
         name = texts or next(
             (
                 given[key]
-                for key in ("aria-label", "ax_name", "placeholder", "title", "alt", "name")
+                for key in (
+                    *(["value"] if role == "button" else []),
+                    "aria-label",
+                    "ax_name",
+                    "placeholder",
+                    "title",
+                    "alt",
+                    "name",
+                )
                 if given.get(key)
             ),
             "",

@@ -14,12 +14,14 @@ import json
 import os
 import re
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
@@ -37,6 +39,7 @@ from benchmarks.capture.pages import (
     serve_bundled,
     serve_smallest,
 )
+from benchmarks.capture.peers import PEERS
 from benchmarks.capture.score import COLUMNS, score
 from benchmarks.capture.truth import Truth, find_truth
 from pytest_autoweb.browser.egress.chromium import system_chromium
@@ -69,15 +72,34 @@ class Row:
 Read = Callable[[str], Iterable[Entry]]
 
 
-def list_as_we_do(page: Page, name: str, pages: dict[str, str]) -> dict[str, Listing]:
-    """List the pages in one form of this package."""
+def list_pages(page: Page, pages: Mapping[str, str], look: Callable[[], str]) -> dict[str, Listing]:
+    """List the pages with one tool; what it fails at counts as empty."""
     found: dict[str, Listing] = {}
-    for title, address in pages.items():
+    for name, address in pages.items():
         open_page(page, address)
         began = time.perf_counter()
-        text = FORMS[name].show(page)
-        found[title] = Listing(text, time.perf_counter() - began)
+        try:
+            text = look()
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            text = ""
+        found[name] = Listing(text, time.perf_counter() - began)
     return found
+
+
+def listings_of(
+    page: Page, port: int, pages: Mapping[str, str], options: argparse.Namespace
+) -> dict[str, dict[str, Listing]]:
+    """List the pages with all tools, one after the other."""
+    made = {
+        name: list_pages(page, pages, partial(FORMS[name].show, page)) for name in options.forms
+    }
+    for name in options.peers:
+        print(f"{name} {PEERS[name].version(options.peers_from)}", file=sys.stderr)
+        page.goto("about:blank")
+        with closing(PEERS[name].attach(options.peers_from.absolute(), port)) as tool:
+            made[name] = list_pages(page, pages, tool.look)
+    return made
 
 
 def tokens_of(text: str) -> int:
@@ -113,35 +135,40 @@ def measure(options: argparse.Namespace) -> list[Row]:
         (serve_smallest if options.smallest else serve_bundled)(site)
         if options.applications:
             serve_applications(site, options.applications.absolute())
-        started = stack.enter_context(sync_playwright())
-        context = stack.enter_context(
-            closing(
-                started.chromium.launch_persistent_context(
-                    folder / "profile",
-                    executable_path=options.chromium or system_chromium(),
-                    args=[f"--remote-debugging-port={free_port()}", "--no-sandbox"],
-                    viewport=WINDOW,
-                )
-            )
-        )
-        page = context.new_page()
-        register_listing(page)
+        port = free_port()
+        page = opened(stack, folder / "profile", port, options.chromium)
         for log_in in site.log_in:
             log_in(page)
         pages = {
             name: url for name, url in site.pages.items() if any(p in name for p in options.pages)
         }
-        listings = {name: list_as_we_do(page, name, pages) for name in options.forms}
+        listings = listings_of(page, port, pages, options)
+        readers = {name: form.read for name, form in FORMS.items()}
+        readers |= {name: peer.read for name, peer in PEERS.items()}
         for name, url in pages.items():
             open_page(page, url)
             truth = find_truth(page)
             for tool, listed in listings.items():
-                rows.append(row_of(name, tool, listed[name], truth, FORMS[tool].read))
+                rows.append(row_of(name, tool, listed[name], truth, readers[tool]))
             if options.texts:
                 keep(
                     options.texts, name, truth, {t: one[name] for t, one in listings.items()}, rows
                 )
     return rows
+
+
+def opened(stack: ExitStack, profile: Path, port: int, chromium: str | None) -> Page:
+    """Return the only tab of a browser that listens on the port."""
+    started = stack.enter_context(sync_playwright())
+    context = started.chromium.launch_persistent_context(
+        profile,
+        executable_path=chromium or system_chromium(),
+        args=[f"--remote-debugging-port={port}", "--no-sandbox"],
+        viewport=WINDOW,
+    )
+    page = stack.enter_context(closing(context)).pages[0]
+    register_listing(page)
+    return page
 
 
 def keep(
@@ -195,6 +222,8 @@ def main() -> None:
     parser.add_argument("--applications", type=Path, help="an environment, see applications.py")
     parser.add_argument("--smallest", action="store_true", help="the smallest pages of losses")
     parser.add_argument("--forms", nargs="*", default=list(FORMS), choices=list(FORMS))
+    parser.add_argument("--peers", nargs="*", default=[], choices=list(PEERS))
+    parser.add_argument("--peers-from", type=Path, help="where they are installed, see peers.py")
     parser.add_argument("--texts", type=Path, help="a folder for the listings and their losses")
     parser.add_argument("--json", type=Path, help="a file for the results")
     options = parser.parse_args()

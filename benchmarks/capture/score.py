@@ -51,7 +51,8 @@ class Score:
 
 def key(text: str) -> str:
     """Return the words of a text, which the tools quote and space differently."""
-    return _ENDS.sub(" ", f"{_NOTATION.sub(' ', text)} ").strip().casefold()
+    words = _ENDS.sub(" ", f"{_NOTATION.sub(' ', text)} ").strip().casefold()
+    return words or text.strip()
 
 
 def score(truth: Truth, listing: str, entries: Iterable[Entry]) -> Score:

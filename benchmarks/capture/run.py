@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
@@ -28,9 +29,10 @@ from playwright.sync_api import Page, sync_playwright
 
 sys.path.append(str(Path(__file__).parents[2]))
 
+from benchmarks.capture.addresses import try_names, try_numbers
 from benchmarks.capture.applications import serve_applications
 from benchmarks.capture.entries import Entry
-from benchmarks.capture.forms import FORMS
+from benchmarks.capture.forms import BUDGET, FORMS
 from benchmarks.capture.pages import (
     Site,
     free_port,
@@ -43,6 +45,7 @@ from benchmarks.capture.peers import PEERS
 from benchmarks.capture.score import COLUMNS, score
 from benchmarks.capture.truth import Truth, find_truth
 from pytest_autoweb.browser.egress.chromium import system_chromium
+from pytest_autoweb.browser.page.numbered_list import numbered_listing
 from pytest_autoweb.browser.page.page_tree import register_listing
 
 WINDOW = {"width": 1280, "height": 900}
@@ -129,6 +132,7 @@ def row_of(page: str, tool: str, listing: Listing, truth: Truth, read: Read) -> 
 def measure(options: argparse.Namespace) -> list[Row]:
     """Look at all pages with all tools."""
     rows: list[Row] = []
+    addressed: list[dict[str, Counter[str]]] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         site = Site(folder, stack)
@@ -148,13 +152,28 @@ def measure(options: argparse.Namespace) -> list[Row]:
         for name, url in pages.items():
             open_page(page, url)
             truth = find_truth(page)
+            if options.addresses:
+                tried = try_page(page, truth)
+                print(f"{name}: {tried}", file=sys.stderr)
+                addressed.append(tried)
             for tool, listed in listings.items():
                 rows.append(row_of(name, tool, listed[name], truth, readers[tool]))
             if options.texts:
                 keep(
                     options.texts, name, truth, {t: one[name] for t, one in listings.items()}, rows
                 )
+    for way in ("names", "numbers"):
+        counted = sum((one[way] for one in addressed), Counter())
+        if counted:
+            print(f"addressed by {way}: {dict(counted)} of {counted.total()}")
     return rows
+
+
+def try_page(page: Page, truth: Truth) -> dict[str, Counter[str]]:
+    """Try the expressions of the brief listing, and the numbers of the numbered one."""
+    names = try_names(page, truth, FORMS["turns"].show(page))
+    listing = numbered_listing(page, budget_tokens=BUDGET)
+    return {"names": names, "numbers": try_numbers(page, truth, listing)}
 
 
 def opened(stack: ExitStack, profile: Path, port: int, chromium: str | None) -> Page:
@@ -224,6 +243,7 @@ def main() -> None:
     parser.add_argument("--forms", nargs="*", default=list(FORMS), choices=list(FORMS))
     parser.add_argument("--peers", nargs="*", default=[], choices=list(PEERS))
     parser.add_argument("--peers-from", type=Path, help="where they are installed, see peers.py")
+    parser.add_argument("--addresses", action="store_true", help="try what is listed on the page")
     parser.add_argument("--texts", type=Path, help="a folder for the listings and their losses")
     parser.add_argument("--json", type=Path, help="a file for the results")
     options = parser.parse_args()

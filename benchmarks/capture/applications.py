@@ -65,7 +65,7 @@ new Clusterize({ scrollId: 'box', contentId: 'rows', rows: Array.from({ length: 
 def serve_applications(site: Site, folder: Path) -> None:
     """Start all of them, with data of their own."""
     programs = folder / "bin"
-    _serve_trac(site, folder / "trac/bin")
+    serve_trac(site, folder / "trac/bin")
     _serve_wagtail(site, programs)
     _serve_datasette(site, programs)
     _serve_fava(site, programs)
@@ -78,7 +78,8 @@ def _made(command: Sequence[str | Path], **variables: str) -> None:
     subprocess.run(command, check=True, capture_output=True, env={**os.environ, **variables})
 
 
-def _serve_trac(site: Site, programs: Path) -> None:
+def serve_trac(site: Site, programs: Path) -> None:
+    """Serve an issue tracker with twelve tickets, in which everybody may do everything."""
     project = site.folder / "tracker"
     admin = [programs / "trac-admin", project]
     _made([*admin, "initenv", "Lifts", "sqlite:db/trac.db"])

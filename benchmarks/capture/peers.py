@@ -127,6 +127,7 @@ class Command:
         self, first: Sequence[str], look: Sequence[str], last: Sequence[str], *, folder: Path
     ) -> None:
         self.folder, self._look, self._last = folder, look, last
+        self.base = first[:3]
         self.run(first)
 
     def run(self, command: Sequence[str]) -> str:

@@ -41,7 +41,7 @@ class="clusterize-content"></tbody></table></div></div>
 <script src="node_modules/clusterize.js/clusterize.js"></script><script>
 new Clusterize({ scrollId: 'box', contentId: 'rows', rows: Array.from({ length: 5000 }, (_, n) =>
 `<tr><td>${n + 1}</td><td>Item ${n + 1}</td><td><button>Order</button></td></tr>`) })</script>""",
-    "shoelace": """<base href="node_modules/@shoelace-style/shoelace/dist/">
+    "shoelace": """<base href="node_modules/@shoelace-style/shoelace/cdn/">
 <link rel="stylesheet" href="themes/light.css">
 <script type="module" src="shoelace-autoloader.js"></script>
 <sl-input label="Name" placeholder="As on the invoice"></sl-input>

@@ -76,14 +76,16 @@ def unquoted(text: str) -> str:
 _OUTSIDE_QUOTES = r'(?=(?:[^"]*"[^"]*")*[^"]*$)'
 _BETWEEN = re.compile(
     rf" \| {_OUTSIDE_QUOTES}"
-    rf"|, (?=(?:f?\d*e\d+ )?(?:{'|'.join(sorted(ACTED_ON))})(?: [\"\[.#]|:|$|, )){_OUTSIDE_QUOTES}"
-    rf"(?!clickable(?:,|$))"
+    rf"|, (?=(?:f?\d*e\d+ )?(?:{'|'.join(sorted(ACTED_ON))})(?: [\"\[.#|]|:|$|, )){_OUTSIDE_QUOTES}"
 )
 _BETWEEN_NAMES = re.compile(rf', (?=(?:f?\d*e\d+ )?"){_OUTSIDE_QUOTES}')
 
 
 def pieces_of(line: str) -> list[str]:
     """Split a line of several parts, where what is between them does not stand in quotes."""
+    if re.match(r"\[[\w-]+\] ", line):
+        # Of the tools that write numbers so, a comma divides the facts of one element.
+        return [line]
     parts = [piece for piece in _BETWEEN.split(line) if piece]
     return [
         piece
@@ -165,7 +167,8 @@ def _of_line(line: str, below: str, frame: str, all_numbered: bool) -> Iterator[
 
 
 _OUTER = re.compile(
-    r'^(?P<head>(?:- )?(?:\S+ )?[A-Za-z ]+(?: "(?:[^"\\]|\\.)*")?(?: \[[^\]]*\])*): (?=\S)'
+    r"^(?P<head>(?:- )?(?:f?\d*e\d+ |uid=\S+ |\[\S+\] )?[A-Za-z ]+"
+    r'(?: "(?:[^"\\]|\\.)*")?(?: \[[^\]]*\])*): (?=\S)'
 )
 
 
@@ -209,12 +212,15 @@ def _value(rest: str) -> str:
     )
 
 
+_QUOTED_OR_MARK = re.compile(r'("(?:[^"\\]|\\.)*")|\[[^\]\n]*\]')
+
+
 def _texts(below: str) -> str:
     """Return the texts and names of a part of a listing, without roles and marks."""
     words = []
     for line in below.split("\n"):
         bare = _NUMBER.sub("", line.strip().removeprefix("- "))
-        bare = re.sub(r"\[[^\]\n]*\]", "", bare)
+        bare = _QUOTED_OR_MARK.sub(lambda found: found[1] or "", bare)
         bare = re.sub(r"^(?:[A-Za-z]+(?: row)?)(?=\s*:| [\"']|\s*$)\s*:?", "", bare)
         words.append(bare.strip().strip("\"':").replace('\\"', '"'))
     return " ".join(filter(None, words))

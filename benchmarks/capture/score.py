@@ -26,8 +26,13 @@ _MARKS = re.compile(
     r"|\btext (?=\")|\[(?:ref|cursor|box|level)=[^\]]*\]|@\([\d,]+\)",
     re.MULTILINE,
 )
+# Texts within one block that a listing has on lines of their own.
+_WORDING = re.compile(
+    r"^\s*(?:text|statictext|strong|emphasis|generic|code|mark|time|labeltext|superscript)\b(?=[ :])",
+    re.MULTILINE | re.IGNORECASE,
+)
 # What another tool, a minute later, is shown otherwise.
-_PASSING = re.compile(r"\d (?:second|minute)s? ago|Time left:")
+_PASSING = re.compile(r"\d (?:second|minute)s? ago|Time left:|took [\d.]+ms")
 _NOTATION = re.compile(r"[\s\"'`\\|\[\]:<>(){}=,;*#\u200b\ue000-\uf8ff]+")
 _ENDS = re.compile(r"\s*[.,:;!?]+\s+|\s+")
 
@@ -51,8 +56,11 @@ class Score:
 
 def key(text: str) -> str:
     """Return the words of a text, which the tools quote and space differently."""
-    words = _ENDS.sub(" ", f"{_NOTATION.sub(' ', text)} ").strip().casefold()
-    return words or text.strip()
+    return _words(text) or text.strip()
+
+
+def _words(text: str) -> str:
+    return _ENDS.sub(" ", f"{_NOTATION.sub(' ', text)} ").strip().casefold()
 
 
 def score(truth: Truth, listing: str, entries: Iterable[Entry]) -> Score:
@@ -60,8 +68,10 @@ def score(truth: Truth, listing: str, entries: Iterable[Entry]) -> Score:
     made = Score()
     listed = list(entries)
     matched = match(truth.elements, listed)
-    whole = f" {key(_MARKS.sub(' ', listing))} "
+    whole = f" {key(_WORDING.sub(' ', _MARKS.sub(' ', listing)))} "
     for at, element in enumerate(truth.elements):
+        if any(_PASSING.search(name) for name in element.names):
+            continue
         entry = matched.get(at)
         label = f"{element.kind} {element.names[0][:80] if element.names else '(nameless)'!r}"
         made.count("elements", entry is not None, f"{label} <{element.tag}>")
@@ -76,7 +86,6 @@ def score(truth: Truth, listing: str, entries: Iterable[Entry]) -> Score:
 def _count_facts(made: Score, element: Element, entry: Entry | None, label: str) -> None:
     head = entry.head.casefold() if entry else ""
     said = entry.said if entry else ""
-    words = f" {key(said)} "
     for state in element.states:
         column = "collapsed" if state == "collapsed" else "states"
         shown = f"{entry.around} {head}" if entry and state == "chosen" else head
@@ -84,7 +93,7 @@ def _count_facts(made: Score, element: Element, entry: Entry | None, label: str)
     for option in element.options:
         if not key(option.text):
             continue
-        found = f" {key(option.text)} " in words
+        found = _says(option.text, said)
         made.count("options", found, f"{option.text!r} of {label}")
         if option.disabled:
             shown = re.search(rf"{re.escape(option.text)}\W{{0,3}}disabled", said)
@@ -94,8 +103,13 @@ def _count_facts(made: Score, element: Element, entry: Entry | None, label: str)
     if element.value:
         made.count("values", _says_value(element.value, said), f"{element.value[:80]!r} in {label}")
     if element.placeholder:
-        shown = f" {key(element.placeholder)} " in words
+        shown = _says(element.placeholder, said)
         made.count("placeholders", shown, f"{element.placeholder!r} in {label}")
+
+
+def _says(text: str, said: str) -> bool:
+    # Signs that are also notation are compared as they are.
+    return f" {key(text)} " in f" {key(said)} " or (not _words(text) and text in said)
 
 
 def _says_chosen(text: str, said: str) -> bool:
@@ -107,6 +121,8 @@ def _says_chosen(text: str, said: str) -> bool:
 
 
 def _says_value(value: str, said: str) -> bool:
+    if not _words(value):
+        return value.strip() in said
     lines = [key(line) for line in value.split("\n") if key(line)]
     in_one_line = re.sub(r"\\n|⏎|↵", " ", said)
     if f" {' '.join(lines)} " not in f" {key(in_one_line)} ":

@@ -23,7 +23,6 @@ from pytest_autoweb.agents.codegen.refs_dialect import (
 )
 from pytest_autoweb.agents.codegen.script_turns import (
     Became,
-    Shown,
     TurnForm,
     asked,
     carry_out,
@@ -33,6 +32,7 @@ from pytest_autoweb.agents.codegen.script_turns import (
     read_turn,
     unread_code,
 )
+from pytest_autoweb.agents.codegen.turn_talk import Shown
 from pytest_autoweb.agents.correction.retry_decision import may_pass
 from pytest_autoweb.base.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_expression

@@ -12,7 +12,6 @@ from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.browser.page.frames import run_script
 from pytest_autoweb.browser.page.numbered_list import numbered_listing
 from pytest_autoweb.browser.page.outline import Folds
-from pytest_autoweb.browser.page.ref_list import LONG, SHORT, Lengths
 from pytest_autoweb.browser.page.refs import observe
 
 BUDGET = 200_000
@@ -41,10 +40,6 @@ def _captured(mode: str, *, brief: bool) -> Form:
     return Form(show)
 
 
-def _numbered(lengths: Lengths) -> Form:
-    return Form(lambda page: observe(page, budget_tokens=BUDGET, lengths=lengths).text)
-
-
 def _listed(page: Page) -> str:
     return numbered_listing(page, budget_tokens=BUDGET).text
 
@@ -66,12 +61,12 @@ def _read_marked(text: str) -> Iterable[Entry]:
 
 
 FORMS: Mapping[str, Form] = {
-    "turns": _captured("ARIA_SNAPSHOT", brief=True),
-    "turns ARIA": _captured("ARIA", brief=True),
-    "numbered": Form(_listed),
-    "refs": _numbered(LONG),
-    "refs, short": _numbered(SHORT),
+    "turns": _captured("ARIA", brief=True),
+    "refs": Form(_listed),
+    "refs, small": Form(lambda page: observe(page, budget_tokens=BUDGET).text),
     "act": Form(_marked, _read_marked),
     "ARIA": _captured("ARIA", brief=False),
+    "ARIA_SNAPSHOT": _captured("ARIA_SNAPSHOT", brief=False),
+    "A11Y": _captured("A11Y", brief=False),
 }
-"""Whole and in brief; `refs, short` is what small models get, `act` shows the viewport only."""
+"""`refs, small` is what small models get, `act` shows the viewport only."""

@@ -28,13 +28,13 @@ _MARKS = re.compile(
 )
 # Texts within one block that a listing has on lines of their own.
 _WORDING = re.compile(
-    r"^\s*(?:text|statictext|strong|emphasis|generic|code|mark|time|labeltext|superscript)\b(?=[ :])",
+    r"^\s*(?:text|statictext|strong|emphasis|generic|code|mark|time|labeltext)\b(?=[ :])",
     re.MULTILINE | re.IGNORECASE,
 )
 # What another tool, a minute later, is shown otherwise.
 _PASSING = re.compile(r"\d (?:second|minute)s? ago|Time left:|took [\d.]+ms")
 _NOTATION = re.compile(r"[\s\"'`\\|\[\]:<>(){}=,;*#\u200b\ue000-\uf8ff]+")
-_ENDS = re.compile(r"\s*[.,:;!?]+\s+|\s+")
+_ENDS = re.compile(r"(?:\s*[.,:;!?]+\s+)+|\s+")
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ ones take turns as in the Playwright dialect (`write_lines_by_turns`).
 """
 
 import ast
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,7 +15,16 @@ from pytest_autoweb.agents.attempt.execute import finish_turns, run_block
 from pytest_autoweb.agents.attempt.retry_notes import retry_hint
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.agents.codegen.failed_calls import failed_pairs, normalized
+from pytest_autoweb.agents.codegen.fitted_actions import (
+    count_tabs,
+    fitted,
+    tab_code,
+    tabs_told,
+    waiting_for_tab,
+)
 from pytest_autoweb.agents.codegen.refs_dialect import (
+    DIALOG_ACTIONS,
+    NO_MORE_REPLIES,
     Action,
     Actions,
     read_actions,
@@ -36,10 +46,12 @@ from pytest_autoweb.agents.codegen.turn_talk import Shown
 from pytest_autoweb.agents.correction.retry_decision import may_pass
 from pytest_autoweb.base.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_expression
+from pytest_autoweb.base.waiting.playwright_internals import has_listeners
+from pytest_autoweb.browser.page.acted_element import Aim, ElementChangedError
 from pytest_autoweb.browser.page.capture import unlisted
 from pytest_autoweb.browser.page.frames import RefElement, RefView
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
-from pytest_autoweb.browser.page.ref_list import LONG
+from pytest_autoweb.browser.page.ref_view import numbered_view
 from pytest_autoweb.browser.page.refs import observe
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import whole_lines
@@ -239,10 +251,6 @@ def _pair(line: str) -> tuple[str, str] | None:
     return locator, tree.func.attr
 
 
-WHOLE_PAGE = 1_000_000
-"""More tokens than any page's list has."""
-
-
 def write_lines_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
     """Take turns as in the Playwright dialect, with lines about a numbered list of elements."""
     return converse(attempt, tools, TurnForm("refs_turns", _see, _take, _until_cut))
@@ -256,9 +264,11 @@ def _until_cut(text: str) -> str:
 
 def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Attempt, Shown]:
     page = front_tab(tools)
-    view = observe(page, budget_tokens=budget, lengths=LONG)
-    view = without_failed_calls(view, _failed_pairs(tools))
+    attempt = change(attempt, code=waiting_for_tab(attempt.code, tools))
+    count_tabs(tools)
+    view = numbered_view(page, budget_tokens=budget, folds=tools.folds)
     text = tools.redact(view.text) or f"({unlisted(page) or 'the page is blank'})"
+    text = tools.redact(tabs_told(tools)) + text
     attempt = _keep_view(attempt, tools, len(attempt.step_results) + 1, view, text)
     return attempt, Shown(number, tools.redact(page.url), text, view)
 
@@ -266,7 +276,8 @@ def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Atte
 def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Attempt, Became]:
     """Execute the lines of a reply, each as a step of the script."""
     assert shown.view is not None, "this dialect shows numbered lists"
-    said, lines = read_turn(reply), read_lines(reply, shown.view.elements)
+    sees = "look" in tools.offered
+    said, lines = read_turn(reply), read_lines(reply, shown.view.elements, sees=sees)
     if not lines.actions and not lines.problem:
         if unread := unread_code(said):
             return attempt, unread
@@ -276,11 +287,12 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
             return asked(attempt, tools, said.question)
         return attempt, Became("held no action. Reply with one fenced block, or with DONE.")
     done, logged = list[str](), list[str]()
-    error, left = "", lines.left_out
+    error, left, before = "", lines.left_out, len(tools.downloads)
+    aims = {each.ref: Aim.at(each) for action in lines.actions for each in action.elements}
     for place, action in enumerate(lines.actions):
-        error = _gone(action, shown, tools, first=place == 0)
+        aimed, error = _aimed(action, tools, aims, first=place == 0)
         if not error:
-            attempt, ran = _carry_out(attempt, tools, action)
+            attempt, ran = _carry_out(attempt, tools, aimed, before + 1 if place else 0)
             logged += filter(None, [ran.logged])
             error = ran.error
         if error:
@@ -288,6 +300,7 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
             error, left = f"{action.told}\n{error}", (*later, *lines.left_out)
             break
         done.append(action.told)
+    attempt, unused = _without_unused_replies(attempt, tools, lines.actions[: len(done)])
     if not error and lines.problem:
         error, left = f"{left[0]}\n{lines.problem}", left[1:]
     if error and left:
@@ -300,6 +313,7 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
         well=not error,
         ends=not error and (said.done or lines.done),
         code="\n".join([*(action.code for action in lines.actions), *lines.left_out]),
+        beside=unused,
     )
     return attempt, became
 
@@ -310,44 +324,70 @@ def _became_of(done: list[str], error: str) -> str:
     return "was carried out so far, and then stopped:" if done else "stopped at its first line:"
 
 
-def _carry_out(attempt: Attempt, tools: Tools, action: Action) -> tuple[Attempt, Became]:
-    code = action.code
-    if front_tab(tools) is not tools.page:
-        tree = ast.parse(code)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and node.id == "page":
-                node.id = "tab"
-        code = f"tab = page.context.pages[-1]\n{ast.unparse(tree)}"
-    return carry_out(attempt, tools, len(attempt.step_results) + 1, f"{code}\n", action.told)
+def _carry_out(
+    attempt: Attempt, tools: Tools, action: Action, downloads: int
+) -> tuple[Attempt, Became]:
+    attempt = change(attempt, code=waiting_for_tab(attempt.code, tools))
+    count_tabs(tools)
+    fit = fitted(action, tools, downloads)
+    if fit.error:
+        return attempt, Became("could not be carried out:", fit.error)
+    code = tab_code(fit.code, tools)
+    number = len(attempt.step_results) + 1
+    attempt, ran = carry_out(attempt, tools, number, f"{code}\n", action.told)
+    if ran.error:
+        return attempt, ran
+    fit.then()
+    return attempt, ran._replace(logged="\n".join(filter(None, [ran.logged, fit.logged])))
 
 
-def _gone(action: Action, shown: Shown, tools: Tools, *, first: bool) -> str:
-    """Return why a line's elements are no longer the listed ones; empty if they are.
+def _without_unused_replies(
+    attempt: Attempt, tools: Tools, carried_out: tuple[Action, ...]
+) -> tuple[Attempt, tuple[str, ...]]:
+    """Take back the replies to dialogs that no dialog has used, and say which these are.
 
-    A locator that counts elements proves nothing if others have appeared or gone, so for these the
-    texts between the elements must be unchanged.
+    They were meant for this turn: a later dialog may ask about something else.
     """
-    page = front_tab(tools)
+    waiting = [action for action in carried_out if action.name in DIALOG_ACTIONS]
+    if not waiting:
+        return attempt, ()
+    # A dialog may come with the answer of a server.
+    wait_until_quiet(front_tab(tools))
+    used = len({id(note.dialog) for note in tools.dialogs})
+    unused = waiting[used:]
+    for number, tab in enumerate(tools.page.context.pages):
+        if unused and has_listeners(tab, "dialog"):
+            name = "page" if tab is tools.page else f"page.context.pages[{number}]"
+            step = len(attempt.step_results) + 1
+            code = NO_MORE_REPLIES.format(tab=name)
+            attempt, _ = carry_out(attempt, tools, step, code, "no dialog came")
+    told = (f"{action.line} was not used, as no dialog came for it" for action in unused)
+    return attempt, tuple(told)
+
+
+def _aimed(
+    action: Action, tools: Tools, aims: Mapping[str, Aim], *, first: bool
+) -> tuple[Action, str]:
+    """Return a line with its elements' locators, or why it must not be carried out."""
     if not first:
-        wait_until_quiet(page)
-    if not action.elements:
-        return ""
-    if action.pair and (normalized(action.pair[0]), action.pair[1]) in _failed_pairs(tools):
-        return "this failed in an earlier attempt: find another way"
-    assert shown.view is not None, "the line names elements of a list"
+        wait_until_quiet(front_tab(tools))
     try:
-        now = observe(page, budget_tokens=WHOLE_PAGE, lengths=LONG)
+        action = _located(action, aims)
+    except ElementChangedError as changed:
+        return action, f"{tools.redact(str(changed))}: look again"
     except Error as error:
-        return f"the page does not answer: {tools.redact(error.message)[:200]}"
-    there = {element.locator: (element.role, element.name) for element in now.elements}
+        return action, f"the page does not answer: {tools.redact(error.message)[:200]}"
+    if action.pair and (normalized(action.pair[0]), action.pair[1]) in _failed_pairs(tools):
+        return action, "this failed in an earlier attempt: find another way"
+    return action, ""
+
+
+def _located(action: Action, aims: Mapping[str, Aim]) -> Action:
+    code, pair, elements = action.code, action.pair, list[RefElement]()
     for element in action.elements:
-        same = there.get(element.locator) == (element.role, element.name)
-        counted = ".nth(" in element.locator
-        if not same or (counted and _texts(tools.redact(now.text)) != _texts(shown.text)):
-            return f"the page has changed, and {element.ref} may be another element now: look again"
-    return ""
-
-
-def _texts(listed: str) -> list[str]:
-    """Return the lines of a list that are not elements."""
-    return [line for line in listed.splitlines() if line.startswith('t "')]
+        found = aims[element.ref].locate()
+        code = code.replace(element.locator, found.locator)
+        if pair and pair[0] == element.locator:
+            pair = (found.locator, pair[1])
+        elements.append(found)
+    return action._replace(code=code, pair=pair, elements=tuple(elements))

@@ -267,7 +267,12 @@ def tag_entries(text: str) -> Iterator[Entry]:
             ),
             "",
         )
-        yield Entry(role, name, line, f"{line}\n{inner}", found["number"])
+        entry = Entry(role, name, line, f"{line}\n{inner}", found["number"])
+        if entry.group != "press":
+            # Its label stands above or below.
+            around = (lines[one].strip() for one in (at - 1, at + 1) if 0 <= one < len(lines))
+            entry.others = tuple(text for text in around if not _TAG.match(text))
+        yield entry
 
 
 def _role_of_tag(tag: str, given: dict[str, str]) -> str:

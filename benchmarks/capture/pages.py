@@ -14,7 +14,7 @@ from urllib.request import urlopen
 
 from playwright.sync_api import Page
 
-from benchmarks.capture.smallest import SMALLEST
+from benchmarks.capture.smallest import ONE_OF_EACH, SMALLEST
 
 HERE = Path(__file__).parent
 CASES = HERE.parents[1] / "cases"
@@ -104,7 +104,7 @@ def serve_smallest(site: Site) -> None:
     """Serve the smallest pages on which something was lost."""
     tree = site.data("smallest")
     url = serve_files(site, tree)
-    for name, markup in SMALLEST.items():
+    for name, markup in {**SMALLEST, "one of each": ONE_OF_EACH}.items():
         file = name.replace(" ", "-") + ".html"
         (tree / file).write_text(f"{HEAD}<title>{name}</title>{markup}", encoding="utf-8")
         site.pages[f"smallest: {name}"] = url + file

@@ -90,6 +90,14 @@ def list_pages(page: Page, pages: Mapping[str, str], look: Callable[[], str]) ->
     return found
 
 
+def keep_alone(page: Page) -> None:
+    """Close the tabs that a tool has opened for itself."""
+    for other in page.context.pages:
+        if other != page:
+            other.close()
+    page.bring_to_front()
+
+
 def listings_of(
     page: Page, port: int, pages: Mapping[str, str], options: argparse.Namespace
 ) -> dict[str, dict[str, Listing]]:
@@ -99,8 +107,9 @@ def listings_of(
     }
     for name in options.peers:
         print(f"{name} {PEERS[name].version(options.peers_from)}", file=sys.stderr)
-        page.goto("about:blank")
+        keep_alone(page)
         with closing(PEERS[name].attach(options.peers_from.absolute(), port)) as tool:
+            keep_alone(page)
             made[name] = list_pages(page, pages, tool.look)
     return made
 

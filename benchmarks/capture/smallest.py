@@ -44,3 +44,12 @@ SMALLEST = {
     "neighbours": "<p>v4.2</p><p>Security</p><div><button>edit</button>"
     "<button>remove</button></div>",
 }
+
+ONE_OF_EACH = """<h1>Trips</h1>
+<table><tr onclick="1" style="cursor:pointer"><td>Rome<td>2 days<td><button>Edit</button>
+<tr onclick="1" style="cursor:pointer"><td>Oslo<td>3 days<td><button>Edit</button></table>
+<label>Name <input placeholder="As on the invoice"></label>
+<label>Region <select><optgroup label="EU"><option>Rome<option selected>Oslo</select></label>
+<label><input type="checkbox" checked> Insured</label>
+<button aria-expanded="false">More</button> <button disabled>Pay</button>"""
+"""The page that docs/capture.md shows in each form."""

@@ -102,16 +102,18 @@ def listings_of(
     page: Page, port: int, pages: Mapping[str, str], options: argparse.Namespace
 ) -> dict[str, dict[str, Listing]]:
     """List the pages with all tools, one after the other."""
-    made = {
-        name: list_pages(page, pages, partial(FORMS[name].show, page)) for name in options.forms
-    }
+    made: dict[str, dict[str, Listing]] = {}
+    # The others first: they look at the tab in front, and `act` keeps one for its drawings.
     for name in options.peers:
         print(f"{name} {PEERS[name].version(options.peers_from)}", file=sys.stderr)
         keep_alone(page)
         with closing(PEERS[name].attach(options.peers_from.absolute(), port)) as tool:
             keep_alone(page)
             made[name] = list_pages(page, pages, tool.look)
-    return made
+    ours = {
+        name: list_pages(page, pages, partial(FORMS[name].show, page)) for name in options.forms
+    }
+    return ours | made
 
 
 def tokens_of(text: str) -> int:

@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 sys.path.append(str(Path(__file__).parents[2]))
 
@@ -48,7 +48,7 @@ from pytest_autoweb.browser.egress.chromium import system_chromium
 from pytest_autoweb.browser.page.numbered_list import numbered_listing
 from pytest_autoweb.browser.page.page_tree import register_listing
 
-WINDOW = {"width": 1280, "height": 900}
+WINDOW: ViewportSize = {"width": 1280, "height": 900}
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,16 +88,16 @@ def _count_facts(made: Score, element: Element, entry: Entry | None, label: str)
     said = entry.said if entry else ""
     for state in element.states:
         column = "collapsed" if state == "collapsed" else "states"
-        shown = f"{entry.around} {head}" if entry and state == "chosen" else head
-        made.count(column, bool(re.search(_SAID[state], shown)), f"{state} at {label}")
+        heads = f"{entry.around} {head}" if entry and state == "chosen" else head
+        made.count(column, bool(re.search(_SAID[state], heads)), f"{state} at {label}")
     for option in element.options:
         if not key(option.text):
             continue
         found = _says(option.text, said)
         made.count("options", found, f"{option.text!r} of {label}")
         if option.disabled:
-            shown = re.search(rf"{re.escape(option.text)}\W{{0,3}}disabled", said)
-            made.count("states", bool(shown), f"disabled option {option.text!r} of {label}")
+            found = bool(re.search(rf"{re.escape(option.text)}\W{{0,3}}disabled", said))
+            made.count("states", found, f"disabled option {option.text!r} of {label}")
         if option.chosen:
             made.count("chosen", _says_chosen(option.text, said), f"{option.text!r} of {label}")
     if element.value:

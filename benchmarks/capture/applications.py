@@ -101,9 +101,10 @@ def _serve_wagtail(site: Site, programs: Path) -> None:
     known = {f"DJANGO_SUPERUSER_{key}": value for key, value in owner.items()}
     _made([*manage, "createsuperuser", "--no-input"], **known)
     port = free_port()
-    url = site.serve(
-        [*map(str, manage), "runserver", "--noreload", str(port)], port, "admin/login/"
-    )
+    command = [*map(str, manage), "runserver", "--noreload", str(port)]
+    site.serve(command, port, "admin/login/")
+    # Its cookies have the names of those of Django's admin site, which is at 127.0.0.1.
+    url = f"http://localhost:{port}/"
     site.pages["wagtail: explorer"] = f"{url}admin/pages/1/"
     site.pages["wagtail: edit"] = f"{url}admin/pages/3/edit/"
     site.log_in.append(lambda page: _log_in_to_wagtail(page, url))

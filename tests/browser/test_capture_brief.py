@@ -159,8 +159,8 @@ def test_rows_paragraphs_and_choices_stand_on_one_line(blank: Page) -> None:
 
     assert text.splitlines() == [
         "table:",
-        "  header row: Name | Age",
-        '  row: Ann |  | button "Edit"',
+        " header row: Name | Age",
+        ' row: Ann |  | button "Edit"',
         'Read all of | link "the terms"',
         'combobox "City": Rome; Oslo [selected]',
     ]

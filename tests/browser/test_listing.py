@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page
 
+from pytest_autoweb.browser.page import page_tree
 from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.browser.page.outline import Folds
-from pytest_autoweb.browser.page.page_tree import register_listing
 
 Show = Callable[[str], str]
 POINTER = "style='cursor:pointer'"
@@ -16,7 +16,7 @@ POINTER = "style='cursor:pointer'"
 @pytest.fixture
 def show(blank: Page) -> Show:
     """Returns the listing of a document."""
-    register_listing(blank)
+    page_tree.register_listing(blank)
 
     def show(html: str) -> str:
         blank.set_content(f"<body>{html}</body>")
@@ -336,3 +336,24 @@ def test_hidden_values_are_not_shown_in_names_either(show: Show) -> None:
 
     assert "geheim" not in text
     assert "me" in text
+
+
+@pytest.mark.parametrize("tag", ["div", "section role=group"])
+def test_pages_that_are_too_deep_for_a_snapshot_are_listed(
+    show: Show, tag: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_tree, "SNAPSHOT_MS", 200.0)
+
+    text = show(f"{f'<{tag}>x' * 490}<button>Pay</button>")
+
+    assert 'button "Pay"' in text
+
+
+def test_very_long_pages_are_bounded(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(page_tree.LIMITS, "characters", 500)
+
+    text = show(f"<button>Pay</button>{'<p>some words</p>' * 90}<button>Far</button>")
+
+    assert 'button "Pay"' in text
+    assert "Far" not in text
+    assert text.endswith("(this page has more elements than are examined)")

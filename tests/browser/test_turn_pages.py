@@ -134,7 +134,7 @@ def test_an_equal_page_is_not_listed_again_but_stays_in_view(
     assert "TURN 3 OF 12\nThe page is as at the beginning of TURN 1" in said(requests[2])
     # What went before is sent unchanged, as the caches of services need it.
     assert said(requests[2]).startswith(said(requests[1]).rstrip())
-    assert "text: busy" in said(requests[3])
+    assert "\nbusy\n" in said(requests[3])
     assert "calm" not in said(requests[3])
     assert "is as at the beginning" not in said(requests[3])
 

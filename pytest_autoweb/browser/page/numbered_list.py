@@ -75,7 +75,8 @@ def numbered_listing(
     near = neighbours(nodes)
     for number, node in enumerate(acted_on, start=1):
         node.number = number
-    cut = fit_outline(written(nodes, behind, complete=tree.complete), budget_tokens, folds)
+    lines = written(nodes, behind, complete=tree.complete)
+    cut = fit_outline(lines, budget_tokens, folds or Folds(may_ask=False))
     elements = tuple(_listed(node, near.get(id(node), "")) for node in acted_on)
     return NumberedListing(cut.text, elements, cut.truncated)
 

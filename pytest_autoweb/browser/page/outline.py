@@ -94,16 +94,16 @@ class _Draft:
         return replace(self.line, children=tuple(draft.freeze() for draft in self.below))
 
 
-def render_outline(roots: Iterable[Line]) -> str:
+def render_outline(roots: Iterable[Line], indent: str = "  ") -> str:
     """Return the trees as indented lines."""
-    return "\n".join(_lines(roots))
+    return "\n".join(_lines(roots, indent))
 
 
-def _lines(roots: Iterable[Line]) -> Iterator[str]:
+def _lines(roots: Iterable[Line], indent: str) -> Iterator[str]:
     pending = [(root, 0) for root in reversed(tuple(roots))]
     while pending:
         node, depth = pending.pop()
-        yield "  " * depth + node.text
+        yield indent * depth + node.text
         pending.extend((child, depth + 1) for child in reversed(node.children))
 
 
@@ -117,15 +117,19 @@ def fit_outline(roots: tuple[Line, ...], budget_tokens: int, folds: "Folds | Non
             which were asked for; None if nobody can ask.
     """
     asked = folds.begin() if folds else {}
-    whole = render_outline(roots)
+    indent = "  " if folds is None else " "
+    whole = render_outline(roots, indent)
     first = asked.pop(_PAGE, 1)
     if not asked and estimate_tokens(whole) <= budget_tokens:
         return Cut(whole, truncated=False)
     total = sum(root.count() for root in roots)
     short = tuple(_with_short_texts(root) for root in roots)
-    thinned = thin_lists(short, budget_tokens - MARKER_TOKENS, _line_tokens, asked=asked)
+    room = budget_tokens - MARKER_TOKENS
+    # A line that stands for one row alone would save nothing.
+    least = 1 if folds is None else 2
+    thinned = thin_lists(short, room, _line_tokens, asked=asked, least=least)
     lines = [
-        "  " * depth + (_told(node, folds) if isinstance(node, Fold) else node.text)
+        indent * depth + (_told(node, folds) if isinstance(node, Fold) else node.text)
         for depth, node in _with_depth(thinned)
     ]
     if sum(map(_tokens_of_line, lines)) <= budget_tokens - MARKER_TOKENS:
@@ -185,6 +189,7 @@ def thin_lists(
     *,
     fold_cost: int = 16,
     asked: "dict[FoldKey, int] | None" = None,
+    least: int = 1,
 ) -> tuple[Line, ...]:
     """Return the trees with their longest lists thinned until all fits, or each is at its least.
 
@@ -196,8 +201,9 @@ def thin_lists(
         cost: what a node costs by itself on a level.
         fold_cost: what is reserved for a line that stands for rows left out.
         asked: the lists of which more was asked for, and the row from which on.
+        least: so many rows are left out of a list, or none.
     """
-    return _Thinning(roots, budget, cost, fold_cost, asked or {}).lines()
+    return _Thinning(roots, budget, cost, fold_cost, asked or {}, least).lines()
 
 
 def _line_tokens(node: Line, depth: int) -> int:
@@ -280,7 +286,7 @@ class Fold(Line):
 
 
 _KINDS = {
-    **{"row": "rows", "listitem": "items", "link": "links", "option": "options"},
+    **{"row": "rows", "listitem": "items", "link": "links", "option": "options", "run": "lines"},
     **{"tr": "rows", "li": "items", "a": "links"},
 }
 
@@ -338,9 +344,10 @@ class _Thinning:
         own: Callable[[Line, int], int],
         fold_cost: int,
         asked: dict[FoldKey, int],
+        least: int,
     ) -> None:
         self._roots, self._budget, self._asked = roots, budget, asked
-        self._of, self._fold_cost = own, fold_cost
+        self._of, self._fold_cost, self._least = own, fold_cost, least
         self._costs: dict[tuple[int, int], int] = {}
         self._runs: dict[int, tuple[_Run, ...]] = {}
         self._longest = LEAST_ROWS
@@ -381,7 +388,7 @@ class _Thinning:
         if (start := self._asked.get(run.key)) is not None and count > LEAST_ROWS:
             begin = min(start, count) - 1
             return slice(begin, begin + wide), slice(count, count), begin
-        if count <= limit:
+        if count < limit + self._least:
             return slice(0, count), slice(count, count), 0
         tail = max(1, limit // 5)
         return slice(0, limit - tail), slice(count - tail, count), 0

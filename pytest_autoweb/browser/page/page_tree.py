@@ -10,6 +10,7 @@ import itertools
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
@@ -33,8 +34,10 @@ from pytest_autoweb.browser.page.frames import (
 
 ENGINE = "listed"
 """The name by which Playwright finds the elements of the newest look at a document."""
-LIMITS = {"limit": 60_000, "milliseconds": 3_000}
-"""The most nodes of a document that are looked at, and the time for it."""
+LIMITS = {"limit": 60_000, "milliseconds": 3_000, "characters": 4_000_000}
+"""The most nodes of a document that are looked at, the time for it, and the most text told."""
+SNAPSHOT_MS = 8_000.0
+"""Limit on Playwright's own snapshot."""
 _FRAME_MS = 2_000.0
 _LISTENERS = {"limit": 20_000}
 _LISTENERS_MS = 1_000.0
@@ -179,7 +182,9 @@ def read_page(root: Page | Frame) -> PageTree:
     asked = waiting.start_call(root, lambda: _listeners(root))
     prefixes: Mapping[str, str] = {}
     try:
-        prefixes = _frame_prefixes(_snapshot(root))
+        # Of a page that is nested too deeply for it, roles and names come from our own script.
+        with suppress(Error):
+            prefixes = _frame_prefixes(_snapshot(root))
     finally:
         listening = asked()
     main = _document(root, listening, OBSERVE_TIMEOUT_MS)
@@ -193,7 +198,7 @@ def read_page(root: Page | Frame) -> PageTree:
 
 def _snapshot(root: Page | Frame) -> str:
     body = root.locator("body")
-    return body.aria_snapshot(mode="ai", timeout=OBSERVE_TIMEOUT_MS)
+    return body.aria_snapshot(mode="ai", timeout=SNAPSHOT_MS)
 
 
 _FRAME_LINE = re.compile(r"^( *)- (?:'?)iframe.*\[ref=(\w+)\]")

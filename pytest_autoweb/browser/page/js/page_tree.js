@@ -1,5 +1,5 @@
 // Reads a document as a person sees it: a tree of texts and elements, with what tells them apart.
-({ dom, aria, sight }, { limit, milliseconds, noted, listening: heard }) => {
+({ dom, aria, sight }, { limit, milliseconds, characters, noted, listening: heard }) => {
   const listening = new Set(heard);
   const CONTROLS = new Set(['button', 'link', 'textbox', 'searchbox', 'combobox', 'checkbox', 'radio',
     'switch', 'slider', 'spinbutton', 'tab', 'menuitem', 'menuitemcheckbox', 'menuitemradio',
@@ -29,16 +29,22 @@
   const REGION_CHARS = 1500;
   const REGION_CONTROLS = 12;
   const VALUE_CHARS = 20000;
-  const DEPTH = 400;
+  // Below the first of these levels nothing is nested any more: its parts move up.
+  const NESTED = 100;
+  const DEPTH = 1000;
+  const NAME_CHARS = 2000;
+  const TEXT_CHARS = 100_000;
 
   const began = performance.now();
   const elements = [];
   const judged = [];
   let visited = 0;
+  let room = characters;
+  const spent = () => performance.now() - began;
   let full = true;
   const late = () => {
     visited += 1;
-    if (visited > limit || performance.now() - began > milliseconds) full = false;
+    if (visited > limit || room < 0 || spent() > milliseconds) full = false;
     return !full;
   };
   const attr = dom.attr;
@@ -55,8 +61,8 @@
   };
   const nameOf = (element, role) => {
     const note = noted && element[noted];
-    if (note && typeof note.name === 'string') return note.name;
-    return NAMED.has(role) ? aria.name(element, role) : '';
+    if (note && typeof note.name === 'string') return note.name.slice(0, NAME_CHARS);
+    return NAMED.has(role) ? aria.name(element, role).slice(0, NAME_CHARS) : '';
   };
   const CLASSES = /(?:^|[-_])(active|selected|checked|current)$/;
   const looks = (element, role) => {
@@ -105,18 +111,23 @@
   // -- fields ---------------------------------------------------------------------------
   const option = (one) => {
     const group = dom.closest(one, 'optgroup');
-    const label = dom.clean(attr(one, 'label') || one.textContent || '');
+    const label = dom.clean(attr(one, 'label') || one.textContent || '').slice(0, 1000);
+    room -= label.length + 40;
     const off = dom.matches(one, ':disabled') || (group && dom.has(group, 'disabled'));
     return [label, attr(one, 'value') ?? label, dom.flag(one, 'selected') ? 1 : 0, off ? 1 : 0,
       group ? dom.clean(attr(group, 'label') || '') : ''];
   };
   const choices = (element, tag) => {
+    if (room < 0) return [];
     if (tag === 'select') return dom.query(element, 'option').slice(0, 1000).map(option);
     const list = tag === 'input' && attr(element, 'list')
       ? dom.query(element.getRootNode(), `#${CSS.escape(attr(element, 'list'))}`)[0] : null;
     return list ? dom.query(list, 'option').slice(0, 200).map(option) : [];
   };
-  const lines = (text) => text.slice(0, VALUE_CHARS).replace(/\r/g, '');
+  const lines = (text) => {
+    room -= Math.min(text.length, VALUE_CHARS);
+    return text.slice(0, VALUE_CHARS).replace(/\r/g, '');
+  };
   const TICKED = ['checkbox', 'radio', 'button', 'submit', 'reset', 'image', 'file'];
   const kindOf = (element, tag) => {
     if (tag === 'select') return dom.has(element, 'multiple') ? 'multiple' : 'select';
@@ -243,8 +254,9 @@
     made.sc = [Math.round(above), Math.round(below), Math.round(height)];
   };
   const pushText = (node, into, ctx) => {
-    let text = dom.nodeValue(node);
+    let text = (dom.nodeValue(node) || '').slice(0, TEXT_CHARS);
     if (!text) return;
+    room -= text.length;
     if (ctx.row && ctx.row.w === undefined && words(text)) ctx.row.w = ctx.weight;
     if (ctx.pre && /\n/.test(text)) {
       for (const line of text.split('\n')) into.push(line, 0);
@@ -291,6 +303,10 @@
     inside(element, kids, { ...ctx, pointer: true, row: ROWS.has(role) ? made : ctx.row,
       whole: WHOLE.has(role) }, depth);
     made.k = kids;
+    if (depth > NESTED) {
+      made.k = [];
+      made.up = kids;
+    }
     scrolled(element, css, made);
     return made;
   };
@@ -365,8 +381,10 @@
     if (border) into.push(0);
     else if (gap(css)) into.push(' ');
     const made = shown ? special(element, tag, role, css, ctx, depth) : null;
-    if (made) into.push(made);
-    else if (made === null) plain(element, tag, role, css, into, { ...ctx, gone, shown }, depth);
+    if (made) {
+      into.push(made, ...(made.up || []));
+      delete made.up;
+    } else if (made === null) plain(element, tag, role, css, into, { ...ctx, gone, shown }, depth);
     if (border) into.push(0);
     else if (gap(css)) into.push(' ');
   };
@@ -408,6 +426,10 @@
     const own = { ...ctx, pointer: css.cursor === 'pointer' || (ctx.pointer && css.cursor !== 'auto'),
       row, pre: css.whiteSpace.startsWith('pre'), weight: Number(css.fontWeight) };
     inside(element, kids, own, depth);
+    if (depth > NESTED && kids.some((kid) => kid && typeof kid === 'object')) {
+      into.push(...kids);
+      return;
+    }
     const empty = !kids.some((kid) => typeof kid === 'object' || (kid && words(kid)));
     const region = by && isRegion(element, by, kids, role);
     const hidden = (region || empty) && !dom.visible(element) && css.display !== 'contents';
@@ -450,9 +472,10 @@
       into.push({ role: role || 'layer', k: kids, front: 1 });
       return;
     }
-    if (tag !== 'body' && block(css, element) && kids.some((kid) => kid && typeof kid === 'object')) {
-      into.push({ role: '', k: kids });
-    } else into.push(...kids);
+    const parts = kids.filter((kid) => kid && (typeof kid === 'object' || kid.trim()));
+    const group = parts.length > 1 && parts.some((kid) => typeof kid === 'object');
+    if (group && tag !== 'body' && block(css, element)) into.push({ role: '', k: kids });
+    else into.push(...kids);
   };
   const visit = (node, into, ctx, depth) => {
     if (depth > DEPTH || late()) return;
@@ -476,7 +499,9 @@
   const ctx = { pointer: false, row: null, whole: false, pre: false, weight: 400, shown: true, gone: '' };
   if (document.body) visit(document.body, tree, ctx, 0);
   const layers = [];
-  for (const [element, made] of judged) made.x ??= sight.judged(element);
+  for (const [element, made] of judged) {
+    made.x ??= spent() > milliseconds ? '' : sight.judged(element);
+  }
   for (const [element, made] of judged) {
     const said = sight.settled(element, made.x);
     const over = said === 'covered' ? sight.layerOver(element) : null;

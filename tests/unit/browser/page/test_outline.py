@@ -152,7 +152,7 @@ def test_the_rest_of_a_list_can_be_asked_for_once() -> None:
     third = fit_outline(root, 500, folds).text
 
     assert " more rows; page.show_more(1))" in first
-    assert "  (119 more rows; page.show_more(1))" in second
+    assert " (119 more rows; page.show_more(1))" in second
     assert "row: entry 120\n" in second
     assert "row: entry 180\n" in second
     assert re.search(r"\((\d+) more rows; page\.show_more\(1, \d+\)\)", second)

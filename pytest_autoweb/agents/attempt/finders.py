@@ -14,10 +14,9 @@ from pytest_autoweb.agents.choice.partial_text import part_of
 from pytest_autoweb.agents.choice.verify_choice import Choice, Resolution, compare_mark, resolve
 from pytest_autoweb.agents.locate.interview import VisionModel
 from pytest_autoweb.agents.locate.locator import LocatorResult, Memory, Sight
-from pytest_autoweb.browser.marks.find_again import selectors
 from pytest_autoweb.browser.marks.marking import Mark, MarkedPage, mark_page
+from pytest_autoweb.browser.page.element_locators import plain_locator
 from pytest_autoweb.browser.page.frames import run_on_elements
-from pytest_autoweb.browser.page.refs import plain_locator
 from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.models.prompts import render
 from pytest_autoweb.results.records import Attempt, ChosenMark, Location, LocatorStatus
@@ -275,16 +274,11 @@ def noted(find: Callable[..., Locator], tools: Tools) -> Callable[..., Locator]:
 
     def found(*args: Any, **kwargs: Any) -> Locator:
         element = find(*args, **kwargs)
-        plain = tools.redact(plain_locator(element, _selectors))
+        plain = tools.redact(plain_locator(element))
         tools.after_step.append(partial(_with_locator, plain))
         return element
 
     return found
-
-
-def _selectors(element: Locator) -> tuple[str, ...]:
-    found = run_on_elements(element, "marks_paths", 0)
-    return selectors(found[0]) if found else ()
 
 
 def _with_locator(plain: str, attempt: Attempt) -> Attempt:

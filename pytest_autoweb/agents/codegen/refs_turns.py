@@ -36,10 +36,11 @@ from pytest_autoweb.agents.codegen.script_turns import (
 from pytest_autoweb.agents.correction.retry_decision import may_pass
 from pytest_autoweb.base.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_expression
+from pytest_autoweb.browser.page.acted_element import ElementChangedError, with_locator
 from pytest_autoweb.browser.page.capture import unlisted
 from pytest_autoweb.browser.page.frames import RefElement, RefView
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
-from pytest_autoweb.browser.page.ref_list import LONG
+from pytest_autoweb.browser.page.ref_view import numbered_view
 from pytest_autoweb.browser.page.refs import observe
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import whole_lines
@@ -239,10 +240,6 @@ def _pair(line: str) -> tuple[str, str] | None:
     return locator, tree.func.attr
 
 
-WHOLE_PAGE = 1_000_000
-"""More tokens than any page's list has."""
-
-
 def write_lines_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
     """Take turns as in the Playwright dialect, with lines about a numbered list of elements."""
     return converse(attempt, tools, TurnForm("refs_turns", _see, _take, _until_cut))
@@ -256,8 +253,7 @@ def _until_cut(text: str) -> str:
 
 def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Attempt, Shown]:
     page = front_tab(tools)
-    view = observe(page, budget_tokens=budget, lengths=LONG)
-    view = without_failed_calls(view, _failed_pairs(tools))
+    view = numbered_view(page, budget_tokens=budget)
     text = tools.redact(view.text) or f"({unlisted(page) or 'the page is blank'})"
     attempt = _keep_view(attempt, tools, len(attempt.step_results) + 1, view, text)
     return attempt, Shown(number, tools.redact(page.url), text, view)
@@ -278,9 +274,9 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
     done, logged = list[str](), list[str]()
     error, left = "", lines.left_out
     for place, action in enumerate(lines.actions):
-        error = _gone(action, shown, tools, first=place == 0)
+        aimed, error = _aimed(action, tools, first=place == 0)
         if not error:
-            attempt, ran = _carry_out(attempt, tools, action)
+            attempt, ran = _carry_out(attempt, tools, aimed)
             logged += filter(None, [ran.logged])
             error = ran.error
         if error:
@@ -321,33 +317,27 @@ def _carry_out(attempt: Attempt, tools: Tools, action: Action) -> tuple[Attempt,
     return carry_out(attempt, tools, len(attempt.step_results) + 1, f"{code}\n", action.told)
 
 
-def _gone(action: Action, shown: Shown, tools: Tools, *, first: bool) -> str:
-    """Return why a line's elements are no longer the listed ones; empty if they are.
-
-    A locator that counts elements proves nothing if others have appeared or gone, so for these the
-    texts between the elements must be unchanged.
-    """
-    page = front_tab(tools)
+def _aimed(action: Action, tools: Tools, *, first: bool) -> tuple[Action, str]:
+    """Return a line with its elements' locators, or why it must not be carried out."""
     if not first:
-        wait_until_quiet(page)
-    if not action.elements:
-        return ""
-    if action.pair and (normalized(action.pair[0]), action.pair[1]) in _failed_pairs(tools):
-        return "this failed in an earlier attempt: find another way"
-    assert shown.view is not None, "the line names elements of a list"
+        wait_until_quiet(front_tab(tools))
     try:
-        now = observe(page, budget_tokens=WHOLE_PAGE, lengths=LONG)
+        action = _located(action)
+    except ElementChangedError as changed:
+        return action, f"{tools.redact(str(changed))}: look again"
     except Error as error:
-        return f"the page does not answer: {tools.redact(error.message)[:200]}"
-    there = {element.locator: (element.role, element.name) for element in now.elements}
+        return action, f"the page does not answer: {tools.redact(error.message)[:200]}"
+    if action.pair and (normalized(action.pair[0]), action.pair[1]) in _failed_pairs(tools):
+        return action, "this failed in an earlier attempt: find another way"
+    return action, ""
+
+
+def _located(action: Action) -> Action:
+    code, pair, elements = action.code, action.pair, list[RefElement]()
     for element in action.elements:
-        same = there.get(element.locator) == (element.role, element.name)
-        counted = ".nth(" in element.locator
-        if not same or (counted and _texts(tools.redact(now.text)) != _texts(shown.text)):
-            return f"the page has changed, and {element.ref} may be another element now: look again"
-    return ""
-
-
-def _texts(listed: str) -> list[str]:
-    """Return the lines of a list that are not elements."""
-    return [line for line in listed.splitlines() if line.startswith('t "')]
+        found = with_locator(element)
+        code = code.replace(element.locator, found.locator)
+        if pair and pair[0] == element.locator:
+            pair = (found.locator, pair[1])
+        elements.append(found)
+    return action._replace(code=code, pair=pair, elements=tuple(elements))

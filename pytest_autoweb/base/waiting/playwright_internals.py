@@ -9,10 +9,12 @@ finds nothing, and those who ask do without: they block, one cell at a time.
 import asyncio
 import logging
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import greenlet  # type: ignore[import-untyped]
 
@@ -20,6 +22,11 @@ import greenlet  # type: ignore[import-untyped]
 
 _LOOP, _FIBER, _INNER, _WAIT = "_loop", "_dispatcher_fiber", "_impl_obj", "_sync"
 _RECORD, _CONNECTION, _CLOSED = "_start_recording", "_connection", "_closed_error"
+_PLAYWRIGHT, _SELECTORS = "_playwright", "selectors"
+
+SNAPSHOT_NOTE = "_ariaRef"
+"""The property in which a snapshot for models leaves role, name and ref of an element, in the
+isolated world that Playwright's own scripts run in."""
 
 DRIVER_ENDED = "Playwright's driver ended"
 """The error of a wait whose driver has ended."""
@@ -83,6 +90,32 @@ def start_recorder(context: object, listener: object) -> bool:
     if start is None or wait is None:
         return False
     wait(start({"language": "python"}, listener))
+    return True
+
+
+_ENGINES: "WeakKeyDictionary[Any, set[str]]" = WeakKeyDictionary()
+
+
+def register_engine(page: object, name: str, script: str) -> bool:
+    """Have Playwright find elements of documents that open from now on by a script of ours.
+
+    The script runs in the isolated world of Playwright's own scripts, where pages change nothing.
+
+    Returns:
+        Whether it is registered; not where Playwright has changed its names.
+    """
+    from playwright.sync_api import Error, Selectors
+
+    browser = getattr(getattr(page, "context", None), "browser", None)
+    kind = getattr(getattr(browser, "browser_type", None), _INNER, None)
+    found = getattr(getattr(kind, _PLAYWRIGHT, None), _SELECTORS, None)
+    if found is None:
+        return False
+    known = _ENGINES.setdefault(found, set())
+    if name not in known:
+        known.add(name)
+        with suppress(Error):
+            Selectors(found).register(name, script, content_script=True)
     return True
 
 

@@ -19,9 +19,8 @@ _KEY = re.compile(
     re.DOTALL,
 )
 # Refs and the focus change from one snapshot to the next and mean nothing to a model.
-_NOISE = re.compile(r" \[(?:ref=[^\]]*|box=[^\]]*|cursor=pointer|active)\]")
-_REF = re.compile(r" \[(?:ref=[^\]]*|box=[^\]]*|active)\]")
-_BOX = re.compile(r" \[box=([^\]]*)\]")
+_NOISE = re.compile(r" \[(?:ref=[^\]]*|cursor=pointer|active)\]")
+_REF = re.compile(r" \[(?:ref=[^\]]*|active)\]")
 # For these roles, the attribute `cursor=pointer` adds no information.
 CLICKED_BY_NATURE = frozenset(
     _WORDS.findall(
@@ -61,12 +60,11 @@ def _read(raw: str, hidden: Collection[str]) -> Line:
     parts = take_apart(raw)
     if parts is None:
         return Line(raw, "")
-    box = _BOX.search(parts.attrs)
     noise = _NOISE if parts.role in CLICKED_BY_NATURE else _REF
     parts = replace(parts, attrs=noise.sub("", parts.attrs), name=_whole(parts.name))
     if hidden:
         parts = _hide(parts, hidden)
-    return Line(parts.text(), parts.role, box=box[1] if box else "")
+    return Line(parts.text(), parts.role)
 
 
 def _whole(name: str) -> str:
@@ -162,7 +160,6 @@ def ax_outline(
     nodes: Sequence[Mapping[str, Any]],
     frames: Mapping[int, Sequence[Mapping[str, Any]]],
     secrets: Collection[str],
-    boxes: Mapping[int, str] | None = None,
 ) -> tuple[Line, ...]:
     """Return lines for the nodes of `Accessibility.getFullAXTree`.
 
@@ -170,11 +167,9 @@ def ax_outline(
         nodes: the main document's nodes.
         frames: the nodes of inner documents, by the backend node id of their frame element.
         secrets: values of password fields; they are left out.
-        boxes: places on the page by backend node id. With them the lines are written as those of
-            `aria_outline`.
     """
     hidden = frozenset(secret for secret in secrets if secret.strip())
-    reader = _Reader(frames, hidden, boxes)
+    reader = _Reader(frames, hidden)
     return reader.document(nodes, 0)
 
 
@@ -182,7 +177,6 @@ def ax_outline(
 class _Reader:
     frames: Mapping[int, Sequence[Mapping[str, Any]]]
     hidden: frozenset[str]
-    boxes: Mapping[int, str] | None
 
     def document(self, nodes: Sequence[Mapping[str, Any]], depth: int) -> tuple[Line, ...]:
         by_id = {str(node["nodeId"]): node for node in nodes}
@@ -217,12 +211,9 @@ class _Reader:
             repeats = name in parent_name or _MASK.fullmatch(name) or name in self.hidden
             if repeats:
                 return ()
-            said = f"text {_quoted(name)}" if self.boxes is None else f"- text: {json.dumps(name)}"
-            return (Line(said, "text"),)
+            return (Line(f"text {_quoted(name)}", "text"),)
         for secret in self.hidden:
             name = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", HIDDEN, name)
-        if self.boxes is not None:
-            return self._as_aria(node, role, name, children, self.boxes)
         return (Line(self._described(node, role, name), role, tuple(children)),)
 
     def _value(self, node: Mapping[str, Any]) -> str:
@@ -237,40 +228,6 @@ class _Reader:
         if role == "link" and (url := _property(node, "url")):
             parts.append(f"url={url}")
         return " ".join(parts)
-
-    def _as_aria(
-        self,
-        node: Mapping[str, Any],
-        role: str,
-        name: str,
-        children: Sequence[Line],
-        boxes: Mapping[int, str],
-    ) -> tuple[Line, ...]:
-        if role == "ListMarker":
-            return ()
-        role = _ARIA_ROLES.get(role, role)
-        attrs = "".join(f" {state}" for state in _states(node) if not _OF_NO_USE.match(state))
-        # The value of a select box is that of the option which is marked as selected.
-        chosen = any(line.kind == "option" for line in children)
-        own = _text(node, "value") and not chosen and role != "button"
-        value = json.dumps(self._value(node)) if own else ""
-        below = tuple(children)
-        if role == "link" and (url := _property(node, "url")):
-            below = (Line(f"- /url: {json.dumps(url)}"), *below)
-        said = Parts(role, json.dumps(name) if name else "", attrs, value, bool(value or below))
-        box = boxes.get(int(node.get("backendDOMNodeId", -1)), "")
-        return (Line(said.text(), role, below, box),)
-
-
-_ARIA_ROLES = {
-    "image": "img",
-    "Iframe": "iframe",
-    "LayoutTable": "table",
-    "LayoutTableRow": "row",
-    "LayoutTableCell": "cell",
-    "MenuListOption": "option",
-}
-_OF_NO_USE = re.compile(r"\[(?:focused|level=)")
 
 
 def _states(node: Mapping[str, Any]) -> list[str]:

@@ -1,403 +1,476 @@
-"""The listing of a page for models that work by turns: the same content in fewer tokens.
+"""The listing of a page for capable models: everything a person sees, in few tokens.
 
-What cannot be pressed is left out or marked, addresses are shown only where names do not tell links
-apart, and rows, paragraphs and select boxes are written on one line.
+What nobody can see is left out, what cannot be pressed now is marked, addresses are shown only
+where names do not tell links apart, and what belongs together stands on one line.
 """
 
-import json
 import re
-import sys
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby, pairwise
 
-from pytest_autoweb.browser.page.accessibility import Parts, decoded, take_apart
+from pytest_autoweb.browser.page.link_addresses import shorten_addresses
+from pytest_autoweb.browser.page.listing_notation import (
+    CONTROLS,
+    FIELDS,
+    Piece,
+    head,
+    joined,
+    options_text,
+    plain,
+)
 from pytest_autoweb.browser.page.outline import Line
+from pytest_autoweb.browser.page.page_tree import Node, PageTree
 
-ACTED_ON = frozenset(
+_SIGNS_ONLY = re.compile(r"[\s|/\\·•›»‹«.,:;()¶–—-]*")
+_CELLS = frozenset({"cell", "gridcell", "columnheader", "rowheader"})
+_ROWS = frozenset({"row", "listitem", "article", "clickable"})
+# These are named after their content, if at all.
+_ROWS_AND_CELLS = frozenset({"row", "listitem", *_CELLS})
+# Without a name these say nothing that a person sees.
+_LIFTED = frozenset(
     [
-        *("button", "link", "textbox", "searchbox", "combobox", "checkbox", "radio", "switch"),
-        *("slider", "spinbutton", "tab", "menuitem", "menuitemcheckbox", "menuitemradio"),
-        *("option", "treeitem", "listbox", "iframe"),
+        "list",
+        "listitem",
+        "main",
+        "banner",
+        "contentinfo",
+        "complementary",
+        "region",
+        "form",
+        "search",
+        "group",
+        "radiogroup",
+        "figure",
+        "article",
+        "navigation",
+        "tabpanel",
+        "tablist",
+        "menu",
+        "menubar",
+        "toolbar",
+        "tree",
+        "caption",
+        "term",
+        "definition",
+        "feed",
+        "grid",
+        "treegrid",
+        "rowgroup",
     ]
 )
-"""Roles of elements that can be acted on."""
-
-_VERDICTS = ("covered", "clipped", "invisible", "not visible", "by label", "transparent")
-_UNNEEDED = frozenset({"separator", "/placeholder", "/url"})
-_WRAPPERS = frozenset({"rowgroup", "generic", "paragraph", "listitem", "group", "cell", "gridcell"})
-# These only say how a text looks.
-_WORDING = frozenset(
-    ["strong", "emphasis", "code", "mark", "time", "subscript", "superscript", "insertion"]
-)
-_SIGNS_ONLY = re.compile(r"[\s|/\\·•›»‹«.,:;()¶–—-]*")
-# Named after their content where nothing else names them.
-_NAMED_BY_CONTENT = frozenset(
-    ["button", "link", "tab", "menuitem", "option", "checkbox", "radio", "switch", "treeitem"]
-)
-_INLINE = frozenset({"row", "listitem", "paragraph", "cell", "gridcell", "combobox", "listbox"})
-_CELLS = frozenset({"cell", "gridcell", "columnheader", "rowheader"})
-_INLINE_CHARS = 300
-_URL_CHARS = 60
-_URL_PARTS = 40
-# Text that looks like the notation of the listing stands in quotes, so that no page can fake it.
-_NOTATION = re.compile(rf'[|"\[\]]|^\(|^(?:{"|".join(sorted(ACTED_ON))})\b')
+_LINE_CHARS = 300
+_GROUP_CHARS = 200
+_RUN_CHARS = 240
+_OPTIONS_CHARS = 900
+_NAMELESS = 8
+_PART = 200
+"""The most elements below a named one that are compared with its name."""
+_BEHIND = 3
+"""So many elements behind one layer are counted instead of listed."""
+_NEAR_LEVELS = 6
+_NEAR_CHARS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class OutOfSight:
-    """Which elements cannot be pressed now."""
-
-    boxes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """For a place on the page, what is wrong with each of its elements, in their order."""
-    dialog: str = ""
-    """Place of the dialog that must be answered first; empty if there is none."""
-    overlaid: bool = False
-    """A dialog or another layer lies over the whole page."""
-
-    @classmethod
-    def of(cls, found: Sequence[Any]) -> "OutOfSight":
-        """Join what `js/out_of_sight.js` found in the documents of a page, the main one first.
-
-        A page can replace what the script calls, so only words that are known are taken over.
-        """
-        boxes: dict[str, list[str]] = defaultdict(list)
-        dialog, overlaid = "", False
-        for document in found:
-            if not isinstance(document, dict) or not isinstance(document.get("boxes"), dict):
-                continue
-            for box, words in document["boxes"].items():
-                given = words if isinstance(words, list) else []
-                boxes[box] += [word if word in _VERDICTS else "" for word in given]
-            dialog = dialog or str(document.get("dialog") or "")
-            overlaid = overlaid or bool(document.get("overlaid"))
-        return cls(boxes, dialog, overlaid)
+def brief_outline(tree: PageTree) -> tuple[Line, ...]:
+    """Return the listing of a page."""
+    nodes = list(tree.nodes)
+    behind = prepare(nodes, overlaid=tree.overlaid)
+    return written(nodes, behind, complete=tree.complete)
 
 
-def brief_outline(roots: tuple[Line, ...], sight: OutOfSight) -> tuple[Line, ...]:
-    """Return the outline in brief.
-
-    Args:
-        roots: the page as `aria_outline` gives it, with the elements' boxes.
-        sight: what is known about covered, clipped and invisible elements.
-    """
-    nodes = [_Node.of(root) for root in roots]
-    _judge(nodes, sight)
-    hidden = _prune(nodes, sight)
-    _address(nodes)
-    lines = [line for node in nodes for line in _written(node)]
-    if hidden:
-        count = f"{hidden} element{'s' if hidden > 1 else ''}"
-        lines.append(Line(f"({count} behind this: close it first)"))
+def written(nodes: Sequence[Node], behind: Sequence[str], *, complete: bool) -> tuple[Line, ...]:
+    """Return the lines of prepared nodes."""
+    lines = _children_lines(nodes)
+    lines += [Line(note) for note in behind]
+    if not complete:
+        lines.append(Line("(this page has more elements than are examined)"))
     return tuple(lines)
 
 
-@dataclass(slots=True)
-class _Node:
-    """One element while it is being shortened."""
+def prepare(nodes: list[Node], *, overlaid: bool) -> tuple[str, ...]:
+    """Leave out what nobody sees and what is said twice, and tell elements of one name apart.
 
-    role: str
-    name: str
-    attrs: str
-    value: str
-    box: str
-    raw: str
-    """The line as it was, if it could not be read; else empty."""
-    below: list["_Node"]
-    url: str = ""
-    placeholder: str = ""
-
-    @classmethod
-    def of(cls, line: Line) -> "_Node":
-        parts = take_apart(line.text)
-        raw = "" if parts else line.text
-        parts = parts or Parts("", "", "", "", False)
-        value = decoded(parts.value) if parts.value else ""
-        node = cls(parts.role, decoded(parts.name), parts.attrs, value, line.box, raw, [])
-        for child in line.children:
-            made = cls.of(child)
-            if made.role == "/url":
-                node.url = made.value
-            elif made.role == "/placeholder":
-                node.placeholder = made.value
-            elif made.role not in _UNNEEDED:
-                node.below.append(made)
-        node._simplify()
-        return node
-
-    def _simplify(self) -> None:
-        """Join the texts of an element, and name it after its content if nothing else does."""
-        joined: list[_Node] = []
-        for node in self.below:
-            if node.role in _WORDING and not node.below:
-                node.role, node.value, node.name = "text", node.value or node.name, ""
-            if node.role == "text" and joined and joined[-1].role == "text":
-                joined[-1].value = f"{joined[-1].value} {node.value}".strip()
-            else:
-                joined.append(node)
-        kept = [one for one in joined if one.role != "text" or not _SIGNS_ONLY.fullmatch(one.value)]
-        self.below = kept
-        if self.role not in _NAMED_BY_CONTENT or self.name:
-            return
-        inner = _few([node for below in kept for node in below.walk(_PART)])
-        if inner is None or any(node.pressed for node in inner):
-            return
-        self.name = " ".join(filter(None, [self.value, *(w for one in kept for w in one.words())]))
-        self.value, self.below = "", []
-
-    def walk(self, most: int = sys.maxsize) -> Iterator["_Node"]:
-        # Not recursive, because a hostile page can be very deep.
-        pending = [self]
-        while pending and most > 0:
-            most -= 1
-            node = pending.pop()
-            yield node
-            pending.extend(reversed(node.below))
-
-    @property
-    def pressed(self) -> bool:
-        """It can be acted on, or says by its pointer that it can."""
-        return self.role in ACTED_ON or "[cursor=pointer]" in self.attrs
-
-    def words(self) -> Iterator[str]:
-        for node in self.walk():
-            yield from filter(None, (node.name, node.value))
-
-
-_PART = 200
-"""The most elements below a named one that are compared with its name."""
-
-
-def _few(nodes: list[_Node]) -> list[_Node] | None:
-    return nodes if len(nodes) < _PART else None
-
-
-def _judge(nodes: Sequence[_Node], sight: OutOfSight) -> None:
-    """Write the verdicts at the elements; where boxes coincide, by their order."""
-    at: dict[str, list[_Node]] = defaultdict(list)
+    Returns:
+        What lies behind layers, in words.
+    """
+    behind = _prune(nodes, overlaid)
     for root in nodes:
-        for node in root.walk():
-            if node.role in ACTED_ON and node.box in sight.boxes:
-                at[node.box].append(node)
-    for box, same in at.items():
-        words = sight.boxes[box]
-        if len(set(words)) == 1:
-            words = [words[0]] * len(same)
-        if len(words) != len(same):
-            continue
-        for node, word in zip(same, words, strict=True):
-            if word:
-                node.attrs += f" [{word}]"
+        for node in list(root.walk()):
+            _settle(node)
+    _drop_labels(nodes)
+    _even_out(nodes)
+    shorten_addresses(nodes)
+    return behind
 
 
-def _prune(nodes: list[_Node], sight: OutOfSight) -> int:
-    """Leave out what nobody can reach, and return how many elements lie behind a dialog."""
-    hidden = 0
+# -- what cannot be seen or reached ----------------------------------------------------
 
-    def reachable(node: _Node) -> bool:
-        nonlocal hidden
-        if sight.dialog and node.box == sight.dialog and "dialog" in node.role:
+
+def _prune(nodes: list[Node], overlaid: bool) -> tuple[str, ...]:
+    """Leave out what nobody can reach, and say how many elements lie behind a layer."""
+    every = [node for root in nodes for node in root.walk()]
+    over = Counter(node.layer or "" for node in every if node.layer is not None)
+    hidden: Counter[str] = Counter()
+
+    def reachable(node: Node) -> bool:
+        if node.in_front:
             return True
-        if "[invisible]" in node.attrs:
+        if "invisible" in node.states:
             return False
-        if sight.overlaid and "[covered]" in node.attrs:
-            hidden += 1
+        covered = "covered" in node.states and node.role in CONTROLS
+        layer = node.layer or ""
+        if covered and (overlaid or over[layer] >= _BEHIND):
+            hidden["" if overlaid else layer] += 1
             return False
         had = bool(node.below)
         node.below = [child for child in node.below if reachable(child)]
-        return bool(node.below) or not had
+        return bool(node.below) or not had or node.place is not None
 
-    def around_dialog(node: _Node) -> bool:
+    def around_front(node: Node) -> bool:
         """Keep what leads to the dialog, and what can be pressed beside it."""
-        if node.box == sight.dialog and "dialog" in node.role:
+        if node.in_front:
             return True
-        node.below = [child for child in node.below if around_dialog(child)]
-        return bool(node.below) or node.pressed
+        node.below = [child for child in node.below if around_front(child)]
+        return bool(node.below) or node.place is not None
 
     nodes[:] = [node for node in nodes if reachable(node)]
-    dialogs = (node for root in nodes for node in root.walk() if "dialog" in node.role)
-    if sight.dialog and any(node.box == sight.dialog for node in dialogs):
-        nodes[:] = [node for node in nodes if around_dialog(node)]
-    return hidden
+    if overlaid and any(node.in_front for node in every):
+        nodes[:] = [node for node in nodes if around_front(node)]
+    return tuple(_told(count, layer) for layer, count in hidden.items())
 
 
-# -- addresses -------------------------------------------------------------------------
+def _told(count: int, layer: str) -> str:
+    what = f"{count} element{'s' if count > 1 else ''}"
+    return f"({what} behind {plain(layer) if layer else 'this'}: close it first)"
 
 
-def _address(nodes: Sequence[_Node]) -> None:
-    """Keep of each link's address what tells it apart from links of the same name."""
-    named: dict[str, list[_Node]] = defaultdict(list)
-    for root in nodes:
-        for node in root.walk():
-            if node.role == "link":
-                named[node.name].append(node)
-    for name, links in named.items():
-        plain = [_without_noise(link.url) for link in links]
-        distinct = {url for url in plain if url}
-        cut = _telling(distinct) if name and len(distinct) > 1 else {}
-        for link, url in zip(links, plain, strict=True):
-            link.url = (cut.get(url, "") if name else url)[:_URL_CHARS]
+# -- what is said twice ----------------------------------------------------------------
 
 
-def _without_noise(url: str) -> str:
-    """Return an address without what leads nowhere."""
-    return "" if url.startswith(("#", "javascript:", "data:")) else url[:500]
-
-
-def _telling(urls: Collection[str]) -> dict[str, str]:
-    """Return for each address what is left without the beginning and end that all share."""
-    parts = {url: re.findall(r"[/?&#=]*[^/?&#=]+", url)[:_URL_PARTS] for url in urls}
-    columns = list(zip(*parts.values(), strict=False))
-    first = next((i for i, column in enumerate(columns) if len(set(column)) > 1), len(columns))
-    ends = list(zip(*(found[first:][::-1] for found in parts.values()), strict=False))
-    last = next((i for i, column in enumerate(ends) if len(set(column)) > 1), len(ends))
-    middles = {url: found[first : len(found) - last] for url, found in parts.items()}
-    # As little from the beginning of what differs as still differs.
-    longest = max(map(len, middles.values()))
-    size = next((n for n in range(1, longest) if _differ(middles.values(), n)), longest)
-    return {
-        url: ("…" if first else "")
-        + "".join(middle[:size])
-        + ("…" if last or len(middle) > size else "")
-        for url, middle in middles.items()
-    }
-
-
-def _differ(middles: Collection[list[str]], parts: int) -> bool:
-    return len({tuple(middle[:parts]) for middle in middles}) == len(middles)
-
-
-# -- lines -----------------------------------------------------------------------------
-
-
-def _written(node: _Node) -> tuple[Line, ...]:
-    """Return the lines of an element: none if it says nothing, several if it only wraps them."""
-    if node.raw:
-        below = tuple(line for child in node.below for line in _written(child))
-        return (Line(node.raw.removeprefix("- "), "", below),)
-    if node.role == "text":
-        plain = not _SIGNS_ONLY.fullmatch(node.value)
-        return (Line(f"text: {node.value}", "text"),) if plain else ()
-    _drop_repeats(node)
-    if node.role in _INLINE and (line := _inline(node)) is not None:
-        return (line,)
-    below = tuple(line for child in node.below for line in _written(child))
-    if _only_wraps(node):
-        own = (Line(f"text: {node.value}", "text"),) if node.value else ()
-        return (*own, *below)
-    if node.role == "img" and not node.name:
-        return below
-    if len(below) == 1 and below[0].kind == "text" and not node.value:
-        node.value, below = below[0].text.removeprefix("text: "), ()
-    return (Line(_head(node) + _tail(node, below), node.role, below),)
-
-
-def _tail(node: _Node, below: Sequence[Line]) -> str:
-    if node.value:
-        return f": {node.value}"
-    return ":" if below else ""
-
-
-def _drop_repeats(node: _Node) -> None:
-    """Leave out of a named element what its name says already."""
-    if node.role == "row" or (node.role in _CELLS and node.below):
-        # These are named after their content.
-        node.name = ""
+def _settle(node: Node) -> None:
+    """Leave out of an element what its name says already."""
+    node.below = [
+        one for one in node.below if one.role != "text" or not _SIGNS_ONLY.fullmatch(one.value)
+    ]
+    if node.role == "clickable":
+        _name_clickable(node)
+        return
     if not node.name:
+        if node.role in CONTROLS and node.below and not _inner_controls(node):
+            node.value = node.value or " ".join(_words(node))
+            node.below = []
+        return
+    if node.role in _ROWS_AND_CELLS or (node.role == "heading" and _inner_controls(node)):
+        node.name = ""
         return
     name = _flat(node.name)
     kept = []
     for child in node.below:
-        inner = _few(list(child.walk(_PART)))
+        inner = _few(child)
         if inner is None or not all(_adds_nothing(one, name) for one in inner):
             kept.append(child)
     node.below = kept
-    says_more = _flat(node.value) not in name and not _SIGNS_ONLY.fullmatch(node.value)
-    if not says_more and node.role not in _FIELDS:
-        node.value = ""
 
 
-def _adds_nothing(node: _Node, name: str) -> bool:
+def _name_clickable(node: Node) -> None:
+    below = node.below
+    while len(below) == 1 and not below[0].role:
+        below = below[0].below
+    node.below = below
+    if len(below) == 1 and below[0].role in {"text", "heading"} and not below[0].below:
+        node.name, node.below = below[0].value or below[0].name, []
+
+
+def _few(node: Node) -> list[Node] | None:
+    found = []
+    for one in node.walk():
+        found.append(one)
+        if len(found) >= _PART:
+            return None
+    return found
+
+
+def _inner_controls(node: Node) -> bool:
+    inner = _few(node)
+    return inner is None or any(one.place is not None for one in inner[1:])
+
+
+def _words(node: Node) -> Iterator[str]:
+    for one in node.walk():
+        if one is not node:
+            yield from filter(None, (one.name, one.value))
+
+
+def _adds_nothing(node: Node, name: str) -> bool:
     words = (node.name, node.value)
-    picture = node.role == "img" and bool(node.name)
-    return not node.pressed and not picture and all(_flat(word) in name for word in words)
-
-
-_FIELDS = frozenset({"textbox", "searchbox", "combobox", "spinbutton", "slider"})
+    picture = node.role == "img" and bool(node.name) and _flat(node.name) not in name
+    return node.place is None and not picture and all(_flat(word) in name for word in words)
 
 
 def _flat(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-def _only_wraps(node: _Node) -> bool:
-    if node.name or node.attrs or node.role not in _WRAPPERS:
-        return False
-    always = node.role in {"rowgroup", "generic", "paragraph"}
-    return always or len(node.below) + bool(node.value) < 2
+def _drop_labels(nodes: Sequence[Node]) -> None:
+    """Leave out a text that is the name of the field beside it."""
+    order = [node for root in nodes for node in root.walk() if node.role == "text" or node.place]
+    said = set()
+    for before, after in pairwise(order):
+        for text, field in ((before, after), (after, before)):
+            fits = field.role in FIELDS or field.role in {"checkbox", "radio", "switch"}
+            if text.role == "text" and fits and field.name and text.value == field.name:
+                said.add(id(text))
+    if not said:
+        return
+    for root in nodes:
+        for node in root.walk():
+            node.below = [one for one in node.below if id(one) not in said]
 
 
-def _head(node: _Node) -> str:
-    role, attrs = node.role, re.sub(r" \[level=\d+\]", "", node.attrs)
-    if role == "generic" and "[cursor=pointer]" in attrs:
-        role, attrs = "clickable", attrs.replace(" [cursor=pointer]", "")
-    attrs = attrs.replace(" [cursor=pointer]", "")
-    name = f" {json.dumps(node.name, ensure_ascii=False)}" if node.name else ""
-    hint = node.placeholder if node.placeholder != node.name else ""
-    placeholder = f" placeholder {json.dumps(hint, ensure_ascii=False)}" if hint else ""
-    url = f" -> {node.url}" if node.url else ""
-    return f"{role}{name}{attrs}{placeholder}{url}"
+def _even_out(nodes: Sequence[Node]) -> None:
+    """Drop a look that all of a kind share, since it tells nothing."""
+    for siblings in _families(nodes):
+        for _, group in groupby(sorted(siblings, key=lambda one: one.role), lambda one: one.role):
+            same = [one for one in group if not _is_header(one)]
+            if all(one.bold for one in same) or len(same) < 2:
+                for one in same:
+                    one.bold = False
+            for look in ("active", "current", "selected", "checked"):
+                if len(same) > 2 and all(look in one.states for one in same):
+                    for one in same:
+                        one.states.remove(look)
 
 
-def _inline(node: _Node) -> Line | None:
-    """Return an element with all below it on one line, if that is short and simple."""
-    pieces: list[str] = []
-    for child in node.below:
-        piece = _piece(child, in_row=node.role == "row")
-        if piece is None:
-            return None
-        pieces.append(piece)
-    if not pieces and node.role != "row":
-        return None
-    alone = len(pieces) + bool(node.value) < 2 and not node.name
-    if alone and node.role in {"listitem", "paragraph"}:
-        return None
-    if node.role != "row":
-        # In a row, an empty cell keeps the others in their columns.
-        pieces = [piece for piece in pieces if piece]
-    while pieces and not pieces[-1]:
-        pieces.pop()
-    heads = bool(node.below) and all(child.role == "columnheader" for child in node.below)
-    head = _head(replace(node, role="header row") if heads else node)
-    value = [_quoted(node.value)] if node.value else []
-    text = f"{head}: {' | '.join([*value, *pieces])}"
-    return Line(text, node.role) if len(text) <= _INLINE_CHARS else None
+def _families(nodes: Sequence[Node]) -> Iterator[list[Node]]:
+    yield list(nodes)
+    for root in nodes:
+        for node in root.walk():
+            if len(node.below) > 1:
+                flat = [
+                    one.below[0] if not one.role and len(one.below) == 1 else one
+                    for one in node.below
+                ]
+                yield flat
+            elif node.bold and node.role not in _ROWS:
+                node.bold = False
 
 
-def _piece(node: _Node, *, in_row: bool = False) -> str | None:
-    """Return an element as part of a line; None if it needs lines of its own."""
-    if node.raw:
-        return None
-    if node.role == "text":
-        return _quoted(node.value)
-    _drop_repeats(node)
-    if node.role == "option":
-        return _quoted(node.name or node.value) + node.attrs
-    if node.role in _CELLS or (_only_wraps(node) and node.role != "rowgroup"):
-        if node.name or not node.below:
-            return _quoted(node.name or node.value)
-        inner = [_piece(child) for child in node.below]
-        if any(piece is None for piece in inner) or (len(inner) > 1 and not in_row):
-            return None
-        own = [_quoted(node.value)] if node.value else []
-        return ", ".join([*own, *(piece for piece in inner if piece)])
-    if node.role == "img" and not node.name and not node.below:
+def _is_header(node: Node) -> bool:
+    return bool(node.below) and all(child.role == "columnheader" for child in node.below)
+
+
+# -- what stands beside an element -----------------------------------------------------
+
+
+def neighbours(nodes: Sequence[Node]) -> dict[int, str]:
+    """Return for what can be acted on, by the `id` of its node, the text it stands beside."""
+    above: dict[int, Node] = {}
+    for root in nodes:
+        for node in root.walk():
+            for child in node.below:
+                above[id(child)] = node
+    top = Node("", below=list(nodes))
+    found: dict[int, str] = {}
+    for root in nodes:
+        for node in root.walk():
+            if node.place is not None:
+                found[id(node)] = _beside(node, above, top)
+    return found
+
+
+def _beside(node: Node, above: dict[int, Node], top: Node) -> str:
+    at = node
+    for _ in range(_NEAR_LEVELS):
+        around = above.get(id(at), top)
+        inner = around.below
+        # By identity, since equal nodes may stand side by side.
+        place = next(index for index, one in enumerate(inner) if one is at)
+        row = around.role in _ROWS
+        before = inner[:place] if row else inner[:place][::-1][:4]
+        for one in (*before, *inner[place + 1 : place + 3]):
+            if text := _first_text(one, last=not row and one in before):
+                return text
+        if around is top:
+            break
+        at = around
+    return ""
+
+
+def _first_text(node: Node, *, last: bool) -> str:
+    inner = _few(node) or []
+    texts = [one.value if one.role == "text" else one.name for one in inner if _tells(one)]
+    if not texts:
         return ""
-    if node.below:
+    text = texts[-1] if last else texts[0]
+    return text if len(text) <= _NEAR_CHARS else f"{text[: _NEAR_CHARS - 1]}…"
+
+
+def _tells(node: Node) -> bool:
+    if node.role == "text":
+        return not _SIGNS_ONLY.fullmatch(node.value)
+    return node.role in {"heading", "link", "clickable"} and bool(node.name)
+
+
+# -- lines -----------------------------------------------------------------------------
+
+
+def _children_lines(nodes: Sequence[Node]) -> list[Line]:
+    """Return the lines of siblings; elements of one role that follow each other share a line."""
+    lines: list[Line] = []
+    run: list[Piece] = []
+
+    def end() -> None:
+        if run:
+            lines.append(Line(joined(run), run[0].role if len(run) == 1 else "run"))
+            run.clear()
+
+    for node in _folded_links(_lifted(nodes)):
+        alone = _pieces(node)
+        control = alone is not None and len(alone) == 1 and alone[0].role in CONTROLS
+        if control and alone is not None:
+            long = sum(one.size for one in (*run, *alone)) > _RUN_CHARS
+            if run and (run[0].role != alone[0].role or long or alone[0].value or run[-1].value):
+                end()
+            run.append(alone[0])
+            continue
+        end()
+        lines += _lines(node)
+    end()
+    return lines
+
+
+def _lifted(nodes: Sequence[Node]) -> list[Node]:
+    """Return siblings, with those in place of a wrapper that says nothing itself."""
+    found: list[Node] = []
+    for node in nodes:
+        if _says_nothing(node) and node.role in {"list", "", "navigation", "menu"}:
+            small = node.role == "" and _one_line(node.below, _GROUP_CHARS) is not None
+            if not small:
+                found += _lifted(node.below)
+                continue
+        found.append(node)
+    return found
+
+
+def _folded_links(nodes: Sequence[Node]) -> Iterator[Node]:
+    for nameless, group in groupby(nodes, lambda one: one.role == "link" and not one.name):
+        same = list(group)
+        if not nameless or len(same) <= _NAMELESS or any(one.value or one.below for one in same):
+            yield from same
+            continue
+        yield from same[: _NAMELESS // 2]
+        count = len(same) - _NAMELESS // 2
+        yield Node("note", value=f"({count} more links without a name)")
+
+
+def _says_nothing(node: Node) -> bool:
+    plain_one = not (node.name or node.states or node.value or node.clickable or node.bold)
+    return plain_one and not any(node.scroll) and (not node.role or node.role in _LIFTED)
+
+
+def _lines(node: Node) -> list[Line]:
+    """Return the lines of an element: none if it says nothing, several if it only wraps them."""
+    if node.role == "note":
+        return [Line(node.value)]
+    if node.role == "text":
+        return [Line(plain(node.value), "text")]
+    kind = node.role or "group"
+    if _says_nothing(node):
+        line = _one_line(node.below, _LINE_CHARS if node.role else _GROUP_CHARS)
+        if line:
+            return [Line(joined(line), kind)]
+        return _children_lines(node.below)
+    if node.role == "row":
+        return [_row(node)]
+    if node.role in _CELLS:
+        pieces = _pieces(node)
+        return [Line(joined(pieces), kind)] if pieces else _children_lines(node.below)
+    piece = _own(node)
+    if not node.below:
+        if node.options and len(piece.value) > _OPTIONS_CHARS:
+            return [_long_select(node)]
+        return [Line(piece.text(), kind)]
+    line = _one_line(node.below, _LINE_CHARS - piece.size)
+    if line is not None:
+        return [Line(f"{piece.text()}: {joined(line)}", kind)]
+    below = _children_lines(node.below)
+    if node.role == "clickable" and not node.name and below:
+        # The first line stands for the whole region.
+        first = below[0]
+        return [Line(f"{piece.text()}: {first.text}", kind, (*first.children, *below[1:]))]
+    return [Line(f"{piece.text()}:", kind, tuple(below))]
+
+
+def _own(node: Node) -> Piece:
+    if node.clickable:
+        return head(node, role=f"clickable {node.role}")
+    return head(node)
+
+
+def _row(node: Node) -> Line:
+    role = "header row" if _is_header(node) else "row"
+    piece = head(node, role=f"clickable {role}" if node.clickable else role)
+    cells = [_cell(child) for child in node.below]
+    if all(cell is not None for cell in cells):
+        said = [cell or "" for cell in cells]
+        while said and not said[-1]:
+            said.pop()
+        text = f"{piece.text()}: {' | '.join(said)}"
+        if len(text) <= 2 * _LINE_CHARS:
+            return Line(text, "row")
+    return Line(f"{piece.text()}:", "row", tuple(_children_lines(node.below)))
+
+
+def _cell(node: Node) -> str | None:
+    """Return a cell as a part of its row; an empty one keeps the others in their columns."""
+    pieces = _pieces(node)
+    if pieces is None:
         return None
-    return _head(node) + (f": {_quoted(node.value)}" if node.value else "")
+    marks = "".join(f" [{state}]" for state in node.states) if node.role in _CELLS else ""
+    said: list[str] = []
+    before = ""
+    for piece in pieces:
+        said.append(piece.text(after=before))
+        before = piece.role
+    return ", ".join(said) + marks
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False) if _NOTATION.search(text) else text
+def _long_select(node: Node) -> Line:
+    own = head(replace(node, options=()))
+    below = tuple(Line(options_text([one]), "option") for one in node.options)
+    return Line(f"{own.text()}:", node.role, below)
+
+
+def _one_line(nodes: Sequence[Node], most: int) -> list[Piece] | None:
+    """Return siblings as parts of one line, if that is short and simple."""
+    pieces: list[Piece] = []
+    size = 0
+    for node in nodes:
+        inner = _pieces(node)
+        if inner is None:
+            return None
+        pieces += inner
+        size += sum(one.size for one in inner)
+        if size > most:
+            return None
+    return pieces
+
+
+def _pieces(node: Node) -> list[Piece] | None:
+    """Return an element as parts of a line; None if it needs lines of its own."""
+    if node.role == "text":
+        return [Piece("", plain(node.value))]
+    if node.role in {"iframe", "row", "table", "dialog", "alertdialog", "note"} or any(node.scroll):
+        return None
+    if node.role in _CELLS or _says_nothing(node):
+        return _one_line(node.below, _LINE_CHARS)
+    if not node.below:
+        piece = _own(node)
+        return [piece] if piece.size <= _LINE_CHARS else None
+    if node.role == "clickable" and not _inner_controls(node):
+        texts = list(_words(node))
+        if sum(map(len, texts)) <= 80:
+            return [head(replace(node, name=" ".join(texts), below=[]))]
+    return None

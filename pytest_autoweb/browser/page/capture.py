@@ -4,7 +4,6 @@ The built-in modes are ARIA, ARIA_SNAPSHOT, A11Y and RAW_HTML.
 """
 
 import hashlib
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -18,10 +17,9 @@ from pytest_autoweb.base.variants import BoundVariants
 from pytest_autoweb.base.whole_characters import whole_text, whole_value
 from pytest_autoweb.browser.egress.browser_watch import debugging_session
 from pytest_autoweb.browser.page.accessibility import HIDDEN, aria_outline, ax_outline
-from pytest_autoweb.browser.page.brief_listing import OutOfSight, brief_outline
+from pytest_autoweb.browser.page.brief_listing import brief_outline
 from pytest_autoweb.browser.page.clean_html import clean_html, html_outline
 from pytest_autoweb.browser.page.frames import (
-    MAX_FRAMES,
     MAX_SILENT,
     OBSERVE_TIMEOUT_MS,
     ContextWrapper,
@@ -29,6 +27,7 @@ from pytest_autoweb.browser.page.frames import (
     run_script,
 )
 from pytest_autoweb.browser.page.outline import Folds, Line, estimate_tokens, fit_outline
+from pytest_autoweb.browser.page.page_tree import inner_frames, read_page
 from pytest_autoweb.results.records import CaptureModeName, Snapshot
 
 
@@ -68,20 +67,18 @@ class CaptureMode:
 CAPTURE_MODES: BoundVariants[CaptureMode] = BoundVariants(CAPTURE_MODE_NAMES)
 
 
-def aria_snapshot(root: Page | Frame, *, for_models: bool, boxes: bool = False) -> str:
+def aria_snapshot(root: Page | Frame, *, for_models: bool) -> str:
     """Return what Playwright calls the aria snapshot of the body, in one of its two forms."""
     body = root.locator("body")
     mode: Literal["ai", "default"] = "ai" if for_models else "default"
-    return whole_text(body.aria_snapshot(mode=mode, boxes=boxes, timeout=OBSERVE_TIMEOUT_MS))
+    return whole_text(body.aria_snapshot(mode=mode, timeout=OBSERVE_TIMEOUT_MS))
 
 
-def _snapshot_and_secrets(
-    root: Page | Frame, *, for_models: bool, boxes: bool = False
-) -> tuple[str, frozenset[str]]:
+def _snapshot_and_secrets(root: Page | Frame, *, for_models: bool) -> tuple[str, frozenset[str]]:
     """Return `aria_snapshot` and `secret_texts`, which the page is asked for at the same time."""
     asked = waiting.start_call(root, lambda: secret_texts(root))
     try:
-        snapshot = aria_snapshot(root, for_models=for_models, boxes=boxes)
+        snapshot = aria_snapshot(root, for_models=for_models)
     finally:
         secrets = asked()
     return snapshot, secrets
@@ -109,20 +106,6 @@ def secret_texts(root: Page | Frame) -> frozenset[str]:
             if silent >= MAX_SILENT:
                 break
     return frozenset(str(value) for value in found)
-
-
-def inner_frames(root: Page | Frame) -> tuple[Frame, ...]:
-    """Return the frames below the page's main frame, or below a frame, the outer ones first.
-
-    Of a page with very many frames only the first ones count.
-    """
-    pending = list(root.main_frame.child_frames if isinstance(root, Page) else root.child_frames)
-    found: list[Frame] = []
-    while pending and len(found) < MAX_FRAMES:
-        frame = pending.pop(0)
-        found.append(frame)
-        pending = [*frame.child_frames, *pending]
-    return tuple(found)
 
 
 _ALIVE_MS = 2_000.0
@@ -250,26 +233,9 @@ def show_aria(root: Page | Frame, budget: int) -> ShownPage:
 
 
 def brief_aria(root: Page | Frame) -> tuple[Line, ...]:
-    """Show the same in fewer tokens, without what is out of sight."""
-    seen = _snapshot_and_secrets(root, for_models=True, boxes=True)
-    return brief_outline(aria_outline(*seen), _sight(root))
+    """Show everything a person sees in few tokens: the listing for models that work by turns."""
+    return brief_outline(read_page(root))
 
-
-def _sight(root: Page | Frame) -> OutOfSight:
-    found: list[Any] = []
-    silent = 0
-    for document in (root, *inner_frames(root)):
-        try:
-            found.append(run_script(document, "out_of_sight", _SIGHT_LIMITS, timeout_ms=2_000))
-        except Error:
-            silent += 1
-            if silent >= MAX_SILENT:
-                break
-    return OutOfSight.of(found)
-
-
-_SIGHT_LIMITS = {"limit": 5_000, "milliseconds": 300}
-"""The most elements of a document that are looked at, and the time for it."""
 
 ARIA = CAPTURE_MODES.add(
     CaptureMode(
@@ -282,19 +248,7 @@ ARIA = CAPTURE_MODES.add(
 
 def show_classic_aria(root: Page | Frame, budget: int) -> ShownPage:
     """Show the body; this form leaves frames out, so each visible one is appended."""
-    lines, notes = _classic_outline(root, boxes=False)
-    return fitted(lines, budget, notes)
-
-
-def brief_classic_aria(root: Page | Frame) -> tuple[Line, ...]:
-    """Show the same in fewer tokens, without what is out of sight."""
-    return brief_outline(_classic_outline(root, boxes=True)[0], _sight(root))
-
-
-def _classic_outline(
-    root: Page | Frame, *, boxes: bool
-) -> tuple[tuple[Line, ...], tuple[str, ...]]:
-    snapshot, secrets = _snapshot_and_secrets(root, for_models=False, boxes=boxes)
+    snapshot, secrets = _snapshot_and_secrets(root, for_models=False)
     lines = list(aria_outline(snapshot, secrets))
     notes: list[str] = []
     for frame in inner_frames(root):
@@ -302,21 +256,21 @@ def _classic_outline(
         try:
             if not frame.frame_element().is_visible():
                 continue
-            snapshot = aria_snapshot(frame, for_models=False, boxes=boxes)
-            inner = aria_outline(snapshot, secrets)
+            inner = aria_outline(aria_snapshot(frame, for_models=False), secrets)
         except Error:
             notes.append(f"frame {label!r} did not answer")
             continue
         if inner:
             lines.append(Line(f"- iframe {label!r}:", "iframe", inner))
-    return tuple(lines), tuple(notes)
+    return fitted(tuple(lines), budget, tuple(notes))
 
 
 ARIA_SNAPSHOT = CAPTURE_MODES.add(
     CaptureMode(
         **CAPTURE_MODES.about("ARIA_SNAPSHOT"),
         show=show_classic_aria,
-        brief=brief_classic_aria,
+        # In brief there is one listing, which has all that either form has.
+        brief=brief_aria,
     )
 )
 
@@ -327,16 +281,6 @@ def show_full_tree(root: Page | Frame, budget: int) -> ShownPage:
     Raises:
         NotPossible: it is a frame, or another browser than Chromium.
     """
-    lines, notes = _full_tree(root, boxes=False)
-    return fitted(lines, budget, notes)
-
-
-def brief_full_tree(root: Page | Frame) -> tuple[Line, ...]:
-    """Show the same in fewer tokens, without what is out of sight."""
-    return brief_outline(_full_tree(root, boxes=True)[0], _sight(root))
-
-
-def _full_tree(root: Page | Frame, *, boxes: bool) -> tuple[tuple[Line, ...], tuple[str, ...]]:
     if not isinstance(root, Page):
         raise NotPossible("the browser gives the full tree of a page only, not of a frame")
     browser = root.context.browser
@@ -347,23 +291,7 @@ def _full_tree(root: Page | Frame, *, boxes: bool) -> tuple[tuple[Line, ...], tu
         raise NotPossible("the browser opens no debugging session with the page")
     nodes = whole_value(session.send("Accessibility.getFullAXTree")["nodes"])
     inner, notes = _inner_trees(session)
-    places = _boxes(session) if boxes else None
-    return ax_outline(nodes, inner, secrets, places), notes
-
-
-def _boxes(session: CDPSession) -> dict[int, str]:
-    """Return the place of each node in its window, as the script for what is out of sight does."""
-    found: dict[int, str] = {}
-    told = session.send("DOMSnapshot.captureSnapshot", {"computedStyles": []})
-    for document in told["documents"]:
-        numbers, layout = document["nodes"]["backendNodeId"], document["layout"]
-        left, top = document.get("scrollOffsetX", 0), document.get("scrollOffsetY", 0)
-        for index, (x, y, width, height) in zip(layout["nodeIndex"], layout["bounds"], strict=True):
-            edges = (x - left, y - top, width, height)
-            # As Math.round in the page: halves go up.
-            box = ",".join(str(math.floor(edge + 0.5)) for edge in edges)
-            found.setdefault(numbers[index], box)
-    return found
+    return fitted(ax_outline(nodes, inner, secrets), budget, notes)
 
 
 def _inner_trees(
@@ -392,7 +320,6 @@ A11Y = CAPTURE_MODES.add(
     CaptureMode(
         **CAPTURE_MODES.about("A11Y"),
         show=show_full_tree,
-        brief=brief_full_tree,
     )
 )
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 
 from playwright.sync_api import Error, Frame, Page
 
-from pytest_autoweb.browser.page.capture import inner_frames
 from pytest_autoweb.browser.page.frames import run_script
+from pytest_autoweb.browser.page.page_tree import inner_frames
 
 _LOOK_MS = 1_000.0
 

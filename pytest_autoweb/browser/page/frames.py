@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Error, Frame, JSHandle, Locator, Page
+from playwright.sync_api import ElementHandle, Error, Frame, JSHandle, Locator, Page
 
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.whole_characters import read_json, whole_json, whole_text
@@ -59,13 +59,17 @@ def script(name: str) -> str:
 
 @cache
 def _wrapped(name: str) -> str:
+    return f"async arg => {{ {tools_of(name)} const made = ({script(name)})(tools, arg);"
+
+
+@cache
+def tools_of(name: str) -> str:
+    """Return statements that make the tools which `js/NAME.js` uses."""
     text = script(name)
     # Short scripts are sent often, so they do without what they do not use.
-    aria = f"({script('aria')})(dom)" if "aria" in text else "null"
-    return (
-        f"async arg => {{ const dom = ({script('dom')})(); const aria = {aria};"
-        f" const made = ({text})({{dom, aria}}, arg);"
-    )
+    made = [f"const dom = ({script('dom')})(); const tools = {{dom}};"]
+    made += [f"tools.{one} = ({script(one)})(dom);" for one in ("aria", "sight") if one in text]
+    return " ".join(made)
 
 
 def run_script(
@@ -176,13 +180,25 @@ class RefElement:
     hint: str
     """Input type and format, options, state and nearby label; may be empty."""
     locator: str
-    """A Playwright expression that starts at `page` and finds exactly this element."""
+    """A Playwright expression that starts at `page` and finds exactly this element.
+
+    Of an element with `find`, it only stands in for that expression, which `acted_element` makes
+    when it is needed.
+    """
     actions: tuple[str, ...]
     """Those of `click`, `fill`, `check`, `uncheck`, `select_option`, `press` that apply."""
     options: tuple[str, ...] = ()
     """Labels of the options of a select box."""
     takes_files: bool = False
     disabled: bool = False
+    near: str = ""
+    """A text beside it that tells it apart from elements of the same role and name."""
+    find: Callable[[], ElementHandle | None] | None = None
+    """Finds the very element, as long as no other list is made of the page."""
+    snapshot_ref: str = ""
+    """Playwright's own ref of the element, which changes with its role and name."""
+    said: str = ""
+    """A text that it shows, for elements that a name does not identify."""
 
 
 @dataclass(frozen=True, slots=True)

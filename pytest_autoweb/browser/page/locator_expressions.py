@@ -1,25 +1,36 @@
-"""Locator expressions, and which ones may find an element."""
+"""Locator expressions: reading and writing them, and which ones may find an element."""
 
+import ast
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from playwright.sync_api import Frame, FrameLocator, Locator, Page
 
+from pytest_autoweb.base.python_source import read_expression
+
 _NAME_CHARS = 200
+_BY_TEXT = frozenset(
+    {"get_by_text", "get_by_label", "get_by_placeholder", "get_by_title", "get_by_alt_text"}
+)
+_METHODS = _BY_TEXT | {"get_by_role", "get_by_test_id", "locator", "nth"}
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One method call of a locator expression."""
+    """One method call of a locator expression, or `content_frame`, which is a property."""
 
     method: str
-    argument: str | int
+    argument: str | int = ""
     name: str | None = None
     exact: bool = False
 
     def __str__(self) -> str:
+        if self.method == "content_frame":
+            return ".content_frame"
+        if self.method == "filter":
+            return f".filter(has_text={_literal(self.argument)})"
         parts = [_literal(self.argument)]
         if self.name is not None:
             parts.append(f"name={_literal(self.name)}")
@@ -28,10 +39,20 @@ class Call:
         return f".{self.method}({', '.join(parts)})"
 
     def on(self, root: Any) -> Any:
+        if self.method == "content_frame":
+            return root.content_frame
+        if self.method == "filter":
+            return root.filter(has_text=self.argument)
         options: dict[str, Any] = {"exact": True} if self.exact else {}
         if self.name is not None:
             options["name"] = self.name
         return getattr(root, self.method)(self.argument, **options)
+
+    def exactly(self, name: str = "") -> "Call":
+        """Return the call for the whole of its text, or of `name`; itself if it takes none."""
+        if self.method == "get_by_role" and self.name is not None:
+            return replace(self, name=name or self.name, exact=True)
+        return replace(self, exact=True) if self.method in _BY_TEXT else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +77,63 @@ class Expression:
     def inside(self, frames: tuple[Call, ...]) -> "Expression":
         """Return this expression as seen from the page that contains the frames."""
         return Expression((*frames, *self.calls))
+
+    def entered(self) -> tuple[Call, ...]:
+        """Return the calls that lead into the frame which this expression finds."""
+        *before, last = self.calls
+        place = [last] if last.method == "nth" and before else []
+        if place:
+            *before, last = before
+        if last.method != "locator":
+            return (*self.calls, Call("content_frame"))
+        return (*before, Call("frame_locator", last.argument), *place)
+
+
+def parse_locator(code: str) -> Expression | None:
+    """Return Playwright's own code of a locator, such as `get_by_text("Tea").nth(1)`.
+
+    Returns:
+        None if it has a part that an expression does not know, such as a regular expression.
+    """
+    node = read_expression(f"page.{code}")
+    calls: list[Call] = []
+    while node is not None and not isinstance(node, ast.Name):
+        call, node = _read_call(node)
+        if call is None:
+            return None
+        calls.append(call)
+    whole = Expression(())
+    for call in reversed(calls):
+        enters = call.method == "content_frame" and whole.calls
+        whole = Expression(whole.entered() if enters else (*whole.calls, call))
+    return whole if whole.calls else None
+
+
+def _read_call(node: ast.expr) -> tuple[Call | None, ast.expr | None]:
+    """Return the last call of an expression, and the expression that it is called on."""
+    match node:
+        case ast.Attribute(value=before, attr="first"):
+            return Call("nth", 0), before
+        case ast.Attribute(value=before, attr="content_frame"):
+            return Call("content_frame"), before
+        case ast.Call(
+            func=ast.Attribute(value=before, attr="filter"),
+            args=[],
+            keywords=[ast.keyword(arg="has_text", value=ast.Constant(value=str() as text))],
+        ):
+            return Call("filter", text), before
+        case ast.Call(
+            func=ast.Attribute(value=before, attr=method),
+            args=[ast.Constant(value=str() | int() as argument)],
+        ) if method in _METHODS:
+            options = {word.arg: word.value for word in node.keywords}
+            name, exact = options.pop("name", None), options.pop("exact", None)
+            given = name.value if isinstance(name, ast.Constant) else None
+            named = given if isinstance(given, str) else None
+            if options or (name is not None and named is None):
+                return None, None
+            return Call(method, argument, named, exact is not None), before
+    return None, None
 
 
 def candidates(entry: Mapping[str, Any]) -> Iterator[Expression]:

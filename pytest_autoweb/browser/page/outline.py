@@ -47,8 +47,6 @@ class Line:
     kind: str = ""
     """Property that similar siblings share, e.g. the role."""
     children: tuple["Line", ...] = field(default=())
-    box: str = ""
-    """Place and size on the page as the browser writes them; empty if unknown."""
 
     def count(self) -> int:
         return sum(1 for _ in self.walk())

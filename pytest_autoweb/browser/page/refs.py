@@ -1,10 +1,10 @@
 """Pages as numbered lists of what can be acted on, each with a proven locator."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from playwright.sync_api import ElementHandle, Error, Frame, JSHandle, Locator, Page
+from playwright.sync_api import Error, Frame, JSHandle, Page
 
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.page.frames import (
@@ -93,47 +93,6 @@ class _Walk:
         except Error:
             # A frame that is gone or hangs is left out, so that the page itself can be shown.
             return
-
-
-def plain_locator(
-    element: Locator, selectors: Callable[[Locator], Sequence[str]] = lambda element: ()
-) -> str:
-    """Return an expression that starts at `page` and finds exactly this element now.
-
-    It is empty if there is none, because the element or one of its frames is gone.
-
-    Args:
-        element: one element.
-        selectors: gives selectors to try for an element that is not on its document's list.
-    """
-    try:
-        handle = element.element_handle(timeout=_FRAME_MS)
-        frame = handle.owner_frame()
-        found = _proven(handle, frame, "e")
-        if frame is not None and found is None:
-            tries = (Expression((Call("locator", one),)) for one in selectors(element))
-            found = next((one for one in tries if one.on(frame).count() == 1), None)
-        while found and frame is not None and frame.parent_frame is not None:
-            handle, frame = frame.frame_element(), frame.parent_frame
-            steps = _as_frame_steps(_proven(handle, frame, "f"))
-            found = found.inside(steps) if steps else None
-    except Error:
-        return ""
-    return str(found or "")
-
-
-def _proven(handle: ElementHandle, frame: Frame | None, kind: str) -> Expression | None:
-    """Return an expression for an element or a frame, as seen from its own document."""
-    if frame is None:
-        return None
-    made = run_script_handle(frame, "refs", ELEMENT_LIMIT, timeout_ms=_FRAME_MS)
-    try:
-        index = handle.evaluate("(element, made) => made.elements.indexOf(element)", made)
-        entries = read_json(made.evaluate("made => made.json"))["entries"]
-        listed = [entry for entry in entries if entry["k"] == kind and entry["i"] == index]
-        return LocatorProof(frame, made).prove(listed).get(index)
-    finally:
-        made.dispose()
 
 
 def _as_frame_steps(locator: Expression | None) -> tuple[Call, ...] | None:

@@ -126,5 +126,5 @@
     }
     return '';
   };
-  return { role, name, content, labels, labelText, focusable, byIds };
+  return { role, name, content, pseudo, labels, labelText, focusable, byIds };
 }

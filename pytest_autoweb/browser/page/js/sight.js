@@ -1,12 +1,5 @@
-// Tells which elements that can be acted on cannot be pressed now: covered, clipped or invisible.
-({ dom }, { limit, milliseconds }) => {
-  const ACTED_ON = 'a[href], area[href], button, input:not([type=hidden]), select, textarea, summary, '
-    + 'iframe, frame, [contenteditable=""], [contenteditable=true], [role=button], [role=link], '
-    + '[role=textbox], [role=searchbox], [role=combobox], [role=checkbox], [role=radio], '
-    + '[role=switch], [role=slider], [role=spinbutton], [role=tab], [role=menuitem], '
-    + '[role=menuitemcheckbox], [role=menuitemradio], [role=option], [role=treeitem], [role=listbox]';
-  const began = performance.now();
-  const late = () => performance.now() - began > milliseconds;
+// Tells whether an element can be pressed now, or is covered, clipped or invisible.
+(dom) => {
   const port = [0, 0, window.innerWidth, window.innerHeight];
   const meet = (a, b) => [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]),
     Math.min(a[3], b[3])];
@@ -96,6 +89,7 @@
     && !empty(meet(edges(dom.rect(d)), port)) && about(d).opacity > 0.1).pop() || null;
   const POINTS = [[0.5, 0.5], [0.2, 0.2], [0.8, 0.8], [0.2, 0.8], [0.8, 0.2]];
   let overlay = null;
+  const hits = new Map();
   // A bar that stays at an edge gives way when the page is scrolled.
   const stays = (hit) => {
     const around = about(hit);
@@ -122,6 +116,7 @@
       }
       last = hit;
     }
+    hits.set(element, last);
     return (modal && contains(modal, last)) || stays(last);
   };
   const small = (element, box) => (wide(box) <= 1 || high(box) <= 1)
@@ -150,42 +145,30 @@
   const byLabel = (element) => Array.from(element.labels || []).some((label) => dom.visible(label)
     && verdict(label) === '');
 
-  const roots = [document];
-  const elements = [];
-  for (let index = 0; index < roots.length && elements.length < limit; index += 1) {
-    elements.push(...dom.query(roots[index], ACTED_ON).slice(0, limit - elements.length));
-    for (const element of dom.query(roots[index], '*')) {
-      if (dom.shadow(element)) roots.push(dom.shadow(element));
-    }
-  }
-  const judged = [];
-  for (const element of elements) {
-    if (late()) break;
-    if (!dom.rendered(element)) continue;
-    const field = ['input', 'select', 'textarea'].includes(dom.tag(element));
-    let said = verdict(element);
-    if (['invisible', 'covered'].includes(said) && field && byLabel(element)) said = 'by label';
-    judged.push([element, said, field]);
-  }
-  const key = (element) => {
-    const box = dom.rect(element);
-    return [box.x, box.y, box.width, box.height].map(Math.round).join(',');
+  // Which layer lies over a covered element: the outermost that is placed above the page.
+  const layerOver = (element) => {
+    const hit = hits.get(element);
+    let top = null;
+    for (let at = hit; at && !contains(at, element); at = dom.parent(at)) top = at;
+    return modal && hit && contains(modal, hit) ? modal : top;
   };
-  const found = {};
-  for (const [element, said, field] of judged) {
+  // The verdict on an element that is neither seen nor covered depends on what was found elsewhere.
+  const settled = (element, said) => {
     const hides = overlay && said === 'unseen' && !contains(overlay, element);
-    const last = hides ? 'covered' : said === 'unseen' ? '' : said;
-    const word = last === 'invisible' && field ? 'not visible' : last;
-    (found[key(element)] ||= []).push(word);
-  }
-  const troubled = Object.entries(found).filter(([, words]) => words.some(Boolean));
+    return hides ? 'covered' : said === 'unseen' ? '' : said;
+  };
+  const judged = (element) => {
+    const field = ['input', 'select', 'textarea'].includes(dom.tag(element));
+    const said = verdict(element);
+    return ['invisible', 'covered'].includes(said) && field && byLabel(element) ? 'by label' : said;
+  };
   const inFront = (dialog) => {
     const part = dom.visible(dialog) ? shownPart(dialog, EVERYWHERE) : null;
     const hit = part && hitAt((part[0] + part[2]) / 2, (part[1] + part[3]) / 2);
     return Boolean(hit) && contains(dialog, hit);
   };
-  const front = modal || (overlay && dom.query(document, 'dialog, [role=dialog], [role=alertdialog]')
-    .filter(inFront).pop());
-  return { boxes: Object.fromEntries(troubled), dialog: front ? key(front) : '',
-    overlaid: Boolean(modal || overlay) };
+  const front = () => modal || (overlay
+    && dom.query(document, 'dialog, [role=dialog], [role=alertdialog]').filter(inFront).pop()) || null;
+  const overlaid = () => Boolean(modal || overlay);
+  return { about, judged, settled, layerOver, front, overlaid, contains };
 }

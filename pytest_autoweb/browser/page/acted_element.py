@@ -1,0 +1,82 @@
+"""The element that is about to be acted on: whether it is still the listed one, and its locator.
+
+Only this element is looked at, because a look at a large page takes as long as many actions.
+"""
+
+import re
+from dataclasses import replace
+
+from playwright.sync_api import Locator
+
+from pytest_autoweb.base.whole_characters import whole_text
+from pytest_autoweb.browser.egress.browser_watch import call_within
+from pytest_autoweb.browser.page.accessibility import decoded, take_apart
+from pytest_autoweb.browser.page.element_locators import by_place, locator_of
+from pytest_autoweb.browser.page.frames import RefElement, run_on_elements
+
+_CALL_MS = 3_000.0
+_REF = re.compile(r"\[ref=(\w+)\]")
+_SHOWN = 80
+
+
+class ElementChangedError(Exception):
+    """Raised for an element that is not what was listed any more; its text says what became of it."""
+
+
+def with_locator(element: RefElement) -> RefElement:
+    """Return a listed element with a plain locator that finds it, and no other, now.
+
+    Raises:
+        ElementChangedError: it is gone, or has another role, name or text than when it was listed.
+        Error: Playwright's error if the page does not answer.
+    """
+    if element.find is None:
+        return element
+    handle = element.find()
+    own = by_place(handle) if handle else None
+    found = None
+    if handle is not None and own is not None:
+        if became := _became(element, own):
+            raise ElementChangedError(f"{_described(element)} has become {became}")
+        found = locator_of(handle)
+    if found is None:
+        raise ElementChangedError(f"{_described(element)} is not on the page any more")
+    return replace(element, locator=str(found), find=None)
+
+
+def _described(element: RefElement) -> str:
+    return f'{element.ref} ({element.role} "{_short(element.name)}")'.replace(' "")', ")")
+
+
+def _became(element: RefElement, own: Locator) -> str:
+    """Return what an element is now, if that is something else than what was listed."""
+    if element.snapshot_ref:
+        # Playwright gives an element another ref once its role or name is another one.
+        first = whole_text(own.aria_snapshot(mode="ai", timeout=_CALL_MS)).partition("\n")[0]
+        ref = _REF.search(first)
+        if ref and ref[1] != element.snapshot_ref:
+            return _said(first)
+    if element.said:
+        told = call_within(own.page, _CALL_MS, lambda: run_on_elements(own, "locator_facts"))
+        texts = [str(told[0][key]) for key in ("name", "content", "title")] if told else []
+        wanted = _flat(element.said.removesuffix("…"))
+        if not any(wanted in _flat(text) for text in texts):
+            return f'{element.role} "{_short(texts[0] if texts else "")}"'
+    return ""
+
+
+def _said(line: str) -> str:
+    parts = take_apart(line.strip())
+    if parts is None:
+        return "something else"
+    name = _short(decoded(parts.name or parts.value))
+    return f'{parts.role} "{name}"'.removesuffix(' ""')
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.replace('"', "'").split())
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def _flat(text: str) -> str:
+    return re.sub(r"\s+", "", text.replace('"', "'"))

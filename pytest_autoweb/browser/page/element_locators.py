@@ -1,0 +1,187 @@
+"""A plain locator of one element, which is proven to find that element and no other.
+
+Playwright finds most of them itself (`Locator.normalize`); what it returns is read as data, written
+for the whole of a name, and tried on the page. Where it finds none, what is known of the element is
+tried: its role and name, its label, its id, its place.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import ElementHandle, Error, Frame, Locator
+
+from pytest_autoweb.browser.egress.browser_watch import call_within
+from pytest_autoweb.browser.page.frames import run_on_elements
+from pytest_autoweb.browser.page.locator_expressions import (
+    Call,
+    Expression,
+    candidates,
+    last_resort,
+    parse_locator,
+)
+
+_CALL_MS = 3_000.0
+_TAG = re.compile(r"[a-z][a-z0-9-]{0,40}")
+_PLACE = """(found, wanted) => {
+  let at = -1;
+  for (let i = 0; i < found.length; i += 1) if (found[i] === wanted) at = i;
+  return [found.length, at];
+}"""
+
+
+def plain_locator(element: Locator) -> str:
+    """Return an expression that starts at `page` and finds exactly this element now.
+
+    It is empty if there is none, because the element or one of its frames is gone.
+    """
+    try:
+        return str(locator_of(element.element_handle(timeout=_CALL_MS)) or "")
+    except Error:
+        return ""
+
+
+def locator_of(handle: ElementHandle) -> Expression | None:
+    """Return an expression that starts at `page` and finds exactly this element now.
+
+    Returns:
+        None if there is none, because the element or one of its frames is gone.
+
+    Raises:
+        Error: Playwright's error if the page does not answer.
+    """
+    own = _by_tag(handle)
+    if own is None:
+        return None
+    frame, by_tag = own
+    search = _Search(handle, frame)
+    element = by_tag.on(frame)
+    normal = _normalized(frame, element)
+    facts = _Facts(element, frame)
+    found = normal and search.first(_as_is_or_exact(normal, facts))
+    if found:
+        return found
+    steps = _frame_steps(frame)
+    if steps is None:
+        return None
+    tries = (each.inside(steps) for each in facts.expressions())
+    return search.first(tries) or by_tag.inside(steps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The search for an expression that finds one element."""
+
+    handle: ElementHandle
+    frame: Frame
+
+    def first(self, tries: Iterator[Expression]) -> Expression | None:
+        """Return the first expression that is unique, else the first with the element's place."""
+        placed: Expression | None = None
+        for expression in tries:
+            count, place = _place(self.handle, self.frame, expression)
+            if place >= 0 and count == 1:
+                return expression
+            if place >= 0 and placed is None:
+                placed = expression.nth(place)
+        return placed
+
+
+class _Facts:
+    """What is known of an element, asked for when it is needed first."""
+
+    def __init__(self, element: Locator, frame: Frame) -> None:
+        self._element, self._frame = element, frame
+        self._told: dict[str, Any] | None = None
+
+    def told(self) -> dict[str, Any]:
+        if self._told is None:
+            ask = lambda: run_on_elements(self._element, "locator_facts")  # noqa: E731
+            found = call_within(self._frame, _CALL_MS, ask)
+            self._told = dict(found[0]) if found else {}
+        return self._told
+
+    def expressions(self) -> Iterator[Expression]:
+        if told := self.told():
+            yield from candidates(told)
+            yield from last_resort(told)
+
+
+def _as_is_or_exact(normal: Expression, facts: _Facts) -> Iterator[Expression]:
+    """Yield an expression for the whole of its last text, and then as Playwright gives it.
+
+    Playwright may give the beginning of a name, and a name that other names may contain: unique
+    now, but not once the page shows the next of a kind.
+    """
+    *before, last = normal.calls[:-1] if normal.calls[-1].method == "nth" else normal.calls
+    as_given = Expression((*before, last))
+    if last.exactly() != last:
+        yield Expression((*before, last.exactly()))
+        name = facts.told().get("name", "") if last.name else ""
+        if name and name != last.name and str(last.name) in name:
+            yield Expression((*before, last.exactly(name)))
+    yield as_given
+
+
+def _normalized(frame: Frame, element: Locator) -> Expression | None:
+    """Return what Playwright finds; None where it finds nothing, or before it was able to."""
+    normalize = getattr(element, "normalize", None)
+    if normalize is None:
+        return None
+    try:
+        return parse_locator(str(call_within(frame, _CALL_MS, normalize)))
+    except Error:
+        return None
+
+
+def by_place(handle: ElementHandle) -> Locator | None:
+    """Return what finds an element now, at little cost, by its place in its document.
+
+    Raises:
+        Error: Playwright's error if the page does not answer.
+    """
+    found = _by_tag(handle)
+    return found[1].on(found[0]) if found else None
+
+
+def _by_tag(handle: ElementHandle) -> tuple[Frame, Expression] | None:
+    """Return an element's frame, and its place among the elements of its kind there."""
+    frame = handle.owner_frame()
+    if frame is None:
+        return None
+    tag = str(call_within(frame, _CALL_MS, lambda: handle.evaluate("e => e.localName")))
+    for css in (tag, "*") if _TAG.fullmatch(tag) else ("*",):
+        kind = Expression((Call("locator", css),))
+        _, place = _place(handle, frame, kind, frame)
+        if place >= 0:
+            return frame, kind.nth(place)
+    return None
+
+
+def _place(
+    handle: ElementHandle, frame: Frame, expression: Expression, root: Frame | None = None
+) -> tuple[int, int]:
+    """Return how many elements an expression finds from the page, or `root`, and which is meant.
+
+    Returns:
+        The number of elements, and the element's place among them; -1 if it is not among them.
+    """
+
+    def look() -> tuple[int, int]:
+        count, place = expression.on(root or frame.page).evaluate_all(_PLACE, handle)
+        return int(count), int(place)
+
+    # It is an error to look in another frame than the element's.
+    with suppress(Error):
+        return call_within(frame, _CALL_MS, look)
+    return 0, -1
+
+
+def _frame_steps(frame: Frame) -> tuple[Call, ...] | None:
+    """Return the calls that lead from the page into a frame; None if it is gone."""
+    if frame.parent_frame is None:
+        return ()
+    found = locator_of(frame.frame_element())
+    return found.entered() if found else None

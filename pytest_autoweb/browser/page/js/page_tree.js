@@ -1,0 +1,481 @@
+// Reads a document as a person sees it: a tree of texts and elements, with what tells them apart.
+({ dom, aria, sight }, { limit, milliseconds, noted, listening: heard }) => {
+  const listening = new Set(heard);
+  const CONTROLS = new Set(['button', 'link', 'textbox', 'searchbox', 'combobox', 'checkbox', 'radio',
+    'switch', 'slider', 'spinbutton', 'tab', 'menuitem', 'menuitemcheckbox', 'menuitemradio',
+    'option', 'treeitem', 'listbox', 'iframe']);
+  const STRUCTURE = new Set(['heading', 'list', 'listitem', 'table', 'grid', 'treegrid', 'row', 'cell',
+    'gridcell', 'columnheader', 'rowheader', 'dialog', 'alertdialog', 'navigation', 'main', 'banner',
+    'contentinfo', 'complementary', 'region', 'form', 'search', 'group', 'radiogroup', 'figure', 'img',
+    'alert', 'status', 'log', 'progressbar', 'meter', 'tablist', 'tabpanel', 'menu', 'menubar',
+    'toolbar', 'tree', 'tooltip', 'article', 'caption', 'feed', 'term', 'definition', 'timer']);
+  const NAMED = new Set([...CONTROLS, 'heading', 'img', 'dialog', 'alertdialog', 'navigation',
+    'region', 'form', 'group', 'radiogroup', 'figure', 'table', 'grid', 'list', 'tablist', 'tabpanel',
+    'menu', 'menubar', 'toolbar', 'tree', 'treegrid', 'progressbar', 'meter', 'search',
+    'complementary', 'article', 'alert', 'status']);
+  const IMPLICIT = { ul: 'list', ol: 'list', menu: 'list', li: 'listitem', tr: 'row', td: 'cell',
+    th: 'columnheader', nav: 'navigation', main: 'main', aside: 'complementary', article: 'article',
+    figure: 'figure', fieldset: 'group', details: 'group', caption: 'caption', meter: 'meter',
+    output: 'status', dt: 'term', dd: 'definition', iframe: 'iframe', frame: 'iframe' };
+  const WHOLE = new Set(['button', 'link', 'tab', 'menuitem', 'menuitemcheckbox', 'menuitemradio',
+    'checkbox', 'radio', 'switch', 'option', 'treeitem']);
+  const SKIPPED = new Set(['script', 'style', 'noscript', 'template', 'head', 'option', 'optgroup',
+    'datalist', 'object', 'embed', 'param', 'source', 'track', 'title', 'defs']);
+  const ROWS = new Set(['row', 'listitem', 'option', 'treeitem', 'article']);
+  const EDITORS = '.CodeMirror, .cm-editor, .monaco-editor, .ace_editor';
+  const EDITOR_LINES = '.CodeMirror-line, .cm-line, .view-line, .ace_line';
+  const REGION_CHARS = 1500;
+  const REGION_CONTROLS = 12;
+  const VALUE_CHARS = 20000;
+  const DEPTH = 400;
+
+  const began = performance.now();
+  const elements = [];
+  const judged = [];
+  let visited = 0;
+  let full = true;
+  const late = () => {
+    visited += 1;
+    if (visited > limit || performance.now() - began > milliseconds) full = false;
+    return !full;
+  };
+  const attr = dom.attr;
+  const words = (text) => /[\p{L}\p{N}]/u.test(text);
+  const truthy = (element, name) => attr(element, name) === 'true';
+
+  // -- what an element is ---------------------------------------------------------------
+  const roleOf = (element, tag) => {
+    const note = noted && element[noted];
+    if (note && typeof note.role === 'string') return note.role;
+    const own = aria.role(element);
+    if (own && own !== 'none' && own !== 'presentation') return own;
+    return dom.has(element, 'role') ? '' : IMPLICIT[tag] || '';
+  };
+  const nameOf = (element, role) => {
+    const note = noted && element[noted];
+    if (note && typeof note.name === 'string') return note.name;
+    return NAMED.has(role) ? aria.name(element, role) : '';
+  };
+  const CLASSES = /(?:^|[-_])(active|selected|checked|current)$/;
+  const looks = (element, role) => {
+    const classes = (attr(element, 'class') || '').toLowerCase().split(/\s+/).filter(Boolean);
+    const found = classes.map((word) => (CLASSES.exec(word) || [])[1]).find(Boolean)
+      || (classes.includes('on') ? 'on' : '');
+    const toggles = role === 'clickable' && classes.some((word) => /toggle|switch|checkbox/.test(word));
+    if (toggles) return [found ? 'on' : 'off'];
+    return found ? [found] : [];
+  };
+  const states = (element, role, tag) => {
+    const found = [];
+    const said = (name) => attr(element, `aria-${name}`);
+    if (['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'].includes(role)) {
+      if (element.indeterminate === true || said('checked') === 'mixed') found.push('mixed');
+      else if (dom.flag(element, 'checked') || said('checked') === 'true') found.push('checked');
+    }
+    if (said('selected') === 'true') found.push('selected');
+    if (['true', 'mixed'].includes(said('pressed'))) {
+      found.push(said('pressed') === 'true' ? 'pressed' : 'pressed=mixed');
+    }
+    const open = tag === 'summary' && dom.tag(dom.parentNode(element) || element) === 'details'
+      ? String(dom.has(dom.parentNode(element), 'open')) : said('expanded');
+    if (open === 'true') found.push('expanded');
+    if (open === 'false') found.push('collapsed');
+    const current = said('current');
+    if (current && current !== 'false') found.push('current');
+    if (dom.matches(element, ':disabled') || dom.closest(element, '[aria-disabled="true"]')) {
+      found.push('disabled');
+    }
+    if (truthy(element, 'aria-readonly') || (dom.has(element, 'readonly') && tag !== 'select')) {
+      found.push('readonly');
+    }
+    if (dom.has(element, 'required') || truthy(element, 'aria-required')) found.push('required');
+    const bad = said('invalid');
+    if ((bad && bad !== 'false') || (tag !== 'form' && dom.matches(element, ':user-invalid'))) {
+      found.push('invalid');
+    }
+    if (['ascending', 'descending'].includes(said('sort'))) found.push(said('sort'));
+    if (!found.some((word) => ['checked', 'selected', 'current', 'pressed'].includes(word))) {
+      found.push(...looks(element, role));
+    }
+    return found;
+  };
+
+  // -- fields ---------------------------------------------------------------------------
+  const option = (one) => {
+    const group = dom.closest(one, 'optgroup');
+    const label = dom.clean(attr(one, 'label') || one.textContent || '');
+    const off = dom.matches(one, ':disabled') || (group && dom.has(group, 'disabled'));
+    return [label, attr(one, 'value') ?? label, dom.flag(one, 'selected') ? 1 : 0, off ? 1 : 0,
+      group ? dom.clean(attr(group, 'label') || '') : ''];
+  };
+  const choices = (element, tag) => {
+    if (tag === 'select') return dom.query(element, 'option').slice(0, 1000).map(option);
+    const list = tag === 'input' && attr(element, 'list')
+      ? dom.query(element.getRootNode(), `#${CSS.escape(attr(element, 'list'))}`)[0] : null;
+    return list ? dom.query(list, 'option').slice(0, 200).map(option) : [];
+  };
+  const lines = (text) => text.slice(0, VALUE_CHARS).replace(/\r/g, '');
+  const TICKED = ['checkbox', 'radio', 'button', 'submit', 'reset', 'image', 'file'];
+  const kindOf = (element, tag) => {
+    if (tag === 'select') return dom.has(element, 'multiple') ? 'multiple' : 'select';
+    if (tag === 'textarea') return 'lines';
+    return tag === 'input' ? (attr(element, 'type') || 'text').toLowerCase() : '';
+  };
+  const field = (element, tag, made) => {
+    made.t = kindOf(element, tag);
+    const secret = dom.isSecret(element);
+    const value = TICKED.includes(made.t) || tag === 'select' ? '' : dom.value(element);
+    if (value && made.t !== 'hidden') {
+      if (secret) secrets.add(value);
+      made.f = 1;
+      made.v = secret ? null : lines(value);
+    }
+    if (made.t === 'file') {
+      const files = Array.from(element.files || []).map((file) => file.name);
+      if (files.length) made.v = files.join(', ');
+    }
+    if (['number', 'range', 'date', 'time', 'datetime-local', 'month', 'week'].includes(made.t)) {
+      made.r = ['min', 'max', 'step'].map((key) => attr(element, key) || '');
+    }
+    const given = choices(element, tag);
+    if (given.length) made.o = given;
+  };
+  const secrets = new Set();
+  const measured = (element, made) => {
+    const now = attr(element, 'aria-valuetext') || attr(element, 'aria-valuenow')
+      || attr(element, 'value') || '';
+    const most = attr(element, 'aria-valuemax') || attr(element, 'max') || '';
+    if (now) made.v = most && most !== '100' ? `${now} of ${most}` : now;
+  };
+  const editorText = (element) => dom.query(element, EDITOR_LINES).slice(0, 2000)
+    .map((line) => [dom.rect(line).top, (line.textContent || '').replace(/[\u200b\u00a0]/g, ' ')])
+    .sort((a, b) => a[0] - b[0]).map(([, text]) => text.trimEnd()).join('\n');
+  const richText = (element) => lines(HTMLElement.prototype.hasOwnProperty.call(element, 'innerText')
+    ? element.textContent : element.innerText || element.textContent || '').trim();
+
+  // -- what can be pressed --------------------------------------------------------------
+  const HANDLERS = ['onclick', 'onmousedown', 'onmouseup', 'onpointerdown', 'onpointerup',
+    'ondblclick', 'ontouchstart'];
+  const order = new Map();
+  const listens = (element) => listening.size > 0 && listening.has(order.get(element));
+  const handles = (element) => HANDLERS.some((name) => dom.has(element, name));
+  const reached = (element) => dom.has(element, 'tabindex') && Number(attr(element, 'tabindex')) >= 0;
+  const pressedBy = (element, tag, css, ctx) => {
+    if (tag === 'html' || tag === 'body' || tag === 'label') return '';
+    if (handles(element)) return 'handler';
+    if (tag === 'summary') return 'handler';
+    if (css.cursor === 'pointer' && !ctx.pointer) return 'pointer';
+    if (listens(element)) return 'listener';
+    return reached(element) ? 'tabindex' : '';
+  };
+  const measure = (items) => {
+    const seen = { controls: 0, text: 0, own: 0, pictures: 0 };
+    const count = (list, inside) => {
+      for (const item of list) {
+        if (typeof item === 'string') {
+          if (words(item)) {
+            seen.text += item.trim().length;
+            if (!inside) seen.own += item.trim().length;
+          }
+        } else if (item && item.i !== undefined) {
+          seen.controls += 1;
+          count(item.k || [], true);
+        } else if (item) {
+          if (item.role === 'img') seen.pictures += 1;
+          count(item.k || [], inside);
+        }
+      }
+    };
+    count(items, false);
+    return seen;
+  };
+  // A region that only holds controls is none itself; one that holds much is no single place.
+  const isRegion = (element, by, items, role) => {
+    const seen = measure(items);
+    const box = dom.rect(element);
+    const screen = window.innerWidth * window.innerHeight;
+    if (seen.controls && !seen.own && !seen.pictures) return false;
+    if (!seen.text && !seen.pictures && box.width * box.height > screen / 2) return false;
+    if (seen.text > REGION_CHARS || seen.controls > REGION_CONTROLS) return false;
+    if (by === 'pointer' || by === 'handler') return true;
+    const row = ROWS.has(role) || ['tr', 'li'].includes(dom.tag(element));
+    return seen.controls <= (row ? 3 : 0) && seen.text <= 300
+      && (by === 'listener' || !['tabpanel', 'dialog', 'region', 'main', 'heading'].includes(role));
+  };
+  const handle = (element) => {
+    const id = attr(element, 'id');
+    if (id) return `#${CSS.escape(id)}`;
+    if (attr(element, 'name')) return `[name=${JSON.stringify(attr(element, 'name'))}]`;
+    const first = dom.clean(attr(element, 'class') || '').split(' ').filter(Boolean);
+    return first.length ? first.slice(0, 2).map((word) => `.${CSS.escape(word)}`).join('') : '';
+  };
+
+  // -- the walk -------------------------------------------------------------------------
+  const keep = (element, made) => {
+    made.i = elements.length;
+    elements.push(element);
+    judged.push([element, made]);
+    const note = noted && element[noted];
+    if (note && typeof note.ref === 'string') made.ref = note.ref;
+    return made;
+  };
+  const block = (css, element) => css.display !== 'contents' && (!css.display.startsWith('inline')
+    || css.display !== 'inline' && dom.children(element).length > 0);
+  const gap = (css) => css.display === 'inline' && ['marginLeft', 'marginRight', 'paddingLeft',
+    'paddingRight'].some((side) => parseFloat(css[side]) > 2);
+  const scrolled = (element, css, made) => {
+    if (!/auto|scroll/.test(css.overflowY) || element.clientHeight < 30) return;
+    const below = element.scrollHeight - element.clientHeight - element.scrollTop;
+    const above = element.scrollTop;
+    if (below < 8 && above < 8) return;
+    let list = element;
+    for (let depth = 0; depth < 4; depth += 1) {
+      const inner = dom.children(list).filter((one) => dom.isElement(one) && dom.rect(one).height > 0);
+      if (inner.length !== 1) break;
+      [list] = inner;
+    }
+    const rows = dom.children(list).filter((one) => dom.isElement(one) && dom.rect(one).height > 4);
+    const height = rows.length > 2
+      ? rows.slice(0, 50).reduce((sum, row) => sum + dom.rect(row).height, 0) / Math.min(50, rows.length)
+      : 0;
+    made.sc = [Math.round(above), Math.round(below), Math.round(height)];
+  };
+  const pushText = (node, into, ctx) => {
+    let text = dom.nodeValue(node);
+    if (!text) return;
+    if (ctx.row && ctx.row.w === undefined && words(text)) ctx.row.w = ctx.weight;
+    if (ctx.pre && /\n/.test(text)) {
+      for (const line of text.split('\n')) into.push(line, 0);
+      return;
+    }
+    text = text.replace(/[\u200b\ufeff\u00ad]/g, '');
+    if (text) into.push(text);
+  };
+  const inside = (element, into, ctx, depth) => {
+    const kids = dom.children(element);
+    const leaf = !kids.some((kid) => dom.isElement(kid));
+    const before = leaf ? aria.pseudo(element, '::before') : '';
+    if (words(before)) into.push(before);
+    for (const kid of kids) visit(kid, into, ctx, depth + 1);
+    const after = leaf ? aria.pseudo(element, '::after') : '';
+    if (words(after)) into.push(after);
+  };
+  const hiddenTick = (label) => {
+    const control = label.control;
+    if (!control || !dom.isElement(control)) return null;
+    const type = dom.tag(control) === 'input' ? attr(control, 'type') : '';
+    return ['checkbox', 'radio', 'file'].includes(type) && !dom.rendered(control) ? control : null;
+  };
+  const asControl = (element, tag, role, css, ctx, depth) => {
+    const made = keep(element, { role, n: nameOf(element, role), s: states(element, role, tag) });
+    if (['input', 'textarea', 'select'].includes(tag)) field(element, tag, made);
+    const hint = dom.clean(attr(element, 'placeholder') || attr(element, 'aria-placeholder') || '');
+    if (hint) made.p = hint;
+    if (role === 'slider' && made.v === undefined) measured(element, made);
+    if (role === 'link') made.u = (attr(element, 'href') || '').slice(0, 2000);
+    if (!made.n) made.h = handle(element);
+    if (dom.editable(element)) {
+      made.t = 'rich';
+      const text = richText(element);
+      if (text) made.v = lines(text);
+      if (text) made.f = 1;
+      return made;
+    }
+    if (['input', 'textarea', 'select'].includes(tag)) return made;
+    const title = dom.clean(attr(element, 'title') || '');
+    if (title && title !== made.n && !made.n) made.ti = title;
+    const kids = [];
+    inside(element, kids, { ...ctx, pointer: true, row: ROWS.has(role) ? made : ctx.row,
+      whole: WHOLE.has(role) }, depth);
+    made.k = kids;
+    scrolled(element, css, made);
+    return made;
+  };
+  const asEditor = (element) => {
+    const inner = dom.query(element, 'textarea, [contenteditable=true]')[0] || element;
+    const made = keep(inner, { role: 'textbox', n: nameOf(inner, 'textbox'), s: [], t: 'rich' });
+    made.v = lines(editorText(element));
+    made.f = made.v ? 1 : 0;
+    // Its field is tiny and moves with the cursor, so what covers the editor counts.
+    judged.pop();
+    judged.push([element, made]);
+    if (!made.n) made.h = handle(element);
+    return made;
+  };
+  const asFrame = (element, css) => {
+    const made = keep(element, { role: 'iframe', s: [],
+      n: dom.clean(attr(element, 'title') || attr(element, 'aria-label') || attr(element, 'name') || ''),
+      src: String(element.src || ''), fn: attr(element, 'name') || '' });
+    if (!made.n) made.h = handle(element);
+    return css.visibility === 'visible' ? made : null;
+  };
+  const asLabel = (label, control, ctx, depth) => {
+    const type = attr(control, 'type');
+    const role = type === 'file' ? 'button' : type;
+    const made = keep(label, { role, n: dom.clean(aria.content(label, null)), t: type,
+      s: [...states(control, role, 'input'), 'by label'] });
+    const kids = [];
+    inside(label, kids, ctx, depth);
+    made.k = kids;
+    return made;
+  };
+  const asHiddenFile = (element) => keep(element, { role: 'button', t: 'file', x: 'not visible',
+    n: aria.name(element, 'button'), s: states(element, 'button', 'input'), h: handle(element) });
+  const clickable = (element, role, tag, by, kids) => {
+    const made = keep(element, { role: 'clickable', n: '', s: states(element, 'clickable', tag), k: kids });
+    const label = dom.clean(attr(element, 'aria-label') || '');
+    const title = dom.clean(attr(element, 'title') || '');
+    if (label) made.la = label;
+    else if (title) made.ti = title;
+    if (!measure(kids).text) made.h = handle(element);
+    return made;
+  };
+  const structured = (element, role, tag, css, kids) => {
+    const made = { role, k: kids };
+    const name = nameOf(element, role);
+    if (name) made.n = name;
+    const said = role === 'generic' ? [] : states(element, role, tag).filter((word) => word !== 'disabled');
+    if (said.length) made.s = said;
+    if (role === 'progressbar' || role === 'meter') measured(element, made);
+    scrolled(element, css, made);
+    return made;
+  };
+
+  const visitElement = (element, into, ctx, depth) => {
+    const tag = dom.tag(element);
+    if (tag === 'br') into.push(ctx.whole ? ' ' : 0);
+    if (SKIPPED.has(tag)) return;
+    const css = dom.style(element);
+    const hiddenFile = tag === 'input' && attr(element, 'type') === 'file' && css.display === 'none'
+      && !Array.from(element.labels || []).some((label) => dom.visible(label))
+      && !dom.matches(element, ':disabled');
+    if (hiddenFile) into.push(asHiddenFile(element));
+    if (css.display === 'none' || css.contentVisibility === 'hidden') return;
+    if (tag === 'input' && attr(element, 'type') === 'hidden') return;
+    const shown = css.visibility === 'visible';
+    const gone = sight.about(element).gone;
+    const role = roleOf(element, tag);
+    const border = block(css, element);
+    if (border) into.push(0);
+    else if (gap(css)) into.push(' ');
+    const made = shown ? special(element, tag, role, css, ctx, depth) : null;
+    if (made) into.push(made);
+    else if (made === null) plain(element, tag, role, css, into, { ...ctx, gone, shown }, depth);
+    if (border) into.push(0);
+    else if (gap(css)) into.push(' ');
+  };
+  // Returns what acts as one element; null for all others, false for what is not shown at all.
+  const special = (element, tag, role, css, ctx, depth) => {
+    if (tag === 'iframe' || tag === 'frame') return asFrame(element, css) || false;
+    const empty = dom.visible(element) ? false : dom.children(element).length === 0;
+    if (empty) return CONTROLS.has(role) || tag === 'img' || tag === 'svg' ? false : null;
+    if (dom.matches(element, EDITORS)) return asEditor(element);
+    if (truthy(element, 'aria-hidden') && ['input', 'textarea', 'select'].includes(tag)
+      && Number(css.opacity) < 0.1) return false;
+    if (CONTROLS.has(role)) return asControl(element, tag, role, css, ctx, depth);
+    if (dom.editable(element)) return asControl(element, tag, 'textbox', css, ctx, depth);
+    const tick = tag === 'label' ? hiddenTick(element) : null;
+    if (tick) return asLabel(element, tick, ctx, depth);
+    if (role === 'img' && tag !== 'svg' && !dom.has(element, 'onclick')) {
+      const name = nameOf(element, role) || dom.clean(attr(element, 'title') || '');
+      const by = pressedBy(element, tag, css, ctx);
+      const picture = { role: 'img', n: name };
+      if (by) return clickable(element, role, tag, by, name ? [picture] : []);
+      return name ? picture : false;
+    }
+    return null;
+  };
+  const iconTitle = (element, tag) => {
+    const inner = tag === 'svg' ? dom.query(element, 'title')[0] : null;
+    return dom.clean(attr(element, 'aria-label') || attr(element, 'title')
+      || (inner ? inner.textContent : '') || '');
+  };
+  const plain = (element, tag, role, css, into, ctx, depth) => {
+    const by = ctx.shown && !ctx.whole ? pressedBy(element, tag, css, ctx) : '';
+    const kids = [];
+    const row = ROWS.has(role) || by ? {} : ctx.row;
+    const own = { ...ctx, pointer: css.cursor === 'pointer' || (ctx.pointer && css.cursor !== 'auto'),
+      row, pre: css.whiteSpace.startsWith('pre'), weight: Number(css.fontWeight) };
+    inside(element, kids, own, depth);
+    const empty = !kids.some((kid) => typeof kid === 'object' || (kid && words(kid)));
+    const region = by && isRegion(element, by, kids, role);
+    const hidden = !dom.visible(element) && css.display !== 'contents';
+    if (region && !(empty && hidden)) {
+      if (role === 'row' || role === 'listitem') {
+        const made = keep(element, { ...structured(element, role, tag, css, kids), c: 1 });
+        if (row.w >= 600) made.b = 1;
+        into.push(made);
+        return;
+      }
+      const made = clickable(element, role, tag, by, kids);
+      if (row && row.w >= 600) made.b = 1;
+      if (['cell', 'gridcell', 'columnheader', 'rowheader'].includes(role)) {
+        into.push({ role, k: [made] });
+      } else into.push(made);
+      return;
+    }
+    if (ctx.shown && empty && !hidden && !ctx.gone) {
+      const title = iconTitle(element, tag);
+      if (title && words(title)) {
+        into.push({ role: 'img', n: title });
+        return;
+      }
+    }
+    if (STRUCTURE.has(role) && !ctx.gone) {
+      const made = structured(element, role, tag, css, kids);
+      if (ROWS.has(role) && row.w >= 600) made.b = 1;
+      if (sight.front() === element) made.front = 1;
+      into.push(made);
+      return;
+    }
+    const box = {};
+    if (!ctx.gone && tag !== 'body' && tag !== 'html') scrolled(element, css, box);
+    if (box.sc && kids.some(Boolean)) {
+      into.push({ role: 'scrollable', h: handle(element), k: kids, ...box });
+      return;
+    }
+    if (sight.front() === element) {
+      into.push({ role: role || 'layer', k: kids, front: 1 });
+      return;
+    }
+    if (block(css, element) && kids.some((kid) => kid && typeof kid === 'object')) {
+      into.push({ role: '', k: kids });
+    } else into.push(...kids);
+  };
+  const visit = (node, into, ctx, depth) => {
+    if (depth > DEPTH || late()) return;
+    if (dom.nodeType(node) === 3) {
+      if (ctx.shown && !ctx.gone) pushText(node, into, ctx);
+    } else if (dom.isElement(node)) visitElement(node, into, ctx, depth);
+  };
+
+  if (listening.size) {
+    let index = 0;
+    const roots = [document];
+    for (let at = 0; at < roots.length && index < 100000; at += 1) {
+      for (const element of dom.query(roots[at], '*')) {
+        order.set(element, index);
+        index += 1;
+        if (dom.shadow(element)) roots.push(dom.shadow(element));
+      }
+    }
+  }
+  const tree = [];
+  const ctx = { pointer: false, row: null, whole: false, pre: false, weight: 400, shown: true, gone: '' };
+  if (document.body) visit(document.body, tree, ctx, 0);
+  const layers = [];
+  for (const [element, made] of judged) made.x ??= sight.judged(element);
+  for (const [element, made] of judged) {
+    const said = sight.settled(element, made.x);
+    const over = said === 'covered' ? sight.layerOver(element) : null;
+    if (over) {
+      if (!layers.includes(over)) layers.push(over);
+      made.ly = layers.indexOf(over);
+    }
+    made.x = said;
+  }
+  const named = layers.map((layer) => aria.name(layer, 'dialog')
+    || dom.clean(layer.innerText || '').slice(0, 40));
+  return { elements, told: { tree, layers: named, secrets: Array.from(secrets),
+    overlaid: sight.overlaid(), full } };
+}

@@ -1,0 +1,97 @@
+"""The same listing with numbers: `e1 button "Save"`, for models that act by number."""
+
+from dataclasses import dataclass
+
+from playwright.sync_api import Frame, Locator, Page
+
+from pytest_autoweb.browser.page.brief_listing import neighbours, prepare, written
+from pytest_autoweb.browser.page.listing_notation import CONTROLS
+from pytest_autoweb.browser.page.outline import Folds, fit_outline
+from pytest_autoweb.browser.page.page_tree import Node, ListedOption, Place, read_page
+
+
+@dataclass(frozen=True, slots=True)
+class ListedElement:
+    """One element of a numbered listing."""
+
+    number: int
+    """It is written as `e1`, `e2`, … in reading order."""
+    role: str
+    name: str
+    """The accessible name; of a `clickable`, the text that a person sees."""
+    states: tuple[str, ...]
+    """Such as `checked`, `disabled`, `collapsed`, `required`, `covered`, `by label`."""
+    near: str
+    """The text it stands beside; empty if there is none."""
+    kind: str
+    """The input's type; `select`, `multiple`, `lines` (a textarea), `rich` (another editor)."""
+    value: str
+    filled: bool
+    """Whether it holds a value, which is not shown where it is secret."""
+    options: tuple[ListedOption, ...]
+    limits: tuple[str, str, str]
+    """The least and the greatest value, and the step."""
+    ref: str
+    """Playwright's own ref; empty where it has none."""
+    place: Place
+
+    def locator(self) -> Locator:
+        """Return what finds this very element until its document is looked at anew.
+
+        Its `normalize` gives an expression by role, label or text that any code can use.
+        """
+        return self.place.locator()
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedListing:
+    """A page as a listing in which everything that can be acted on has a number."""
+
+    text: str
+    elements: tuple[ListedElement, ...]
+    """Those of the text, by number."""
+    truncated: bool = False
+
+
+def numbered_listing(
+    root: Page | Frame, *, budget_tokens: int, folds: Folds | None = None
+) -> NumberedListing:
+    """Return the listing of a page with numbers.
+
+    Raises:
+        Error: Playwright's error if the page does not answer.
+    """
+    tree = read_page(root)
+    nodes = list(tree.nodes)
+    behind = prepare(nodes, overlaid=tree.overlaid)
+    acted_on = [
+        node
+        for top in nodes
+        for node in top.walk()
+        if node.place is not None and (node.role in CONTROLS or node.clickable)
+    ]
+    near = neighbours(nodes)
+    for number, node in enumerate(acted_on, start=1):
+        node.number = number
+    cut = fit_outline(written(nodes, behind, complete=tree.complete), budget_tokens, folds)
+    elements = tuple(_listed(node, near.get(id(node), "")) for node in acted_on)
+    return NumberedListing(cut.text, elements, cut.truncated)
+
+
+def _listed(node: Node, near: str) -> ListedElement:
+    assert node.place is not None
+    first = next((one.value for one in node.walk() if one.role == "text"), "")
+    return ListedElement(
+        number=node.number,
+        role=node.role,
+        name=node.name or (first if node.role == "clickable" or node.clickable else ""),
+        states=tuple(node.states),
+        near=near,
+        kind=node.kind,
+        value=node.value,
+        filled=node.filled,
+        options=node.options,
+        limits=node.limits,
+        ref=node.ref,
+        place=node.place,
+    )

@@ -1,0 +1,417 @@
+"""A page as a tree of what a person sees, from Playwright's snapshot and one pass over the DOM.
+
+The snapshot gives roles, names and refs; each of Playwright's refs stands at its element, in the
+isolated world of Playwright's scripts. There a script of ours walks through each document and adds
+what the snapshot lacks: what can be pressed without a role, values, options, states, what covers
+what, and where a text ends. It keeps the elements, so that each is found again when it is acted on.
+"""
+
+import itertools
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Error, Frame, Locator, Page
+
+from pytest_autoweb.base import waiting
+from pytest_autoweb.base.waiting.playwright_internals import SNAPSHOT_NOTE, register_engine
+from pytest_autoweb.base.whole_characters import read_json
+from pytest_autoweb.browser.egress.browser_watch import call_within, debugging_session
+from pytest_autoweb.browser.page.accessibility import HIDDEN
+from pytest_autoweb.browser.page.frames import (
+    MAX_FRAMES,
+    MAX_SILENT,
+    OBSERVE_TIMEOUT_MS,
+    run_script,
+    script,
+    tools_of,
+)
+
+ENGINE = "listed"
+"""The name by which Playwright finds the elements of the newest look at a document."""
+LIMITS = {"limit": 60_000, "milliseconds": 3_000}
+"""The most nodes of a document that are looked at, and the time for it."""
+_FRAME_MS = 2_000.0
+_LISTENERS = {"limit": 20_000}
+_LISTENERS_MS = 1_000.0
+_LOOKS = itertools.count(1)
+
+
+class ListedOption(NamedTuple):
+    """An option of a select box, or a suggestion of a field."""
+
+    label: str
+    value: str
+    chosen: bool
+    disabled: bool
+    group: str
+
+
+class Place(NamedTuple):
+    """Where an element is found again, as long as its document is not looked at anew."""
+
+    root: "Page | Frame"
+    look: int
+    number: int
+
+    def locator(self) -> Locator:
+        """Return what finds this very element, or nothing once it is gone."""
+        asked = json.dumps({"look": self.look, "n": self.number})
+        return self.root.locator(f"{ENGINE}={asked}")
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A text or an element of a page."""
+
+    role: str
+    """An ARIA role; `text`, `clickable`, `scrollable`; empty for a block that only holds others."""
+    name: str = ""
+    states: list[str] = field(default_factory=list)
+    value: str = ""
+    below: list["Node"] = field(default_factory=list)
+    placeholder: str = ""
+    url: str = ""
+    label: str = ""
+    """The `aria-label` of a clickable, where a person sees another text or none."""
+    title: str = ""
+    handle: str = ""
+    """A selector by id, name or class, for what has no name."""
+    kind: str = ""
+    """The input's type; `select`, `multiple`, `lines` (a textarea), `rich` (any other editor)."""
+    filled: bool = False
+    limits: tuple[str, str, str] = ("", "", "")
+    """The least and the greatest value, and the step."""
+    options: tuple[ListedOption, ...] = ()
+    scroll: tuple[int, int, int] = (0, 0, 0)
+    """Pixels above and below what a scrolled box shows, and the height of its rows."""
+    clickable: bool = False
+    """A row or an item that can be pressed."""
+    bold: bool = False
+    layer: str | None = None
+    """The name of what covers it."""
+    in_front: bool = False
+    """The dialog or layer that must be answered first."""
+    place: Place | None = None
+    """Of what can be acted on."""
+    ref: str = ""
+    number: int = 0
+    beside: str = ""
+    """The text it stands beside."""
+
+    def walk(self) -> Iterator["Node"]:
+        """Yield this node and all below it, in reading order."""
+        # Not recursive, because a hostile page can be very deep.
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending.extend(reversed(node.below))
+
+
+@dataclass(frozen=True, slots=True)
+class PageTree:
+    """What a person sees of a page."""
+
+    nodes: tuple[Node, ...]
+    overlaid: bool = False
+    """A dialog or another layer lies over the whole page."""
+    complete: bool = True
+
+
+@cache
+def _engine() -> str:
+    return f"""{{
+  query(root, selector) {{ return this.queryAll(root, selector)[0] || null; }},
+  queryAll(root, selector) {{
+    const asked = JSON.parse(selector);
+    if (asked.n !== undefined) {{
+      const found = this.kept && this.kept.look === asked.look ? this.kept.elements[asked.n] : null;
+      return found && found.isConnected ? [found] : [];
+    }}
+    {tools_of("page_tree")}
+    const {{ elements, told }} = ({script("page_tree")})(tools, asked);
+    this.kept = {{ look: asked.look, elements }};
+    // Only a text gets out of this world, and that of an element which is not in the page.
+    const carrier = document.createElement('script');
+    carrier.textContent = tools.dom.stringify(told);
+    return [carrier];
+  }},
+}}"""
+
+
+def register_listing(page: Page) -> None:
+    """Let the elements of documents that this page opens from now on be found again."""
+    register_engine(page, ENGINE, _engine())
+
+
+def read_page(root: Page | Frame) -> PageTree:
+    """Return what a person sees of a page or frame, with its frames in their places.
+
+    Raises:
+        Error: Playwright's error if the page does not answer.
+    """
+    register_listing(root if isinstance(root, Page) else root.page)
+    # The listeners are asked for at the same time as the snapshot.
+    asked = waiting.start_call(root, lambda: _listeners(root))
+    prefixes: Mapping[str, str] = {}
+    try:
+        prefixes = _frame_prefixes(_snapshot(root))
+    finally:
+        listening = asked()
+    main = _document(root, listening, OBSERVE_TIMEOUT_MS)
+    documents = [main, *_inner_documents(root)]
+    nodes = _joined(documents, prefixes)
+    _hide([node for root_node in nodes for node in root_node.walk()], documents)
+    complete = all(bool(document.told.get("full")) for document in documents)
+    overlaid = any(bool(document.told.get("overlaid")) for document in documents)
+    return PageTree(tuple(nodes), overlaid, complete)
+
+
+def _snapshot(root: Page | Frame) -> str:
+    body = root.locator("body")
+    return body.aria_snapshot(mode="ai", timeout=OBSERVE_TIMEOUT_MS)
+
+
+_FRAME_LINE = re.compile(r"^( *)- (?:'?)iframe.*\[ref=(\w+)\]")
+_ANY_REF = re.compile(r"^( *)- .*\[ref=((?:f\d+)?)e\d+\]")
+
+
+def _frame_prefixes(snapshot: str) -> dict[str, str]:
+    """Return, by the ref of a frame's element, what the refs in its document begin with."""
+    found: dict[str, str] = {}
+    frames: list[tuple[int, str]] = []
+    for line in snapshot.split("\n"):
+        if (inner := _ANY_REF.match(line)) is None:
+            continue
+        depth = len(inner[1])
+        while frames and frames[-1][0] >= depth:
+            frames.pop()
+        if frames and inner[2]:
+            found.setdefault(frames[-1][1], inner[2])
+        if (frame := _FRAME_LINE.match(line)) is not None:
+            frames.append((depth, frame[2]))
+    return found
+
+
+class _Document(NamedTuple):
+    root: "Page | Frame"
+    look: int
+    told: Mapping[str, Any]
+
+    @property
+    def prefix(self) -> str:
+        """What Playwright's refs in this document begin with."""
+        pending = list(self.told.get("tree") or ())
+        while pending:
+            one = pending.pop()
+            if isinstance(one, dict):
+                if one.get("ref"):
+                    return re.sub(r"e\d+$", "", str(one["ref"]))
+                pending.extend(one.get("k") or ())
+        return ""
+
+
+def _inner_documents(root: Page | Frame) -> Iterator[_Document]:
+    silent = 0
+    for frame in inner_frames(root):
+        try:
+            yield _document(frame, (), _FRAME_MS)
+        except Error:
+            silent += 1
+            if silent >= MAX_SILENT:
+                return
+
+
+def inner_frames(root: Page | Frame) -> tuple[Frame, ...]:
+    """Return the frames below the page's main frame, or below a frame, the outer ones first.
+
+    Of a page with very many frames only the first ones count.
+    """
+    pending = list(root.main_frame.child_frames if isinstance(root, Page) else root.child_frames)
+    found: list[Frame] = []
+    while pending and len(found) < MAX_FRAMES:
+        frame = pending.pop(0)
+        found.append(frame)
+        pending = [*frame.child_frames, *pending]
+    return tuple(found)
+
+
+def _document(root: Page | Frame, listening: Sequence[int], timeout_ms: float) -> _Document:
+    look = next(_LOOKS)
+    asked = {**LIMITS, "look": look, "noted": SNAPSHOT_NOTE, "listening": list(listening)}
+    locator = root.locator(f"{ENGINE}={json.dumps(asked)}")
+    try:
+        text = call_within(root, timeout_ms, lambda: locator.text_content(timeout=timeout_ms))
+        return _Document(root, look, read_json(text or "{}"))
+    except Error as error:
+        if not _UNKNOWN.search(str(error)):
+            raise
+    # The document was open before the engine was known: without refs, in the page's own world.
+    del asked["noted"]
+    told = run_script(root, "page_tree", asked, part="told", timeout_ms=timeout_ms)
+    return _Document(root, 0, told)
+
+
+_UNKNOWN = re.compile(r"Unknown engine|'queryAll'|queryAll is not")
+
+
+def _listeners(root: Page | Frame) -> list[int]:
+    """Return which elements listen to clicks, by their order in the main document."""
+    page = root if isinstance(root, Page) else None
+    session = debugging_session(page) if page is not None else None
+    try:
+        if session is None:
+            told = run_script(root, "click_listeners", _LISTENERS, timeout_ms=_LISTENERS_MS)
+        else:
+            code = (
+                f"(() => {{ {tools_of('click_listeners')} return tools.dom.stringify("
+                f"({script('click_listeners')})(tools, {json.dumps(_LISTENERS)})); }})()"
+            )
+            asked = {
+                "expression": code,
+                "includeCommandLineAPI": True,
+                "returnByValue": True,
+                "timeout": _LISTENERS_MS,
+            }
+            sent = session.send("Runtime.evaluate", asked)
+            told = read_json(str(sent["result"]["value"]))
+        return [int(index) for index in told["found"]][: _LISTENERS["limit"]]
+    except (Error, KeyError, TypeError, ValueError):
+        return []
+
+
+# -- from what the script tells --------------------------------------------------------
+
+
+def _joined(documents: Sequence[_Document], prefixes: Mapping[str, str]) -> list[Node]:
+    """Return the main document's nodes, with the other documents below their frames."""
+    made = [_Reader(document).nodes(document.told.get("tree") or ()) for document in documents]
+    every = (node for nodes in made for top in nodes for node in top.walk())
+    frames = [node for node in every if node.role == "iframe"]
+    free = dict(enumerate(documents[1:], start=1))
+    for node in frames:
+        index = next((i for i, one in free.items() if _is_in(one, node, prefixes)), None)
+        if index is not None:
+            del free[index]
+            node.below = made[index]
+    return made[0]
+
+
+def _is_in(document: _Document, node: Node, prefixes: Mapping[str, str]) -> bool:
+    known = prefixes.get(node.ref, "")
+    if known and document.prefix:
+        return known == document.prefix
+    frame = document.root
+    if not isinstance(frame, Frame):
+        return False
+    named = bool(frame.name) and frame.name == node.value
+    return named or bool(node.url and frame.url == node.url)
+
+
+_STATES = frozenset(
+    [
+        *("checked", "mixed", "selected", "pressed", "pressed=mixed", "expanded", "collapsed"),
+        *("current", "disabled", "readonly", "required", "invalid", "ascending", "descending"),
+        *("active", "on", "off", "by label"),
+    ]
+)
+_VERDICTS = frozenset(["covered", "clipped", "invisible", "not visible", "by label", "transparent"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Makes nodes of what a document's script tells; a page may have had a hand in it."""
+
+    document: _Document
+
+    def nodes(self, told: Sequence[Any]) -> list[Node]:
+        found: list[Node] = []
+        text: list[str] = []
+
+        def end() -> None:
+            said = " ".join("".join(text).split())
+            text.clear()
+            if said:
+                found.append(Node("text", value=said))
+
+        for one in told:
+            if isinstance(one, str):
+                text.append(one)
+                continue
+            end()
+            if isinstance(one, dict):
+                found.append(self._node(one))
+        end()
+        return found
+
+    def _node(self, told: Mapping[str, Any]) -> Node:
+        node = Node(
+            role=str(told.get("role", "")),
+            name=_flat_text(told.get("n")),
+            states=[word for word in told.get("s") or () if word in _STATES],
+            value=HIDDEN if "v" in told and told["v"] is None else str(told.get("v") or "").strip(),
+            below=self.nodes(told.get("k") or ()),
+            placeholder=_flat_text(told.get("p")),
+            url=str(told.get("u") or told.get("src") or ""),
+            label=_flat_text(told.get("la")),
+            title=_flat_text(told.get("ti")),
+            handle=str(told.get("h") or ""),
+            kind=str(told.get("t") or ""),
+            filled=bool(told.get("f")),
+            clickable=bool(told.get("c")),
+            bold=bool(told.get("b")),
+            in_front=bool(told.get("front")),
+            ref=str(told.get("ref") or ""),
+        )
+        if node.role == "iframe":
+            node.value = str(told.get("fn") or "")
+        self._facts(node, told)
+        return node
+
+    def _facts(self, node: Node, told: Mapping[str, Any]) -> None:
+        if "i" in told:
+            node.place = Place(self.document.root, self.document.look, int(told["i"]))
+        said = told.get("x")
+        if said in _VERDICTS and said not in node.states:
+            node.states.append("not visible" if said == "invisible" and node.kind else str(said))
+        if "ly" in told:
+            layers = self.document.told.get("layers") or ()
+            node.layer = _flat_text(layers[int(told["ly"])])
+        if told.get("r"):
+            low, high, step = (str(one) for one in told["r"])
+            node.limits = (low, high, step)
+        if told.get("sc"):
+            above, below, row = (int(one) for one in told["sc"])
+            node.scroll = (above, below, row)
+        node.options = tuple(
+            ListedOption(
+                _flat_text(one[0]), str(one[1]), bool(one[2]), bool(one[3]), _flat_text(one[4])
+            )
+            for one in told.get("o") or ()
+        )
+
+
+def _flat_text(told: Any) -> str:
+    return " ".join(str(told or "").split())
+
+
+def _hide(nodes: Sequence[Node], documents: Sequence[_Document]) -> None:
+    """Take values of password fields out of names: that of a label includes its field's value."""
+    found = {str(value) for one in documents for value in one.told.get("secrets") or ()}
+    hidden = sorted((secret for secret in found if secret.strip()), key=len, reverse=True)
+    for node in nodes if hidden else ():
+        node.name = without_secrets(node.name, hidden)
+        if node.role != "text" and node.value.strip() in hidden:
+            node.value = HIDDEN
+
+
+def without_secrets(name: str, hidden: Collection[str]) -> str:
+    """Return a name without the values of password fields."""
+    for secret in hidden:
+        flat = " ".join(secret.split())
+        name = re.sub(rf"(?<!\w){re.escape(flat)}(?!\w)", HIDDEN, name)
+    return name

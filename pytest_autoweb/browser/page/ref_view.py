@@ -1,0 +1,87 @@
+"""The numbered listing of a page for capable models, as the elements that lines of theirs name."""
+
+from functools import partial
+
+from playwright.sync_api import ElementHandle, Error, Frame, Page
+
+from pytest_autoweb.browser.page.frames import OBSERVE_TIMEOUT_MS, RefElement, RefView
+from pytest_autoweb.browser.page.numbered_list import ListedElement, numbered_listing
+from pytest_autoweb.browser.page.outline import Folds
+from pytest_autoweb.browser.page.quiet import wait_until_quiet
+
+_FIELDS = ("fill", "click", "press")
+# Not their accessible name is listed, but what they show.
+_SHOW_TEXT = frozenset({"clickable", "row", "listitem"})
+_ACTIONS: dict[str, tuple[str, ...]] = {
+    "textbox": _FIELDS,
+    "searchbox": _FIELDS,
+    "spinbutton": _FIELDS,
+    "slider": ("fill", "press"),
+    "checkbox": ("check", "uncheck", "click"),
+    "switch": ("check", "uncheck", "click"),
+    "radio": ("check", "click"),
+}
+
+
+def numbered_view(
+    root: Page | Frame, *, budget_tokens: int, folds: Folds | None = None
+) -> RefView:
+    """Return the page as a numbered listing, once it is quiet.
+
+    Raises:
+        Error: Playwright's error if the page does not answer even at the second try.
+    """
+    try:
+        return _view(root, budget_tokens, folds)
+    except Error:
+        # A navigation may have replaced the page in the meantime.
+        return _view(root, budget_tokens, folds)
+
+
+def _view(root: Page | Frame, budget_tokens: int, folds: Folds | None) -> RefView:
+    root.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
+    wait_until_quiet(root)
+    listed = numbered_listing(root, budget_tokens=budget_tokens, folds=folds)
+    return RefView(listed.text, tuple(map(_element, listed.elements)), listed.truncated)
+
+
+def _element(listed: ListedElement) -> RefElement:
+    ref = f"e{listed.number}"
+    by_text = listed.role in _SHOW_TEXT or not listed.ref or "by label" in listed.states
+    return RefElement(
+        ref=ref,
+        role=listed.role,
+        name=listed.name,
+        hint=", ".join(listed.states),
+        locator=f'page.locator("listed={ref}")',
+        actions=_actions(listed),
+        options=tuple(one.label or one.value for one in listed.options),
+        takes_files=listed.kind == "file",
+        disabled="disabled" in listed.states,
+        near=listed.near,
+        find=partial(_handle, listed),
+        snapshot_ref=listed.ref,
+        said=listed.name if by_text else "",
+    )
+
+
+def _handle(listed: ListedElement) -> ElementHandle | None:
+    try:
+        found = listed.locator().element_handles()
+    except Error:
+        return None
+    return found[0] if found else None
+
+
+def _actions(listed: ListedElement) -> tuple[str, ...]:
+    if "disabled" in listed.states or listed.kind == "file":
+        return ()
+    if listed.kind in {"select", "multiple"}:
+        return ("select_option",)
+    if "readonly" in listed.states:
+        return ("click",)
+    if listed.role == "combobox" and not listed.kind:
+        return ("click", "press")
+    if listed.role == "combobox":
+        return _FIELDS
+    return _ACTIONS.get(listed.role, ("click",))

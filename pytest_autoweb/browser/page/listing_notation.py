@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pytest_autoweb.browser.page.page_tree import Node, ListedOption
+from pytest_autoweb.browser.page.page_tree import ListedOption, Node
 
 CONTROLS = frozenset(
     [

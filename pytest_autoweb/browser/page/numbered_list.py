@@ -7,7 +7,7 @@ from playwright.sync_api import Frame, Locator, Page
 from pytest_autoweb.browser.page.brief_listing import neighbours, prepare, written
 from pytest_autoweb.browser.page.listing_notation import CONTROLS
 from pytest_autoweb.browser.page.outline import Folds, fit_outline
-from pytest_autoweb.browser.page.page_tree import Node, ListedOption, Place, read_page
+from pytest_autoweb.browser.page.page_tree import KeptElement, ListedOption, Node, read_page
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,9 @@ class ListedElement:
     """The least and the greatest value, and the step."""
     ref: str
     """Playwright's own ref; empty where it has none."""
-    place: Place
+    said: str
+    """The first text of a row or a region without a name."""
+    place: KeptElement
 
     def locator(self) -> Locator:
         """Return what finds this very element until its document is looked at anew.
@@ -93,5 +95,6 @@ def _listed(node: Node, near: str) -> ListedElement:
         options=node.options,
         limits=node.limits,
         ref=node.ref,
+        said=first,
         place=node.place,
     )

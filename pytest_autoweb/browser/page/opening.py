@@ -21,6 +21,7 @@ from pytest_autoweb.browser.egress.browser_watch import (
 from pytest_autoweb.browser.egress.proxy import NO_ADDRESS, NOTHING_ANSWERS, OWN_ANSWER
 from pytest_autoweb.browser.egress.request_policy import parse_origin
 from pytest_autoweb.browser.page.frames import answers, run_script
+from pytest_autoweb.browser.page.page_tree import register_listing
 from pytest_autoweb.browser.page.quiet import wait_until_quiet, watch
 from pytest_autoweb.results.records import Failure
 
@@ -109,6 +110,7 @@ def open_page(
     try:
         with WATCH.within(lambda: CALL_S):
             watch(page.context)
+            register_listing(page)
             response = page.goto(url, timeout=timeout_ms, wait_until="commit")
             with _preparing(page):
                 page.wait_for_load_state("domcontentloaded", timeout=left())

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
-from playwright.sync_api import Error, Frame, Locator, Page
+from playwright.sync_api import ElementHandle, Error, Frame, JSHandle, Locator, Page
 
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.waiting.playwright_internals import SNAPSHOT_NOTE, register_engine
@@ -26,6 +26,7 @@ from pytest_autoweb.browser.page.frames import (
     MAX_SILENT,
     OBSERVE_TIMEOUT_MS,
     run_script,
+    run_script_handle,
     script,
     tools_of,
 )
@@ -50,17 +51,36 @@ class ListedOption(NamedTuple):
     group: str
 
 
-class Place(NamedTuple):
-    """Where an element is found again, as long as its document is not looked at anew."""
+class KeptElement(NamedTuple):
+    """An element that is found again, as long as its document is not looked at anew."""
 
     root: "Page | Frame"
     look: int
     number: int
+    made: JSHandle | None = None
+    """What the script made, where the engine was not known when the document was opened."""
 
     def locator(self) -> Locator:
-        """Return what finds this very element, or nothing once it is gone."""
-        asked = json.dumps({"look": self.look, "n": self.number})
-        return self.root.locator(f"{ENGINE}={asked}")
+        """Return what finds this very element; it finds nothing once the element is gone.
+
+        Only where the engine was known when the document was opened.
+        """
+        return self.root.locator(f"{ENGINE}={self._asked}")
+
+    def handle(self) -> ElementHandle | None:
+        """Return this very element; None once it is gone.
+
+        Raises:
+            Error: Playwright's error if the page does not answer.
+        """
+        if self.made is None:
+            return self.root.query_selector(f"{ENGINE}={self._asked}")
+        found = self.made.evaluate_handle("(made, n) => made.elements[n]", self.number).as_element()
+        return found if found is not None and found.evaluate("one => one.isConnected") else None
+
+    @property
+    def _asked(self) -> str:
+        return json.dumps({"look": self.look, "n": self.number})
 
 
 @dataclass(slots=True, eq=False)
@@ -95,7 +115,7 @@ class Node:
     """The name of what covers it."""
     in_front: bool = False
     """The dialog or layer that must be answered first."""
-    place: Place | None = None
+    place: KeptElement | None = None
     """Of what can be acted on."""
     ref: str = ""
     number: int = 0
@@ -133,11 +153,11 @@ def _engine() -> str:
       return found && found.isConnected ? [found] : [];
     }}
     {tools_of("page_tree")}
-    const {{ elements, told }} = ({script("page_tree")})(tools, asked);
+    const {{ elements, json }} = ({script("page_tree")})(tools, asked);
     this.kept = {{ look: asked.look, elements }};
     // Only a text gets out of this world, and that of an element which is not in the page.
     const carrier = document.createElement('script');
-    carrier.textContent = tools.dom.stringify(told);
+    carrier.textContent = json;
     return [carrier];
   }},
 }}"""
@@ -201,6 +221,7 @@ class _Document(NamedTuple):
     root: "Page | Frame"
     look: int
     told: Mapping[str, Any]
+    made: JSHandle | None = None
 
     @property
     def prefix(self) -> str:
@@ -252,8 +273,8 @@ def _document(root: Page | Frame, listening: Sequence[int], timeout_ms: float) -
             raise
     # The document was open before the engine was known: without refs, in the page's own world.
     del asked["noted"]
-    told = run_script(root, "page_tree", asked, part="told", timeout_ms=timeout_ms)
-    return _Document(root, 0, told)
+    made = run_script_handle(root, "page_tree", asked, timeout_ms=timeout_ms)
+    return _Document(root, 0, read_json(made.evaluate("made => made.json")), made)
 
 
 _UNKNOWN = re.compile(r"Unknown engine|'queryAll'|queryAll is not")
@@ -373,8 +394,9 @@ class _Reader:
         return node
 
     def _facts(self, node: Node, told: Mapping[str, Any]) -> None:
+        document = self.document
         if "i" in told:
-            node.place = Place(self.document.root, self.document.look, int(told["i"]))
+            node.place = KeptElement(document.root, document.look, int(told["i"]), document.made)
         said = told.get("x")
         if said in _VERDICTS and said not in node.states:
             node.states.append("not visible" if said == "invisible" and node.kind else str(said))

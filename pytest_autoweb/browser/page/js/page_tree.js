@@ -476,6 +476,6 @@
   }
   const named = layers.map((layer) => aria.name(layer, 'dialog')
     || dom.clean(layer.innerText || '').slice(0, 40));
-  return { elements, told: { tree, layers: named, secrets: Array.from(secrets),
-    overlaid: sight.overlaid(), full } };
+  const told = { tree, layers: named, secrets: Array.from(secrets), overlaid: sight.overlaid(), full };
+  return { elements, json: dom.stringify(told) };
 }

@@ -64,13 +64,17 @@ _LINE_CHARS = 300
 _GROUP_CHARS = 200
 _RUN_CHARS = 240
 _OPTIONS_CHARS = 900
+_PIECE_CHARS = 80
 _NAMELESS = 8
 _PART = 200
 """The most elements below a named one that are compared with its name."""
 _BEHIND = 3
 """So many elements behind one layer are counted instead of listed."""
+_BESIDE_GROUP = 2
+"""So many elements may share a line with a group of others."""
 _NEAR_LEVELS = 6
 _NEAR_CHARS = 60
+_LOOKS = ("active", "current", "selected", "checked")
 
 
 def brief_outline(tree: PageTree) -> tuple[Line, ...]:
@@ -101,6 +105,7 @@ def prepare(nodes: list[Node], *, overlaid: bool) -> tuple[str, ...]:
             _settle(node)
     _drop_labels(nodes)
     _even_out(nodes)
+    _hand_down(nodes)
     shorten_addresses(nodes)
     return behind
 
@@ -215,12 +220,15 @@ def _flat(text: str) -> str:
 
 def _drop_labels(nodes: Sequence[Node]) -> None:
     """Leave out a text that is the name of the field beside it."""
-    order = [node for root in nodes for node in root.walk() if node.role == "text" or node.place]
+    every = (node for root in nodes for node in root.walk())
+    order = [node for node in every if node.role in {"text", "img"} or node.place]
     said = set()
     for before, after in pairwise(order):
         for text, field in ((before, after), (after, before)):
             fits = field.role in FIELDS or field.role in {"checkbox", "radio", "switch"}
-            if text.role == "text" and fits and field.name and text.value == field.name:
+            label = text.value if text.role == "text" else text.name
+            plain_one = text.role in {"text", "img"} and text.place is None
+            if plain_one and fits and field.name and label == field.name:
                 said.add(id(text))
     if not said:
         return
@@ -237,10 +245,21 @@ def _even_out(nodes: Sequence[Node]) -> None:
             if all(one.bold for one in same) or len(same) < 2:
                 for one in same:
                     one.bold = False
-            for look in ("active", "current", "selected", "checked"):
+            for look in _LOOKS:
                 if len(same) > 2 and all(look in one.states for one in same):
                     for one in same:
                         one.states.remove(look)
+
+
+def _hand_down(nodes: Sequence[Node]) -> None:
+    """Say the look of an item at its only control."""
+    for root in nodes:
+        for node in root.walk():
+            alone = node.below[0] if len(node.below) == 1 else None
+            if node.role == "listitem" and alone is not None and alone.place is not None:
+                looks = [one for one in node.states if one in _LOOKS]
+                alone.states += [one for one in looks if one not in alone.states]
+                node.states = [one for one in node.states if one not in _LOOKS]
 
 
 def _families(nodes: Sequence[Node]) -> Iterator[list[Node]]:
@@ -253,8 +272,8 @@ def _families(nodes: Sequence[Node]) -> Iterator[list[Node]]:
                     for one in node.below
                 ]
                 yield flat
-            elif node.bold and node.role not in _ROWS:
-                node.bold = False
+            for one in node.below[:1] if len(node.below) == 1 else ():
+                one.bold = False
 
 
 def _is_header(node: Node) -> bool:
@@ -392,7 +411,8 @@ def _lines(node: Node) -> list[Line]:
         if node.options and len(piece.value) > _OPTIONS_CHARS:
             return [_long_select(node)]
         return [Line(piece.text(), kind)]
-    line = _one_line(node.below, _LINE_CHARS - piece.size)
+    one_thing = node.role in _ROWS
+    line = _one_line(node.below, _LINE_CHARS - piece.size, one_thing=one_thing)
     if line is not None:
         return [Line(f"{piece.text()}: {joined(line)}", kind)]
     below = _children_lines(node.below)
@@ -429,12 +449,7 @@ def _cell(node: Node) -> str | None:
     if pieces is None:
         return None
     marks = "".join(f" [{state}]" for state in node.states) if node.role in _CELLS else ""
-    said: list[str] = []
-    before = ""
-    for piece in pieces:
-        said.append(piece.text(after=before))
-        before = piece.role
-    return ", ".join(said) + marks
+    return ", ".join(piece.text() for piece in pieces) + marks
 
 
 def _long_select(node: Node) -> Line:
@@ -443,15 +458,26 @@ def _long_select(node: Node) -> Line:
     return Line(f"{own.text()}:", node.role, below)
 
 
-def _one_line(nodes: Sequence[Node], most: int) -> list[Piece] | None:
-    """Return siblings as parts of one line, if that is short and simple."""
+def _one_line(nodes: Sequence[Node], most: int, *, one_thing: bool = False) -> list[Piece] | None:
+    """Return siblings as parts of one line, if that is short and simple.
+
+    Args:
+        nodes: the siblings.
+        most: about the most characters of the line.
+        one_thing: they belong together anyway, as what a row holds.
+    """
     pieces: list[Piece] = []
-    size = 0
+    size = groups = 0
     for node in nodes:
         inner = _pieces(node)
         if inner is None:
             return None
         pieces += inner
+        # Two groups on one line would leave open what belongs to which.
+        groups += len(inner) > 1
+        crowded = groups > 1 or len(pieces) > len(inner) + _BESIDE_GROUP
+        if groups and len(nodes) > 1 and crowded and not one_thing:
+            return None
         size += sum(one.size for one in inner)
         if size > most:
             return None
@@ -469,8 +495,11 @@ def _pieces(node: Node) -> list[Piece] | None:
     if not node.below:
         piece = _own(node)
         return [piece] if piece.size <= _LINE_CHARS else None
-    if node.role == "clickable" and not _inner_controls(node):
-        texts = list(_words(node))
-        if sum(map(len, texts)) <= 80:
-            return [head(replace(node, name=" ".join(texts), below=[]))]
+    if not _inner_controls(node):
+        said = " ".join(_words(node))
+        if len(said) > _PIECE_CHARS:
+            return None
+        if node.role == "clickable":
+            return [head(replace(node, name=said, below=[]))]
+        return [head(replace(node, value=said, below=[]))]
     return None

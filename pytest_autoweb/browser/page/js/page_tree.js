@@ -204,7 +204,7 @@
   };
   const handle = (element) => {
     const id = attr(element, 'id');
-    if (id) return `#${CSS.escape(id)}`;
+    if (id) return /^[A-Za-z][\w-]*$/.test(id) ? `#${id}` : `[id=${JSON.stringify(id)}]`;
     if (attr(element, 'name')) return `[name=${JSON.stringify(attr(element, 'name'))}]`;
     const first = dom.clean(attr(element, 'class') || '').split(' ').filter(Boolean);
     return first.length ? first.slice(0, 2).map((word) => `.${CSS.escape(word)}`).join('') : '';
@@ -393,7 +393,9 @@
   const plain = (element, tag, role, css, into, ctx, depth) => {
     const by = ctx.shown && !ctx.whole ? pressedBy(element, tag, css, ctx) : '';
     const kids = [];
-    const row = ROWS.has(role) || by ? {} : ctx.row;
+    // What heads a row or a column is bold by nature.
+    const heads = ['columnheader', 'rowheader'].includes(role) || tag === 'th';
+    const row = heads ? null : ROWS.has(role) || by ? {} : ctx.row;
     const own = { ...ctx, pointer: css.cursor === 'pointer' || (ctx.pointer && css.cursor !== 'auto'),
       row, pre: css.whiteSpace.startsWith('pre'), weight: Number(css.fontWeight) };
     inside(element, kids, own, depth);
@@ -403,7 +405,7 @@
     if (region && !(empty && hidden)) {
       if (role === 'row' || role === 'listitem') {
         const made = keep(element, { ...structured(element, role, tag, css, kids), c: 1 });
-        if (row.w >= 600) made.b = 1;
+        if (row && row.w >= 600) made.b = 1;
         into.push(made);
         return;
       }
@@ -423,7 +425,7 @@
     }
     if (STRUCTURE.has(role) && !ctx.gone) {
       const made = structured(element, role, tag, css, kids);
-      if (ROWS.has(role) && row.w >= 600) made.b = 1;
+      if (ROWS.has(role) && row && row.w >= 600) made.b = 1;
       if (sight.front() === element) made.front = 1;
       into.push(made);
       return;

@@ -48,7 +48,13 @@ from pytest_autoweb.judging.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.models.client import TimedClient
 from pytest_autoweb.results.records import Attempt
 from pytest_autoweb.results.runs.inert_copies import DOWNLOADS_FOLDER
-from pytest_autoweb.sandbox.engine import Finder, JsonValue, SandboxBorder, SentRequest
+from pytest_autoweb.sandbox.engine import (
+    DialogReply,
+    Finder,
+    JsonValue,
+    SandboxBorder,
+    SentRequest,
+)
 from pytest_autoweb.sandbox.levels import scripts_allowed
 from pytest_autoweb.settings.run_settings import Settings
 
@@ -190,6 +196,10 @@ class AttemptSetting:
         return self.resources.judge(judged)
 
 
+_MAX_REPLIES = 100
+"""Limit on the replies to dialogs that are noted between two turns."""
+
+
 @contextmanager
 def attempt_tools(setting: AttemptSetting) -> Iterator[Tools]:
     """Open page and sandbox for an attempt, and give its stages the tools to use them."""
@@ -290,6 +300,7 @@ def _connected(setting: AttemptSetting, border: SandboxBorder, tools: Tools) -> 
         border.recall = SeenCalls(tools.newest.look_before, cache)
     if tools.traffic is not None:
         tools.traffic.on_left = partial(_spend, tools.budget)
+    border.on_dialog = partial(_keep_reply, tools.dialogs)
     border.sent = partial(_keep_sent, tools.wire, setting.suppression)
     border.finders, border.functions = finders(tools), functions(tools)
     # The finders need the tools, and the tools the names of the finders.
@@ -307,6 +318,12 @@ def finders(tools: Tools) -> Mapping[str, Finder]:
 def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
     """Return the functions that the cell offers, by their names in the step language."""
     return {"collect_urls": partial(collect_urls, tools), "show_more": partial(show_more, tools)}
+
+
+def _keep_reply(replies: list[DialogReply], reply: DialogReply) -> None:
+    """Note what the code did with a dialog, of which a page can open any number."""
+    if len(replies) < _MAX_REPLIES:
+        replies.append(reply)
 
 
 def _spend(budget: StepBudget) -> None:

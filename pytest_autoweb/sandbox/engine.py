@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Concatenate, NamedTuple, Protocol, TypeAlias
 
-from playwright.sync_api import Frame, Locator, Page
+from playwright.sync_api import Dialog, Frame, Locator, Page
 
 from pytest_autoweb.results.records import Failure, ReadBack, ToolCall
 
@@ -126,6 +126,16 @@ class SentRequest(NamedTuple):
     page_url: str
 
 
+class DialogReply(NamedTuple):
+    """What the code did with a dialog that it was given."""
+
+    dialog: Dialog
+    reply: str = ""
+    """`accept`, `accept "TEXT"` or `dismiss`; empty if the code did not answer."""
+    error: str = ""
+    """Why a function of the code failed; empty if it did not."""
+
+
 @dataclass(slots=True)
 class SandboxBorder:
     """Everything the host side may use on behalf of generated code; created for each attempt."""
@@ -152,6 +162,8 @@ class SandboxBorder:
     """Locators of elements that a picture of the page must not show."""
     sent: "Callable[[SentRequest], None]" = lambda request: None
     """Called with each request that the code sent itself (`page.request`), for the evidence."""
+    on_dialog: "Callable[[DialogReply], None]" = lambda reply: None
+    """Called with what the code did with a dialog, once for each of its functions."""
     read_back: "ReadBackOf | None" = None
     """Reads what fields hold right after they were written to; None if nobody needs to know."""
     leaving: Callable[[Page, float | None], bool] = lambda page, since: False

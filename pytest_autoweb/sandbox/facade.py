@@ -34,7 +34,7 @@ from pytest_autoweb.sandbox.allowed_members import (
 from pytest_autoweb.sandbox.border_values import plain_headers
 from pytest_autoweb.sandbox.call_frames import Binder, Bound, Callback
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
-from pytest_autoweb.sandbox.engine import SandboxBorder, SentRequest
+from pytest_autoweb.sandbox.engine import DialogReply, SandboxBorder, SentRequest
 from pytest_autoweb.sandbox.handles import Handles, kind_of
 from pytest_autoweb.sandbox.measured_readings import measure, reads
 from pytest_autoweb.sandbox.own_requests import REPLY_LIMITS, whole_reply
@@ -256,7 +256,7 @@ class Facade:
             make = partial(function, *args, **kwargs)
             return lambda: self._enter(bound, make, wanted)
         if receiver.kind == "Dialog":
-            self.handled_dialogs.add(id(item))
+            return lambda: self._answer(bound, partial(function, *args, **kwargs))
         if receiver.kind == "APIRequestContext":
             return lambda: self._send(bound, function, kwargs)
         if method == "save_as":
@@ -266,6 +266,15 @@ class Facade:
         if reads(receiver.kind, method):
             return lambda: _measured(bound, function, args, kwargs)
         return lambda: function(*args, **kwargs)
+
+    def _answer(self, bound: Bound, answer: Callable[[], None]) -> None:
+        """Answer a dialog, and report it; a dialog that was answered before raises an error."""
+        answer()
+        dialog = bound.receiver.object
+        self.handled_dialogs.add(id(dialog))
+        given = [*bound.args, *bound.kwargs.values()][:1]
+        text = f' "{self._border.redact(str(given[0]))}"' if given and given[0] else ""
+        self._border.on_dialog(DialogReply(dialog, bound.method + text))
 
     def _check(self, bound: Bound) -> None:
         """Refuse the call if one of the rules that change nothing forbids it."""

@@ -12,7 +12,14 @@ from pytest_autoweb.results.records import Failure, ToolCall
 from pytest_autoweb.sandbox.allowed_members import FUNCTIONS
 from pytest_autoweb.sandbox.border_values import redacted, shortened
 from pytest_autoweb.sandbox.deadline import BrowserDeadline, Budget
-from pytest_autoweb.sandbox.engine import JsonValue, Limits, SandboxBorder, StepEngine, StepOutcome
+from pytest_autoweb.sandbox.engine import (
+    DialogReply,
+    JsonValue,
+    Limits,
+    SandboxBorder,
+    StepEngine,
+    StepOutcome,
+)
 from pytest_autoweb.sandbox.facade import Facade
 from pytest_autoweb.sandbox.frame_codec import WireError
 from pytest_autoweb.sandbox.handles import Handles, kind_of
@@ -344,19 +351,27 @@ class WorkerEngine:
     # -- called from within the browser's event loop -----------------------------------
 
     def _answer_dialog(self, callback: int, dialog: Any) -> None:
-        talk = self._talk
+        talk, failed = self._talk, ""
         try:
             if talk is not None and talk.gone is None:
-                talk.tell(callback, dialog)
+                failed = talk.tell(callback, dialog)
         except (WorkerGoneError, DeadlineError) as gone:
             if talk is not None:
                 talk.fail(gone)
         except (Refusal, WireError) as error:
             self._border.on_log(f"a dialog could not be passed to the code: {error}")
         finally:
-            if kind_of(dialog) == "Dialog" and id(dialog) not in self._facade.handled_dialogs:
-                # A dialog that remains unanswered blocks the page for ever.
-                _dismiss(dialog)
+            if kind_of(dialog) == "Dialog":
+                self._settle(dialog, failed)
+
+    def _settle(self, dialog: Any, failed: str) -> None:
+        """Dismiss a dialog that the code did not answer, and report that, and why."""
+        answered = id(dialog) in self._facade.handled_dialogs
+        if not answered:
+            # A dialog that remains unanswered blocks the page for ever.
+            _dismiss(dialog)
+        if failed or not answered:
+            self._border.on_dialog(DialogReply(dialog, error=failed))
 
     def _predicate(self, number: int) -> Any:
         asked_by = self._taken

@@ -391,13 +391,18 @@ class StepServer:
 
     # Playwright runs handlers and predicates on its event loop, in the middle of another call.
 
-    def tell(self, callback: int, item: Any) -> None:
-        """Call a function in the worker with an event's object, and serve it until it returns."""
+    def tell(self, callback: int, item: Any) -> str:
+        """Call a function in the worker with an event's object, and serve it until it returns.
+
+        Returns:
+            The function's error; empty if it raised none.
+        """
         # An event between two steps belongs to no step's time budget.
         if not self._running:
             self.budget = Budget(CALLBACK_S)
         args = [outgoing(item, self._handles, self._border.redact)]
-        self._call_back(callback, args, predicate=False)
+        _, failed = self._call_back(callback, args, predicate=False)
+        return failed
 
     def ask(self, callback: int, item: Any) -> bool:
         """Evaluate a predicate in the worker; it may only read properties.
@@ -409,14 +414,15 @@ class StepServer:
             return False
         try:
             args = [outgoing(item, self._handles, self._border.redact)]
-            return bool(self._call_back(callback, args, predicate=True))
+            return bool(self._call_back(callback, args, predicate=True)[0])
         except (WorkerGoneError, DeadlineError) as gone:
             self.fail(gone)
         except (Refusal, WireError) as error:
             self.log.append(f"a predicate failed: {error}")
         return False
 
-    def _call_back(self, callback: int, args: list[Any], *, predicate: bool) -> Any:
+    def _call_back(self, callback: int, args: list[Any], *, predicate: bool) -> tuple[Any, str]:
+        """Have the worker call a function; return its result, and its error or an empty text."""
         self._callback_number += 1
         number = self._callback_number
         self._open.append(number)
@@ -431,9 +437,11 @@ class StepServer:
             )
         finally:
             self._open.remove(number)
-        if done["error"] not in {None, "Refused"}:
-            self._take_log(f"a callback failed: {done['error']}")
-        return done["value"]
+        refused = done["error"] == "Refused"
+        failed = "" if refused else self._border.redact(done["error"] or "")
+        if failed:
+            self._take_log(f"a callback failed: {failed}")
+        return done["value"], failed
 
     def _peek(self, frame: dict[str, Any]) -> None:
         self._count_call()

@@ -21,7 +21,7 @@ from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.replies import closed_block
 from pytest_autoweb.results.records import Attempt, CaptureModeName, Failure, FailureKind, StageName
-from pytest_autoweb.sandbox.engine import StepEngine
+from pytest_autoweb.sandbox.engine import DialogReply, StepEngine
 from pytest_autoweb.settings.run_settings import Settings
 
 if TYPE_CHECKING:
@@ -126,6 +126,27 @@ class PictureMarks(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class ChosenTab:
+    """The tab that a model chose; it stays in front until it is closed or another one opens."""
+
+    page: Page | None = None
+    beside: list[Page] = field(default_factory=list)
+    """The tabs that were open at that moment."""
+
+    def choose(self, page: Page) -> None:
+        """Put an open tab in front."""
+        self.page, self.beside = page, list(page.context.pages)
+
+    def front(self, page: Page) -> Page:
+        """Return the tab in front: the chosen one, else the newest of the page's context."""
+        tabs = [tab for tab in page.context.pages if not tab.is_closed()]
+        chosen = self.page
+        if chosen is not None and chosen in tabs and all(tab in self.beside for tab in tabs):
+            return chosen
+        return tabs[-1] if tabs else page
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """The tools of a stage, created afresh for every attempt."""
@@ -179,6 +200,10 @@ class Tools:
     """The pictures of the attempt so far."""
     folds: Folds = field(default_factory=Folds)
     """The lists that the turn's newest listing shortens, and those that the next one is to show."""
+    tab: ChosenTab = field(default_factory=ChosenTab)
+    """The tab that is shown and acted upon, in dialects that have no names for tabs."""
+    dialogs: list[DialogReply] = field(default_factory=list)
+    """What the code did with dialogs since the last turn."""
     traffic: "CellTraffic | None" = None
     """The object that records, replays or holds back requests; None if they are only passed on."""
     judge: ModelJudge | None = None

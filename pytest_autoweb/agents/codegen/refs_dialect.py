@@ -37,6 +37,10 @@ class Action(NamedTuple):
     """Locator and method, which identify a repetition."""
     elements: tuple[RefElement, ...] = ()
     """The elements that the line acts on, for models that get a log of actions by element."""
+    name: str = ""
+    """The action's name, such as `fill`, where its code depends on what the page is like."""
+    values: tuple[Any, ...] = ()
+    """Its values, as the line gives them."""
 
     @property
     def told(self) -> str:
@@ -148,7 +152,6 @@ def _translate(line: str, by_ref: dict[str, RefElement]) -> Action | str:
 _CALL = re.compile(r"(?:e\d+\.)?[a-z_]+\(|done\b", re.IGNORECASE)
 _LED = re.compile(r"[^#(\"'`]*: +(`?e\d+\.\w.*)")
 """Words, and behind their colon a call of an element."""
-_NAMES_CALL = re.compile(r"\(|\be\d+\b")
 MAX_LINE_GROUP = 60
 """Maximum number of lines that one action may span, such as an answer written as an object."""
 _ON_ANY = {
@@ -166,8 +169,43 @@ _WITH_TEXT = {
 }
 _ALONE = {
     "back": "page.go_back()",
-    "accept_dialog": 'page.once("dialog", lambda dialog: (log(dialog.message), dialog.accept()))',
+    "forward": "page.go_forward()",
+    "reload": "page.reload()",
+    "close_tab": "page.close()",
+    "read_download": "# read_download()",
 }
+_WITH_ONE_TEXT = {
+    "goto": "page.goto({})",
+    "open_tab": "tab = page.context.new_page()\ntab.goto({})",
+    "press": "page.keyboard.press({})",
+    "type": "page.keyboard.type({})",
+    "wait_for": "page.get_by_text({}).first.wait_for()",
+}
+DIALOG_ACTIONS = frozenset({"accept_dialog", "dismiss_dialog"})
+_WITH_NUMBERS = {"switch_tab": (1, 1), "show_more": (1, 2), "look": (0, 4)}
+"""Actions whose values are whole numbers, with how many they take at least and at most."""
+PAGE_ACTIONS = frozenset(
+    {"answer", "scroll", *_ALONE, *_WITH_ONE_TEXT, *DIALOG_ACTIONS, *_WITH_NUMBERS}
+)
+"""The actions that name no element."""
+_FITTED = frozenset(
+    {"fill", "type", "scroll", "goto", "open_tab", "close_tab", "switch_tab"}
+    | {"read_download", "show_more", *DIALOG_ACTIONS}
+)
+"""Actions whose code depends on the page, on its tabs or on what the turn did before."""
+WAYS = {
+    "down": (0, 1),
+    "up": (0, -1),
+    "right": (1, 0),
+    "left": (-1, 0),
+    "bottom": (0, 100),
+    "top": (0, -100),
+}
+"""Directions of `scroll`, as numbers of views across and down."""
+_VIEW_PX = 400
+"""How far one view is, where the page does not say."""
+_KNOWN_CALL = re.compile(rf"(?:e\d+\.\w+|{'|'.join(sorted(PAGE_ACTIONS))})\(")
+_UNKNOWN_CALL = re.compile(r"[A-Za-z_][\w.]*\(")
 _HOLD_VALUES = frozenset({"textbox", "searchbox", "spinbutton", "slider", "combobox"})
 _JSON_WORDS = {"true": True, "false": False, "null": None}
 
@@ -184,22 +222,24 @@ class Lines(NamedTuple):
     done: bool = False
 
 
-def read_lines(reply: str, elements: Sequence[RefElement]) -> Lines:
+def read_lines(reply: str, elements: Sequence[RefElement], *, sees: bool = False) -> Lines:
     """Translate the fenced lines of a reply, or the whole reply if nothing in it is fenced.
 
     Reading ends at the first line that is not in the dialect, because later lines assume that it
     worked.
+
+    Args:
+        reply: the model's reply.
+        elements: those of the list that it was shown.
+        sees: whether it may ask for pictures (`look`).
     """
     by_ref = {element.ref: element for element in elements}
-    text = strip_reasoning(reply)
-    lines, is_fenced = _written_lines(text), bool(split_fences(text).blocks)
+    lines = _written_lines(strip_reasoning(reply))
     actions: list[Action] = []
     at = 0
     while at < len(lines):
         line = lines[at].strip()
-        # Outside of a block, what names no element and calls nothing is words.
-        is_words = not is_fenced and not _NAMES_CALL.search(line) and not says_done(line)
-        if not line or line.startswith("#") or is_words:
+        if not line or line.startswith("#"):
             at += 1
             continue
         if says_done(line):
@@ -207,7 +247,10 @@ def read_lines(reply: str, elements: Sequence[RefElement]) -> Lines:
         taken, call = _call_at(lines, at)
         whole = " ".join(part.strip() for part in lines[at : at + taken])
         try:
-            actions.append(_action(whole, call, by_ref))
+            if not sees and _name_of(call) == "look":
+                raise ReplyProblem("it is not one of the actions")
+            waits = any(action.name in DIALOG_ACTIONS for action in actions)
+            actions.append(_action(whole, call, by_ref, queued=waits))
         except ReplyProblem as wrong:
             left = tuple(rest.strip() for rest in lines[at:] if rest.strip())
             return Lines(tuple(actions), str(wrong), left)
@@ -215,14 +258,38 @@ def read_lines(reply: str, elements: Sequence[RefElement]) -> Lines:
     return Lines(tuple(actions))
 
 
+def _name_of(call: ast.Call | None) -> str:
+    """Return the name of the called function or method."""
+    match call:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name
+    return ""
+
+
 def _written_lines(text: str) -> list[str]:
-    """Return the lines of all fenced blocks or, without any, the text from its first call on."""
+    """Return the lines of all fenced blocks or, without any, the calls and what ends the reply."""
     if blocks := split_fences(text).blocks:
         return [_unlisted(line) for block in blocks for line in block.body.split("\n")]
-    lines = [_unlisted(line) for line in text.split("\n")]
-    calls = (at for at, line in enumerate(lines) if _CALL.match(line.strip("` ")))
-    first = next(calls, None)
-    return [] if first is None else [line.strip("`") for line in lines[first:]]
+    lines = [_unlisted(line).strip("` ") for line in text.split("\n")]
+    written: list[str] = []
+    at = 0
+    while at < len(lines):
+        taken = _call_at(lines, at)[0] if _is_call(lines[at]) else 1
+        # Any other line is words, even where it reads like an action in brackets.
+        if _is_call(lines[at]) or says_done(lines[at]):
+            written += lines[at : at + taken]
+        at += taken
+    # What is called done before further calls are written is not the task.
+    *before, last = written or [""]
+    return [*(line for line in before if not says_done(line)), last]
+
+
+def _is_call(line: str) -> bool:
+    """Tell whether an unfenced line is a call: of a known action, or plainly of something else."""
+    if _KNOWN_CALL.match(line):
+        return True
+    is_other = _UNKNOWN_CALL.match(line) is not None and not says_done(line)
+    return is_other and isinstance(read_expression(line.rstrip(";.")), ast.Call)
 
 
 def _unlisted(line: str) -> str:
@@ -246,8 +313,16 @@ def _call_at(lines: Sequence[str], start: int) -> tuple[int, ast.Call | None]:
     return 1, None
 
 
-def _action(line: str, call: ast.Call | None, by_ref: dict[str, RefElement]) -> Action:
+def _action(
+    line: str, call: ast.Call | None, by_ref: dict[str, RefElement], *, queued: bool
+) -> Action:
     """Return the action of a line.
+
+    Args:
+        line: the line, for the model's log.
+        call: the call that stands there, if it is one.
+        by_ref: the listed elements.
+        queued: whether an earlier line of the reply waits for a dialog.
 
     Raises:
         ReplyProblem: the line is not in the dialect, or does not fit its element.
@@ -255,40 +330,138 @@ def _action(line: str, call: ast.Call | None, by_ref: dict[str, RefElement]) -> 
     if call is None or call.keywords:
         raise ReplyProblem("it is not one of the actions")
     function, values = call.func, [_value_of(each, by_ref) for each in call.args]
-    if isinstance(function, ast.Name):
-        return Action(line, _on_the_page(function.id, values), None)
+    if (name := _page_action(function)) is not None:
+        is_dialog = name in DIALOG_ACTIONS
+        code = _reply_code(name, values, queued) if is_dialog else _on_the_page(name, values)
+        shown = name if name in _FITTED else ""
+        return Action(line, code, None, name=shown, values=tuple(values))
     if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
         raise ReplyProblem("it is not one of the actions")
     element, method = by_ref.get(function.value.id), function.attr
     if element is None:
         raise ReplyProblem(f"{function.value.id} is not on the list")
-    if element.disabled and method not in ("read", "hover", "scroll_to"):
+    if element.disabled and method not in ("read", "hover", "scroll_to", "scroll", "look"):
         raise ReplyProblem(f"{element.ref} is disabled")
-    code = f"{element.locator}.{_on_an_element(element, method, values)}"
-    if method == "read":
-        code = f"log({code})"
+    code = _on_an_element(element, method, values)
     others = tuple(value for value in values if isinstance(value, RefElement))
-    return Action(line, code, (element.locator, method), (element, *others))
+    plain = tuple(value for value in values if not isinstance(value, RefElement))
+    shown = method if method in _FITTED else ""
+    return Action(line, code, (element.locator, method), (element, *others), shown, plain)
+
+
+def _page_action(function: ast.expr) -> str | None:
+    """Return the name of a called function; None if it is a method of something."""
+    match function:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id="page"), attr="show_more" | "look" as method):
+            # Listings of the other dialect name these so.
+            return method
+    return None
+
+
+_FIRST_REPLY = """\
+replies = [{reply}]
+
+def reply_to(dialog):
+    reply = replies.pop(0)
+    if replies:
+        dialog.page.once("dialog", reply_to)
+    reply(dialog)
+
+page.once("dialog", reply_to)"""
+_NEXT_REPLY = """\
+replies.append({reply})
+if len(replies) == 1:
+    page.once("dialog", reply_to)"""
+NO_MORE_REPLIES = '{tab}.remove_listener("dialog", reply_to)\n'
+"""Code that takes back the replies that no dialog has used."""
+
+
+def _reply_code(name: str, values: Sequence[Any], queued: bool) -> str:
+    """Return code that replies to one dialog, after those that earlier lines reply to.
+
+    Listeners of Playwright all get the same dialog, so several replies need a queue. Its listener
+    goes when the queue is empty, so that later dialogs are dismissed as usual.
+    """
+    if name == "dismiss_dialog" and not values:
+        reply = "dialog.dismiss()"
+    elif name == "accept_dialog":
+        # Playwright leaves an accepted prompt empty, where a person leaves its text as it is.
+        text = _quoted(name, values, "nothing or one text") if values else "dialog.default_value"
+        reply = f"dialog.accept({text})"
+    else:
+        raise ReplyProblem(f"{name} takes nothing")
+    form = _NEXT_REPLY if queued else _FIRST_REPLY
+    return form.replace("{reply}", f"lambda dialog: {reply}")
 
 
 def _on_the_page(name: str, values: Sequence[Any]) -> str:
+    """Return the code of an action that names no element."""
     if name == "answer" and len(values) == 1 and not isinstance(values[0], RefElement):
         return f"answer({values[0]!r})"
-    if name in _ALONE and not values:
-        return _ALONE[name]
-    forms = {
-        "goto": "page.goto({})",
-        "press": "page.keyboard.press({})",
-        "wait_for": "page.get_by_text({}).first.wait_for()",
-    }
-    if name not in forms:
+    if name in _WITH_ONE_TEXT:
+        return _WITH_ONE_TEXT[name].format(_quoted(name, values))
+    if name == "scroll":
+        across, down = WAYS[_way(values)]
+        return scroll_code("page.mouse.move(640, 360)", across * _VIEW_PX, down * _VIEW_PX)
+    if name in _WITH_NUMBERS:
+        return _with_numbers(name, values)
+    if name not in _ALONE:
         raise ReplyProblem("it is not one of the actions")
-    return forms[name].format(_quoted(name, values))
+    if values:
+        raise ReplyProblem(f"{name} takes nothing")
+    return _ALONE[name]
+
+
+def _with_numbers(name: str, values: Sequence[Any]) -> str:
+    least, most = _WITH_NUMBERS[name]
+    whole = all(type(value) is int for value in values)
+    if name == "look":
+        if not whole or len(values) not in (least, most):
+            raise ReplyProblem("look takes nothing, or x, y, width and height")
+        return f"page.look({', '.join(map(str, values))})"
+    if not whole or not least <= len(values) <= most:
+        takes = "a tab" if name == "switch_tab" else "a list, and a row to begin at"
+        raise ReplyProblem(f"{name} takes the number of {takes}")
+    if name == "switch_tab":
+        return f"page.context.pages[{values[0] - 1}].bring_to_front()"
+    return f"# {name}({', '.join(map(str, values))})"
+
+
+def _way(values: Sequence[Any]) -> str:
+    way = values[0] if len(values) == 1 and isinstance(values[0], str) else ""
+    if way not in WAYS:
+        raise ReplyProblem(f"scroll takes one of {', '.join(json.dumps(one) for one in WAYS)}")
+    return way
+
+
+def scroll_code(at: str, across: float, down: float) -> str:
+    """Return code that turns the wheel over a place; `at` is the code that moves the mouse there.
+
+    The wheel scrolls the innermost box under the mouse that can be scrolled.
+    """
+    return f"{at}\npage.mouse.wheel({across:.0f}, {down:.0f})"
 
 
 def _on_an_element(element: RefElement, method: str, values: Sequence[Any]) -> str:
+    """Return the code of an action on an element."""
+    call = _call_on(element, method, values)
+    if method == "read":
+        return f"log({element.locator}.{call})"
+    if method == "type":
+        # The cursor would stand before what the field holds.
+        return f'{element.locator}.press("Control+End")\n{element.locator}.{call}'
+    if method == "scroll":
+        across, down = WAYS[_way(values)]
+        at = f"{element.locator}.hover()"
+        return scroll_code(at, across * _VIEW_PX, down * _VIEW_PX)
+    return f"{element.locator}.{call}"
+
+
+def _call_on(element: RefElement, method: str, values: Sequence[Any]) -> str:
     """Return the call on the element, in the step language."""
-    if method not in _fitting(element):
+    if method not in (*_fitting(element), "look"):
         listed = ", ".join(_fitting(element))
         raise ReplyProblem(f"{element.ref} ({element.role}) takes {listed}")
     if method == "drag_to":
@@ -297,8 +470,12 @@ def _on_an_element(element: RefElement, method: str, values: Sequence[Any]) -> s
         return f"drag_to({values[0].locator})"
     if method == "select_option" and len(values) == 1 and isinstance(values[0], list):
         return f"select_option(label=[{', '.join(_quoted(method, [v]) for v in values[0])}])"
+    if method == "type":
+        return f"press_sequentially({_quoted(method, values)})"
     if form := _WITH_TEXT.get(method):
         return form.format(_quoted(method, values))
+    if method == "scroll":
+        return _way(values)
     if values:
         raise ReplyProblem(f"{method} takes nothing")
     if method == "read":
@@ -310,14 +487,16 @@ def _on_an_element(element: RefElement, method: str, values: Sequence[Any]) -> s
 def _fitting(element: RefElement) -> tuple[str, ...]:
     """Return the actions that a capable model may choose from."""
     own = ("upload",) if element.takes_files else element.actions
-    return tuple(dict.fromkeys((*own, *_ON_ANY, "press", "drag_to", "read")))
+    typing = ("type",) if "fill" in own else ()
+    always = (*_ON_ANY, "press", "drag_to", "scroll", "read")
+    return tuple(dict.fromkeys((*own, *always, *typing)))
 
 
-def _quoted(method: str, values: Sequence[Any]) -> str:
+def _quoted(method: str, values: Sequence[Any], takes: str = "one text") -> str:
     """Return a method's only argument as a string literal."""
     texts = [value for value in values if isinstance(value, str | int | float)]
     if len(values) != 1 or len(texts) != 1 or isinstance(texts[0], bool):
-        raise ReplyProblem(f"{method} takes one text")
+        raise ReplyProblem(f"{method} takes {takes}")
     return json.dumps(str(texts[0]), ensure_ascii=False)
 
 

@@ -14,7 +14,10 @@ from pytest_autoweb.agents.attempt.execute import finish_turns, run_block
 from pytest_autoweb.agents.attempt.retry_notes import retry_hint
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.agents.codegen.failed_calls import failed_pairs, normalized
+from pytest_autoweb.agents.codegen.fitted_actions import fitted, tab_code, tabs_told
 from pytest_autoweb.agents.codegen.refs_dialect import (
+    DIALOG_ACTIONS,
+    NO_MORE_REPLIES,
     Action,
     Actions,
     read_actions,
@@ -36,6 +39,7 @@ from pytest_autoweb.agents.codegen.script_turns import (
 from pytest_autoweb.agents.correction.retry_decision import may_pass
 from pytest_autoweb.base.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_expression
+from pytest_autoweb.base.waiting.playwright_internals import has_listeners
 from pytest_autoweb.browser.page.acted_element import ElementChangedError, with_locator
 from pytest_autoweb.browser.page.capture import unlisted
 from pytest_autoweb.browser.page.frames import RefElement, RefView
@@ -253,8 +257,9 @@ def _until_cut(text: str) -> str:
 
 def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Attempt, Shown]:
     page = front_tab(tools)
-    view = numbered_view(page, budget_tokens=budget)
+    view = numbered_view(page, budget_tokens=budget, folds=tools.folds)
     text = tools.redact(view.text) or f"({unlisted(page) or 'the page is blank'})"
+    text = tools.redact(tabs_told(tools)) + text
     attempt = _keep_view(attempt, tools, len(attempt.step_results) + 1, view, text)
     return attempt, Shown(number, tools.redact(page.url), text, view)
 
@@ -262,7 +267,8 @@ def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Atte
 def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Attempt, Became]:
     """Execute the lines of a reply, each as a step of the script."""
     assert shown.view is not None, "this dialect shows numbered lists"
-    said, lines = read_turn(reply), read_lines(reply, shown.view.elements)
+    sees = "look" in tools.offered
+    said, lines = read_turn(reply), read_lines(reply, shown.view.elements, sees=sees)
     if not lines.actions and not lines.problem:
         if unread := unread_code(said):
             return attempt, unread
@@ -272,11 +278,11 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
             return asked(attempt, tools, said.question)
         return attempt, Became("held no action. Reply with one fenced block, or with DONE.")
     done, logged = list[str](), list[str]()
-    error, left = "", lines.left_out
+    error, left, before = "", lines.left_out, len(tools.downloads)
     for place, action in enumerate(lines.actions):
         aimed, error = _aimed(action, tools, first=place == 0)
         if not error:
-            attempt, ran = _carry_out(attempt, tools, aimed)
+            attempt, ran = _carry_out(attempt, tools, aimed, before + 1 if place else 0)
             logged += filter(None, [ran.logged])
             error = ran.error
         if error:
@@ -284,6 +290,7 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
             error, left = f"{action.told}\n{error}", (*later, *lines.left_out)
             break
         done.append(action.told)
+    attempt, unused = _without_unused_replies(attempt, tools, lines.actions[: len(done)])
     if not error and lines.problem:
         error, left = f"{left[0]}\n{lines.problem}", left[1:]
     if error and left:
@@ -296,6 +303,7 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
         well=not error,
         ends=not error and (said.done or lines.done),
         code="\n".join([*(action.code for action in lines.actions), *lines.left_out]),
+        beside=unused,
     )
     return attempt, became
 
@@ -306,15 +314,43 @@ def _became_of(done: list[str], error: str) -> str:
     return "was carried out so far, and then stopped:" if done else "stopped at its first line:"
 
 
-def _carry_out(attempt: Attempt, tools: Tools, action: Action) -> tuple[Attempt, Became]:
-    code = action.code
-    if front_tab(tools) is not tools.page:
-        tree = ast.parse(code)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and node.id == "page":
-                node.id = "tab"
-        code = f"tab = page.context.pages[-1]\n{ast.unparse(tree)}"
-    return carry_out(attempt, tools, len(attempt.step_results) + 1, f"{code}\n", action.told)
+def _carry_out(
+    attempt: Attempt, tools: Tools, action: Action, downloads: int
+) -> tuple[Attempt, Became]:
+    fit = fitted(action, tools, downloads)
+    if fit.error:
+        return attempt, Became("could not be carried out:", fit.error)
+    code = tab_code(fit.code, tools)
+    number = len(attempt.step_results) + 1
+    attempt, ran = carry_out(attempt, tools, number, f"{code}\n", action.told)
+    if ran.error:
+        return attempt, ran
+    fit.then()
+    return attempt, ran._replace(logged="\n".join(filter(None, [ran.logged, fit.logged])))
+
+
+def _without_unused_replies(
+    attempt: Attempt, tools: Tools, carried_out: tuple[Action, ...]
+) -> tuple[Attempt, tuple[str, ...]]:
+    """Take back the replies to dialogs that no dialog has used, and say which these are.
+
+    They were meant for this turn: a later dialog may ask about something else.
+    """
+    waiting = [action for action in carried_out if action.name in DIALOG_ACTIONS]
+    if not waiting:
+        return attempt, ()
+    # A dialog may come with the answer of a server.
+    wait_until_quiet(front_tab(tools))
+    used = len({id(note.dialog) for note in tools.dialogs})
+    unused = waiting[used:]
+    for number, tab in enumerate(tools.page.context.pages):
+        if unused and has_listeners(tab, "dialog"):
+            name = "page" if tab is tools.page else f"page.context.pages[{number}]"
+            step = len(attempt.step_results) + 1
+            code = NO_MORE_REPLIES.format(tab=name)
+            attempt, _ = carry_out(attempt, tools, step, code, "no dialog came")
+    told = (f"{action.line} was not used, as no dialog came for it" for action in unused)
+    return attempt, tuple(told)
 
 
 def _aimed(action: Action, tools: Tools, *, first: bool) -> tuple[Action, str]:

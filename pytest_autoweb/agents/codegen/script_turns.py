@@ -57,6 +57,11 @@ _DONE = re.compile(r"^[^\w\n]*(?:DONE|已?完成)[^\w\n]*$", re.MULTILINE | re.I
 _DONE_IN_CODE = re.compile(r"^(?:DONE|已?完成)\W*\Z", re.MULTILINE)
 
 
+class _SeenDialog(NamedTuple):
+    dialog: Dialog
+    line: str
+
+
 class TurnEvents:
     """The events since the last turn, as lines for the model.
 
@@ -66,7 +71,7 @@ class TurnEvents:
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._lines: list[str] = []
+        self._lines: list[str | _SeenDialog] = []
         self._downloads = len(tools.downloads)
         tools.watch.news()
         # From now on it is known which forms were sent although a field was refused.
@@ -74,7 +79,9 @@ class TurnEvents:
 
     def take(self) -> tuple[str, ...]:
         """Return the events since the last call, without secrets, noting any that are left out."""
-        lines, self._lines = self._lines, []
+        seen, self._lines = self._lines, []
+        lines = [self._told(one) if isinstance(one, _SeenDialog) else one for one in seen]
+        self._tools.dialogs.clear()
         files = self._tools.downloads[self._downloads :]
         self._downloads += len(files)
         lines += (f"a download began: {self._clean(file.name)}" for file in files)
@@ -96,7 +103,8 @@ class TurnEvents:
         # A listener is expected to answer; Playwright answers only if there is none. This listener
         # must not prevent that; Playwright has no public way to ask for the others.
         if has_listeners(dialog.page, "dialog"):
-            self._lines.append(f'the page showed a dialog ({kind}), "{said}": your code answered')
+            # What the code does with it is known only later.
+            self._lines.append(_SeenDialog(dialog, f'the page showed a dialog ({kind}), "{said}"'))
             return
         leaving = kind == "beforeunload"
         try:
@@ -108,6 +116,15 @@ class TurnEvents:
             self._tools.log.write(f"a dialog could not be answered: {error}")
         became = "accepted" if leaving else "dismissed"
         self._lines.append(f'the page showed a dialog ({kind}), "{said}", which was {became}')
+
+    def _told(self, seen: "_SeenDialog") -> str:
+        """Return what became of a dialog that the code was given."""
+        notes = [note for note in self._tools.dialogs if note.dialog is seen.dialog]
+        replies = [note.reply for note in notes if note.reply]
+        failed = [f"a function of it failed: {note.error}" for note in notes if note.error]
+        answered = f"your code answered ({self._clean(replies[0])})" if replies else ""
+        became = answered or "your code did not answer, so it was dismissed"
+        return "; ".join([f"{seen.line}: {became}", *map(self._clean, failed)])
 
     def _clean(self, text: str) -> str:
         return " ".join(self._tools.redact(text).split())[:_TEXT_CHARS]
@@ -276,6 +293,7 @@ def _opening(attempt: Attempt, tools: Tools, prompt: str) -> tuple[Message, ...]
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
         may_answer=tools.case.may_answer,
+        sees="look" in tools.offered,
         again=failed is not None,
         earlier=fence(failed.code, "code") if failed and failed.code else "",
         hint=retry_hint(failed, attempt, tools, advice=_ADVICE) if failed else "",
@@ -303,9 +321,8 @@ def _page_at_end(failed: Attempt, tools: Tools) -> str:
 
 
 def front_tab(tools: Tools) -> Page:
-    """Return the most recently opened tab that is still open."""
-    tabs = [tab for tab in tools.page.context.pages if not tab.is_closed()]
-    return tabs[-1] if tabs else tools.page
+    """Return the most recently opened tab that is still open, or the one that was chosen."""
+    return tools.tab.front(tools.page)
 
 
 def asked(attempt: Attempt, tools: Tools, asks: str) -> tuple[Attempt, Became]:
@@ -518,11 +535,13 @@ def as_it_ran(block: str, failed_line: int) -> str:
 
 def _corrected(attempt: Attempt) -> Attempt:
     """Return the attempt with its last error marked as reported to the model for correction."""
-    *before, last = attempt.step_results
-    corrected = last.model_copy(update={"status": "corrected"})
+    results = list(attempt.step_results)
+    # What ended the turn is not always its last step: replies to dialogs are taken back after it.
+    at = max((place for place, result in enumerate(results) if not result.ok), default=-1)
+    results[at] = results[at].model_copy(update={"status": "corrected"})
     return change(
         attempt,
-        step_results=(*before, corrected),
+        step_results=tuple(results),
         failure=None,
         problems=(),
         scene=None,

@@ -1,8 +1,6 @@
 """The numbered listing of a page for capable models, as the elements that lines of theirs name."""
 
-from functools import partial
-
-from playwright.sync_api import ElementHandle, Error, Frame, Page
+from playwright.sync_api import Error, Frame, Page
 
 from pytest_autoweb.browser.page.frames import OBSERVE_TIMEOUT_MS, RefElement, RefView
 from pytest_autoweb.browser.page.numbered_list import ListedElement, numbered_listing
@@ -23,9 +21,7 @@ _ACTIONS: dict[str, tuple[str, ...]] = {
 }
 
 
-def numbered_view(
-    root: Page | Frame, *, budget_tokens: int, folds: Folds | None = None
-) -> RefView:
+def numbered_view(root: Page | Frame, *, budget_tokens: int, folds: Folds | None = None) -> RefView:
     """Return the page as a numbered listing, once it is quiet.
 
     Raises:
@@ -59,18 +55,10 @@ def _element(listed: ListedElement) -> RefElement:
         takes_files=listed.kind == "file",
         disabled="disabled" in listed.states,
         near=listed.near,
-        find=partial(_handle, listed),
+        find=listed.place.handle,
         snapshot_ref=listed.ref,
         said=listed.name if by_text else "",
     )
-
-
-def _handle(listed: ListedElement) -> ElementHandle | None:
-    try:
-        found = listed.locator().element_handles()
-    except Error:
-        return None
-    return found[0] if found else None
 
 
 def _actions(listed: ListedElement) -> tuple[str, ...]:

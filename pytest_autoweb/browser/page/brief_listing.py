@@ -5,7 +5,7 @@ where names do not tell links apart, and what belongs together stands on one lin
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
@@ -107,6 +107,7 @@ def prepare(nodes: list[Node], *, overlaid: bool) -> tuple[str, ...]:
     _even_out(nodes)
     _hand_down(nodes)
     shorten_addresses(nodes)
+    _tell_twins_apart(nodes)
     return behind
 
 
@@ -218,7 +219,7 @@ def _flat(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-def _drop_labels(nodes: Sequence[Node]) -> None:
+def _drop_labels(nodes: list[Node]) -> None:
     """Leave out a text that is the name of the field beside it."""
     every = (node for root in nodes for node in root.walk())
     order = [node for node in every if node.role in {"text", "img"} or node.place]
@@ -232,6 +233,7 @@ def _drop_labels(nodes: Sequence[Node]) -> None:
                 said.add(id(text))
     if not said:
         return
+    nodes[:] = [one for one in nodes if id(one) not in said]
     for root in nodes:
         for node in root.walk():
             node.below = [one for one in node.below if id(one) not in said]
@@ -283,6 +285,20 @@ def _is_header(node: Node) -> bool:
 # -- what stands beside an element -----------------------------------------------------
 
 
+def _tell_twins_apart(nodes: Sequence[Node]) -> None:
+    near = neighbours(nodes)
+    twins: dict[tuple[str, str], list[Node]] = defaultdict(list)
+    for root in nodes:
+        for node in root.walk():
+            if node.place is not None and not node.clickable:
+                twins[node.role, node.name or node.label or node.title or node.handle].append(node)
+    for same in twins.values():
+        texts = {near.get(id(node), "") for node in same}
+        if len(texts) > 1:
+            for node in same:
+                node.beside = near.get(id(node), "")
+
+
 def neighbours(nodes: Sequence[Node]) -> dict[int, str]:
     """Return for what can be acted on, by the `id` of its node, the text it stands beside."""
     above: dict[int, Node] = {}
@@ -308,9 +324,12 @@ def _beside(node: Node, above: dict[int, Node], top: Node) -> str:
         place = next(index for index, one in enumerate(inner) if one is at)
         row = around.role in _ROWS
         before = inner[:place] if row else inner[:place][::-1][:4]
-        for one in (*before, *inner[place + 1 : place + 3]):
-            if text := _first_text(one, last=not row and one in before):
-                return text
+        texts = [_first_text(one, last=not row) for one in before]
+        texts += [_first_text(one, last=False) for one in inner[place + 1 : place + 3]]
+        if told := [text for text in texts if text]:
+            # A short one, such as a heading, says better what it is about.
+            text = next((one for one in told if len(one) <= _NEAR_CHARS), told[0])
+            return text if len(text) <= _NEAR_CHARS else f"{text[: _NEAR_CHARS - 1]}…"
         if around is top:
             break
         at = around
@@ -322,8 +341,7 @@ def _first_text(node: Node, *, last: bool) -> str:
     texts = [one.value if one.role == "text" else one.name for one in inner if _tells(one)]
     if not texts:
         return ""
-    text = texts[-1] if last else texts[0]
-    return text if len(text) <= _NEAR_CHARS else f"{text[: _NEAR_CHARS - 1]}…"
+    return texts[-1] if last else texts[0]
 
 
 def _tells(node: Node) -> bool:
@@ -361,15 +379,13 @@ def _children_lines(nodes: Sequence[Node]) -> list[Line]:
 
 
 def _lifted(nodes: Sequence[Node]) -> list[Node]:
-    """Return siblings, with those in place of a wrapper that says nothing itself."""
+    """Return siblings, with those in place of a block that only holds several things."""
     found: list[Node] = []
     for node in nodes:
-        if _says_nothing(node) and node.role in {"list", "", "navigation", "menu"}:
-            small = node.role == "" and _one_line(node.below, _GROUP_CHARS) is not None
-            if not small:
-                found += _lifted(node.below)
-                continue
-        found.append(node)
+        if node.role or _one_line(node.below, _GROUP_CHARS) is not None:
+            found.append(node)
+        else:
+            found += _lifted(node.below)
     return found
 
 
@@ -410,7 +426,7 @@ def _lines(node: Node) -> list[Line]:
     if not node.below:
         if node.options and len(piece.value) > _OPTIONS_CHARS:
             return [_long_select(node)]
-        return [Line(piece.text(), kind)]
+        return [Line(joined([piece]), kind)]
     one_thing = node.role in _ROWS
     line = _one_line(node.below, _LINE_CHARS - piece.size, one_thing=one_thing)
     if line is not None:
@@ -470,7 +486,8 @@ def _one_line(nodes: Sequence[Node], most: int, *, one_thing: bool = False) -> l
     size = groups = 0
     for node in nodes:
         inner = _pieces(node)
-        if inner is None:
+        # A heading begins something else.
+        if inner is None or (pieces and any(one.role == "heading" for one in inner)):
             return None
         pieces += inner
         # Two groups on one line would leave open what belongs to which.

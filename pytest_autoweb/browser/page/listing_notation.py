@@ -47,9 +47,8 @@ _OTHERS = [
     "text",
     "scrollable",
 ]
-_NOTATION = re.compile(
-    rf'[|"\[\]⏎]|^\(|^\.\.\.|^e\d+ |^(?:{"|".join([*sorted(CONTROLS), *_OTHERS])})(?=[ :]|$)'
-)
+_ROLE = rf"(?:(?:clickable|header) )?(?:{'|'.join([*sorted(CONTROLS), *_OTHERS])})"
+_NOTATION = re.compile(rf'[|"\[\]⏎]|^\(|^\.\.\.|^e\d+ |^{_ROLE}(?= ?[:(.#]| ->|$)')
 _FORMATS = {
     "date": "YYYY-MM-DD",
     "time": "HH:MM",
@@ -71,6 +70,8 @@ class Piece(NamedTuple):
     """Name, states and facts."""
     value: str = ""
     number: int = 0
+    beside: str = ""
+    """What tells it from others of its name."""
 
     @property
     def size(self) -> int:
@@ -86,11 +87,19 @@ class Piece(NamedTuple):
 
 
 def joined(pieces: Sequence[Piece]) -> str:
-    """Return pieces as a line; a role is said once for those of it that follow each other."""
+    """Return pieces as a line.
+
+    A role is said once for those of it that follow each other, and what tells elements from others
+    of their name only where nothing else on the line does.
+    """
+    alone = all(piece.beside for piece in pieces)
+    same = len({piece.beside for piece in pieces}) == 1
     said: list[str] = []
     before = ""
-    for piece in pieces:
-        said.append(piece.text(after=before))
+    for index, piece in enumerate(pieces):
+        last = index == len(pieces) - 1
+        note = f" (beside {quoted(piece.beside)})" if alone and (last or not same) else ""
+        said.append(piece.text(after=before) + note)
         before = piece.role
     return " | ".join(said)
 
@@ -134,11 +143,10 @@ def head(node: Node, *, role: str = "") -> Piece:
         parts.append(f"({'; '.join(facts)})")
     if node.role == "link" and node.url:
         parts.append(f"-> {node.url}")
-    if node.beside:
-        parts.append(f"(beside {quoted(node.beside)})")
     rest = " ".join(parts)
     value = _value(node)
-    return Piece(role or node.role, rest, f": {value}" if value else "", node.number)
+    value = f": {value}" if value else ""
+    return Piece(role or node.role, rest, value, node.number, node.beside)
 
 
 def _facts(node: Node) -> list[str]:

@@ -440,7 +440,7 @@
       into.push({ role: role || 'layer', k: kids, front: 1 });
       return;
     }
-    if (block(css, element) && kids.some((kid) => kid && typeof kid === 'object')) {
+    if (tag !== 'body' && block(css, element) && kids.some((kid) => kid && typeof kid === 'object')) {
       into.push({ role: '', k: kids });
     } else into.push(...kids);
   };

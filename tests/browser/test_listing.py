@@ -1,0 +1,338 @@
+"""What the listing for capable models has: everything a person sees, where a person sees it."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page
+
+from pytest_autoweb.browser.page.capture import capture_snapshot
+from pytest_autoweb.browser.page.outline import Folds
+from pytest_autoweb.browser.page.page_tree import register_listing
+
+Show = Callable[[str], str]
+POINTER = "style='cursor:pointer'"
+
+
+@pytest.fixture
+def show(blank: Page) -> Show:
+    """Returns the listing of a document."""
+    register_listing(blank)
+
+    def show(html: str) -> str:
+        blank.set_content(f"<body>{html}</body>")
+        return capture_snapshot(
+            blank,
+            "ARIA",
+            url="",
+            entry_action="",
+            step_indexes=(),
+            budget_tokens=4_000,
+            folds=Folds(),
+        ).text
+
+    return show
+
+
+PRESSED = {
+    "row": (
+        f"<table><tr onclick=go() {POINTER}><td>INV-1<td>Ann</table>",
+        "clickable row: INV-1 | Ann",
+    ),
+    "cell": (
+        f"<table><tr><td onclick=go() {POINTER}>INV-1<td>Ann</table>",
+        'clickable "INV-1" | Ann',
+    ),
+    "sorted header": (
+        f"<table><tr><th {POINTER} aria-sort=ascending>Name<th>Age</table>",
+        'header row: clickable "Name" [ascending] | Age',
+    ),
+    "drawing": (
+        f"<svg {POINTER} width=20 height=20 class=pin><path d='M0 0h9v9'/></svg>",
+        "clickable .pin",
+    ),
+    "without role": (
+        "<div onclick=go()>One</div><div onclick=go()>Two</div>",
+        'clickable "One" | "Two"',
+    ),
+    "title only": (
+        "<div onclick=go() title='Change picture'>&nbsp;</div>",
+        'clickable title "Change picture"',
+    ),
+    "alone in an item": ("<ul><li><span onclick=go()>Go</span></ul>", 'clickable "Go"'),
+    "alone in a cell": ("<table><tr><td><div onclick=go()>Go</div></table>", 'row: clickable "Go"'),
+    "in a text": (
+        "<p>Press <span onclick=go()>here</span> now</p>",
+        'Press | clickable "here" | now',
+    ),
+    "a sign": ("<i title=Delete onclick=go()>✖</i>", 'clickable "✖" title "Delete"'),
+    "by listener": (
+        "<a id=a>Like</a><script>a.addEventListener('click', () => 1)</script>",
+        'clickable "Like"',
+    ),
+    "by a library's listener": (
+        "<a id=a>Like</a><script>a.__onclick = () => 1</script>",
+        'clickable "Like"',
+    ),
+    "by keyboard": ("<span tabindex=0>Like</span>", 'clickable "Like"'),
+    "of several blocks": (
+        f"<div {POINTER}><div>Draft</div><div>3</div><div>$8</div></div><p>x</p>",
+        'clickable "Draft 3 $8"',
+    ),
+    "delegated row with controls": (
+        f"<table><tr {POINTER}><td><input type=checkbox><td>Ann<td><button>☆</button></table>",
+        'clickable row: checkbox | Ann | button "☆"',
+    ),
+    "delegated region with controls": (
+        f"<div {POINTER}><input type=checkbox aria-label=Choose><b>Ann</b><p>Lunch?</p></div>",
+        'clickable: checkbox "Choose" | Ann | Lunch?',
+    ),
+    "control in a host with a pointer": (
+        f"<my-b id=h {POINTER}></my-b><script>h.attachShadow({{mode: 'open'}}).innerHTML ="
+        " '<button disabled>Approve</button>'</script>",
+        'button "Approve" [disabled]',
+    ),
+    "label told apart": (
+        f"<div {POINTER} aria-label='May 5, 2026'>5</div>",
+        'clickable "5" label "May 5, 2026"',
+    ),
+}
+
+
+@pytest.mark.parametrize(("html", "line"), PRESSED.values(), ids=PRESSED)
+def test_what_can_be_pressed_without_a_role_is_listed(show: Show, html: str, line: str) -> None:
+    assert line in show(html)
+
+
+STATES = {
+    "collapsed": ("<button aria-expanded=false>More</button>", 'button "More" [collapsed]'),
+    "details": (
+        "<details><summary>Advanced</summary>x</details>",
+        'clickable "Advanced" [collapsed]',
+    ),
+    "open details": (
+        "<details open><summary>Advanced</summary>x</details>",
+        'clickable "Advanced" [expanded]',
+    ),
+    "toggle by class": (
+        f"Sound <span class='toggle-switch active' {POINTER}>&nbsp;</span>",
+        "clickable .toggle-switch.active [on]",
+    ),
+    "toggle by class, off": (
+        f"Sound <span class=toggle {POINTER}>&nbsp;</span>",
+        "clickable .toggle [off]",
+    ),
+    "tab by class": (
+        f"<i {POINTER} class='t active'>A</i><i {POINTER} class=t>B</i>",
+        '"A" [active]',
+    ),
+    "selected row": (
+        "<table><tr class=selected><td>Ann<tr><td>Bob</table>",
+        "row [selected]: Ann",
+    ),
+    "selected item": (
+        "<ul><li class=selected><a href=/a>All</a><li><a href=/y>Yes</a></ul>",
+        'link "All" [selected] | "Yes"',
+    ),
+    "unread rows": (
+        "<table><tr style='font-weight:bold'><td>Ann<tr><td>Bob<tr><td>Cleo</table>",
+        "row [bold]: Ann",
+    ),
+    "required and wrong": (
+        "<input aria-label=Mail required aria-invalid=true value=abc>",
+        'textbox "Mail" [required] [invalid]: abc',
+    ),
+    "read only": ("<input aria-label=Mail readonly value=abc>", 'textbox "Mail" [readonly]: abc'),
+    "current": ("<a href=/ aria-current=page>Home</a>", 'link "Home" [current]'),
+    "scrolled box": (
+        "<div id=b style='height:60px;overflow:auto'>"
+        + "".join(f"<div style='height:20px'>Row {n}</div>" for n in range(51))
+        + "</div>",
+        "scrollable #b [scrolls: 48 rows below]:",
+    ),
+}
+
+
+@pytest.mark.parametrize(("html", "line"), STATES.values(), ids=STATES)
+def test_states_that_a_person_sees_are_listed(show: Show, html: str, line: str) -> None:
+    assert line in show(html)
+
+
+FIELDS = {
+    "option by label": (
+        "<select aria-label=Milestone><option label='(unset)'><option>2.4</select>",
+        'combobox "Milestone": "(unset)" [selected]; 2.4',
+    ),
+    "groups of options": (
+        "<select aria-label=Region><optgroup label=Europe><option>Oslo<option selected>Rome"
+        "</optgroup><optgroup label=Asia><option>Tokyo</select>",
+        'combobox "Region": (Europe) Oslo; Rome [selected]; (Asia) Tokyo',
+    ),
+    "disabled option": (
+        "<select aria-label=Size><option>S<option disabled>M</select>",
+        'combobox "Size": S [selected]; M [disabled]',
+    ),
+    "placeholder of a search": (
+        "<input type=search aria-label=S placeholder=ana>",
+        'searchbox "S" placeholder "ana"',
+    ),
+    "placeholder of a labelled field": (
+        "<label>Name <input placeholder='As on the invoice'></label>",
+        'textbox "Name" placeholder "As on the invoice"',
+    ),
+    "placeholder of a combobox": (
+        "<input role=combobox aria-label=Payee placeholder=Who>",
+        'combobox "Payee" placeholder "Who"',
+    ),
+    "placeholder of a number": (
+        "<input type=number aria-label=Seats placeholder=7 min=1 max=9>",
+        'spinbutton "Seats" placeholder "7" (1 to 9)',
+    ),
+    "date": (
+        "<input type=date aria-label=Day value=2026-05-01>",
+        'textbox "Day" (YYYY-MM-DD): 2026-05-01',
+    ),
+    "suggestions": (
+        "<input aria-label=City list=l>"
+        "<datalist id=l><option value=Oslo><option value=Rome></datalist>",
+        'combobox "City" (suggests Oslo, Rome)',
+    ),
+    "progress": ("<progress value=40 max=100></progress>", "progressbar: 40"),
+    "line breaks": ("<textarea aria-label=Note>one\ntwo</textarea>", 'textbox "Note": one⏎two'),
+    "rich text": (
+        "<div contenteditable=true aria-label=Note><p>one</p>two</div>",
+        'textbox "Note": one⏎⏎two',
+    ),
+    "code editor": (
+        "<div class=CodeMirror><textarea style='position:absolute;width:1px;height:1px'></textarea>"
+        "<pre class=CodeMirror-line>a = 1</pre><pre class=CodeMirror-line>b = 2</pre></div>",
+        "a = 1⏎b = 2",
+    ),
+    "file": ("<input type=file aria-label=Receipt>", 'button "Receipt" (file)'),
+    "hidden file field": (
+        "<input type=file id=f style='display:none'>",
+        "button #f [not visible] (file)",
+    ),
+    "filled password": (
+        "<input type=password aria-label=PIN value=4711>",
+        'textbox "PIN": <hidden>',
+    ),
+}
+
+
+@pytest.mark.parametrize(("html", "line"), FIELDS.values(), ids=FIELDS)
+def test_fields_are_listed_with_what_they_hold_and_take(show: Show, html: str, line: str) -> None:
+    text = show(html)
+
+    assert line in text
+    assert "4711" not in text
+
+
+def test_frames_can_be_told_apart(show: Show) -> None:
+    text = show(
+        "<iframe title=Card srcdoc='<input aria-label=Number>'></iframe>"
+        "<iframe name=help srcdoc='<button>Chat</button>'></iframe><iframe id=ad></iframe>"
+    )
+
+    assert text.splitlines() == [
+        'iframe "Card": textbox "Number"',
+        'iframe "help": button "Chat"',
+        "iframe #ad",
+    ]
+
+
+def test_an_icon_is_named_by_its_title(show: Show) -> None:
+    size = "style='display:inline-block;width:9px;height:9px'"
+
+    text = show(
+        f"<p>Lunch? <i {size} title='Has attachment'></i></p>"
+        f"<svg {size}><title>Starred</title><path d='M0 0h9'/></svg>"
+    )
+
+    assert text.splitlines() == ['Lunch? | img "Has attachment"', 'img "Starred"']
+
+
+def test_texts_of_blocks_and_of_neighbours_are_not_joined(show: Show) -> None:
+    text = show(
+        "<div>v4.2</div><div>Security Hardening Iteration</div>"
+        "<p><span style='padding:0 4px'>edit</span><span>remove</span> <b>al</b>l</p>"
+    )
+
+    assert text.splitlines() == ["v4.2", "Security Hardening Iteration", "edit remove all"]
+
+
+def test_a_text_that_an_element_is_named_by_stays_where_it_is(show: Show) -> None:
+    text = show(
+        "<button>Open</button><h2>Ticket 1</h2><div>Open</div><h2>Ticket 2</h2><div>Closed</div>"
+    )
+
+    assert text.splitlines() == [
+        'button "Open"',
+        'heading "Ticket 1"',
+        "Open",
+        'heading "Ticket 2"',
+        "Closed",
+    ]
+
+
+def test_twins_stand_beside_the_text_that_tells_them_apart(show: Show) -> None:
+    text = show("".join(f"<div><p>Order {n}</p><button>Edit</button></div>" for n in range(3)))
+
+    assert text.splitlines() == [f'Order {n} | button "Edit"' for n in range(3)]
+
+
+def test_twins_that_stand_alone_are_said_with_the_text_before_them(show: Show) -> None:
+    cards = (f"<h2>Order {n}</h2><p>{'words ' * 60}</p><button>Edit</button>" for n in range(2))
+
+    text = show("".join(cards))
+
+    assert 'button "Edit" (beside "Order 0")' in text
+    assert 'button "Edit" (beside "Order 1")' in text
+
+
+def test_a_label_is_said_once(show: Show) -> None:
+    text = show("<label for=a>Name</label><input id=a><label><input type=checkbox> Agree</label>")
+
+    assert text.splitlines() == ['textbox "Name"', 'checkbox "Agree"']
+
+
+def test_closed_popups_in_slots_are_not_listed(show: Show) -> None:
+    text = show(
+        "<my-m id=m><b slot=menu>Copy</b><button>Menu</button></my-m><script>m.attachShadow("
+        "{mode: 'open'}).innerHTML = '<slot></slot><p hidden><slot name=menu></slot></p>'</script>"
+    )
+
+    assert text == 'button "Menu"'
+
+
+def test_what_a_layer_covers_is_counted(show: Show) -> None:
+    buttons = "".join(f"<button style='display:block;height:20px'>B{n}</button>" for n in range(4))
+
+    text = show(
+        f"{buttons}<div role=menu aria-label='Sort by' style='position:absolute;inset:0;"
+        "height:120px;background:#fff'><div role=menuitem>Name</div></div>"
+    )
+
+    assert "B1" not in text
+    assert "(4 elements behind Sort by: close it first)" in text
+    assert 'menuitem "Name"' in text
+
+
+def test_many_links_without_a_name_are_folded(show: Show) -> None:
+    text = show("".join(f"<a href=/{n}><i style='padding:5px'></i></a>" for n in range(30)))
+
+    assert "link -> /0" in text
+    assert "more links without a name)" in text
+    assert "/29" not in text
+
+
+def test_a_long_address_ends_in_an_ellipsis(show: Show) -> None:
+    text = show(f"<a href='/x/{'a' * 300}'><i style='padding:5px'></i></a>")
+
+    assert text.endswith("…")
+
+
+def test_hidden_values_are_not_shown_in_names_either(show: Show) -> None:
+    text = show("<label>PIN <input type=password value=geheim> for <input value=me></label>")
+
+    assert "geheim" not in text
+    assert "me" in text

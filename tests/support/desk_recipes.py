@@ -8,11 +8,11 @@ RECIPES = {
     "desk-cancel-order": """
         click "Orders"
         wait until "No. 101" shows
-        scroll down until "No. 147" shows
-        click "Open" in the row with "No. 147"
+        scroll down until "No. 133" shows
+        click "Open" in the row with "No. 133"
         say yes, and "damaged in transit", then click "Cancel this order"
         repeat that while "The server failed and nothing was changed. Please try again." shows
-        see "Order 147 is cancelled."
+        see "Order 133 is cancelled."
     """,
     "desk-refund": """
         click "Refunds"

@@ -26,16 +26,16 @@ _OTHERS = frozenset(
 )
 _HOLDERS = frozenset({"clickable", "iframe", "row", "header", "cell", "listitem", "scrollable"})
 """Roles after whose colon there are further pieces, not a value."""
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _PIECE = re.compile(
     rf"""(?:(?P<ref>e\d+)[ ]|\[(?P<mark>\d+)\][ ])?
-    (?:(?P<role>{"|".join(sorted(_CONTROLS | _OTHERS))})(?=[ :]|$)[ ]?)?
+    (?:(?P<role>(?(mark)[\w-]+|(?:{"|".join(sorted(_CONTROLS | _OTHERS))})(?=[ :]|$)))[ ]?)?
     (?:row\b[ ]?)?
     (?P<name>"(?:[^"\\]|\\.)*")?
-    (?P<rest>(?:[ ]?(?:\[[^\]]*\]|\([^)]*\)|\#[\w-]+|[a-z]+[ ]"(?:[^"\\]|\\.)*"|->[ ]\S+))*)
+    (?P<rest>(?:[ ]?(?:\[[^\]]*\]|\([^)]*\)|[.\#][\w-]+|[a-z]+[ ]"(?:[^"\\]|\\.)*"|->[ ]\S+))*)
     (?P<end>:[ ]?|$)""",
     re.VERBOSE,
 )
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 class Lost(Exception):
@@ -60,7 +60,14 @@ class Item(NamedTuple):
 
     @property
     def is_control(self) -> bool:
-        return self.role in _CONTROLS
+        """Tell whether it can be acted on: by its role, or because it has a number."""
+        return self.role in _CONTROLS or self.number.isdecimal()
+
+    @property
+    def hint(self) -> str:
+        """Return its title or label, where what it shows is something else."""
+        found = re.search(rf"\b(?:title|label) ({_QUOTED.pattern})", self.rest)
+        return json.loads(found[1]) if found else ""
 
     @property
     def states(self) -> frozenset[str]:
@@ -85,10 +92,13 @@ class Listing(NamedTuple):
         Raises:
             Lost: there is none, or several.
         """
-        found = [item for item in self.items if item.is_control and name == item.name]
+        found = [item for item in self.items if item.is_control and name in (item.name, item.hint)]
         found = found or [item for item in self._regions() if self._says(item.line, name)]
         if beside:
             found = [item for item in found if self._is_beside(item, beside)]
+            found = found or [
+                i for i in self.items if i.is_control and name in i.name and beside in i.name
+            ]
         if len(found) != 1:
             where = f" in the row with {beside!r}" if beside else ""
             raise Lost(f"{len(found)} controls are called {name!r}{where}")
@@ -119,6 +129,18 @@ class Listing(NamedTuple):
             raise Lost(f"{len(found)} boxes can be scrolled")
         return found[0]
 
+    def first_inside(self, box: Item) -> Item:
+        """Return the first control that is listed after a box.
+
+        Raises:
+            Lost: there is none.
+        """
+        later = self.items[self.items.index(box) + 1 :]
+        for item in later:
+            if item.is_control:
+                return item
+        raise Lost("nothing in the box has a number")
+
     def place(self, item: Item) -> int:
         """Return how many with the same role, name and frame come before it."""
         key = (item.role, item.name, item.frame)
@@ -137,7 +159,8 @@ class Listing(NamedTuple):
         return self._says(item.line, text) or json.dumps(text, ensure_ascii=False) in item.rest
 
     def _says(self, line: int, text: str) -> bool:
-        return any(item.line == line and item.name == text for item in self.items)
+        here = (item for item in self.items if item.line == line)
+        return any(text in (item.name, item.hint) for item in here)
 
 
 def read_listing(text: str) -> Listing:
@@ -184,7 +207,7 @@ def _items(piece: str, line: int, before: str) -> Iterator[Item]:
     number = found["ref"] or found["mark"] or ""
     left = piece[found.end() :]
     if role == "text":
-        yield Item(line, "", name)
+        yield Item(line, "", name or left)
     elif found["end"] and (role in _HOLDERS or re.match(r"(?:e\d+ )?option\b", left)):
         yield Item(line, role, name, found["rest"], "", number)
         yield from _items(left, line, "")

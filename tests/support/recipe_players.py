@@ -234,10 +234,13 @@ class _Follower:
 def _shown(request: Request) -> Shown:
     """Return the newest page of a conversation, and what came with it."""
     newest = request.messages[-1].content
-    pages = [page for message in request.messages for page in _PAGE.findall(message.content)]
-    listing = read_listing(pages[-1][1]) if pages else Listing((), "")
-    tab = _TAB.search(newest)
-    return Shown(listing, newest, tab[1] if tab else "page")
+    # A page that is as before is not listed again, so the newest listing may be an older one.
+    told = [message.content for message in request.messages if _PAGE.search(message.content)]
+    if not told:
+        return Shown(Listing((), ""), newest, "page")
+    *_, page = _PAGE.finditer(told[-1])
+    tab = _TAB.search(told[-1][: page.start()].rpartition("TURN ")[2])
+    return Shown(read_listing(page[2]), newest, tab[1] if tab else "page")
 
 
 class CodeHands:
@@ -308,9 +311,7 @@ def _expression(shown: Shown, item: Item) -> str:
     place = shown.listing.place(item)
     nth = f".nth({place})" if place >= 0 else ""
     selector = re.search(r"#[\w-]+", item.rest)
-    if item.role == "scrollable" and item.name:
-        return f"{scope}.get_by_label({item.name!r})"
-    if "(file)" in item.rest:
+    if item.name and (item.role == "scrollable" or "(file)" in item.rest):
         return f"{scope}.get_by_label({item.name!r})"
     if item.role and item.role != "clickable" and item.name:
         return f"{scope}.get_by_role({item.role!r}, name={item.name!r}, exact=True){nth}"
@@ -318,6 +319,9 @@ def _expression(shown: Shown, item: Item) -> str:
         return f"{scope}.locator({selector[0]!r})"
     if item.name:
         return f"{scope}.get_by_text({item.name!r}, exact=True){nth}"
+    if item.hint:
+        how = "get_by_title" if "title" in item.rest else "get_by_label"
+        return f"{scope}.{how}({item.hint!r}, exact=True)"
     for text in shown.listing.texts_beside(item):
         if sum(one.name == text for one in shown.listing.items) == 1:
             return f"{scope}.get_by_text({text!r}, exact=True)"
@@ -343,7 +347,8 @@ class NumberHands:
         return f"{_number(item)}.hover()"
 
     def scroll(self, shown: Shown, item: Item) -> str:
-        return f'{_number(item)}.scroll("down")'
+        inside = item if item.number else shown.listing.first_inside(item)
+        return f'{_number(inside)}.scroll("down")'
 
     def upload(self, shown: Shown, item: Item, file: str) -> str:
         return f"{_number(item)}.upload({json.dumps(file)})"
@@ -396,7 +401,8 @@ class MarkHands:
         return _decision("hover", item)
 
     def scroll(self, shown: Shown, item: Item) -> str:
-        return _decision("scroll_in", item, direction="down")
+        inside = item if item.number else shown.listing.first_inside(item)
+        return _decision("scroll_in", inside, direction="down")
 
     def upload(self, shown: Shown, item: Item, file: str) -> str:
         return _decision("upload", item, file=file)

@@ -52,7 +52,8 @@ def element(view: RefView, name: str, role: str = "") -> RefElement:
     return next(e for e in view.elements if e.name == name and role in ("", e.role))
 
 
-MANY = """<h1>Shop</h1><nav><a href=/open>Open</a></nav><button>Save</button><button>Save all</button>
+MANY = """<h1>Shop</h1><nav><a href=/open>Open</a></nav><button>Save</button>
+<button>Save all</button>
 <ul><li>Row 1 <button>Edit</button><input></li><li>Row 2 <button>Edit</button><input></li></ul>
 <table><tr style="cursor:pointer"><td>INV-1<td>Ann</tr>
 <tr style="cursor:pointer"><td>INV-12<td>Bob</tr></table>

@@ -20,7 +20,7 @@ _SHOWN = 80
 
 
 class ElementChangedError(Exception):
-    """Raised for an element that is not what was listed any more; its text says what became of it."""
+    """Raised for an element that is not what was listed; its text says what became of it."""
 
 
 def with_locator(element: RefElement) -> RefElement:

@@ -61,6 +61,7 @@ _LIFTED = frozenset(
     ]
 )
 _LINE_CHARS = 300
+_ROW_CHARS = 700
 _GROUP_CHARS = 200
 _RUN_CHARS = 240
 _OPTIONS_CHARS = 900
@@ -157,11 +158,12 @@ def _told(count: int, layer: str) -> str:
 
 def _settle(node: Node) -> None:
     """Leave out of an element what its name says already."""
+    if node.role == "clickable":
+        _name_clickable(node)
     node.below = [
         one for one in node.below if one.role != "text" or not _SIGNS_ONLY.fullmatch(one.value)
     ]
     if node.role == "clickable":
-        _name_clickable(node)
         return
     if not node.name:
         if node.role in CONTROLS and node.below and not _inner_controls(node):
@@ -229,7 +231,7 @@ def _drop_labels(nodes: list[Node]) -> None:
             fits = field.role in FIELDS or field.role in {"checkbox", "radio", "switch"}
             label = text.value if text.role == "text" else text.name
             plain_one = text.role in {"text", "img"} and text.place is None
-            if plain_one and fits and field.name and label == field.name:
+            if plain_one and fits and field.name and _bare(label) == _bare(field.name):
                 said.add(id(text))
     if not said:
         return
@@ -251,6 +253,11 @@ def _even_out(nodes: Sequence[Node]) -> None:
                 if len(same) > 2 and all(look in one.states for one in same):
                     for one in same:
                         one.states.remove(look)
+
+
+def _bare(label: str) -> str:
+    """Return a label without what marks its field as required."""
+    return label.rstrip(" *:")
 
 
 def _hand_down(nodes: Sequence[Node]) -> None:
@@ -290,7 +297,7 @@ def _tell_twins_apart(nodes: Sequence[Node]) -> None:
     twins: dict[tuple[str, str], list[Node]] = defaultdict(list)
     for root in nodes:
         for node in root.walk():
-            if node.place is not None and not node.clickable:
+            if node.place is not None and not node.clickable and not node.below:
                 twins[node.role, node.name or node.label or node.title or node.handle].append(node)
     for same in twins.values():
         texts = {near.get(id(node), "") for node in same}
@@ -319,29 +326,34 @@ def _beside(node: Node, above: dict[int, Node], top: Node) -> str:
     at = node
     for _ in range(_NEAR_LEVELS):
         around = above.get(id(at), top)
-        inner = around.below
+        if around.role in _ROWS:
+            return _short(next(_texts_of(around.below, node), ""))
         # By identity, since equal nodes may stand side by side.
-        place = next(index for index, one in enumerate(inner) if one is at)
-        row = around.role in _ROWS
-        before = inner[:place] if row else inner[:place][::-1][:4]
-        texts = [_first_text(one, last=not row) for one in before]
-        texts += [_first_text(one, last=False) for one in inner[place + 1 : place + 3]]
-        if told := [text for text in texts if text]:
+        place = next(index for index, one in enumerate(around.below) if one is at)
+        before = [_last(_texts_of([one], node)) for one in around.below[:place][::-1][:4]]
+        after = [next(_texts_of([one], node), "") for one in around.below[place + 1 : place + 3]]
+        if told := [text for text in (*before, *after) if text]:
             # A short one, such as a heading, says better what it is about.
-            text = next((one for one in told if len(one) <= _NEAR_CHARS), told[0])
-            return text if len(text) <= _NEAR_CHARS else f"{text[: _NEAR_CHARS - 1]}…"
+            return _short(next((one for one in told if len(one) <= _NEAR_CHARS), told[0]))
         if around is top:
             break
         at = around
     return ""
 
 
-def _first_text(node: Node, *, last: bool) -> str:
-    inner = _few(node) or []
-    texts = [one.value if one.role == "text" else one.name for one in inner if _tells(one)]
-    if not texts:
-        return ""
-    return texts[-1] if last else texts[0]
+def _short(text: str) -> str:
+    return text if len(text) <= _NEAR_CHARS else f"{text[: _NEAR_CHARS - 1]}…"
+
+
+def _last(texts: Iterator[str]) -> str:
+    return (list(texts) or [""])[-1]
+
+
+def _texts_of(nodes: Sequence[Node], but: Node) -> Iterator[str]:
+    for node in nodes:
+        for one in _few(node) or []:
+            if one is not but and _tells(one):
+                yield one.value if one.role == "text" else one.name
 
 
 def _tells(node: Node) -> bool:
@@ -428,7 +440,8 @@ def _lines(node: Node) -> list[Line]:
             return [_long_select(node)]
         return [Line(joined([piece]), kind)]
     one_thing = node.role in _ROWS
-    line = _one_line(node.below, _LINE_CHARS - piece.size, one_thing=one_thing)
+    most = _ROW_CHARS if one_thing else _LINE_CHARS - piece.size
+    line = _one_line(node.below, most, one_thing=one_thing)
     if line is not None:
         return [Line(f"{piece.text()}: {joined(line)}", kind)]
     below = _children_lines(node.below)
@@ -454,7 +467,7 @@ def _row(node: Node) -> Line:
         while said and not said[-1]:
             said.pop()
         text = f"{piece.text()}: {' | '.join(said)}"
-        if len(text) <= 2 * _LINE_CHARS:
+        if len(text) <= _ROW_CHARS:
             return Line(text, "row")
     return Line(f"{piece.text()}:", "row", tuple(_children_lines(node.below)))
 

@@ -419,9 +419,10 @@
     if (ctx.shown && empty && !hidden && !ctx.gone) {
       const title = iconTitle(element, tag);
       if (title && words(title)) {
-        into.push({ role: 'img', n: title });
+        into.push({ role: 'img', n: title, v: dom.clean(kids.filter(Boolean).join(' ')) });
         return;
       }
+      if (role === 'img') return;
     }
     if (STRUCTURE.has(role) && !ctx.gone) {
       const made = structured(element, role, tag, css, kids);

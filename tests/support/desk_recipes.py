@@ -18,7 +18,7 @@ RECIPES = {
         click "Refunds"
         type "112" into "Order number", then type "20.50" into "Amount in euros",
             then click "Pay out on"
-        click "›" in the row with "May 2026"
+        click "›"
         click "9"
         click "Request the refund"
         see "refund: 112, 20.50 on 9 June 2026"

@@ -1,6 +1,6 @@
 """Listings of pages read as a model reads them: from their text alone.
 
-`read_listing` turns the listing of a prompt into items: controls and texts, each with its line and
+`read_listing` turns the listing of a prompt into items: controls and texts, each with its row and
 the frame around it. It knows the notation and nothing of the page.
 """
 
@@ -26,6 +26,7 @@ _OTHERS = frozenset(
 )
 _HOLDERS = frozenset({"clickable", "iframe", "row", "header", "cell", "listitem", "scrollable"})
 """Roles after whose colon there are further pieces, not a value."""
+_OUT_OF_VIEW = "(out of view)\n"
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _PIECE = re.compile(
     rf"""(?:(?P<ref>e\d+)[ ]|\[(?P<mark>\d+)\][ ])?
@@ -45,7 +46,7 @@ class Lost(Exception):
 class Item(NamedTuple):
     """A control or a text of a listing."""
 
-    line: int
+    row: int
     role: str
     """Empty for a text."""
     name: str
@@ -71,9 +72,9 @@ class Item(NamedTuple):
 
     @property
     def states(self) -> frozenset[str]:
-        """Return the words in square brackets."""
-        found = re.findall(r"\[([^\]]*)\]", self.rest)
-        return frozenset(word.strip() for part in found for word in part.split(","))
+        """Return the words in brackets."""
+        found = re.findall(r"\[([^\]]*)\]|\(([^)]*)\)", self.rest)
+        return frozenset(word.strip() for part in found for word in "".join(part).split(","))
 
 
 class Listing(NamedTuple):
@@ -93,7 +94,7 @@ class Listing(NamedTuple):
             Lost: there is none, or several.
         """
         found = [item for item in self.items if item.is_control and name in (item.name, item.hint)]
-        found = found or [item for item in self._regions() if self._says(item.line, name)]
+        found = found or [item for item in self._regions() if self._says(item.row, name)]
         if beside:
             found = [item for item in found if self._is_beside(item, beside)]
             found = found or [
@@ -118,6 +119,20 @@ class Listing(NamedTuple):
             raise Lost(f"{len(found)} fields hold {text!r}")
         return found[0]
 
+    def row(self, text: str) -> Item:
+        """Return the only item that is, or begins with, this text.
+
+        Raises:
+            Lost: there is none, or several.
+        """
+        regions = [item for item in self._regions() if self._says(item.row, text)]
+        named = [item for item in self.items if item.number and item.name.startswith(f"{text} ")]
+        said = [item for item in self.items if item.name == text]
+        for found in (regions, named, said):
+            if len(found) == 1:
+                return found[0]
+        raise Lost(f"{len(said)} items say {text!r}")
+
     def scrollable(self) -> Item:
         """Return the only box with more in it than it shows.
 
@@ -125,6 +140,9 @@ class Listing(NamedTuple):
             Lost: there is none, or several.
         """
         found = [item for item in self.items if item.role == "scrollable"]
+        if not found and _OUT_OF_VIEW in self.text:
+            # Such a list only says that there is more, not in which box.
+            found = [item for item in self.items if item.is_control][-1:]
         if len(found) != 1:
             raise Lost(f"{len(found)} boxes can be scrolled")
         return found[0]
@@ -148,38 +166,51 @@ class Listing(NamedTuple):
         return same.index(item) if len(same) > 1 else -1
 
     def texts_beside(self, item: Item) -> tuple[str, ...]:
-        """Return the texts of its line."""
-        return tuple(one.name for one in self.items if one.line == item.line and not one.role)
+        """Return the texts of its row."""
+        return tuple(one.name for one in self.items if one.row == item.row and not one.role)
 
     def _regions(self) -> Iterator[Item]:
         return (item for item in self.items if item.role == "clickable" and not item.name)
 
     def _is_beside(self, item: Item, text: str) -> bool:
         """Tell whether a text is in the item's row, or named as what is near it."""
-        return self._says(item.line, text) or json.dumps(text, ensure_ascii=False) in item.rest
+        return self._says(item.row, text) or json.dumps(text, ensure_ascii=False) in item.rest
 
-    def _says(self, line: int, text: str) -> bool:
-        here = (item for item in self.items if item.line == line)
+    def _says(self, row: int, text: str) -> bool:
+        here = (item for item in self.items if item.row == row)
         return any(text in (item.name, item.hint) for item in here)
 
 
 def read_listing(text: str) -> Listing:
-    """Return what a listing shows, line by line."""
+    """Return what a listing shows, row by row."""
     items: list[Item] = []
     frames: list[tuple[int, str]] = []
-    for number, line in enumerate(text.split("\n")):
+    for row, line in _rows(text.partition(_OUT_OF_VIEW)[0]):
         indent = len(line) - len(line.lstrip(" "))
         frames = [(depth, name) for depth, name in frames if depth < indent]
         frame = frames[-1][1] if frames else ""
         role = ""
-        for piece in _pieces(line.strip()):
-            for item in _items(piece, number, role):
+        for piece in _pieces(line.strip().removeprefix("new ")):
+            for item in _items(piece, row, role):
                 items.append(item._replace(frame=frame))
                 role = item.role
                 if role == "iframe":
                     frame = item.name
                     frames.append((indent, frame))
     return Listing(tuple(items), text)
+
+
+def _rows(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each line with the number of its row.
+
+    Where each mark has a line of its own, a row is some texts and the marks after them.
+    """
+    marks = re.search(r"^\[\d+\] ", text, re.MULTILINE)
+    row, before = 0, ""
+    for line in text.split("\n"):
+        row += not marks or (before.startswith("[") and not line.startswith("["))
+        yield row, line
+        before = line
 
 
 def _pieces(line: str) -> Iterator[str]:
@@ -192,7 +223,7 @@ def _pieces(line: str) -> Iterator[str]:
     yield line[start:]
 
 
-def _items(piece: str, line: int, before: str) -> Iterator[Item]:
+def _items(piece: str, row: int, before: str) -> Iterator[Item]:
     found = _PIECE.match(piece)
     if (
         not found
@@ -200,19 +231,19 @@ def _items(piece: str, line: int, before: str) -> Iterator[Item]:
         or (found["name"] and not found["end"] and found.end() < len(piece))
     ):
         if piece:
-            yield Item(line, "", piece)
+            yield Item(row, "", piece)
         return
     role = found["role"] or before
     name = json.loads(found["name"]) if found["name"] else ""
     number = found["ref"] or found["mark"] or ""
     left = piece[found.end() :]
     if role == "text":
-        yield Item(line, "", name or left)
+        yield Item(row, "", name or left)
     elif found["end"] and (role in _HOLDERS or re.match(r"(?:e\d+ )?option\b", left)):
-        yield Item(line, role, name, found["rest"], "", number)
-        yield from _items(left, line, "")
+        yield Item(row, role, name, found["rest"], "", number)
+        yield from _items(left, row, "")
     else:
-        yield Item(line, role, name, found["rest"], _unquoted(left), number)
+        yield Item(row, role, name, found["rest"], _unquoted(left), number)
 
 
 def _unquoted(value: str) -> str:

@@ -179,10 +179,7 @@ class _Follower:
         return self._hands.click(shown, item)
 
     def _point(self, shown: Shown, part: str, said: list[str]) -> str:
-        found = [item for item in shown.listing.items if item.name == said[0]]
-        if len(found) != 1:
-            raise Lost(f"{len(found)} items say {said[0]!r}")
-        return self._hands.hover(shown, found[0])
+        return self._hands.hover(shown, shown.listing.row(said[0]))
 
     def _scroll(self, shown: Shown, part: str, said: list[str]) -> str:
         return self._hands.scroll(shown, shown.listing.scrollable())
@@ -420,17 +417,20 @@ class MarkHands:
         return json.dumps({"action": "wait_for", "text": text})
 
     def answer(self, value: str | int) -> str:
-        return json.dumps({"action": "done", "answer": value, "confidence": 0.9})
+        return json.dumps({"action": "done", "answer": value})
 
     def reply(self, lines: list[str], *, done: bool) -> str:
-        if not lines:
-            return json.dumps({"action": "done", "confidence": 0.9})
-        if len(lines) == 1:
-            return lines[0]
-        return json.dumps({"action": "steps", "steps": [json.loads(line) for line in lines]})
+        decisions = [json.loads(line) for line in lines] or [{"action": "done"}]
+        return _reply(
+            decisions[0] if len(decisions) == 1 else {"action": "steps", "steps": decisions}
+        )
 
     def give_up(self, why: str) -> str:
-        return json.dumps({"action": "done", "thinking": why, "confidence": 0.9})
+        return _reply({"action": "done"}, why)
+
+
+def _reply(decision: Mapping[str, object], thinking: str = "") -> str:
+    return json.dumps({"thinking": thinking, "decision": decision, "confidence": 0.9})
 
 
 def _decision(action: str, item: Item, **more: str) -> str:
@@ -440,6 +440,5 @@ def _decision(action: str, item: Item, **more: str) -> str:
         "expected_text": item.name,
         "near": json.loads(near[1]) if near else "",
         "mark_id": int(_number(item)),
-        "confidence": 0.9,
     }
     return json.dumps({**decision, **more})

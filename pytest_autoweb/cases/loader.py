@@ -118,6 +118,11 @@ class LoadedCase:
     place, so this case only proves that the file is valid."""
 
     @property
+    def shape(self) -> Case:
+        """Return the case as far as it is known before its web server runs."""
+        return self._case
+
+    @property
     def has_secrets(self) -> bool:
         """Return whether its pages receive secrets."""
         return bool(self._source.fields.get("secrets"))

@@ -14,6 +14,7 @@ from playwright.sync_api import Page
 
 from pytest_autoweb.agents.attempt.finders import MarkFinder, SightFinder, noted
 from pytest_autoweb.agents.attempt.new_address import at_new_address, guidance_at
+from pytest_autoweb.agents.attempt.page_looks import look
 from pytest_autoweb.agents.attempt.strategy import CorrectionArm
 from pytest_autoweb.agents.attempt.tools import RunLog, StepBudget, Tools
 from pytest_autoweb.agents.codegen.captured_pages import show_more
@@ -317,7 +318,14 @@ def finders(tools: Tools) -> Mapping[str, Finder]:
 
 def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
     """Return the functions that the cell offers, by their names in the step language."""
-    return {"collect_urls": partial(collect_urls, tools), "show_more": partial(show_more, tools)}
+    offered: dict[str, Callable[..., JsonValue]] = {
+        "collect_urls": partial(collect_urls, tools),
+        "show_more": partial(show_more, tools),
+    }
+    # Only a turn can show a picture that the one before asked for.
+    if tools.spec.vision and tools.spec.takes_turns and tools.settings.max_looks:
+        offered["look"] = partial(look, tools)
+    return offered
 
 
 def _keep_reply(replies: list[DialogReply], reply: DialogReply) -> None:

@@ -16,8 +16,8 @@ from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.prompts import prompt_checksum
 
 _SHAPING = (
-    *("visual_supplement", "max_turns", "max_decisions", "feedback", "locator", "retries"),
-    *("correction", "questions", "on_step_failure", "step_timeout", "check_timeout"),
+    *("visual_supplement", "max_turns", "max_looks", "max_decisions", "feedback", "locator"),
+    *("retries", "correction", "questions", "on_step_failure", "step_timeout", "check_timeout"),
     *("sandbox", "browser_sandbox", "judge_model"),
 )
 """The settings of a run that may change how a cell ends."""

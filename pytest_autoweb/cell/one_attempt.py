@@ -40,6 +40,7 @@ from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cell.attempt_setting import AttemptOrder, AttemptSetting, attempt_tools
 from pytest_autoweb.cell.cell_inputs import CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
+from pytest_autoweb.cell.hands import lacking_told, needs_of
 from pytest_autoweb.cell.lost_browser import blame_dead_browser, retry_if_browser_died
 from pytest_autoweb.cell.stage_clock import StageClock
 from pytest_autoweb.results.records import Attempt, Failure, FailureKind
@@ -90,6 +91,8 @@ def _make_attempt(
             times.enter("browser")
             setting = AttemptSetting(of, resources, order, case, server, folder, log)
             with attempt_tools(setting) as tools, WATCH.within(lambda: tools.budget.left):
+                if lacking := needs_of(case) & of.strategy.lacks:
+                    attempt = change(attempt, code_notes=(lacking_told(lacking),))
                 attempt = _run_stages(attempt, tools, setting, times)
     except tuple(_KINDS) as error:
         kind = next(kind for known, kind in _KINDS.items() if isinstance(error, known))

@@ -28,6 +28,7 @@ from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside.outside_agent import judge_what_is_left, run_outside_agent
 from pytest_autoweb.base.variant_names import ARM_NAMES, STRATEGY_NAMES, StrategyName
 from pytest_autoweb.base.variants import BoundVariants
+from pytest_autoweb.cell import hands
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import CorrectionArmName
 from pytest_autoweb.settings.agent_command import COMMAND
@@ -93,6 +94,7 @@ BY_REFS_IN_TURNS = Strategy(
     first=(OPEN, PLAN_AS_TASK, NamedStage("turns", write_lines_by_turns), JUDGE),
     prompts=("refs_turns", "turn_page", "turn_became"),
     uses_capture=False,
+    lacks=frozenset({hands.PLACE}),
 )
 """`codegen` for capable models that act on a numbered list of elements."""
 
@@ -101,6 +103,10 @@ BY_REFS = Strategy(
     first=(OPEN, PLAN_AS_TASK, NamedStage("turns", take_turns), JUDGE),
     prompts=("refs",),
     uses_capture=False,
+    lacks=frozenset(
+        {hands.ACCEPT, hands.DOUBLE_CLICK, hands.DOWNLOAD, hands.DRAG, hands.HOVER, hands.PLACE}
+        | {hands.PROMPT, hands.RIGHT_CLICK, hands.SCROLL, hands.TABS, hands.UPLOAD}
+    ),
     by_turns=BY_REFS_IN_TURNS,
 )
 """`codegen` for small models, which write a few lines at a time on a numbered list of elements."""
@@ -130,6 +136,7 @@ ACT = STRATEGIES.add(
         first=(OPEN, PLAN_AS_TASK, NamedStage("act", act_on_page), JUDGE),
         prompts=("act", "act_brief", "act_computer"),
         uses_capture=False,
+        lacks=frozenset({hands.DOWNLOAD, hands.PROMPT}),
     )
 )
 

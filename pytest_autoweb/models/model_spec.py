@@ -75,6 +75,8 @@ class ModelSpec(Written):
     """Tokens of prompt and reply together; page captures are shortened to fit."""
     page_tokens: int = Field(default=65_536, gt=0)
     """The most tokens of a prompt that pages may take, however much fits: each one is paid for."""
+    turn_page_tokens: int = Field(default=10_000, gt=0)
+    """The most tokens of the page in one turn; the model can ask for more of its lists."""
     timeout: float = Field(default=180.0, gt=0)
     """Seconds for one call."""
     stream: bool = False

@@ -80,6 +80,22 @@ def fence(text: str, label: str) -> str:
     return f"<<{label} {mark}>>\n{text}\n<<end {label} {mark}>>"
 
 
+QUOTED_LINES = 12
+"""Lines up to which a text is marked by a bar before each of them, in fewer tokens than a fence."""
+
+
+def quote(text: str, label: str) -> str:
+    """Mark text as data: a few lines by a bar before each, more of them by a fence.
+
+    Whatever begins a line, also one of Unicode's own line separators, comes after a bar, so the
+    text cannot end its mark.
+    """
+    lines = text.splitlines()
+    if len(lines) > QUOTED_LINES:
+        return fence(text, label)
+    return "\n".join(f"| {line}" for line in lines)
+
+
 def prompt_checksum(*names: str) -> str:
     """Return the SHA-256 over prompt files, for the checksums of a cell."""
     digest = hashlib.sha256()

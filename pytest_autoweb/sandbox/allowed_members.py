@@ -213,10 +213,14 @@ FUNCTIONS: Members = {"collect_urls": ApiMember("function", acting=True)}
 PAGE_FUNCTIONS: Members = {"show_more": ApiMember("function", acting=True)}
 """Methods of `Page` that are not Playwright's (`SandboxBorder.functions`)."""
 
+LOOKS: Members = {"look": ApiMember("function", acting=True)}
+"""Methods of `FINDER_OWNERS` that are not Playwright's either, and are given the object they are
+called on (`SandboxBorder.functions`)."""
+
 
 def member_of(kind: str, name: str) -> ApiMember | None:
     """Return a member of a class, including members that only some cells offer."""
-    finder = FINDERS.get(name) if kind in FINDER_OWNERS else None
+    finder = {**FINDERS, **LOOKS}.get(name) if kind in FINDER_OWNERS else None
     own = PAGE_FUNCTIONS.get(name) if kind == "Page" else None
     return finder or own or CLASSES.get(kind, {}).get(name)
 

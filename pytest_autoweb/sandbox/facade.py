@@ -22,6 +22,7 @@ from pytest_autoweb.sandbox import (
 )
 from pytest_autoweb.sandbox.allowed_members import (
     EVENTS,
+    LOOKS,
     MANAGER_EXIT,
     PREDICATE_ARGUMENTS,
     READ_FILE,
@@ -65,6 +66,7 @@ _FOR_PAGES = words(
 _DONE = re.compile(r"^ *- \w+ action done$", re.MULTILINE)
 _BEGUN = re.compile(r"^ *- (elementHandle\.press\(|performing \w+ action$)", re.MULTILINE)
 _PAUSE_MS = 50.0
+_TICKS = words("check set_checked uncheck")
 
 
 def _waits_for_element(bound: Bound) -> bool:
@@ -168,6 +170,10 @@ class Facade:
             named = bound.kwargs.get("timeout") is not None
             if not done and (named or not coming):
                 raise
+            if done and bound.method in _TICKS and not self._border.leaving(bound.page, began):
+                # Playwright looks at the box again after its click, and waits for it to come back.
+                self._note = f"({bound.method}() was done, and the box is gone from the page since)"
+                return None
             arrived = self._await_page(bound, budget, began if done else None)
             if not done and not arrived:
                 raise
@@ -229,6 +235,8 @@ class Facade:
             return lambda: self._find(bound)
         if bound.member.kind == "function":
             function = _offered(self._border.functions, method)
+            if method in LOOKS:
+                function = partial(function, item)
             return lambda: function(*args, **kwargs)
         if method == MANAGER_EXIT:
             return lambda: self._leave(bound, budget, failed=bool(args and args[0]))

@@ -17,6 +17,7 @@ from pytest_autoweb.sandbox.allowed_members import (
     CLASSES,
     FINDERS,
     FUNCTIONS,
+    LOOKS,
     PAGE_FUNCTIONS,
     SCRIPT_METHODS,
     member_of,
@@ -284,7 +285,7 @@ def _names_a_class(place: NodePlace, node: ast.Attribute, bound: frozenset[str])
 
 
 def _has_finder(kind: str | None, name: str) -> bool:
-    own = name in FINDERS or name in PAGE_FUNCTIONS
+    own = name in FINDERS or name in PAGE_FUNCTIONS or name in LOOKS
     return own and (kind is None or member_of(kind, name) is not None)
 
 

@@ -6,7 +6,13 @@ These tables allow and forbid nothing: whatever is not declared in `allowed_pyth
 
 import ast
 
-from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, PAGE_FUNCTIONS, words
+from pytest_autoweb.sandbox.allowed_members import (
+    FINDERS,
+    FUNCTIONS,
+    LOOKS,
+    PAGE_FUNCTIONS,
+    words,
+)
 
 REFUSED_NODES: dict[type[ast.AST], tuple[str, str, str]] = {
     ast.AsyncFunctionDef: ("AW203", "async code", "the page is synchronous: drop async and await"),
@@ -157,11 +163,12 @@ REFUSED_OF: dict[tuple[str | None, str], str] = {
 OFFERED_WHEN: dict[str, str] = {
     "get_by_mark": "elements have numbers only where the strategy shows a numbered picture",
     "get_by_sight": "it takes a model that sees pictures; use a locator",
+    "look": "it takes a model that sees pictures, and turns; read with locators and log()",
     "collect_urls": "only the strategies that collect offer it; read with locators",
     "show_more": "a method of the page, for listings of scripts by turns: page.show_more(2)",
 }
 """Names that only some cells offer, with a hint for other cells."""
-assert OFFERED_WHEN.keys() == FINDERS.keys() | FUNCTIONS.keys() | PAGE_FUNCTIONS.keys()
+assert OFFERED_WHEN.keys() == {*FINDERS, *FUNCTIONS, *LOOKS, *PAGE_FUNCTIONS}
 
 SYNONYMS: dict[str, str] = {
     "find_element": "locator",

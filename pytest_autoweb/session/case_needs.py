@@ -1,10 +1,15 @@
-"""What the selected cases need of this machine: secrets, files, environment variables."""
+"""What the selected cases need: secrets, files and variables of this machine, and able hands."""
 
 import os
+from collections.abc import Iterable, Iterator
 
 import pytest
 
 from pytest_autoweb.base.errors import CaseError, joined_errors
+from pytest_autoweb.cell.cell_inputs import Cell
+from pytest_autoweb.cell.hands import lacking_told, needs_of
+from pytest_autoweb.cell.strategies import strategy_of
+from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.session.collection import BAD_CASES
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.run_session import SESSION
@@ -37,6 +42,26 @@ def report_unmet(session: pytest.Session) -> None:
         text = f"{BAD_CASES}\n{joined_errors(found)}"
         report = pytest.CollectReport(nodeid, "failed", longrepr=text, result=[])
         session.config.hook.pytest_collectreport(report=report)
+
+
+_NAMED = 3
+
+
+def lacking_in(cells: Iterable[Cell]) -> Iterator[str]:
+    """Yield a sentence for each model with cases that may need what its strategy cannot do."""
+    found: dict[tuple[str, frozenset[str]], dict[str, None]] = {}
+    for cell in cells:
+        strategy = strategy_of(cell.strategy, cell.spec)
+        if not strategy.lacks or not (lacking := needs_of(cell.case.shape) & strategy.lacks):
+            continue
+        by_refs = cell.strategy == "codegen" and cell.spec.dialect == "refs"
+        who = f"{cell.spec.name} ({'the dialect refs' if by_refs else cell.strategy})"
+        found.setdefault((who, lacking), {})[cell.case.id] = None
+    for (who, lacking), cases in found.items():
+        named = ", ".join(list(cases)[:_NAMED])
+        more = f" and {len(cases) - _NAMED} more" if len(cases) > _NAMED else ""
+        where = f"{'case' if len(cases) == 1 else 'cases'} {named}{more}"
+        yield lacking_told(lacking, one_line(who, 100), where)
 
 
 def _fetch_variables(session: pytest.Session) -> None:

@@ -55,12 +55,14 @@ from pytest_autoweb.results.runs.saving import (
     pack,
     save_run_info,
 )
+from pytest_autoweb.session.case_needs import lacking_in
 from pytest_autoweb.session.cluster.ray_cluster import RayCluster
 from pytest_autoweb.session.collection import BAD_CASES
 from pytest_autoweb.session.environment import Environment, HeaderPart, short_header
 from pytest_autoweb.session.extras import check_places, open_cluster, send_spans, store_run
 from pytest_autoweb.session.flights.flights import ALONE_KEY, FLIGHTS
 from pytest_autoweb.session.guarded_run import INTERRUPTED
+from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.local_analysis import analyse, full_name
 from pytest_autoweb.session.opened_session import open_session
 from pytest_autoweb.session.other_plugins import count_notice, reruns_notice
@@ -239,6 +241,11 @@ class RunController:
         if self._cluster is not None:
             told = self._cluster.told()
             yield HeaderPart(f"autoweb cluster: {told}", f"on {told}")
+
+    def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
+        """Say what a strategy cannot do, though one of the cells that it is to run may need it."""
+        cells = [item.cell for item in items if isinstance(item, CellItem)]
+        return [f"autoweb: {sentence}" for sentence in lacking_in(cells)]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember that a case file was bad: the exit code is then 4, not 2."""

@@ -307,6 +307,9 @@ class Settings:
     max_decisions = Option(
         "30", "The most decisions of act in one attempt.", count(1), "N", instead="max_steps",
         advice="N")
+    max_looks = Option(
+        "4", "The most pictures of the page that a model with vision may ask for in one attempt "
+        "(`page.look()`); 0 offers none.", count(0), "N")
     feedback = Option(
         "true", "Tell a model that acts by sight what was wrong with its last choice; false is "
         "the control arm that asks again without the message.", flag, "BOOL", bare="true")
@@ -551,6 +554,7 @@ OF_OUTCOMES = (
     *("capture", "agent", "strategy", "codegen", "max_repairs", "visual_supplement", "max_steps"),
     *(
         "max_turns",
+        "max_looks",
         "max_decisions",
         "feedback",
         "locator",

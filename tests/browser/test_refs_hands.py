@@ -27,11 +27,13 @@ class Talk:
 
     def _number(self, text: str) -> str:
         page = self.prompts[-1].rpartition("<<page ")[2]
-        line = next((one for one in page.splitlines() if text in one and _NUMBER.search(one)), "")
+        lines = [one for one in page.splitlines() if text in one and _NUMBER.search(one)]
+        # A name is meant before a text that holds the same words.
+        line = next((one for one in lines if f'"{text}"' in one), "".join(lines[:1]))
         assert line, f"{text!r} is not listed: {page}"
-        before, _, after = line.partition(text)
+        before, _, after = line.partition(f'"{text}"' if f'"{text}"' in line else text)
         # The element that holds the text, or the first one beside it.
-        return (_NUMBER.findall(before)[-1:] or _NUMBER.findall(after))[0]
+        return str((_NUMBER.findall(before)[-1:] or _NUMBER.findall(after))[0])
 
 
 _NUMBER = re.compile(r"\be\d+\b")

@@ -132,7 +132,9 @@ from pytest_autoweb.testing import ScriptedClient, scripted_plan
 def looks(request):
     """Knows nothing but what it is sent: names come from the listing that is shown last."""
     text = request.messages[-1].content
-    page = text[text.rindex("<<page ") :]
+    # An equal page is not listed again.
+    shown = "\n".join(message.content for message in request.messages)
+    page = shown[shown.rindex("<<page ") :]
     names = dict(re.findall(r'(button|link|textbox) "([^"]+)"', page)[::-1])
     if "textbox" in names:
         code = f"""page.get_by_label("{names['textbox']}").fill("ana")

@@ -142,6 +142,7 @@ def run_block(
             folder=tools.folder,
             redact=tools.redact,
             pictured=tools.newest.path if result.screenshot else None,
+            brief=attempt.turns > 0,
         )
         attempt = change(attempt, scene=relative_scene(scene, tools))
     return attempt

@@ -70,6 +70,7 @@ def without_pictures(attempt: Attempt, folder: Path) -> Attempt:
                 decision.model_copy(update={**no_picture, "second_picture": None})
                 for decision in attempt.decisions
             ),
+            "looks": tuple(look.model_copy(update=no_picture) for look in attempt.looks),
             "locations": tuple(
                 location.model_copy(
                     update={

@@ -7,6 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Frame, Locator, Page
 
+from pytest_autoweb.agents.attempt.found_place import found_told
 from pytest_autoweb.agents.attempt.tools import Tools, change
 from pytest_autoweb.agents.choice.expected_text import TextComparison
 from pytest_autoweb.agents.choice.feedback import problem_of
@@ -274,6 +275,10 @@ def noted(find: Callable[..., Locator], tools: Tools) -> Callable[..., Locator]:
 
     def found(*args: Any, **kwargs: Any) -> Locator:
         element = find(*args, **kwargs)
+        # The numbers of a picture that the model has before it need no explanation.
+        if not tools.marks.held and (told := tools.redact(found_told(element))):
+            tools.found.append(told)
+            tools.log.write(f"found: {told}")
         plain = tools.redact(plain_locator(element))
         tools.after_step.append(partial(_with_locator, plain))
         return element

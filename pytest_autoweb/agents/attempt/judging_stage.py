@@ -191,6 +191,7 @@ def _keep_end(attempt: Attempt, tools: Tools, look: PageLook | None) -> Attempt:
         redact=tools.redact,
         check_index=broken.index,
         pictured=picture,
+        brief=attempt.turns > 0,
     )
     failure = Failure(
         kind="check",

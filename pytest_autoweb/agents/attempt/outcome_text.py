@@ -9,9 +9,11 @@ from pytest_autoweb.models.prompts import fence
 from pytest_autoweb.results.records import Attempt, StepResult
 
 LOG_CHARS = 4_000
-"""Maximum number of characters from the end of a log that a model is shown."""
+"""Maximum number of characters of a log that a model is shown, half of them from its end."""
 _ANSWER_CHARS = 500
 _CALL_LOG_CHARS = 1_500
+_LEFT_OUT_CHARS = 40
+_LINE_CHARS = 200
 _NOISE_LINES = 5
 
 # Cassettes are looked up by prompt, which what a page measured would make unique. Limits stay: they
@@ -21,6 +23,9 @@ _COMPLAINTS = ("error: ", "uncaught: ")
 # The browser's console repeats failed requests without their address, and a missing icon or a page
 # left while loading is not a failure.
 _NOISE = re.compile(r"Failed to load resource|/favicon\.ico\b|net::ERR_ABORTED")
+_SENT = re.compile(r"(?:DELETE|PATCH|POST|PUT) ")
+# A query may hold the time, to keep a file out of caches.
+_QUERY = re.compile(r"\?\S*(?=: )")
 
 
 def execution_output(failed: Attempt) -> str:
@@ -99,11 +104,30 @@ def _statement(code: str, number: int, before: int) -> str:
 
 
 def own_log(parts: Iterable[str]) -> str:
-    """Return the code's log; only its end if it is long."""
-    logged = "\n".join(filter(None, parts))
-    if len(logged) <= LOG_CHARS:
-        return logged
-    return f"({len(logged) - LOG_CHARS} characters left out)\n{logged[-LOG_CHARS:]}"
+    """Return the code's log; only its beginning and its end if it is long."""
+    return without_middle("\n".join(filter(None, parts)), LOG_CHARS)
+
+
+def without_middle(text: str, most: int) -> str:
+    """Return a text of at most so many characters, the beginning and the end of a longer one.
+
+    What is returned is never shortened again, so the number of characters left out stays true.
+    """
+    if len(text) <= most:
+        return text
+    room = most - _LEFT_OUT_CHARS
+    head = _whole_lines(text[: room // 2], from_end=False)
+    tail = _whole_lines(text[-(room // 2) :], from_end=True)
+    left_out = len(text) - len(head) - len(tail)
+    return f"{head}\n({left_out} characters left out)\n{tail}"
+
+
+def _whole_lines(text: str, *, from_end: bool) -> str:
+    """Return a piece of a text without the part of a line at which it was cut, if that is short."""
+    at = text.find("\n", 0, _LINE_CHARS) if from_end else text.rfind("\n", -_LINE_CHARS)
+    if at < 0:
+        return text
+    return text[at + 1 :] if from_end else text[:at]
 
 
 def answer_text(answer: object) -> str:
@@ -112,10 +136,27 @@ def answer_text(answer: object) -> str:
     return text if len(text) <= _ANSWER_CHARS else f"{text[:_ANSWER_CHARS]} … (cut)"
 
 
-def complaints(console: Iterable[str], failed_requests: Iterable[str]) -> Iterator[str]:
-    """Yield console errors and failed requests, without those that always occur."""
+def complaints(
+    console: Iterable[str], failed_requests: Iterable[str], told: set[str] | None = None
+) -> Iterator[str]:
+    """Yield console errors and failed requests, without those that always occur.
+
+    Args:
+        console: the lines of the console.
+        failed_requests: the requests that failed.
+        told: what was yielded before and is not to be yielded again; the new lines are added. A
+            page asks for its missing picture each time it opens, but what could not be sent once
+            more is another event.
+    """
+    known = set() if told is None else told
     errors = (line for line in console if line.startswith(_COMPLAINTS))
     for name, lines in (("console", errors), ("failed request", failed_requests)):
-        told = (_TOOK.sub("some time", line) for line in lines)
-        kept = dict.fromkeys(line for line in told if not _NOISE.search(line))
-        yield from (f"{name}: {line}" for line in list(kept)[-_NOISE_LINES:])
+        timeless = (_TOOK.sub("some time", line) for line in lines)
+        kept = dict.fromkeys(
+            line
+            for line in timeless
+            if not _NOISE.search(line) and (_SENT.match(line) or _QUERY.sub("", line) not in known)
+        )
+        for line in list(kept)[-_NOISE_LINES:]:
+            known.add(_QUERY.sub("", line))
+            yield f"{name}: {line}"

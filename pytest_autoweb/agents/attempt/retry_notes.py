@@ -39,6 +39,8 @@ def _what_became(failed: Attempt) -> str:
     kind = failed.failure.kind if failed.failure else None
     if kind == "repair" and failed.code:
         return "The script was the one that had failed before, so it was not run again."
+    if kind == "lint" and failed.turns:
+        return "The code of its last turn was refused before it ran."
     if failed.lint_errors or (kind == "lint" and failed.code):
         return "The script was refused before it ran."
     if not failed.code:

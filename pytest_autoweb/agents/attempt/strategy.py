@@ -49,6 +49,9 @@ class Strategy:
     uses_capture: bool = True
     """Whether it shows pages in the cell's capture mode. A strategy with its own form runs once,
     however many modes a run has."""
+    lacks: frozenset[str] = frozenset()
+    """What it has no means to do on a page, as `cell.hands` names it; said of cases that may need
+    it before they run."""
     in_dialect: Mapping[str, "Strategy"] = field(default_factory=dict)
     """The strategies that replace it for models of other dialects of the step language."""
     by_turns: "Strategy | None" = None

@@ -107,6 +107,29 @@ class StepPicture:
         return look.digest if look else None
 
 
+class SeenPicture(NamedTuple):
+    """A picture that the next turn is to show."""
+
+    picture: bytes
+    """A PNG."""
+    told: str
+    """What it shows, in a sentence."""
+
+
+@dataclass(slots=True)
+class PageLooks:
+    """The pictures that the code of an attempt asked for."""
+
+    taken: int = 0
+    waiting: list[SeenPicture] = field(default_factory=list)
+    """Those that no turn has shown yet."""
+
+    def take(self) -> tuple[SeenPicture, ...]:
+        """Return the pictures for the next turn, once."""
+        seen, self.waiting = tuple(self.waiting), []
+        return seen
+
+
 class PictureMarks(Protocol):
     """A holder of the marked picture that numbers refer to; finds elements by number."""
 
@@ -133,6 +156,8 @@ class ChosenTab:
     page: Page | None = None
     beside: list[Page] = field(default_factory=list)
     """The tabs that were open at that moment."""
+    before: int = 1
+    """How many tabs were open before the newest action."""
 
     def choose(self, page: Page) -> None:
         """Put an open tab in front."""
@@ -195,6 +220,10 @@ class Tools:
     """Names of the step language that only some cells offer, among them this one."""
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)
     """Changes to the attempt from the step's finders and functions, applied after the step."""
+    found: list[str] = field(default_factory=list)
+    """What finders of the step language found since the last turn, for the model."""
+    looks: PageLooks = field(default_factory=PageLooks)
+    """The pictures that `page.look()` took."""
     newest: StepPicture = field(default_factory=StepPicture)
     film: Film = field(default_factory=Film)
     """The pictures of the attempt so far."""

@@ -58,8 +58,10 @@ def fitted(action: Action, tools: Tools, downloads: int = 0) -> Fitted:
             return Fitted(_typed(action, page))
         case "scroll":
             return Fitted(_scrolled(action, page))
-        case "goto" | "open_tab":
+        case "goto":
             return Fitted(_with_address(action, page))
+        case "open_tab":
+            return Fitted(_with_address(action, page), then=lambda: count_tabs(tools))
         case "close_tab" | "switch_tab":
             return _tab(action, tools, page)
         case "read_download":
@@ -219,6 +221,26 @@ def tab_code(code: str, tools: Tools) -> str:
     tabs = page.context.pages
     number = -1 if page is tabs[-1] else tabs.index(page)
     return f"tab = page.context.pages[{number}]\n{ast.unparse(tree)}"
+
+
+def count_tabs(tools: Tools) -> None:
+    """Note how many tabs are open before an action."""
+    tools.tab.before = len(tools.page.context.pages)
+
+
+def waiting_for_tab(code: str, tools: Tools) -> str:
+    """Return the script with its last line waiting for the tab that it has opened.
+
+    Whoever runs the script again would otherwise go on before the tab is there.
+    """
+    opened, line = len(tools.page.context.pages) > tools.tab.before, code.rpartition("\n")[0]
+    before, _, last = line.rpartition("\n")
+    call = read_expression(last)
+    if not opened or not isinstance(call, ast.Call) or last.startswith((" ", "#")):
+        return code
+    name = "tab" if last.startswith("tab.") else "page"
+    # On one line, so that the lines behind keep their numbers.
+    return f"{before}\nwith {name}.context.expect_page(): {last}\n"
 
 
 def tabs_told(tools: Tools) -> str:

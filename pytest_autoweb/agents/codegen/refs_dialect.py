@@ -13,7 +13,9 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from pytest_autoweb.agents.choice.decision_json import ReplyProblem
+from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.base.python_source import NOT_PYTHON, read_expression
+from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.page.frames import RefElement
 from pytest_autoweb.models.replies import strip_reasoning
 from pytest_autoweb.models.reply_blocks import says_done, split_fences, without_marker
@@ -45,8 +47,14 @@ class Action(NamedTuple):
     @property
     def told(self) -> str:
         """The line with its elements' role and name, because numbers change with the page."""
-        named = (f'{e.ref} is {e.role} "{e.name}"'.removesuffix(' ""') for e in self.elements)
-        return f"{self.line}  # {', '.join(named)}" if self.elements else self.line
+        named = ", ".join(map(_told_element, self.elements))
+        return f"{self.line}  # {named}" if named else self.line
+
+
+def _told_element(element: RefElement) -> str:
+    name = f' "{element.name}"' if element.name else ""
+    beside = f' beside "{element.near}"' if element.near else ""
+    return f"{element.ref} is {element.role}{name}{beside}"
 
 
 class Actions(NamedTuple):
@@ -516,7 +524,9 @@ def _value_of(argument: ast.expr, by_ref: dict[str, RefElement]) -> Any:
     if isinstance(argument, ast.Name) and argument.id in by_ref:
         return by_ref[argument.id]
     try:
-        return ast.literal_eval(_JsonWords().visit(argument))
+        value = ast.literal_eval(_JsonWords().visit(argument))
     except (TypeError, *NOT_PYTHON):
         shown = "only plain values are allowed: texts, numbers, lists and objects of such"
         raise ReplyProblem(shown) from None
+    # JSON spells characters beyond the basic plane in two halves.
+    return map_texts(value, whole_text, keys=True)

@@ -5,6 +5,7 @@ ones take turns as in the Playwright dialect (`write_lines_by_turns`).
 """
 
 import ast
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,7 +15,13 @@ from pytest_autoweb.agents.attempt.execute import finish_turns, run_block
 from pytest_autoweb.agents.attempt.retry_notes import retry_hint
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.agents.codegen.failed_calls import failed_pairs, normalized
-from pytest_autoweb.agents.codegen.fitted_actions import fitted, tab_code, tabs_told
+from pytest_autoweb.agents.codegen.fitted_actions import (
+    count_tabs,
+    fitted,
+    tab_code,
+    tabs_told,
+    waiting_for_tab,
+)
 from pytest_autoweb.agents.codegen.refs_dialect import (
     DIALOG_ACTIONS,
     NO_MORE_REPLIES,
@@ -26,7 +33,6 @@ from pytest_autoweb.agents.codegen.refs_dialect import (
 )
 from pytest_autoweb.agents.codegen.script_turns import (
     Became,
-    Shown,
     TurnForm,
     asked,
     carry_out,
@@ -36,11 +42,12 @@ from pytest_autoweb.agents.codegen.script_turns import (
     read_turn,
     unread_code,
 )
+from pytest_autoweb.agents.codegen.turn_talk import Shown
 from pytest_autoweb.agents.correction.retry_decision import may_pass
 from pytest_autoweb.base.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_expression
 from pytest_autoweb.base.waiting.playwright_internals import has_listeners
-from pytest_autoweb.browser.page.acted_element import ElementChangedError, with_locator
+from pytest_autoweb.browser.page.acted_element import Aim, ElementChangedError
 from pytest_autoweb.browser.page.capture import unlisted
 from pytest_autoweb.browser.page.frames import RefElement, RefView
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
@@ -257,6 +264,8 @@ def _until_cut(text: str) -> str:
 
 def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Attempt, Shown]:
     page = front_tab(tools)
+    attempt = change(attempt, code=waiting_for_tab(attempt.code, tools))
+    count_tabs(tools)
     view = numbered_view(page, budget_tokens=budget, folds=tools.folds)
     text = tools.redact(view.text) or f"({unlisted(page) or 'the page is blank'})"
     text = tools.redact(tabs_told(tools)) + text
@@ -279,8 +288,9 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
         return attempt, Became("held no action. Reply with one fenced block, or with DONE.")
     done, logged = list[str](), list[str]()
     error, left, before = "", lines.left_out, len(tools.downloads)
+    aims = {each.ref: Aim.at(each) for action in lines.actions for each in action.elements}
     for place, action in enumerate(lines.actions):
-        aimed, error = _aimed(action, tools, first=place == 0)
+        aimed, error = _aimed(action, tools, aims, first=place == 0)
         if not error:
             attempt, ran = _carry_out(attempt, tools, aimed, before + 1 if place else 0)
             logged += filter(None, [ran.logged])
@@ -317,6 +327,8 @@ def _became_of(done: list[str], error: str) -> str:
 def _carry_out(
     attempt: Attempt, tools: Tools, action: Action, downloads: int
 ) -> tuple[Attempt, Became]:
+    attempt = change(attempt, code=waiting_for_tab(attempt.code, tools))
+    count_tabs(tools)
     fit = fitted(action, tools, downloads)
     if fit.error:
         return attempt, Became("could not be carried out:", fit.error)
@@ -353,12 +365,14 @@ def _without_unused_replies(
     return attempt, tuple(told)
 
 
-def _aimed(action: Action, tools: Tools, *, first: bool) -> tuple[Action, str]:
+def _aimed(
+    action: Action, tools: Tools, aims: Mapping[str, Aim], *, first: bool
+) -> tuple[Action, str]:
     """Return a line with its elements' locators, or why it must not be carried out."""
     if not first:
         wait_until_quiet(front_tab(tools))
     try:
-        action = _located(action)
+        action = _located(action, aims)
     except ElementChangedError as changed:
         return action, f"{tools.redact(str(changed))}: look again"
     except Error as error:
@@ -368,10 +382,10 @@ def _aimed(action: Action, tools: Tools, *, first: bool) -> tuple[Action, str]:
     return action, ""
 
 
-def _located(action: Action) -> Action:
+def _located(action: Action, aims: Mapping[str, Aim]) -> Action:
     code, pair, elements = action.code, action.pair, list[RefElement]()
     for element in action.elements:
-        found = with_locator(element)
+        found = aims[element.ref].locate()
         code = code.replace(element.locator, found.locator)
         if pair and pair[0] == element.locator:
             pair = (found.locator, pair[1])

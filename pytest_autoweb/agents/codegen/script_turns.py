@@ -25,20 +25,20 @@ from pytest_autoweb.agents.attempt.outcome_text import (
 from pytest_autoweb.agents.attempt.retry_notes import retry_hint
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.agents.codegen.captured_pages import page_budget
+from pytest_autoweb.agents.codegen.deeds import parts_and_deeds
 from pytest_autoweb.agents.codegen.failed_calls import repeated_calls
 from pytest_autoweb.agents.codegen.generate import read_code, tidied
 from pytest_autoweb.agents.codegen.plan import find_answer
+from pytest_autoweb.agents.codegen.turn_talk import Shown, TurnTalk
 from pytest_autoweb.base.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.base.waiting.playwright_internals import has_listeners
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.browser.page.form_validation import refused_values
-from pytest_autoweb.browser.page.frames import RefView
-from pytest_autoweb.browser.page.outline import estimate_tokens
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
 from pytest_autoweb.models.client import Message
-from pytest_autoweb.models.prompts import fence, render
+from pytest_autoweb.models.prompts import fence, quote, render
 from pytest_autoweb.models.replies import closed_block, heading_number, parse_plan, strip_reasoning
 from pytest_autoweb.models.reply_blocks import bare_code, holds_calls, mentions_calls
 from pytest_autoweb.results.records import Attempt, Failure, StageName, StepResult
@@ -49,9 +49,10 @@ _MOST = 12
 """Maximum number of lines reported to a model after one turn."""
 _TEXT_CHARS = 300
 
+PICTURE_TOKENS = 1_600
+"""Room that a picture of a window takes; services count 700 to 1,600 tokens."""
 CHARS_PER_TOKEN = 3
 """Characters per token of a page; a cautious estimate."""
-_ADDRESS = re.compile(r"^ *- /url: .*\n?", re.MULTILINE)
 _DONE = re.compile(r"^[^\w\n]*(?:DONE|已?完成)[^\w\n]*$", re.MULTILINE | re.IGNORECASE)
 
 _DONE_IN_CODE = re.compile(r"^(?:DONE|已?完成)\W*\Z", re.MULTILINE)
@@ -73,6 +74,7 @@ class TurnEvents:
         self._tools = tools
         self._lines: list[str | _SeenDialog] = []
         self._downloads = len(tools.downloads)
+        self._complained: set[str] = set()
         tools.watch.news()
         # From now on it is known which forms were sent although a field was refused.
         refused_values(front_tab(tools))
@@ -80,12 +82,12 @@ class TurnEvents:
     def take(self) -> tuple[str, ...]:
         """Return the events since the last call, without secrets, noting any that are left out."""
         seen, self._lines = self._lines, []
-        lines = [self._told(one) if isinstance(one, _SeenDialog) else one for one in seen]
+        lines = [self._became(one) if isinstance(one, _SeenDialog) else one for one in seen]
         self._tools.dialogs.clear()
         files = self._tools.downloads[self._downloads :]
         self._downloads += len(files)
         lines += (f"a download began: {self._clean(file.name)}" for file in files)
-        lines += complaints(*self._tools.watch.news())
+        lines += complaints(*self._tools.watch.news(), self._complained)
         lines += map(self._clean, refused_values(front_tab(self._tools)))
         lines = list(dict.fromkeys(lines))
         if left_out := len(lines) - _MOST:
@@ -117,7 +119,7 @@ class TurnEvents:
         became = "accepted" if leaving else "dismissed"
         self._lines.append(f'the page showed a dialog ({kind}), "{said}", which was {became}')
 
-    def _told(self, seen: "_SeenDialog") -> str:
+    def _became(self, seen: "_SeenDialog") -> str:
         """Return what became of a dialog that the code was given."""
         notes = [note for note in self._tools.dialogs if note.dialog is seen.dialog]
         replies = [note.reply for note in notes if note.reply]
@@ -176,19 +178,6 @@ class Became(NamedTuple):
     """Events in the meantime that no listing of the page shows."""
 
 
-class Shown(NamedTuple):
-    """The page as shown to the model at the beginning of a turn."""
-
-    number: int
-    """Number of the turn, from 1."""
-    url: str
-    text: str
-    view: RefView | None = None
-    """The numbered list, in the dialect that uses one."""
-    tab: str = ""
-    """The name of the shown tab in code; empty if it is `page`."""
-
-
 class TurnForm(NamedTuple):
     """The parts of a conversation by turns that depend on the dialect."""
 
@@ -219,13 +208,12 @@ def converse(attempt: Attempt, tools: Tools, form: TurnForm) -> Attempt:
 
 def _conversation(attempt: Attempt, tools: Tools, form: TurnForm, events: TurnEvents) -> Attempt:
     limit = tools.settings.max_turns
-    talk = _opening(attempt, tools, form.prompt)
+    talk = TurnTalk(_opening(attempt, tools, form.prompt), limit)
     in_vain: str | None = None
     for number in range(1, limit + 1):
-        said = sum(estimate_tokens(message.content) for message in talk[1:])
-        attempt, shown = form.see(attempt, tools, number, max(400, page_budget(tools, 1) - said))
-        messages = (*talk, _page_message(shown, limit))
-        attempt, reply = _ask_turn(attempt, tools, number, messages, form)
+        pictures = tools.looks.take()
+        attempt, shown = form.see(attempt, tools, number, _room(tools, talk, len(pictures)))
+        attempt, reply = _ask_turn(attempt, tools, number, talk.messages(shown, pictures), form)
         if attempt.failure:
             break
         attempt, became = form.take(change(attempt, turns=number), tools, shown, reply)
@@ -241,11 +229,18 @@ def _conversation(attempt: Attempt, tools: Tools, form: TurnForm, events: TurnEv
             # The effects of a turn appear while the page settles.
             wait_until_quiet(front_tab(tools))
         became = became._replace(beside=(*became.beside, *events.take()))
-        talk = (*talk, *_told(number, reply, became, tools))
+        talk.add(*_told(number, reply, became, tools))
     else:
         note = f"The limit of {limit} turns was reached before the model said that it was done."
         attempt = change(attempt, code_notes=(*attempt.code_notes, note))
     return attempt
+
+
+def _room(tools: Tools, talk: TurnTalk, pictures: int) -> int:
+    """Return how many tokens the page of the next turn may take."""
+    left = page_budget(tools, 1) - talk.said_tokens() - pictures * PICTURE_TOKENS
+    # Less than this shows nothing useful, so exceeding a small context is the lesser evil.
+    return max(400, min(left, tools.spec.turn_page_tokens))
 
 
 def _in_vain(attempt: Attempt, became: Became) -> Attempt:
@@ -290,6 +285,7 @@ def _opening(attempt: Attempt, tools: Tools, prompt: str) -> tuple[Message, ...]
         seconds=f"{tools.settings.step_timeout:g}",
         call_seconds=f"{TOLD_CALL_S:g}",
         all_seconds=f"{tools.case.timeout:g}",
+        looks=tools.settings.max_looks if "look" in tools.offered else 0,
         secrets=sorted(tools.case.secrets),
         files=sorted(tools.case.files),
         may_answer=tools.case.may_answer,
@@ -298,6 +294,7 @@ def _opening(attempt: Attempt, tools: Tools, prompt: str) -> tuple[Message, ...]
         earlier=fence(failed.code, "code") if failed and failed.code else "",
         hint=retry_hint(failed, attempt, tools, advice=_ADVICE) if failed else "",
         output=outcome_told(failed) if failed else "",
+        done=fence(done, "done") if failed and (done := _done_by(failed, tools)) else "",
         at_end=_page_at_end(failed, tools) if failed else "",
     )
     # Only code can call `get_by_sight`; the other dialect has no equivalent.
@@ -307,17 +304,23 @@ def _opening(attempt: Attempt, tools: Tools, prompt: str) -> tuple[Message, ...]
 _ADVICE = "Do again what worked, and find another way for what did not."
 
 
+def _done_by(failed: Attempt, tools: Tools) -> str:
+    """Return the parts of the task beside what was done, if the attempt ended as done."""
+    return parts_and_deeds(tools.case.user_task, failed)
+
+
 def _page_at_end(failed: Attempt, tools: Tools) -> str:
     """Return the page at which the failed attempt ended; empty if it is unknown."""
     scene = failed.scene
     if scene is None or not scene.snapshot:
         return ""
-    # Addresses make up half of such a listing, and this attempt's pages need the room.
+    if failed.snapshots and scene.snapshot == failed.snapshots[0].text:
+        return " the one that it began with."
+    # This attempt's own pages need the room.
     room = page_budget(tools, 4) * CHARS_PER_TOKEN
-    whole = _ADDRESS.sub("", scene.snapshot)
-    text = whole[:room]
-    note = "" if text == whole else "\n...(cut here)"
-    return fence(f"URL: {scene.url}\n{text}{note}", "page at the end")
+    text = scene.snapshot[:room]
+    note = "" if text == scene.snapshot else "\n...(cut here)"
+    return ":\n" + fence(f"URL: {scene.url}\n{text}{note}", "page at the end")
 
 
 def front_tab(tools: Tools) -> Page:
@@ -367,30 +370,11 @@ def _name_of(page: Page, tools: Tools) -> str:
     return f"page.context.pages[{tabs.index(page)}]" if listed else ""
 
 
-def _page_message(shown: Shown, limit: int) -> Message:
-    page = fence(shown.text, "page")
-    number, tab = shown.number, shown.tab
-    return render("turn_page", number=number, turns=limit, url=shown.url, tab=tab, page=page)[1]
-
-
 def _ask_turn(
     attempt: Attempt, tools: Tools, number: int, messages: tuple[Message, ...], form: TurnForm
 ) -> tuple[Attempt, str]:
     stage: StageName = "repair" if tools.previous and number == 1 else "generate"
-    return ask(attempt, tools, stage, _alternating(messages), turn=number, usable=form.usable)
-
-
-def _alternating(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Join consecutive messages of one role, because some servers reject these."""
-    joined: list[Message] = []
-    for message in messages:
-        if joined and joined[-1].role == message.role:
-            last = joined.pop()
-            text = f"{last.content}\n\n{message.content}"
-            images = (*last.images, *message.images)
-            message = last.model_copy(update={"content": text, "images": images})
-        joined.append(message)
-    return tuple(joined)
+    return ask(attempt, tools, stage, messages, turn=number, usable=form.usable)
 
 
 def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Attempt, Became]:
@@ -552,14 +536,16 @@ def _corrected(attempt: Attempt) -> Attempt:
 def _told(number: int, reply: str, became: Became, tools: Tools) -> tuple[Message, ...]:
     """Return a turn as kept in the conversation afterwards, without its page."""
     answered, answer = tools.engine.answer
+    found, tools.found[:] = list(tools.found), []
     told = render(
         "turn_became",
         number=number,
         became=became.words,
-        error=fence(became.error, "error") if became.error else "",
-        logged=fence(became.logged, "log") if became.logged else "",
-        lines=fence(became.lines, "lines") if became.lines else "",
-        answer=fence(answer_text(answer), "answer") if answered else "",
-        beside=fence("\n".join(became.beside), "events") if became.beside else "",
+        error=quote(became.error, "error"),
+        logged=quote(became.logged, "log"),
+        lines=quote(became.lines, "lines"),
+        found=quote("\n".join(found), "found"),
+        beside=quote("\n".join(became.beside), "events"),
+        answer=quote(answer_text(answer), "answer") if answered else "",
     )[1]
     return Message(role="assistant", content=strip_reasoning(reply)), told

@@ -4,44 +4,93 @@ Only this element is looked at, because a look at a large page takes as long as 
 """
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from playwright.sync_api import Locator
+from playwright.sync_api import Error, Locator, Page
 
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.accessibility import decoded, take_apart
 from pytest_autoweb.browser.page.element_locators import by_place, locator_of
 from pytest_autoweb.browser.page.frames import RefElement, run_on_elements
+from pytest_autoweb.browser.page.locator_expressions import Expression
 
 _CALL_MS = 3_000.0
 _REF = re.compile(r"\[ref=(\w+)\]")
 _SHOWN = 80
+_ROW_CHARS = 300
 
 
 class ElementChangedError(Exception):
     """Raised for an element that is not what was listed; its text says what became of it."""
 
 
-def with_locator(element: RefElement) -> RefElement:
-    """Return a listed element with a plain locator that finds it, and no other, now.
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """A listed element, with what finds it again if the page draws it anew."""
 
-    Raises:
-        ElementChangedError: it is gone, or has another role, name or text than when it was listed.
-        Error: Playwright's error if the page does not answer.
-    """
-    if element.find is None:
-        return element
-    handle = element.find()
-    own = by_place(handle) if handle else None
-    found = None
-    if handle is not None and own is not None:
-        if became := _became(element, own):
-            raise ElementChangedError(f"{_described(element)} has become {became}")
-        found = locator_of(handle)
-    if found is None:
-        raise ElementChangedError(f"{_described(element)} is not on the page any more")
-    return replace(element, locator=str(found), find=None)
+    element: RefElement
+    page: Page | None = None
+    url: str = ""
+    expression: Expression | None = None
+    row: str = ""
+    """The text beside an element that only its place tells from others."""
+
+    @classmethod
+    def at(cls, element: RefElement) -> "Aim":
+        """Look at an element before a turn acts on anything."""
+        try:
+            handle = element.find() if element.find else None
+            own = by_place(handle) if handle else None
+            if handle is None or own is None:
+                return cls(element)
+            found = locator_of(handle)
+            placed = found is not None and found.is_placed
+            return cls(element, own.page, _address(own.page), found, _row(own) if placed else "")
+        except Error:
+            return cls(element)
+
+    def locate(self) -> RefElement:
+        """Return the element with a plain locator that finds it, and no other, now.
+
+        Raises:
+            ElementChangedError: it is gone, or has another role, name or text than when it was
+                listed.
+            Error: Playwright's error if the page does not answer.
+        """
+        element = self.element
+        if element.find is None:
+            return element
+        handle = element.find()
+        own = by_place(handle) if handle else None
+        found = None
+        if handle is not None and own is not None:
+            if became := _became(element, own):
+                raise ElementChangedError(f"{_described(element)} has become {became}")
+            found = locator_of(handle)
+        elif self.page is not None and self._drawn_anew(self.page):
+            found = self.expression
+        if found is None:
+            raise ElementChangedError(f"{_described(element)} is not on the page any more")
+        return replace(element, locator=str(found), find=None)
+
+    def _drawn_anew(self, page: Page) -> bool:
+        """Tell whether the page shows the only element that equals the one which is gone."""
+        if self.expression is None or _address(page) != self.url:
+            return False
+        found = self.expression.on(page)
+        if call_within(page, _CALL_MS, found.count) != 1:
+            return False
+        return not self.expression.is_placed or bool(self.row and _row(found) == self.row)
+
+
+def _address(page: Page) -> str:
+    return page.url.partition("#")[0]
+
+
+def _row(own: Locator) -> str:
+    told = call_within(own.page, _CALL_MS, lambda: run_on_elements(own, "row_text", _ROW_CHARS))
+    return str(told[0]) if told else ""
 
 
 def _described(element: RefElement) -> str:

@@ -218,7 +218,8 @@ def _adds_nothing(node: Node, name: str) -> bool:
 
 
 def _flat(text: str) -> str:
-    return re.sub(r"\s+", "", text)
+    """Return the words of a text; of a text of signs, the signs."""
+    return re.sub(r"[\W_]+", "", text) or re.sub(r"\s+", "", text)
 
 
 def _drop_labels(nodes: list[Node]) -> None:
@@ -439,7 +440,7 @@ def _lines(node: Node) -> list[Line]:
         if node.options and len(piece.value) > _OPTIONS_CHARS:
             return [_long_select(node)]
         return [Line(joined([piece]), kind)]
-    one_thing = node.role in _ROWS
+    one_thing = node.role in _ROWS or (node.role == "img" and not _inner_controls(node))
     most = _ROW_CHARS if one_thing else _LINE_CHARS - piece.size
     line = _one_line(node.below, most, one_thing=one_thing)
     if line is not None:

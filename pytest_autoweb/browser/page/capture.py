@@ -126,7 +126,8 @@ def capture_snapshot(
     """Take a snapshot of the page in `mode`, within the token budget.
 
     With `folds`, the page is shown in brief, as to models that work by turns, and they hold which
-    lists are shortened. Never clicks. If a mode fails twice or lists nothing, the next of
+    lists are shortened; with `folds.may_ask` off, it is shown in the same words, to be looked back
+    at. Never clicks. If a mode fails twice or lists nothing, the next of
     `FALLBACKS` is used, and the snapshot's notes say so; its `mode` remains the requested one. No
     mode includes the values of password and hidden fields.
     """

@@ -192,7 +192,7 @@ class RefElement:
     takes_files: bool = False
     disabled: bool = False
     near: str = ""
-    """A text beside it that tells it apart from elements of the same role and name."""
+    """A text beside it that tells it from others of its name, such as the first one of its row."""
     find: Callable[[], ElementHandle | None] | None = None
     """Finds the very element, as long as no other list is made of the page."""
     snapshot_ref: str = ""

@@ -74,6 +74,12 @@ class Expression:
     def nth(self, index: int) -> "Expression":
         return Expression((*self.calls, Call("nth", index)))
 
+    @property
+    def is_placed(self) -> bool:
+        """The place among others is a part of it."""
+        css = (str(call.argument) for call in self.calls if call.method == "locator")
+        return self.calls[-1].method == "nth" or any(":nth-" in one for one in css)
+
     def inside(self, frames: tuple[Call, ...]) -> "Expression":
         """Return this expression as seen from the page that contains the frames."""
         return Expression((*frames, *self.calls))

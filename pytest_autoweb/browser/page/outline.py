@@ -1,5 +1,6 @@
 """Trees written as indented lines within a budget of tokens."""
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -117,24 +118,64 @@ def fit_outline(roots: tuple[Line, ...], budget_tokens: int, folds: "Folds | Non
     """
     asked = folds.begin() if folds else {}
     whole = render_outline(roots)
+    first = asked.pop(_PAGE, 1)
     if not asked and estimate_tokens(whole) <= budget_tokens:
         return Cut(whole, truncated=False)
     total = sum(root.count() for root in roots)
     short = tuple(_with_short_texts(root) for root in roots)
     thinned = thin_lists(short, budget_tokens - MARKER_TOKENS, _line_tokens, asked=asked)
-    kept: list[str] = []
-    left = budget_tokens - MARKER_TOKENS
-    shown = 0
-    for depth, node in _with_depth(thinned):
-        line = "  " * depth + (_told(node, folds) if isinstance(node, Fold) else node.text)
-        left -= estimate_tokens(line + "\n")
-        if left < 0:
-            break
-        kept.append(line)
-        shown += not isinstance(node, Fold)
-    if shown == total:
-        return Cut("\n".join(kept), truncated=False)
+    lines = [
+        "  " * depth + (_told(node, folds) if isinstance(node, Fold) else node.text)
+        for depth, node in _with_depth(thinned)
+    ]
+    if sum(map(_tokens_of_line, lines)) <= budget_tokens - MARKER_TOKENS:
+        shown = sum(not isinstance(node, Fold) for root in thinned for node in root.walk())
+        text = "\n".join(lines)
+        if shown == total:
+            return Cut(text, truncated=False)
+        return Cut(f"{text}\n{truncation_marker(shown, total)}", truncated=True)
+    if folds is not None:
+        return Cut("\n".join(_around(lines, budget_tokens, first, folds)), truncated=True)
+    kept = lines[: _fitting(lines, budget_tokens - MARKER_TOKENS)]
+    shown = len(kept) - sum(isinstance(node, Fold) for node in _first(thinned, len(kept)))
     return Cut("\n".join([*kept, truncation_marker(shown, total)]), truncated=True)
+
+
+def _tokens_of_line(line: str) -> int:
+    return estimate_tokens(f"{line}\n")
+
+
+def _fitting(lines: Iterable[str], room: int) -> int:
+    """Return how many of the first lines fit."""
+    count = 0
+    for line in lines:
+        room -= _tokens_of_line(line)
+        if room < 0:
+            break
+        count += 1
+    return count
+
+
+def _first(roots: Iterable[Line], count: int) -> Iterator[Line]:
+    return itertools.islice((node for _, node in _with_depth(roots)), count)
+
+
+def _around(lines: list[str], budget: int, first: int, folds: "Folds") -> Iterator[str]:
+    """Yield what fits of too many lines: from a line on, with the last ones of the page."""
+    room = budget - 2 * MARKER_TOKENS
+    began = min(first, len(lines)) - 1
+    tail = _fitting(reversed(lines[began:]), room // _TAIL_SHARE) if began == 0 else 0
+    used = sum(map(_tokens_of_line, lines[len(lines) - tail :]))
+    ends = began + _fitting(lines[began : len(lines) - tail], room - used)
+    # A line that is too long for the budget is not left out for ever.
+    ends = max(ends, began + 1)
+    number = folds.add(_PAGE)
+    if began:
+        yield folds.told(began, "lines", number)
+    yield from lines[began:ends]
+    if left := len(lines) - tail - ends:
+        yield folds.told(left, "lines", number, ends + 1)
+    yield from lines[len(lines) - tail :]
 
 
 def thin_lists(
@@ -175,6 +216,10 @@ def _with_short_texts(node: Line) -> Line:
 
 FoldKey = tuple[str, ...]
 """What a list is found again by on the next look: the lines above it, and which of them it is."""
+_PAGE: FoldKey = ()
+"""Stands for the lines of the whole page."""
+_TAIL_SHARE = 5
+"""Divisor of the room of a page that is cut: the share of its end."""
 
 
 @dataclass(slots=True)
@@ -186,6 +231,8 @@ class Folds:
     """The first row to be shown, from 1."""
     begun: bool = False
     """A listing was made; a script that runs again without any may still ask."""
+    may_ask: bool = True
+    """Whether more can be asked for; otherwise the listing only says what it leaves out."""
 
     def ask(self, number: int, row: int = 1) -> None:
         """Let the next listing show the list with this number, from a row on.
@@ -214,6 +261,13 @@ class Folds:
         self.listed[len(self.listed) + 1] = key
         return len(self.listed)
 
+    def told(self, left_out: int, kind: str, number: int, row: int = 0) -> str:
+        """Return the line that stands for what is left out."""
+        what = f"({left_out} more {kind}"
+        if not self.may_ask:
+            return f"{what})"
+        return f"{what}; page.show_more({number}{f', {row}' if row else ''}))"
+
 
 @dataclass(frozen=True, slots=True)
 class Fold(Line):
@@ -232,11 +286,10 @@ _KINDS = {
 
 
 def _told(fold: Fold, folds: Folds | None) -> str:
-    what = f"{fold.left_out} more {_KINDS.get(fold.kind, 'alike')}"
+    kind = _KINDS.get(fold.kind, "alike")
     if folds is None:
-        return f"- text: ({what})"
-    row = f", {fold.next_row}" if fold.next_row else ""
-    return f"({what}; page.show_more({folds.add(fold.key)}{row}))"
+        return f"- text: ({fold.left_out} more {kind})"
+    return folds.told(fold.left_out, kind, folds.add(fold.key), fold.next_row)
 
 
 def _with_depth(roots: Iterable[Line]) -> Iterator[tuple[int, Line]]:

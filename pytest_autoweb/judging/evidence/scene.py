@@ -4,7 +4,7 @@ import base64
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Error, Page
+from playwright.sync_api import Error, FloatRect, Page
 
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.whole_characters import read_json
@@ -17,10 +17,15 @@ from pytest_autoweb.browser.marks.drawing import covers
 from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.browser.page.frames import call_function
 from pytest_autoweb.browser.page.opening import PRIVATE_FIELDS, PageLook
+from pytest_autoweb.browser.page.outline import Folds
 from pytest_autoweb.judging.evidence.console import Watch
 from pytest_autoweb.results.records import CaptureModeName, Scene
 
+Region = tuple[float, float, float, float]
+"""x, y, width and height in CSS pixels of the viewport."""
 _SNAPSHOT_TOKENS = 4_000
+# In brief a page takes a third. A retry by turns is sent it in every turn.
+_BRIEF_TOKENS = 2_000
 _SHOT_MS = 5_000.0
 _QUALITY = 60
 
@@ -35,6 +40,7 @@ def take_scene(
     redact: Callable[[str], str],
     check_index: int | None = None,
     pictured: Path | None = None,
+    brief: bool = False,
 ) -> Scene:
     """Record the page: URL, title, snapshot, picture, console and failed requests.
 
@@ -47,6 +53,7 @@ def take_scene(
         redact: removes the case's secrets.
         check_index: the check that does not hold, if that is what failed.
         pictured: a picture of this moment, if there is one already.
+        brief: whether the page is listed as for models that work by turns.
     """
     picture = pictured or folder / f"scene-{step_index}.jpg"
     taken = pictured is not None or shot(page, picture, redact)
@@ -55,7 +62,7 @@ def take_scene(
         check_index=check_index,
         url=redact(page.url),
         title=redact(_title(page)),
-        snapshot=snapshot_text(page, mode, redact),
+        snapshot=snapshot_text(page, mode, redact, brief=brief),
         screenshot=str(picture) if taken else None,
         console=watch.console,
         failed_requests=watch.failed_requests,
@@ -67,6 +74,8 @@ def shot(
     path: Path,
     redact: Callable[[str], str] | None = None,
     *,
+    region: Region | None = None,
+    steady: bool = False,
     look: PageLook | None = None,
     drawn: Callable[[], bytes | None] | None = None,
 ) -> bool:
@@ -76,6 +85,8 @@ def shot(
         page: the page to show.
         path: path of the picture, a PNG if the name ends in `.png`, else a JPEG.
         redact: removes the case's secrets from text; fields that hold one are covered, too.
+        region: the part of the viewport to show; None for all of it.
+        steady: whether no cursor blinks in a field, so that equal pages give equal pictures.
         look: what `page_look` has just seen, if anything did.
         drawn: what `begin_frame` returned after that look had begun, if it was asked; used if
             nothing is to be prepared.
@@ -98,14 +109,22 @@ def shot(
             quality=None if png else _QUALITY,
             animations="disabled",
             # To hide it, Playwright leaves an attribute on each field, and the page is another one.
-            caret="initial",
+            caret="hide" if steady else "initial",
             scale="css",
             timeout=_SHOT_MS,
+            clip=_clip(region),
             mask=covers(page, redact),
         )
     except (Error, OSError):
         return False
     return True
+
+
+def _clip(region: Region | None) -> FloatRect | None:
+    if region is None:
+        return None
+    x, y, width, height = region
+    return {"x": x, "y": y, "width": width, "height": height}
 
 
 def begin_frame(page: Page) -> Callable[[], bytes | None]:
@@ -143,7 +162,9 @@ def _title(page: Page) -> str:
         return ""
 
 
-def snapshot_text(page: Page, mode: CaptureModeName, redact: Callable[[str], str]) -> str:
+def snapshot_text(
+    page: Page, mode: CaptureModeName, redact: Callable[[str], str], *, brief: bool = False
+) -> str:
     """Return the page as a scene shows it, without secrets; empty if it is closed."""
     if page.is_closed():
         return ""
@@ -153,6 +174,7 @@ def snapshot_text(page: Page, mode: CaptureModeName, redact: Callable[[str], str
         url=page.url,
         entry_action="",
         step_indexes=(),
-        budget_tokens=_SNAPSHOT_TOKENS,
+        budget_tokens=_BRIEF_TOKENS if brief else _SNAPSHOT_TOKENS,
+        folds=Folds(may_ask=False) if brief else None,
     )
     return redact(taken.text)

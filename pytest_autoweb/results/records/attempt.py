@@ -374,6 +374,17 @@ class Location(Record):
     """Why the search ended without an element."""
 
 
+class Look(Record):
+    """One picture that the code asked for to show it to the model (`page.look()`)."""
+
+    step_index: int
+    """The number of the step that asked for it."""
+    picture: str | None = None
+    """The path of the picture, below the cell's folder."""
+    box: tuple[float, float, float, float]
+    """x, y, width, height of what it shows, in viewport CSS pixels."""
+
+
 class CheckResult(Record):
     """The result of one entry of `expect`."""
 
@@ -460,6 +471,8 @@ class Attempt(Record):
     """The decisions of strategies that act by sight, in order."""
     locations: tuple[Location, ...] = ()
     """The searches of the vision locator, in order."""
+    looks: tuple[Look, ...] = ()
+    """The pictures that the code asked for, in order."""
     problems: SkipJsonSchema[tuple[StepProblem, ...]] = Field(default=(), exclude=True)
     """What went wrong, kept only while the attempt runs; it is saved as `formatted_errors`."""
     formatted_errors: tuple[str, ...] = ()

@@ -5,12 +5,12 @@ import copy
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from pytest_autoweb.agents.attempt.script_blocks import split_blocks
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.results.records import Attempt
-from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, PAGE_FUNCTIONS
+from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, LOOKS, PAGE_FUNCTIONS
 from pytest_autoweb.tools.export.recorded_locator import NoLocator, written_again
 
 HANDY = ("re", "json", "math", "datetime")
@@ -19,7 +19,8 @@ _HEAD = re.compile(r"^# Step (\d+)$", re.MULTILINE)
 _HEADING = re.compile(r"^\s*#\s*Step\b", re.IGNORECASE)
 _NOT_CARRIED_OUT = re.compile(r"^\s*#\|")
 _TAKES_FILES = frozenset({"set_input_files", "set_files"})
-_ONLY_HERE = frozenset({*FUNCTIONS, *PAGE_FUNCTIONS})
+_SHOWING = frozenset({*LOOKS, *PAGE_FUNCTIONS})
+_ONLY_HERE = frozenset({*FUNCTIONS, *LOOKS, *PAGE_FUNCTIONS})
 
 
 class NotExportable(Exception):
@@ -192,6 +193,14 @@ def _blocks(attempt: Attempt, by_decisions: bool) -> Iterator[tuple[int, str, st
             yield int(head[1]), "page", blank + attempt.code[head.start() : end]
 
 
+def _only_shows(node: ast.AST) -> TypeGuard[ast.Expr]:
+    """Tell whether a statement only asks for what the model's next turn is to show."""
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))):
+            return name in _SHOWING and not any(map(_is_finder, ast.walk(node)))
+    return False
+
+
 class _Edit(NamedTuple):
     start: int
     end: int
@@ -262,6 +271,9 @@ class _Block:
         elif isinstance(node, ast.Import | ast.ImportFrom) and node.col_offset == 0:
             self.imports += _one_by_one(node)
             yield self._edit(node, "")
+        elif _only_shows(node):
+            # What a model was shown of the page has no effect on it.
+            yield self._edit(node, "pass" if node.col_offset else "")
         elif (text := self._replacement(node)) is not None:
             yield self._edit(node, text)
         else:

@@ -19,7 +19,7 @@ from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
 from pytest_autoweb.results.records import Attempt, CellResult
-from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, PAGE_FUNCTIONS
+from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, LOOKS, PAGE_FUNCTIONS
 from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.tools.export.assertions import (
     Assertion,
@@ -44,7 +44,7 @@ _ORIGIN = "http://server.autoweb.invalid"
 _DATA = "/server.autoweb.invalid/data"
 _LEAST_SECRET = 8
 _QUIET = '    page.wait_for_load_state("networkidle")'
-_OFFERED = frozenset({*FINDERS, *FUNCTIONS, *PAGE_FUNCTIONS})
+_OFFERED = frozenset({*FINDERS, *FUNCTIONS, *LOOKS, *PAGE_FUNCTIONS})
 _KNOWN = {
     **{name: f"import {name}" for name in ("hashlib", "json", "os", "re", "socket", "sqlite3")},
     **{name: f"import {name}" for name in ("subprocess", "sys", "time", "pytest")},

@@ -21,6 +21,8 @@
     'checkbox', 'radio', 'switch', 'option', 'treeitem']);
   const SKIPPED = new Set(['script', 'style', 'noscript', 'template', 'head', 'option', 'optgroup',
     'datalist', 'object', 'embed', 'param', 'source', 'track', 'title', 'defs']);
+  const SHAPES = new Set(['path', 'circle', 'rect', 'line', 'polyline', 'polygon', 'ellipse', 'use',
+    'clippath', 'mask', 'lineargradient', 'radialgradient', 'stop', 'filter', 'pattern', 'symbol']);
   const ROWS = new Set(['row', 'listitem', 'option', 'treeitem', 'article']);
   const EDITORS = '.CodeMirror, .cm-editor, .monaco-editor, .ace_editor';
   const EDITOR_LINES = '.CodeMirror-line, .cm-line, .view-line, .ace_line';
@@ -253,7 +255,7 @@
   };
   const inside = (element, into, ctx, depth) => {
     const kids = dom.children(element);
-    const leaf = !kids.some((kid) => dom.isElement(kid));
+    const leaf = !(element instanceof SVGElement) && !kids.some((kid) => dom.isElement(kid));
     const before = leaf ? aria.pseudo(element, '::before') : '';
     if (words(before)) into.push(before);
     for (const kid of kids) visit(kid, into, ctx, depth + 1);
@@ -266,6 +268,7 @@
     const type = dom.tag(control) === 'input' ? attr(control, 'type') : '';
     return ['checkbox', 'radio', 'file'].includes(type) && !dom.rendered(control) ? control : null;
   };
+  const labelOf = (element) => Array.from(element.labels || []).find((label) => dom.visible(label));
   const asControl = (element, tag, role, css, ctx, depth) => {
     const made = keep(element, { role, n: nameOf(element, role), s: states(element, role, tag) });
     if (['input', 'textarea', 'select'].includes(tag)) field(element, tag, made);
@@ -273,7 +276,7 @@
     if (hint) made.p = hint;
     if (role === 'slider' && made.v === undefined) measured(element, made);
     if (role === 'link') made.u = (attr(element, 'href') || '').slice(0, 2000);
-    if (!made.n) made.h = handle(element);
+    if (!made.n) made.h = handle(element) || (labelOf(element) ? handle(labelOf(element)) : '');
     if (dom.editable(element)) {
       made.t = 'rich';
       const text = richText(element);
@@ -345,6 +348,9 @@
     const tag = dom.tag(element);
     if (tag === 'br') into.push(ctx.whole ? ' ' : 0);
     if (SKIPPED.has(tag)) return;
+    const drawn = SHAPES.has(tag) && !handles(element) && !listens(element)
+      && !dom.has(element, 'role') && !dom.has(element, 'tabindex');
+    if (drawn) return;
     const css = dom.style(element);
     const hiddenFile = tag === 'input' && attr(element, 'type') === 'file' && css.display === 'none'
       && !Array.from(element.labels || []).some((label) => dom.visible(label))
@@ -353,7 +359,7 @@
     if (css.display === 'none' || css.contentVisibility === 'hidden') return;
     if (tag === 'input' && attr(element, 'type') === 'hidden') return;
     const shown = css.visibility === 'visible';
-    const gone = sight.about(element).gone;
+    const gone = sight.about(element, css).gone;
     const role = roleOf(element, tag);
     const border = block(css, element);
     if (border) into.push(0);
@@ -367,7 +373,10 @@
   // Returns what acts as one element; null for all others, false for what is not shown at all.
   const special = (element, tag, role, css, ctx, depth) => {
     if (tag === 'iframe' || tag === 'frame') return asFrame(element, css) || false;
-    const empty = dom.visible(element) ? false : dom.children(element).length === 0;
+    const empty = dom.children(element).length === 0 && !dom.visible(element);
+    if (empty && tag === 'input' && labelOf(element)) {
+      return asControl(element, tag, role, css, ctx, depth);
+    }
     if (empty) return CONTROLS.has(role) || tag === 'img' || tag === 'svg' ? false : null;
     if (dom.matches(element, EDITORS)) return asEditor(element);
     if (truthy(element, 'aria-hidden') && ['input', 'textarea', 'select'].includes(tag)
@@ -401,7 +410,7 @@
     inside(element, kids, own, depth);
     const empty = !kids.some((kid) => typeof kid === 'object' || (kid && words(kid)));
     const region = by && isRegion(element, by, kids, role);
-    const hidden = !dom.visible(element) && css.display !== 'contents';
+    const hidden = (region || empty) && !dom.visible(element) && css.display !== 'contents';
     if (region && !(empty && hidden)) {
       if (role === 'row' || role === 'listitem') {
         const made = keep(element, { ...structured(element, role, tag, css, kids), c: 1 });

@@ -26,8 +26,7 @@
     return (parts && (right - left <= 1 || bottom - top <= 1))
       || /^inset\((?:50|100)%/.test(css.clipPath || '');
   };
-  const shelter = (element, above) => {
-    const css = dom.style(element);
+  const shelter = (element, above, css) => {
     const tag = dom.tag(element);
     const place = { absolute: 1, fixed: 2 }[css.position] || 0;
     const opacity = above.opacity * Number(css.opacity);
@@ -55,13 +54,13 @@
     own.below = { ...own, gone: own.gone || own.inside || '' };
     return own;
   };
-  const about = (element) => {
+  const about = (element, style) => {
     const chain = [];
     let at = element;
     for (; at && !known.has(at); at = dom.parent(at)) chain.push(at);
     let above = at ? known.get(at).below : ROOT;
     for (const node of chain.reverse()) {
-      const own = shelter(node, above);
+      const own = shelter(node, above, node === element && style ? style : dom.style(node));
       known.set(node, own);
       above = own.below;
     }

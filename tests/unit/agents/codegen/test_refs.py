@@ -1,11 +1,15 @@
 import ast
+import json
 import re
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.agents.codegen.refs_dialect import read_actions, read_lines, refs_grammar
+from pytest_autoweb.agents.codegen.refs_dialect import Lines, read_actions, read_lines, refs_grammar
 from pytest_autoweb.browser.page.frames import RefElement
 
 BOX = RefElement("e1", "textbox", "User", "", 'page.get_by_label("User")', ("fill", "press"))
@@ -100,6 +104,22 @@ EVERY = (*ALL, FILE, OFF)
         ("e4.upload('a.txt')", 'page.locator("#plan").set_input_files("a.txt")'),
         ('press("Escape")', 'page.keyboard.press("Escape")'),
         ('goto("/x")', 'page.goto("/x")'),
+        (
+            'e1.type("more")',
+            'page.get_by_label("User").press("Control+End")\n'
+            'page.get_by_label("User").press_sequentially("more")',
+        ),
+        ('type("more")', 'page.keyboard.type("more")'),
+        (
+            'e2.scroll("up")',
+            'page.get_by_role("button", name="Go").hover()\npage.mouse.wheel(0, -400)',
+        ),
+        ("reload()", "page.reload()"),
+        ("switch_tab(2)", "page.context.pages[1].bring_to_front()"),
+        ('open_tab("/x")', 'tab = page.context.new_page()\ntab.goto("/x")'),
+        ("show_more(2)", "# show_more(2)"),
+        ("page.show_more(2, 40)", "# show_more(2, 40)"),
+        ("read_download()", "# read_download()"),
         ('answer({"a": [1, null, true]})', "answer({'a': [1, None, True]})"),
     ],
 )
@@ -122,6 +142,16 @@ def test_capable_models_have_more_actions(line: str, code: str) -> None:
         ("answer(e1)", "it is not one of the actions"),
         ("e1.drag_to('e2')", "drag_to takes one element"),
         ("import os", "it is not one of the actions"),
+        ("e2.type('x')", "e2 (button) takes click, double_click"),
+        ("e1.scroll()", 'scroll takes one of "down", "up"'),
+        ('scroll("sideways")', 'scroll takes one of "down", "up"'),
+        ("switch_tab('2')", "switch_tab takes the number of a tab"),
+        ("show_more()", "show_more takes the number of a list, and a row to begin at"),
+        ("accept_dialog(1, 2)", "accept_dialog takes nothing or one text"),
+        ("dismiss_dialog('x')", "dismiss_dialog takes nothing"),
+        ("reload(1)", "reload takes nothing"),
+        ("look()", "it is not one of the actions"),
+        ("e2.look()", "it is not one of the actions"),
         ("goto(" * 500, "it is not one of the actions"),
     ],
 )
@@ -145,10 +175,81 @@ def test_lines_of_capable_models_are_neither_counted_nor_cut() -> None:
     assert read.done
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Done (19.0 B, 1 files).",
+        "The page says: Done (19.0 B, 1 files).\nI pressed e2 (Go) and it worked.",
+        "e2 is pressed (twice).\nReload (F5) is not needed, nor to scroll (far).",
+        "Total (3) items: e1, e2.\nfile(s) were sent.",
+        "answer is 7 (seven)\nWait_for it",
+    ],
+)
+@pytest.mark.parametrize("end", ["", "\nDONE"])
+def test_a_sentence_is_no_action(reply: str, end: str) -> None:
+    assert read_lines(reply + end, EVERY) == Lines((), done=bool(end))
+
+
+def test_words_beside_unfenced_actions_are_left_out() -> None:
+    read = read_lines("Done.\nI go on (step 2):\ne2.click()\nDone (1 file).\ne1.read()", EVERY)
+
+    assert [action.line for action in read.actions] == ["e2.click()", "e1.read()"]
+    assert not read.problem
+    assert not read.done
+
+
+def test_an_unfenced_call_of_something_else_ends_the_reading() -> None:
+    read = read_lines('e2.click()\nclick(e1)\ne1.fill("x")', EVERY)
+
+    assert (len(read.actions), read.left_out) == (1, ("click(e1)", 'e1.fill("x")'))
+
+
+def test_pictures_are_offered_only_to_models_that_see() -> None:
+    read = read_lines("```\nlook()\nlook(1, 2, 30, 40)\ne2.look()\n```", EVERY, sees=True)
+
+    assert [action.code for action in read.actions] == [
+        "page.look()",
+        "page.look(1, 2, 30, 40)",
+        'page.get_by_role("button", name="Go").look()',
+    ]
+
+
+@given(st.lists(st.none() | st.just(True) | st.text(max_size=20), min_size=1, max_size=6))
+def test_dialogs_are_replied_to_in_the_order_of_the_lines(replies: list[str | bool | None]) -> None:
+    """Run the code with stand-ins for page and dialogs, two more of which come than expected."""
+    forms = {None: "dismiss_dialog()", True: "accept_dialog()"}
+    lines = [
+        f"accept_dialog({json.dumps(reply)})" if isinstance(reply, str) else forms[reply]
+        for reply in replies
+    ]
+    heard: list[Any] = []
+    page = SimpleNamespace(once=lambda event, function: heard.append(function))
+    names: dict[str, Any] = {"page": page}
+    for action in read_lines("\n".join(["```", *lines, "```"]), ()).actions:
+        exec(action.code, names)
+
+    became: list[str | bool | None] = []
+    for _ in [*replies, 0, 0]:
+        dialog = SimpleNamespace(
+            page=page,
+            default_value=True,
+            accept=became.append,
+            dismiss=lambda: became.append(None),
+        )
+        # Each listener that is there when the dialog opens gets it, once.
+        told, heard[:] = list(heard), []
+        for function in told:
+            function(dialog)
+
+    assert became == replies
+
+
 def test_what_was_done_is_told_with_role_and_name() -> None:
     (action,) = read_lines("e2.click()", EVERY).actions
 
     assert action.told == 'e2.click()  # e2 is button "Go"'
+    (twin,) = read_lines("e2.click()", [replace(BUTTON, near="No. 117")]).actions
+    assert twin.told == 'e2.click()  # e2 is button "Go" beside "No. 117"'
 
 
 @given(st.text())

@@ -216,3 +216,40 @@ def test_the_full_tree_is_shown_without_repeats_and_mask_lengths() -> None:
     text = render_outline(ax_outline(nodes, {}, []))
 
     assert text == 'button "Go"\ntextbox "Pw" value=<hidden>\ncheckbox "Agree" [checked]'
+
+
+def kinds_apart(count: int) -> tuple[Line, ...]:
+    """Lines of which no list can be made."""
+    return tuple(Line(f"line {n} says this", "") for n in range(1, count + 1))
+
+
+@given(st.integers(min_value=1, max_value=900), st.integers(min_value=120, max_value=900))
+def test_a_page_without_lists_keeps_its_beginning_and_end_and_can_be_read_on(
+    count: int, budget: int
+) -> None:
+    folds, seen = Folds(), set[str]()
+    roots = kinds_apart(count)
+
+    for _ in range(100):
+        cut = fit_outline(roots, budget, folds)
+        assert estimate_tokens(cut.text) <= budget
+        lines = cut.text.split("\n")
+        assert f"line {count} says this" in lines or seen
+        seen |= set(lines)
+        more = re.search(r"^\(\d+ more lines; page\.show_more\((\d+), (\d+)\)\)$", cut.text, re.M)
+        if more is None:
+            break
+        folds.ask(int(more[1]), int(more[2]))
+
+    assert {line.text for line in roots} <= seen
+
+
+def test_a_listing_to_look_back_at_offers_no_more() -> None:
+    rows = tuple(Line(f"row: {n} of a table", "row") for n in range(500))
+
+    cut = fit_outline((Line("table:", "table", rows),), 200, Folds(may_ask=False))
+    lines = fit_outline(kinds_apart(500), 200, Folds(may_ask=False))
+
+    for text in (cut.text, lines.text):
+        assert "show_more" not in text
+        assert re.search(r"\(\d+ more (rows|lines)\)", text)

@@ -123,6 +123,15 @@ def test_what_has_no_like_is_refused_in_a_sentence(
         plain(code, *calls)
 
 
+def test_what_only_shows_the_page_to_a_model_is_left_out() -> None:
+    code = (
+        "page.look()\nif True:\n    page.show_more(2, 25)\n"
+        "page.get_by_text('Map').look()\npage.get_by_text('Go').click()"
+    )
+
+    assert lines(code) == ["if True:", "    pass", "", "page.get_by_text('Go').click()"]
+
+
 def test_names_of_the_step_language_become_those_of_the_test() -> None:
     code = (
         "# Step 1: look\nimport re, json as j\ntotal = 0\ndef add(n):\n    global total\n"

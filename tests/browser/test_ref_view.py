@@ -192,6 +192,17 @@ def test_another_document_has_none_of_the_elements(show: Show) -> None:
         aim.locate()
 
 
+def test_a_card_around_one_text_is_one_element(show: Show) -> None:
+    page = show(
+        "<div style='cursor:pointer'><p>Red chair</p></div><div inert><button>x</button></div>"
+    )
+
+    view = view_of(page)
+
+    assert [e.name for e in view.elements] == ["Red chair"]
+    assert_each_finds_its_own(page, view)
+
+
 def test_a_modal_dialog_is_all_that_is_listed(show: Show) -> None:
     page = show("<button>Behind</button><dialog><button>Ok</button></dialog>")
     page.evaluate("() => document.querySelector('dialog').showModal()")

@@ -99,18 +99,18 @@ def _described(element: RefElement) -> str:
 
 def _became(element: RefElement, own: Locator) -> str:
     """Return what an element is now, if that is something else than what was listed."""
-    if element.snapshot_ref:
-        # Playwright gives an element another ref once its role or name is another one.
-        first = whole_text(own.aria_snapshot(mode="ai", timeout=_CALL_MS)).partition("\n")[0]
-        ref = _REF.search(first)
-        if ref and ref[1] != element.snapshot_ref:
-            return _said(first)
     if element.said:
         told = call_within(own.page, _CALL_MS, lambda: run_on_elements(own, "locator_facts"))
         texts = [str(told[0][key]) for key in ("name", "content", "title")] if told else []
         wanted = _flat(element.said.removesuffix("…"))
         if not any(wanted in _flat(text) for text in texts):
             return f'{element.role} "{_short(texts[0] if texts else "")}"'
+    elif element.snapshot_ref:
+        # Playwright gives an element another ref once its role or name is another one.
+        first = whole_text(own.aria_snapshot(mode="ai", timeout=_CALL_MS)).partition("\n")[0]
+        ref = _REF.search(first)
+        if ref and ref[1] != element.snapshot_ref:
+            return _said(first)
     return ""
 
 

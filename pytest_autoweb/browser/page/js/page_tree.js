@@ -163,7 +163,7 @@
   const handles = (element) => HANDLERS.some((name) => dom.has(element, name));
   const reached = (element) => dom.has(element, 'tabindex') && Number(attr(element, 'tabindex')) >= 0;
   const pressedBy = (element, tag, css, ctx) => {
-    if (tag === 'html' || tag === 'body' || tag === 'label') return '';
+    if (['html', 'body', 'label'].includes(tag) || dom.closest(element, '[inert]')) return '';
     if (handles(element)) return 'handler';
     if (tag === 'summary') return 'handler';
     if (css.cursor === 'pointer' && !ctx.pointer) return 'pointer';
@@ -381,6 +381,7 @@
     if (dom.matches(element, EDITORS)) return asEditor(element);
     if (truthy(element, 'aria-hidden') && ['input', 'textarea', 'select'].includes(tag)
       && Number(css.opacity) < 0.1) return false;
+    if (dom.closest(element, '[inert]')) return null;
     if (CONTROLS.has(role)) return asControl(element, tag, role, css, ctx, depth);
     if (dom.editable(element)) return asControl(element, tag, 'textbox', css, ctx, depth);
     const tick = tag === 'label' ? hiddenTick(element) : null;

@@ -272,11 +272,9 @@ class CodeHands:
         return f"{code}log(open(kept.value.path()).read())"
 
     def rewrite(self, shown: Shown, item: Item, text: str) -> str:
-        if item.role == "textbox" and "editor" not in item.rest:
-            return self.fill(shown, item, text)
-        keys = f"{shown.tab}.keyboard"
-        every = f'{keys}.press("Control+a")'
-        return f"{self.click(shown, item)}\n{every}\n{keys}.insert_text({text!r})"
+        # An editor of code has no value of its own that `fill` could replace.
+        every = f'{_expression(shown, item)}.press("Control+a")'
+        return f"{every}\n{shown.tab}.keyboard.insert_text({text!r})"
 
     def say_yes(self, shown: Shown, text: str) -> str:
         listens = f'{shown.tab}.once("dialog", lambda asked: asked.accept({text!r}))'

@@ -16,11 +16,12 @@ CONFTEST = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tests/support")!r})
 from desk_recipes import RECIPES
-from recipe_players import CodeHands, NumberHands, Player
+from recipe_players import CodeHands, MarkHands, NumberHands, Player
 
 PLAYERS = {{
     "fake/code": Player(RECIPES, CodeHands()),
     "fake/numbers": Player(RECIPES, NumberHands()),
+    "fake/marks": Player(RECIPES, MarkHands()),
 }}
 
 def pytest_autoweb_client(spec):
@@ -30,6 +31,12 @@ MODELS = """
 fake/code: {dialect: playwright, codegen: turns}
 fake/numbers: {dialect: refs}
 """
+UNDONE = {
+    "fake/code": (),
+    # A row whose controls appear under the pointer has no number.
+    "fake/numbers": ("desk-contact",),
+}
+"""The cases that a way of working cannot do yet. One that is done must leave this list."""
 FLAGS = ("--autoweb-max-repairs=0", "--autoweb-models-file=models.yaml", "--tb=no", "-q")
 
 
@@ -69,8 +76,21 @@ def test_the_desk_is_done_by_what_is_listed(desk: SharedProject, model: str) -> 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("model", ["fake/code", "fake/numbers"])
+@pytest.mark.parametrize("model", UNDONE)
 def test_all_of_the_desk_is_done_by_what_is_listed(desk: SharedProject, model: str) -> None:
     found = outcomes(desk, f"--autoweb-models={model}", "-n", "2")
 
-    assert found == dict.fromkeys(RECIPES, "passed")
+    undone = [case for case, outcome in found.items() if outcome != "passed"]
+    assert sorted(undone) == sorted(UNDONE[model]), found
+    assert found.keys() == RECIPES.keys()
+
+
+@pytest.mark.long
+def test_marks_alone_lead_through_rows_and_answers(desk: SharedProject) -> None:
+    few = ("desk-parcel", "desk-chairs", "desk-discount")
+
+    found = outcomes(
+        desk, "--autoweb-models=fake/marks", "--autoweb-agents=act", "-k", " or ".join(few)
+    )
+
+    assert found == dict.fromkeys(few, "passed")

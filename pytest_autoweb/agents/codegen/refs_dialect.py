@@ -154,7 +154,8 @@ def _translate(line: str, by_ref: dict[str, RefElement]) -> Action | str:
     argument = json.dumps(value, ensure_ascii=False) if arguments else ""
     if method == "select_option":
         argument = f"label={argument}"
-    return Action(line, f"{element.locator}.{method}({argument})", (element.locator, method))
+    code = f"{element.locator}.{method}({argument})"
+    return Action(line, code, (element.locator, method), (element,))
 
 
 _CALL = re.compile(r"(?:e\d+\.)?[a-z_]+\(|done\b", re.IGNORECASE)

@@ -43,7 +43,7 @@ new Clusterize({ scrollId: 'box', contentId: 'rows', rows: Array.from({ length: 
 `<tr><td>${n + 1}</td><td>Item ${n + 1}</td><td><button>Order</button></td></tr>`) })</script>""",
     "shoelace": """<base href="node_modules/@shoelace-style/shoelace/cdn/">
 <link rel="stylesheet" href="themes/light.css">
-<script type="module" src="shoelace-autoloader.js"></script>
+<script type="module" src="shoelace.js"></script>
 <sl-input label="Name" placeholder="As on the invoice"></sl-input>
 <sl-select label="By" value="road"><sl-option value="road">By road</sl-option>
 <sl-option value="air">By air</sl-option></sl-select>

@@ -117,6 +117,12 @@ def _as_is_or_exact(normal: Expression, facts: _Facts) -> Iterator[Expression]:
     """
     *before, last = normal.calls[:-1] if normal.calls[-1].method == "nth" else normal.calls
     as_given = Expression((*before, last))
+    if last.method == "get_by_label":
+        # The text of a label that holds its select box has all options in it.
+        told = facts.told()
+        if told.get("name") and not told.get("bare", False):
+            by_role = Call("get_by_role", told["role"], name=told["name"], exact=True)
+            yield Expression((*before, by_role))
     if last.exactly() != last:
         yield Expression((*before, last.exactly()))
         name = facts.told().get("name", "") if last.name else ""

@@ -248,9 +248,12 @@ def _view(page: Page, tools: Tools, marked: MarkedPage) -> View:
         room = run_script(page, "scroll_room", timeout_ms=_TEXT_MS)
     except Error as error:
         tools.log.write(f"the page's text could not be read: {error}")
-    # A key that moves the focus, or a click that ticks a box, has changed the page.
-    shown = [(mark.tag, mark.texts, mark.name, mark.states) for mark in marked.marks]
-    state = f"{page.url}\n{shown}\n{marked.focus}\n{text}".encode()
+    shown: list[object] = [(mark.tag, mark.texts, mark.name) for mark in marked.marks]
+    if not tools.spec.brief:
+        # A key that moves the focus, or a click that ticks a box, has changed the page. What small
+        # models are offered depends on the digest, and so do their recorded replies.
+        shown += [marked.focus, *(mark.states for mark in marked.marks)]
+    state = f"{page.url}\n{shown}\n{text}".encode()
     scroll = tuple(way for way in ("down", "up") if room[way])
     tabs = tuple(
         tools.redact(tab.url) + (", shown here" if tab is page else "") for tab in _open_tabs(page)

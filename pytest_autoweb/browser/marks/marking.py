@@ -5,7 +5,6 @@ Models without vision get a marked page as a list, which also has details that n
 
 import json
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -581,8 +580,7 @@ def listing(
 
     Args:
         marks: the marks in order.
-        text: the page's visible text, one line per block; a line is dropped for each mark that
-            reads so.
+        text: the page's visible text, one line per block; lines that repeat a mark are dropped.
         max_chars: limit on the characters of the text.
         before: the text at the previous look at the same page. New lines come last, because they
             are the page's response to the last action.
@@ -592,10 +590,8 @@ def listing(
     lines = [line_of(mark, known_near.get(mark.number, "")) for mark in marks[:LISTED_FOR_MODELS]]
     if len(marks) > LISTED_FOR_MODELS:
         lines.append(f"({len(marks) - LISTED_FOR_MODELS} more elements are not listed)")
-    # Each mark accounts for one line; others that read like it are facts of the page.
-    said = Counter(" ".join(mark.text.split()) for mark in marks)
-    said.subtract(" ".join(line.split()) for line in text.splitlines())
-    kept = [line for line in _lines(text) if said[line] < 0]
+    known = {" ".join(mark.text.split()) for mark in marks}
+    kept = [line for line in _lines(text) if line not in known]
     old = kept if before is None else [line for line in kept if line in _lines(before)]
     new = [line for line in kept if line not in old]
     # New text has priority: it shows whether the last action had an effect.

@@ -77,24 +77,21 @@ class _Turn(NamedTuple):
 
 
 def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
-    """Take turns, each line of which is a step, until the page shows nothing new.
+    """Take turns, each a step of the script, until the page shows nothing new.
 
-    A turn ends where a line has led to a page without the element of the next line: what follows
-    was meant for the page before, and the model looks at the new one. After calls that could not be
-    read the model is told so, until it only writes the same again. It sees no history except the
-    lines already done, because small models copy their own earlier replies (measured in
-    docs/benchmarks.md).
+    After calls that could not be read the model is told so, until it only writes the same again.
+    The model sees no history except the lines already done, because small models copy their own
+    earlier replies (measured in docs/benchmarks.md).
     """
     seen: set[tuple[str, str]] = set()
     done: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
-    left = False
     failed, banned = _failed_pairs(tools), _banned(tools)
     for number in range(1, MAX_TURNS + 1):
         view = observe(tools.page, budget_tokens=tools.spec.shown_tokens // VIEW_SHARE)
         view = without_failed_calls(view, failed, tools.page)
         names = {(element.role, element.name) for element in view.elements}
-        if number > 1 and not names - seen and not unread and not left:
+        if number > 1 and not names - seen and not unread:
             break
         seen |= names
         told = unread
@@ -104,15 +101,15 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
             continue
         if attempt.failure or not actions.actions:
             break
-        attempt, ran = _run_turn(attempt, tools, actions.actions)
-        done = (*done, *(action.line for action in ran))
-        left = len(ran) < len(actions.actions)
+        located = tuple(map(_with_locators, actions.actions))
+        attempt = _run_turn(attempt, tools, number, located)
+        done = (*done, *(action.line for action in actions.actions))
         # Calls barred from the first turn of a repair are allowed later; the last turn is not
         # repeated.
-        banned = frozenset(action.pair for action in ran if action.pair) | (
+        banned = frozenset(action.pair for action in located if action.pair) | (
             banned if number > 1 else frozenset()
         )
-        if attempt.failure or (actions.done and not left):
+        if attempt.failure or actions.done:
             break
     return finish_turns(attempt, tools)
 
@@ -150,6 +147,15 @@ def _meant(
         if element is not None:
             found.add((element.locator, method))
     return frozenset(found)
+
+
+def _with_locators(action: Action) -> Action:
+    """Return a line with its elements' locators, or as it is if one of them is gone by now."""
+    aims = {element.ref: Aim.at(element) for element in action.elements}
+    try:
+        return _located(action, aims)
+    except (ElementChangedError, Error):
+        return action
 
 
 def _failed_pairs(tools: Tools) -> frozenset[tuple[str, str]]:
@@ -229,33 +235,9 @@ def _keep_view(attempt: Attempt, tools: Tools, step: int, view: RefView, text: s
     return change(attempt, snapshots=(*attempt.snapshots, snapshot))
 
 
-def _run_turn(
-    attempt: Attempt, tools: Tools, actions: tuple[Action, ...]
-) -> tuple[Attempt, tuple[Action, ...]]:
-    """Run the lines of a turn, and return those that were begun, with their locators."""
-    aims = {each.ref: Aim.at(each) for action in actions for each in action.elements}
-    ran: list[Action] = []
-    for place, action in enumerate(actions):
-        if place:
-            wait_until_quiet(tools.page)
-        try:
-            located = _located(action, aims)
-        except (ElementChangedError, Error):
-            if place:
-                break
-            # It went while the model thought; the line says so by failing.
-            located = action
-        ran.append(located)
-        attempt = _run_line(attempt, tools, located)
-        if attempt.failure:
-            break
-    return attempt, tuple(ran)
-
-
-def _run_line(attempt: Attempt, tools: Tools, action: Action) -> Attempt:
-    number = len(attempt.step_results) + 1
+def _run_turn(attempt: Attempt, tools: Tools, number: int, actions: tuple[Action, ...]) -> Attempt:
     first_line = len(attempt.code.splitlines()) + 1
-    block = f"# Step {number}\n{action.code}\n"
+    block = "\n".join([f"# Step {number}", *(action.code for action in actions)]) + "\n"
     attempt = change(attempt, code=attempt.code + tools.redact(block))
     if findings := lint_code(block, offered=tools.offered):
         failure = Failure(kind="lint", message=str(findings[0]), rule=findings[0].code)
@@ -263,7 +245,8 @@ def _run_line(attempt: Attempt, tools: Tools, action: Action) -> Attempt:
         return fail(attempt, failure, StepProblem.of("(lint)", REFUSED_BY_LINT, str(findings[0])))
     # The block keeps the line numbers it has in the whole script.
     placed = "\n" * (first_line - 1) + block
-    return run_block(attempt, tools, number, placed, "", description=action.line)
+    lines = "; ".join(action.line for action in actions)
+    return run_block(attempt, tools, number, placed, "", description=lines)
 
 
 def _banned(tools: Tools) -> frozenset[tuple[str, str]]:

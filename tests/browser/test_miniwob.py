@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 from quiet_handler import QuietHandler
 
 from pytest_autoweb.browser.page.outline import estimate_tokens
-from pytest_autoweb.browser.page.small_list import observe
+from pytest_autoweb.browser.page.refs import observe
 
 miniwob = pytest.importorskip("miniwob", reason="needs the extra `demo`")
 

@@ -154,8 +154,7 @@ def _translate(line: str, by_ref: dict[str, RefElement]) -> Action | str:
     argument = json.dumps(value, ensure_ascii=False) if arguments else ""
     if method == "select_option":
         argument = f"label={argument}"
-    code = f"{element.locator}.{method}({argument})"
-    return Action(line, code, (element.locator, method), (element,))
+    return Action(line, f"{element.locator}.{method}({argument})", (element.locator, method))
 
 
 _CALL = re.compile(r"(?:e\d+\.)?[a-z_]+\(|done\b", re.IGNORECASE)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from playwright.sync_api import Error, Page
+from playwright.sync_api import Error
 
 from pytest_autoweb.agents.attempt.execute import finish_turns, run_block
 from pytest_autoweb.agents.attempt.retry_notes import retry_hint
@@ -47,13 +47,13 @@ from pytest_autoweb.agents.correction.retry_decision import may_pass
 from pytest_autoweb.base.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_expression
 from pytest_autoweb.base.waiting.playwright_internals import has_listeners
-from pytest_autoweb.browser.page.acted_element import Aim, ElementChangedError, listed_by
+from pytest_autoweb.browser.page.acted_element import Aim, ElementChangedError
 from pytest_autoweb.browser.page.capture import unlisted
 from pytest_autoweb.browser.page.frames import RefElement, RefView
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
 from pytest_autoweb.browser.page.ref_view import numbered_view
+from pytest_autoweb.browser.page.refs import observe
 from pytest_autoweb.browser.page.same_element import AS_LISTED, note_elements
-from pytest_autoweb.browser.page.small_list import observe
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import whole_lines
 from pytest_autoweb.results.records import Attempt, Failure, Snapshot, StageName
@@ -89,7 +89,7 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     failed, banned = _failed_pairs(tools), _banned(tools)
     for number in range(1, MAX_TURNS + 1):
         view = observe(tools.page, budget_tokens=tools.spec.shown_tokens // VIEW_SHARE)
-        view = without_failed_calls(view, failed, tools.page)
+        view = without_failed_calls(view, failed)
         names = {(element.role, element.name) for element in view.elements}
         if number > 1 and not names - seen and not unread:
             break
@@ -101,12 +101,11 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
             continue
         if attempt.failure or not actions.actions:
             break
-        located = tuple(map(_with_locators, actions.actions))
-        attempt = _run_turn(attempt, tools, number, located)
+        attempt = _run_turn(attempt, tools, number, actions.actions)
         done = (*done, *(action.line for action in actions.actions))
         # Calls barred from the first turn of a repair are allowed later; the last turn is not
         # repeated.
-        banned = frozenset(action.pair for action in located if action.pair) | (
+        banned = frozenset(action.pair for action in actions.actions if action.pair) | (
             banned if number > 1 else frozenset()
         )
         if attempt.failure or actions.done:
@@ -114,48 +113,26 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     return finish_turns(attempt, tools)
 
 
-def without_failed_calls(view: RefView, failed: frozenset[tuple[str, str]], page: Page) -> RefView:
+def without_failed_calls(view: RefView, failed: frozenset[tuple[str, str]]) -> RefView:
     """Return the list without failed calls, which deters even models without a grammar.
 
     Args:
-        view: the list.
-        failed: pairs of a locator and a method.
-        page: the listed page.
+        view: the page.
+        failed: pairs of a locator in normal form and a method.
     """
-    meant = _meant(view, failed, page)
-    if not meant:
+    if not failed:
         return view
     left: list[RefElement] = []
     gone: set[str] = set()
     for element in view.elements:
-        actions = tuple(name for name in element.actions if (element.locator, name) not in meant)
+        form = normalized(element.locator)
+        actions = tuple(name for name in element.actions if (form, name) not in failed)
         if actions or not element.actions:
             left.append(replace(element, actions=actions))
         else:
             gone.add(element.ref)
     lines = (line for line in view.text.split("\n") if line.partition(" ")[0] not in gone)
     return replace(view, text="\n".join(lines), elements=tuple(left))
-
-
-def _meant(
-    view: RefView, pairs: frozenset[tuple[str, str]], page: Page
-) -> frozenset[tuple[str, str]]:
-    """Return calls by plain locators as calls on the elements of a list."""
-    found: set[tuple[str, str]] = set()
-    for code, method in pairs:
-        element = listed_by(code, view, page)
-        if element is not None:
-            found.add((element.locator, method))
-    return frozenset(found)
-
-
-def _with_locators(action: Action) -> Action:
-    """Return a line with its elements' locators, or as it is if one of them is gone by now."""
-    aims = {element.ref: Aim.at(element) for element in action.elements}
-    try:
-        return _located(action, aims)
-    except (ElementChangedError, Error):
-        return action
 
 
 def _failed_pairs(tools: Tools) -> frozenset[tuple[str, str]]:
@@ -173,7 +150,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
     if tools.spec.constrained == "gbnf":
         rule = refs_grammar(
             turn.view.elements,
-            banned=_meant(turn.view, turn.banned, tools.page),
+            banned=turn.banned,
             may_end=turn.number > 1,
             may_answer=may_answer,
         )

@@ -14,9 +14,8 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Error, Frame, Locator, Page
 
 from pytest_autoweb.base.python_source import read_expression
-from pytest_autoweb.browser.page.acted_element import located_elements
 from pytest_autoweb.browser.page.frames import MAX_FRAMES, RefElement, run_on_elements, run_script
-from pytest_autoweb.browser.page.small_list import observe
+from pytest_autoweb.browser.page.refs import observe
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.results.records import Finding, ToolCall
 from pytest_autoweb.results.records.record import FindingCode
@@ -255,19 +254,12 @@ _NEEDS = {
 }
 
 
-def _locators(elements: Sequence[RefElement]) -> tuple[str, ...]:
-    """Return plain locators of listed elements, without those that are gone by now."""
-    return tuple(each.locator for each in located_elements(elements))
-
-
 def _folded(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(_WORD.findall(plain)) or " ".join(plain.split())
 
 
 VIEW_TOKENS = 4_000
-_MOST_LOCATED = 80
-"""Limit on the elements whose locators are asked for, which takes as long as a few looks."""
 _LOOK_MS = 2_000.0
 _TEXT_CHARS = 160
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -423,7 +415,7 @@ class PageCritic:
 
     def _ambiguous(self, what: str, target: CallTarget, count: int) -> Finding:
         near = nearest(self.elements, words=target.named, role=target.role, method="")
-        locators = _locators([each.element for each in near])
+        locators = tuple(each.element.locator for each in near)
         return self._finding("ambiguous", f"{count} elements fit {what}", locators)
 
     def _obstacles(self, what: str, call: ToolCall, state: dict[str, Any]) -> Iterable[Finding]:
@@ -455,9 +447,10 @@ class PageCritic:
             if frame == self._page.main_frame or not target.on(frame).count():
                 continue
             name = frame.name or frame.url
-            inside = [each for each in self.elements if each.in_frame][:10]
-            told = f"it is in the frame {self._quoted(name)}"
-            yield self._finding("other_frame", told, _locators(inside))
+            inside = [e.locator for e in self.elements if ".frame_locator(" in e.locator]
+            yield self._finding(
+                "other_frame", f"it is in the frame {self._quoted(name)}", tuple(inside[:10])
+            )
 
     def _near_target(self, target: CallTarget, method: str) -> list[Finding]:
         return self._near(target.named, target.role, method)
@@ -467,7 +460,7 @@ class PageCritic:
         if not near:
             return []
         named = [f"{n.element.role} {self._quoted(n.element.name)}" for n in near]
-        locators = _locators([each.element for each in near])
+        locators = tuple(each.element.locator for each in near)
         return [self._finding("near", f"similar: {', '.join(named)}", locators)]
 
     def _missing_option(self, wanted: str, options: Sequence[str]) -> Finding:
@@ -493,10 +486,9 @@ class PageCritic:
         return found
 
     def _on_page(self) -> list[Finding]:
-        usable = [each for each in self.elements if each.actions]
+        usable = tuple(each.locator for each in self.elements if each.actions)
         told = f"{len(usable)} elements can be acted on"
-        found = _locators(usable[:_MOST_LOCATED])
-        return [Finding(code="on_page", fact=told, locators=tuple(map(self._redact, found)))]
+        return [Finding(code="on_page", fact=told, locators=tuple(map(self._redact, usable)))]
 
     def _probe(self, target: CallTarget) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = run_on_elements(target.on(self._page), "obstacles")

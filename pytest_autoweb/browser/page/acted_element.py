@@ -4,7 +4,6 @@ Only this element is looked at, because a look at a large page takes as long as 
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from playwright.sync_api import Error, Locator, Page
@@ -13,8 +12,8 @@ from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.accessibility import decoded, take_apart
 from pytest_autoweb.browser.page.element_locators import by_place, finds, locator_of
-from pytest_autoweb.browser.page.frames import RefElement, RefView, run_on_elements
-from pytest_autoweb.browser.page.locator_expressions import Expression, parse_locator
+from pytest_autoweb.browser.page.frames import RefElement, run_on_elements
+from pytest_autoweb.browser.page.locator_expressions import Expression
 
 _CALL_MS = 3_000.0
 _REF = re.compile(r"\[ref=(\w+)\]")
@@ -84,41 +83,6 @@ class Aim:
         if call_within(page, _CALL_MS, found.count) != 1:
             return False
         return not self.expression.is_placed or bool(self.row and _row(found) == self.row)
-
-
-def located_elements(elements: Iterable[RefElement]) -> tuple[RefElement, ...]:
-    """Return listed elements with plain locators, without those that are gone by now."""
-    aims = map(Aim.at, elements)
-    return tuple(
-        replace(aim.element, locator=str(aim.expression), find=None)
-        for aim in aims
-        if aim.expression
-    )
-
-
-def listed_by(code: str, view: RefView, page: Page) -> RefElement | None:
-    """Return the listed element that a locator of an earlier look finds now, if it is the only one.
-
-    Args:
-        code: an expression that starts at `page`.
-        view: the list.
-        page: the listed page.
-    """
-    expression = parse_locator(code.removeprefix("page."))
-    if expression is None:
-        return None
-    found = expression.on(page)
-    try:
-        if call_within(page, _CALL_MS, found.count) != 1:
-            return None
-        first = whole_text(found.aria_snapshot(mode="ai", timeout=_CALL_MS)).partition("\n")[0]
-    except Error:
-        return None
-    ref = _REF.search(first)
-    if ref is not None:
-        return next((each for each in view.elements if each.snapshot_ref == ref[1]), None)
-    rest = (each for each in view.elements if not each.snapshot_ref)
-    return next((each for each in rest if str(Aim.at(each).expression or "") == code), None)
 
 
 def _address(page: Page) -> str:

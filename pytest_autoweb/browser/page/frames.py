@@ -215,8 +215,6 @@ class RefElement:
     """Playwright's own ref of the element, which changes with its role and name."""
     said: str = ""
     """A text that it shows, for elements that a name does not identify."""
-    in_frame: bool = False
-    """It is in a frame of the page."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ _NAME_CHARS = 200
 _BY_TEXT = frozenset(
     {"get_by_text", "get_by_label", "get_by_placeholder", "get_by_title", "get_by_alt_text"}
 )
-_METHODS = _BY_TEXT | {"get_by_role", "get_by_test_id", "locator", "frame_locator", "nth"}
+_METHODS = _BY_TEXT | {"get_by_role", "get_by_test_id", "locator", "nth"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
-
-from playwright.sync_api import ElementHandle
 
 from pytest_autoweb.browser.page.frames import (
     RefElement,
@@ -25,10 +23,15 @@ class Lengths(NamedTuple):
     value: int = 60
     options: int = 30
     """Number of options of a select box."""
+    says_more: bool = False
+    """Whether a last line says that a document has more elements than are examined."""
 
 
 SHORT = Lengths()
 """For small models, which read slowly and get lost in long lists."""
+_MORE = "...(this page has more elements than are examined; those after these are not listed)"
+LONG = Lengths(name=300, text=4_000, value=1_000, options=100, says_more=True)
+
 _FORMATS = {
     "date": "date, YYYY-MM-DD",
     "time": "time, HH:MM",
@@ -56,14 +59,11 @@ _NAMED_BY_TEXT = frozenset({"button", "link", "clickable", "tab", "menuitem"})
 
 @dataclass(frozen=True, slots=True)
 class ListedItem:
-    """A text or an element of a page, and what finds it."""
+    """An entry of the walk through the page, with the locator that finds it."""
 
     entry: Mapping[str, Any]
-    find: Callable[[], ElementHandle | None] | None = None
-    """Finds the element; None for text."""
-    snapshot_ref: str = ""
-    said: str = ""
-    in_frame: bool = False
+    locator: str = ""
+    """The locator expression; empty for text."""
 
 
 def ref_view(
@@ -75,12 +75,12 @@ def ref_view(
 ) -> RefView:
     """Return the list within its budget; text is dropped before elements."""
     items = list(_without_repeats(found))
-    of_role = Counter(item.entry["role"] for item in items if item.find)
+    of_role = Counter(item.entry["role"] for item in items if item.locator)
     seen: dict[str, int] = {}
     elements: list[RefElement] = []
     lines: list[tuple[str, bool]] = []
     for position, item in enumerate(items):
-        if not item.find:
+        if not item.locator:
             lines.append((f't "{_short(item.entry["text"], lengths.text)}"', False))
             continue
         after = _after(items, position)
@@ -95,7 +95,10 @@ def ref_view(
         element = _element(item, f"e{len(elements) + 1}", after, number, lengths)
         elements.append(element)
         lines.append((element_line(element), True))
-    return _fitted(lines, elements, budget_tokens, complete)
+    if complete or not lengths.says_more:
+        return _fitted(lines, elements, budget_tokens, complete)
+    view = _fitted(lines, elements, budget_tokens - MARKER_TOKENS, complete=True)
+    return replace(view, text=f"{view.text}\n{_MORE}", truncated=True)
 
 
 def element_line(element: RefElement) -> str:
@@ -132,23 +135,18 @@ def _fitted(
 
 
 def _without_repeats(found: Iterable[ListedItem]) -> Iterable[ListedItem]:
-    """Yield the items without text that only repeats its neighbour: a text, or an element's name.
-
-    The name of any other element is no reason to leave a text out: a state "Open" is one, although
-    a button has that name.
-    """
+    """Yield the items without text that only repeats the previous text or an element's name."""
     items = list(found)
-    keys = [_key(str(item.entry["name" if item.find else "text"])) for item in items]
-    for place, item in enumerate(items):
-        key = keys[place]
-        if item.find:
+    names = {_key(item.entry["name"]) for item in items if item.locator}
+    last = ""
+    for item in items:
+        if item.locator:
+            last = ""
             yield item
             continue
-        after = items[place + 1 : place + 2]
-        field = bool(after) and after[0].find and after[0].entry["role"] not in _NAMED_BY_TEXT
-        is_label = field and keys[place + 1] == key
-        repeats = place > 0 and keys[place - 1] == key and not items[place - 1].find
-        if key and not is_label and not repeats:
+        key = _key(item.entry["text"])
+        if key and key != last and key not in names:
+            last = key
             yield item
 
 
@@ -158,7 +156,7 @@ def _after(items: Sequence[ListedItem], position: int) -> str:
     if entry["name"] or entry["role"] in _NAMED_BY_TEXT or position == 0:
         return ""
     before = items[position - 1]
-    if before.find:
+    if before.locator:
         return ""
     text = str(before.entry["text"])
     is_label = len(text) <= _AFTER_CHARS and not text.endswith((".", "!", "?", "。"))
@@ -173,15 +171,11 @@ def _element(item: ListedItem, ref: str, after: str, number: int, lengths: Lengt
         role=_shown_role(entry),
         name=_short(entry["name"], lengths.name),
         hint=_hint(entry, after, number, lengths),
-        locator=f'page.locator("listed={ref}")',
+        locator=item.locator,
         actions=_actions(entry),
         options=options,
         takes_files=entry["type"] == "file",
         disabled="disabled" in entry["states"],
-        find=item.find,
-        snapshot_ref=item.snapshot_ref,
-        said=item.said,
-        in_frame=item.in_frame,
     )
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from pytest_autoweb.browser.page.locator_expressions import Call, Expression
 from pytest_autoweb.browser.page.outline import estimate_tokens
-from pytest_autoweb.browser.page.ref_list import ListedItem, ref_view
+from pytest_autoweb.browser.page.ref_list import LONG, ListedItem, ref_view
 
 
 def text(words: str) -> ListedItem:
@@ -18,7 +18,7 @@ def element(role: str, name: str = "", **more: Any) -> ListedItem:
         "value": "", "filled": False, "range": ["", "", ""], "rich": False, "options": [],
         "chosen": [], "handle": "",
     }  # fmt: skip
-    return ListedItem({**entry, **more}, lambda: None)
+    return ListedItem({**entry, **more}, "page.x()")
 
 
 def lines(*found: ListedItem) -> list[str]:
@@ -74,6 +74,17 @@ def test_text_gives_way_to_elements_when_room_is_short() -> None:
 
     assert [e.name for e in view.elements] == ["B0", "B1", "B2", "B3", "B4"]
     assert view.truncated
+
+
+def test_capable_models_are_told_that_a_page_has_more_than_was_examined() -> None:
+    found = [text("Buttons:"), *(element("button", f"B{n}") for n in range(3))]
+
+    view = ref_view(found, budget_tokens=500, complete=False, lengths=LONG)
+
+    assert view.text.startswith('t "Buttons:"\ne1 button "B0"')
+    assert view.text.endswith("elements than are examined; those after these are not listed)")
+    assert (len(view.elements), view.truncated) == (3, True)
+    assert "long story" not in view.text
 
 
 @given(st.lists(st.text(max_size=30), max_size=40), st.integers(min_value=20, max_value=200))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from playwright.sync_api import Page
 
 from benchmarks.capture.entries import Entry, outline_entries
-from pytest_autoweb.browser.marks.marking import listing, mark_page, option_lines
+from pytest_autoweb.browser.marks.mark_list import page_list
+from pytest_autoweb.browser.marks.marking import mark_page
 from pytest_autoweb.browser.page.capture import capture_snapshot
-from pytest_autoweb.browser.page.frames import run_script
 from pytest_autoweb.browser.page.numbered_list import numbered_listing
 from pytest_autoweb.browser.page.outline import Folds
 from pytest_autoweb.browser.page.refs import observe
@@ -45,10 +45,8 @@ def _listed(page: Page) -> str:
 
 
 def _marked(page: Page) -> str:
-    marked = mark_page(page)
-    text = str(run_script(page, "visible_text"))
-    shown = listing(marked.marks, text, max_chars=4 * BUDGET)
-    return "\n".join([shown, *option_lines(marked, marked.marks)])
+    marked = mark_page(page, lines=True)
+    return page_list(marked, marked.marks, max_chars=4 * BUDGET)
 
 
 def _read_marked(text: str) -> Iterable[Entry]:

@@ -77,9 +77,6 @@ def _waits_for_element(bound: Bound) -> bool:
 
 def _told_late(method: str, limit: float, *, coming: bool, arrived: bool) -> str:
     """Return what is to be said of a call that was done and yet ran out of time."""
-    if method in _TICKS and not coming:
-        # Menus of filters drop a box once it is ticked, and Playwright waits to read it.
-        return f"({method}() was done, and the box that was clicked is gone)"
     came = "" if arrived else " and is still not there"
     page = "but the page that it leads to took longer than"
     return f"({method}() was done, {page} {limit:g} s{came})"

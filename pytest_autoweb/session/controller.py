@@ -233,17 +233,18 @@ class RunController:
         return lines
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
-        """Tell how often the gate on the pass rate would be wrong, as soon as the cases are known.
+        """Say what is known once the cases are: what cells may lack, and how far a gate is chance.
 
         The controller of xdist's workers collects nothing; there the gate tells it at the end.
         """
-        least = self._settings.min_pass_rate
-        if least is None or least.confidence is not None:
-            return []
         cells = [item.cell for item in items if isinstance(item, CellItem)]
-        cases = {(cell.case.path, cell.case.id) for cell in cells}
-        warning = fails_by_chance(least.percent, len(cases))
-        return [f"autoweb: --autoweb-min-pass-rate: {warning}"] if warning else []
+        told = [f"autoweb: {sentence}" for sentence in lacking_in(cells)]
+        least = self._settings.min_pass_rate
+        if least is not None and least.confidence is None:
+            cases = {(cell.case.path, cell.case.id) for cell in cells}
+            if warning := fails_by_chance(least.percent, len(cases)):
+                told.append(f"autoweb: --autoweb-min-pass-rate: {warning}")
+        return told
 
     def _header_parts(self, environment: Environment) -> Iterator[HeaderPart]:
         session = self._config.stash[SESSION]
@@ -255,11 +256,6 @@ class RunController:
         if self._cluster is not None:
             told = self._cluster.told()
             yield HeaderPart(f"autoweb cluster: {told}", f"on {told}")
-
-    def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
-        """Say what a strategy cannot do, though one of the cells that it is to run may need it."""
-        cells = [item.cell for item in items if isinstance(item, CellItem)]
-        return [f"autoweb: {sentence}" for sentence in lacking_in(cells)]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember that a case file was bad: the exit code is then 4, not 2."""

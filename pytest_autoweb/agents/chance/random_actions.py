@@ -1,6 +1,5 @@
 """Random actions among those that a page offers: the chance floor of a case."""
 
-import re
 from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
@@ -10,19 +9,19 @@ from playwright.sync_api import Error
 from pytest_autoweb.agents.attempt.execute import finish_turns
 from pytest_autoweb.agents.attempt.tools import Tools, change
 from pytest_autoweb.agents.codegen.script_turns import carry_out, corrected
+from pytest_autoweb.browser.page.acted_element import Aim, ElementChangedError
 from pytest_autoweb.browser.page.frames import RefElement, RefView
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
-from pytest_autoweb.browser.page.ref_list import LONG
-from pytest_autoweb.browser.page.refs import observe
+from pytest_autoweb.browser.page.ref_view import numbered_view
 from pytest_autoweb.results.records import Attempt
 
 CALL_MS = 2_000
 """The longest that an action waits for its element: a random one that cannot be done is no loss."""
 _TOKENS = 16_000
 """More than enough for the elements of most pages."""
+_TRIES = 3
 _KEYS = ("Enter", "Escape", "ArrowDown")
 _WORD_CHARS = 40
-_QUOTED = re.compile(r'"([^"]*)"')
 
 
 class Drawn(NamedTuple):
@@ -65,14 +64,24 @@ def draw_action(view: RefView, words: Sequence[str], draw: Random) -> Drawn | No
         draw: the source of chance.
     """
     offered = [element for element in view.elements if element.actions]
-    if not offered:
+    # One that is gone by now is not drawn.
+    found = map(_located, draw.sample(offered, min(_TRIES, len(offered))))
+    element = next(filter(None, found), None)
+    if element is None:
         return None
-    element = draw.choice(offered)
     method = draw.choice(element.actions)
     value = _argument(element, method, words, draw)
     told = f'{method} {element.role} "{element.name}"'.removesuffix(' ""')
     separator = ", " if value else ""
     return Drawn(f"{element.locator}.{method}({value}{separator}timeout={CALL_MS})", told)
+
+
+def _located(element: RefElement) -> RefElement | None:
+    """Return an element with a plain locator; None if it is gone by now."""
+    try:
+        return Aim.at(element).locate()
+    except (ElementChangedError, Error):
+        return None
 
 
 def _argument(element: RefElement, method: str, words: Sequence[str], draw: Random) -> str:
@@ -87,7 +96,7 @@ def _argument(element: RefElement, method: str, words: Sequence[str], draw: Rand
 
 def _look(tools: Tools) -> RefView:
     try:
-        return observe(tools.page, budget_tokens=_TOKENS, lengths=LONG)
+        return numbered_view(tools.page, budget_tokens=_TOKENS)
     except Error:
         # A page that does not answer offers nothing.
         return RefView("", ())
@@ -95,8 +104,10 @@ def _look(tools: Tools) -> RefView:
 
 def _words(view: RefView) -> tuple[str, ...]:
     """Return the words and numbers of names and texts, each once, in the order of the page."""
-    shown = (word.strip(",.;:()?!") for text in _QUOTED.findall(view.text) for word in text.split())
-    return tuple(dict.fromkeys(word for word in shown if 0 < len(word) <= _WORD_CHARS))
+    notation = {each.role for each in view.elements} | {each.ref for each in view.elements}
+    shown = (word.strip('"|,.;:()[]?!') for word in view.text.split())
+    kept = (word for word in shown if 0 < len(word) <= _WORD_CHARS and word not in notation)
+    return tuple(dict.fromkeys(kept))
 
 
 def _take(attempt: Attempt, tools: Tools, number: int, drawn: Drawn) -> Attempt:

@@ -72,9 +72,7 @@ def tools_of(name: str) -> str:
     text = script(name)
     # Short scripts are sent often, so they do without what they do not use.
     made = [f"const dom = ({script('dom')})(); const tools = {{dom}};"]
-    made += [
-        f"tools.{one} = ({script(file)})(dom);" for one, file in _TOOLS.items() if one in text
-    ]
+    made += [f"tools.{one} = ({script(file)})(dom);" for one, file in _TOOLS.items() if one in text]
     return " ".join(made)
 
 

@@ -78,7 +78,9 @@ def test_a_box_that_is_gone_once_it_is_ticked_is_no_error(sandbox: FakeSandbox) 
     sandbox.border.leaving = Departure(0)
 
     assert sandbox.call("check", on=LateButton(DONE), kind="Locator") is None
-    assert sandbox.facade.take_note() == "(check() was done, and the box that was clicked is gone)"
+    assert (
+        sandbox.facade.take_note() == "(check() was done, and the box is gone from the page since)"
+    )
 
 
 def test_a_page_that_never_comes_is_told(sandbox: FakeSandbox) -> None:

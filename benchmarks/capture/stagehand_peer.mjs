@@ -8,7 +8,7 @@ const stagehand = new Stagehand({
   localBrowserLaunchOptions: { cdpUrl: version.webSocketDebuggerUrl },
 });
 await stagehand.init();
-for await (const line of createInterface({ input: process.stdin })) {
+for await (const _line of createInterface({ input: process.stdin })) {
   const page = stagehand.context.pages()[0];
   const { formattedTree } = await page.snapshot();
   process.stdout.write(`${JSON.stringify({ listing: formattedTree })}\n`);

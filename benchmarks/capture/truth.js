@@ -185,7 +185,7 @@
   };
   const textOf = (node) => pieces(node, new Set()).map((piece) => piece.text);
   // A box around one control that does the same is no second one.
-  for (const region of [...regions]) {
+  for (const region of Array.from(regions)) {
     const inner = within(region, controls).filter(shown);
     const said = textOf(region).join(' ');
     if (inner.length === 1 && (textOf(inner[0]).join(' ') === said || area(inner[0]) > 0.6 * area(region))) {

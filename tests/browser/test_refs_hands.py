@@ -188,7 +188,7 @@ def test_a_download_is_read(browser: Browser, tmp_path: Path, site: Site) -> Non
 
     assert (result.outcome, result.reason) == ("passed", "")
     assert "no download has begun" in told[1]
-    assert 'download "prices.csv": 12 bytes:\n| tea,3\n| milk,2' in told[2]
+    assert 'download "prices.csv": 12 bytes:\ntea,3\nmilk,2' in told[2]
     assert 'download "logo.bin": binary, 7 bytes' in told[4]
     assert "zażółć,xxx" in told[5]
     assert "of which this is the beginning" in told[5]

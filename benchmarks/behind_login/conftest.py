@@ -36,7 +36,7 @@ IN_ADMIN = (_type('User[^"]*', "admin"), _type('Pass[^"]*', "adminpw"), _press("
 # The fields have no names; they are found by the region in which the word Login stands.
 IN_TRACKER = (
     Intent(
-        r'navigation "(\w+)":\s*(?:- )?paragraph:(?:\s*- text:)? Login(?: \||\s*-) textbox',
+        r'navigation "(\w+)":\s*(?:(?:- )?paragraph:(?:\s*- text:)? )?Login(?: \||\s*-) textbox',
         'page.get_by_role("navigation", name="{0}").get_by_role("textbox").first.fill("admin")\n'
         'page.get_by_role("navigation", name="{0}").get_by_role("textbox").nth(1).fill("adminpw")',
     ),
@@ -92,7 +92,7 @@ TASKS: dict[str, tuple[Intent, ...]] = {
         *IN_TRACKER,
         _press("link", 'Letter box[^"]*'),
         Intent(
-            r"(combobox).*?\| unread \[selected\]",
+            r"(combobox).*?[|;] unread \[selected\]",
             'page.get_by_role("combobox").filter(has_text="unread").select_option(label="resolved")',
         ),
         _press("button", "Submit Changes"),
@@ -117,6 +117,19 @@ TASKS: dict[str, tuple[Intent, ...]] = {
 }
 
 
+def _spelled(listing: str) -> str:
+    """Return a listing with the role before each element, which it says once for those in a row."""
+    lines = []
+    for line in listing.splitlines():
+        parts, role = [], ""
+        for part in line.split(" | "):
+            found = re.match(r'\s*(\w+) "', part)
+            role = found[1] if found else role if part.startswith('"') else ""
+            parts.append(f"{role} {part}" if role and not found else part)
+        lines.append(" | ".join(parts))
+    return "\n".join(lines)
+
+
 class LooksUp(ScriptedClient):
     """A fake model that writes what it finds in the listing, and stops where it finds no more."""
 
@@ -130,7 +143,7 @@ class LooksUp(ScriptedClient):
         task = next(intents for words, intents in TASKS.items() if words in text)
         replies = [m.content for m in request.messages if m.role == "assistant"]
         done = sum(reply.count("# intent") for reply in replies)
-        page = text[text.rindex("<<page") :]
+        page = _spelled(text[text.rindex("<<page") :])
         lines = []
         for intent in task[done:]:
             if (found := re.search(intent.look, page, re.DOTALL)) is None:

@@ -80,7 +80,8 @@ answer({"name": page.get_by_label("Name \ufffd", exact=True).input_value()})"""
 
 
 def pressed(request: Request) -> str:
-    number = prompt(request).partition('button "Buy \ufffd"')[0].split()[-1].strip("[]:")
+    shown = "\n".join(message.content for message in request.messages)
+    number = shown.partition('button "Buy \ufffd"')[0].split()[-1].strip("[]:")
     return f'I press.\n```\n{number}.click()\nanswer({{"name": "Ana \ufffd"}})\n```\nDONE'
 
 

@@ -182,7 +182,7 @@ def pytest_autoweb_client(spec):
     if spec.litellm_model == "fake/wordy":
         return Turns()
     if spec.litellm_model == "fake/numbers":
-        return ScriptedClient({"generate": ["```\ne5.click()\ndone()\n```"]})
+        return ScriptedClient({"generate": ["```\ne6.click()\ndone()\n```"]})
 '''
 
 

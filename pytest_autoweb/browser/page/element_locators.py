@@ -13,6 +13,7 @@ from typing import Any
 
 from playwright.sync_api import ElementHandle, Error, Frame, Locator
 
+from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.frames import run_on_elements
 from pytest_autoweb.browser.page.locator_expressions import (
@@ -137,7 +138,8 @@ def _normalized(frame: Frame, element: Locator) -> Expression | None:
     if normalize is None:
         return None
     try:
-        return parse_locator(str(call_within(frame, _CALL_MS, normalize)))
+        # A page may cut a text in the middle of a character; code that names it must be text.
+        return parse_locator(whole_text(str(call_within(frame, _CALL_MS, normalize))))
     except Error:
         return None
 

@@ -17,7 +17,13 @@ from pytest_autoweb.results.records import OutsideAgent
 from pytest_autoweb.settings.run_settings import Settings
 
 SETTINGS: dict[str, Any] = {
-    **{"visual_supplement": True, "max_turns": 3, "max_decisions": 9, "feedback": True},
+    **{
+        "visual_supplement": True,
+        "max_turns": 3,
+        "max_looks": 4,
+        "max_decisions": 9,
+        "feedback": True,
+    },
     **{"locator": "seed", "retries": 2, "correction": ("off",), "questions": "fail"},
     **{"on_step_failure": "stop", "step_timeout": 20.0, "check_timeout": 5.0},
     **{"sandbox": "auto", "browser_sandbox": "auto", "judge_model": ""},

@@ -13,7 +13,7 @@ from typing import Any
 
 from playwright.sync_api import ElementHandle, Error, Frame, Locator
 
-from pytest_autoweb.base.whole_characters import whole_text
+from pytest_autoweb.base.whole_characters import whole_json, whole_value
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.frames import run_on_elements
 from pytest_autoweb.browser.page.locator_expressions import (
@@ -101,7 +101,7 @@ class _Facts:
         if self._told is None:
             ask = lambda: run_on_elements(self._element, "locator_facts")  # noqa: E731
             found = call_within(self._frame, _CALL_MS, ask)
-            self._told = dict(found[0]) if found else {}
+            self._told = dict(whole_value(found[0])) if found else {}
         return self._told
 
     def expressions(self) -> Iterator[Expression]:
@@ -139,7 +139,7 @@ def _normalized(frame: Frame, element: Locator) -> Expression | None:
         return None
     try:
         # A page may cut a text in the middle of a character; code that names it must be text.
-        return parse_locator(whole_text(str(call_within(frame, _CALL_MS, normalize))))
+        return parse_locator(whole_json(str(call_within(frame, _CALL_MS, normalize))))
     except Error:
         return None
 

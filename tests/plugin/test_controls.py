@@ -70,7 +70,7 @@ def test_a_case_whose_control_breaks_fails_and_one_without_an_oracle_is_unproven
 ) -> None:
     scripted(MODEL)
     result = sound_and_weak.runpytest_subprocess(
-        "cases", "--autoweb-models=fake/m", "--autoweb-controls"
+        "cases", "--autoweb-models=fake/m", "--autoweb-controls", "--autoweb-max-steps=2"
     )
 
     chance = {row["case_id"]: row["random_passed"] for row in summary(sound_and_weak)["controls"]}

@@ -75,7 +75,8 @@ def test_what_is_refused_goes_back_with_its_reason_and_is_written_once_it_is_pro
         (tmp_path / "pyproject.toml").write_text(
             f'[tool.autoweb.models."openai/writer"]\napi_base = "{server.api_base}"\n'
             "input_cost_per_mtok = 100000\noutput_cost_per_mtok = 100000\n"
-            f"[tool.pytest.ini_options]\nautoweb_check_timeout = '0.3'\naddopts = '-x {LEAN}'\n"
+            "[tool.pytest.ini_options]\nautoweb_check_timeout = '0.3'\nautoweb_max_steps = '2'\n"
+            f"addopts = '-x {LEAN}'\n"
         )
         flags = ("--model=openai/writer", "--keep-refused=no", "--pages=3", "--json")
         started = "--command={python} app.py {port} {data}"

@@ -55,7 +55,9 @@ cases:
 def test_each_case_is_proven_or_named_with_what_its_checks_do_not_notice(tmp_path: Path) -> None:
     copy(PROGRAM, tmp_path / "app.py")
     (tmp_path / "cases.yaml").write_text(CASES)
-    (tmp_path / "tox.ini").write_text("[pytest]\nautoweb_check_timeout = 0.3\naddopts = -q -x\n")
+    (tmp_path / "tox.ini").write_text(
+        "[pytest]\nautoweb_check_timeout = 0.3\nautoweb_max_steps = 2\naddopts = -q -x\n"
+    )
     command = [*autoweb_command(), "prove", "cases.yaml", "--json"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 

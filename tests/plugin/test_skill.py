@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 SKILL = ROOT / "skills" / "pytest-autoweb" / "SKILL.md"
 LLMS = ROOT / "llms.txt"
 INI = (
-    "[pytest]\nautoweb_check_timeout = 1\n"
+    "[pytest]\nautoweb_check_timeout = 1\nautoweb_max_steps = 2\n"
     "addopts = -p no:anyio -p no:hypothesispytest -p no:schemathesis\n"
 )
 

@@ -30,6 +30,8 @@ _QUOTES = {"“": "”", "「": "」", "『": "』", "《": "》", "‘": "’",
 _BRACKETS = {"(": ")", "（": "）", "[": "]", "【": "】", "{": "}", "<": ">"}
 _CLOSING = "”」』》’»`\"')）]】}>"
 _LONGEST_QUOTE = 300
+_CUT_WITHIN = 3_000
+"""The characters of a task that are looked at; the rest belongs to the last part."""
 _ADDRESS = re.compile(r"https?://[^\s，。；！？、]+")
 _CLOSED = re.compile(r"'(?!\w)")
 
@@ -66,7 +68,7 @@ def task_parts(task: str) -> tuple[str, ...]:
     """
     parts: list[str] = []
     began = 0
-    for end in _ends(task):
+    for end in _ends(task[:_CUT_WITHIN]):
         part = task[began:end]
         # What has neither letters nor digits, such as a line of dashes, is no part of its own.
         if any(map(str.isalnum, part)) and len(parts) < MOST_PARTS - 1:

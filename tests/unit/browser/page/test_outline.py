@@ -2,7 +2,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_autoweb.browser.page.accessibility import aria_outline, ax_outline
@@ -223,6 +223,7 @@ def kinds_apart(count: int) -> tuple[Line, ...]:
     return tuple(Line(f"line {n} says this", "") for n in range(1, count + 1))
 
 
+@settings(max_examples=25, deadline=None)
 @given(st.integers(min_value=1, max_value=900), st.integers(min_value=120, max_value=900))
 def test_a_page_without_lists_keeps_its_beginning_and_end_and_can_be_read_on(
     count: int, budget: int

@@ -22,6 +22,8 @@ GROUPS: dict[str, Group] = {
             "tests/unit/results/analysis/test_statistics_borders.py",
             "tests/unit/results/analysis/test_statistics_promises.py",
             "tests/unit/results/analysis/test_statistics_reference.py",
+            "tests/unit/results/analysis/test_price.py",
+            "tests/unit/results/analysis/test_switching.py",
         ),
     ),
     "comparison": Group(
@@ -36,6 +38,7 @@ GROUPS: dict[str, Group] = {
         (
             "tests/unit/judging/test_model.py",
             "tests/unit/results/analysis/test_comparison.py",
+            "tests/unit/results/analysis/test_chance.py",
             "tests/unit/results/analysis/test_controls.py",
             "tests/unit/report/test_modes_and_cases.py",
             "tests/unit/results/analysis/test_pairing.py",
@@ -160,6 +163,7 @@ GROUPS: dict[str, Group] = {
 }
 
 NOT_ASKED = frozenset(
+    "tests/unit/agents/chance/test_random_actions.py",
     (
         "tests/unit/agents/act/test_actions.py",
         "tests/unit/judging/evidence/test_har.py",
@@ -176,7 +180,7 @@ NOT_ASKED = frozenset(
         "tests/unit/sandbox/test_step_language_docs.py",
         "tests/unit/store/test_queries.py",
         "tests/unit/cli/test_compare_command.py",
-    )
+    ),
 )
 """Unit tests that import one of the modules and still are in no group: they take long, or they are
 about something else."""

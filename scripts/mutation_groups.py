@@ -163,8 +163,8 @@ GROUPS: dict[str, Group] = {
 }
 
 NOT_ASKED = frozenset(
-    "tests/unit/agents/chance/test_random_actions.py",
     (
+        "tests/unit/agents/chance/test_random_actions.py",
         "tests/unit/agents/act/test_actions.py",
         "tests/unit/judging/evidence/test_har.py",
         "tests/unit/docs/test_cases.py",

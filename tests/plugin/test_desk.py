@@ -75,7 +75,7 @@ def test_the_desk_is_done_by_what_is_listed(desk: SharedProject, model: str) -> 
     assert found == dict.fromkeys(("desk-parcel", "desk-course", "desk-room"), "passed")
 
 
-@pytest.mark.long
+@pytest.mark.journeys
 @pytest.mark.parametrize("model", UNDONE)
 def test_all_of_the_desk_is_done_by_what_is_listed(desk: SharedProject, model: str) -> None:
     found = outcomes(desk, f"--autoweb-models={model}", "-n", "2")

@@ -11,7 +11,6 @@ from pytest_autoweb.agents.attempt.tools import Tools, change
 from pytest_autoweb.agents.codegen.script_turns import carry_out, corrected
 from pytest_autoweb.browser.page.acted_element import Aim, ElementChangedError
 from pytest_autoweb.browser.page.frames import RefElement, RefView
-from pytest_autoweb.browser.page.quiet import wait_until_quiet
 from pytest_autoweb.browser.page.ref_view import numbered_view
 from pytest_autoweb.results.records import Attempt
 
@@ -48,7 +47,6 @@ def act_at_random(attempt: Attempt, tools: Tools) -> Attempt:
         if drawn is None or tools.budget.left <= 0:
             break
         attempt = _take(attempt, tools, number, drawn)
-        wait_until_quiet(tools.page)
     if tools.case.may_answer and words:
         answer = Drawn(f"answer({draw.choice(words)!r})", "answers with a word of the page")
         attempt = _take(attempt, tools, len(attempt.step_results) + 1, answer)

@@ -30,8 +30,10 @@ MODEL = '{"fake/m": {"plan": scripted_plan("look"), "generate": ' + ANSWER + "}}
 
 
 @pytest.fixture
-def sound_and_weak(project: pytest.Pytester) -> pytest.Pytester:
+def sound_and_weak(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A case whose controls hold, and one that has no oracle and passes by doing nothing."""
+    # Two random actions say as much here as twelve.
+    monkeypatch.setenv("AUTOWEB_MAX_STEPS", "2")
     (project.path / "cases/shop.yaml").write_text(CASES)
     return project
 
@@ -70,7 +72,7 @@ def test_a_case_whose_control_breaks_fails_and_one_without_an_oracle_is_unproven
 ) -> None:
     scripted(MODEL)
     result = sound_and_weak.runpytest_subprocess(
-        "cases", "--autoweb-models=fake/m", "--autoweb-controls", "--autoweb-max-steps=2"
+        "cases", "--autoweb-models=fake/m", "--autoweb-controls"
     )
 
     chance = {row["case_id"]: row["random_passed"] for row in summary(sound_and_weak)["controls"]}

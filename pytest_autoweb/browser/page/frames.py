@@ -57,7 +57,12 @@ def script(name: str) -> str:
     return "\n".join(lines).strip()
 
 
-_TOOLS = {"aria": "aria", "sight": "sight", "hovering": "shown_on_hover"}
+_TOOLS = {
+    "aria": "aria",
+    "sight": "sight",
+    "hovering": "shown_on_hover",
+    "selectors": "selectors",
+}
 """What scripts may use besides the DOM, and the file that makes it."""
 
 
@@ -123,9 +128,8 @@ def _within(context: Page | Frame, timeout_ms: float, call: Callable[[], T]) -> 
 def element_script(name: str) -> str:
     """Return `js/NAME.js` as a function of elements and an argument, for `evaluate_all`."""
     return (
-        f"(elements, arg) => {{ const dom = ({script('dom')})();"
-        f" const aria = ({script('aria')})(dom);"
-        f" return dom.stringify(({script(name)})({{dom, aria, elements}}, arg)); }}"
+        f"(elements, arg) => {{ {tools_of(name)}"
+        f" return dom.stringify(({script(name)})({{...tools, elements}}, arg)); }}"
     )
 
 

@@ -1,5 +1,5 @@
 // Lists, in reading order, the elements that can be acted on and the text between them.
-({ dom, aria }, limit) => {
+({ dom, aria, selectors }, limit) => {
   const ROLES = new Set(['button', 'link', 'textbox', 'searchbox', 'combobox', 'checkbox', 'radio',
     'switch', 'slider', 'spinbutton', 'tab', 'menuitem', 'menuitemcheckbox', 'menuitemradio',
     'option', 'treeitem', 'listbox']);
@@ -45,34 +45,14 @@
       chosen: all.filter((option) => dom.flag(option, 'selected')).map(label),
     };
   };
-  const cssString = (text) => `"${text.replace(/\\/g, '\\\\').replace(/"/g, '\\"')}"`;
-  const path = (element) => {
-    const parts = [];
-    let node = element;
-    while (node && dom.isElement(node) && parts.length < 12) {
-      const id = dom.attr(node, 'id');
-      const root = node.getRootNode();
-      if (id && !/\d{3,}|\s/.test(id) && dom.query(root, `#${CSS.escape(id)}`).length === 1) {
-        parts.unshift(`#${CSS.escape(id)}`);
-        break;
-      }
-      const tag = dom.tag(node);
-      const above = dom.parentNode(node);
-      const alike = above ? Array.from(dom.childNodes(above)).filter(
-        (child) => dom.isElement(child) && dom.tag(child) === tag) : [node];
-      parts.unshift(alike.length > 1 ? `${tag}:nth-of-type(${alike.indexOf(node) + 1})` : tag);
-      node = above;
-    }
-    return parts.join(' > ');
-  };
   const keys = (element, tag) => ({
     handle: dom.attr(element, 'id') || dom.clean(dom.attr(element, 'class') || ''),
     testid: dom.attr(element, 'data-testid') || '',
     placeholder: dom.clean(dom.attr(element, 'placeholder') || ''),
     css: [
       dom.attr(element, 'id') ? `#${CSS.escape(dom.attr(element, 'id'))}` : '',
-      dom.attr(element, 'name') ? `${tag}[name=${cssString(dom.attr(element, 'name'))}]` : '',
-      path(element),
+      dom.attr(element, 'name') ? `${tag}[name=${selectors.quoted(dom.attr(element, 'name'))}]` : '',
+      selectors.path(element),
     ].filter(Boolean),
   });
   const add = (element, role, name, extra) => {

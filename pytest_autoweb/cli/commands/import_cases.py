@@ -17,6 +17,10 @@ from pytest_autoweb.browser.egress.chromium import browser_environ, launch_args
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results.runs.run_folder import refuse_other_folders
 from pytest_autoweb.tools.importing import miniwob, visualwebarena, webarena_verified
+from pytest_autoweb.tools.importing.infinity.board import SUITES, read_board
+from pytest_autoweb.tools.importing.infinity.case_text import DEFECT
+from pytest_autoweb.tools.importing.infinity.case_text import case_files as infinity_files
+from pytest_autoweb.tools.importing.infinity.controls import findings, prove
 from pytest_autoweb.tools.importing.task_lists import FieldMap, case_files, read_tasks
 from pytest_autoweb.tools.importing.webarena_verified import parity
 from pytest_autoweb.tools.importing.written_cases import usable_id, write_case_files
@@ -83,6 +87,20 @@ benchmark's rules for answers and addresses judge; its package is needed for the
 Exit status: 0 the files are written; 4 invalid input, or something that is needed is missing.
 """
 
+_INFINITY = """\
+Writes case files for the tasks of WebArena-Infinity: 13 applications that need no container and no
+network, 1,620 tasks of people and 737 that try one function each, judged by the state that the
+application is left in. DIR is a checkout of its repository. Each application is opened once, and
+all checks are proven: which hold when nothing is done, and which accept the board's own solution.
+
+  git clone https://github.com/web-arena-x/webarena-infinity
+  autoweb benchmark import webarena-infinity webarena-infinity
+  autoweb benchmark import webarena-infinity DIR --apps gmail,xero-invoicing --suite real
+  pytest cases/webarena-infinity -m "easy and not board-defect" --autoweb-models=openai/gpt-5-mini
+
+Exit status: 0 the files are written; 4 invalid input, or something that is needed is missing.
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Writes case files for the tasks of another benchmark."
@@ -92,6 +110,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_jsonl(sources)
     _add_webarena(sources)
     _add_visualwebarena(sources)
+    _add_infinity(sources)
 
 
 def _add_miniwob(sources: _Sources) -> None:
@@ -175,6 +194,22 @@ def _add_visualwebarena(sources: _Sources) -> None:
     _add_output(parser, "cases/visualwebarena")
     _add_sites(parser)
     parser.set_defaults(run=_import_visualwebarena)
+
+
+def _add_infinity(sources: _Sources) -> None:
+    parser = sources.add_parser(
+        "webarena-infinity",
+        help="WebArena-Infinity: 2,357 tasks on 13 applications, judged by their state",
+        description=_INFINITY,
+    )
+    parser.add_argument("board", type=Path, metavar="DIR", help="a checkout of its repository")
+    parser.add_argument("--apps", default="", metavar="A,B", help="these applications; default all")
+    parser.add_argument(
+        "--suite", choices=(*SUITES, "all"), default="all",
+        help="tasks of people (real), tasks that try one function each (function), or all of them",
+    )  # fmt: skip
+    _add_output(parser, "cases/webarena-infinity")
+    parser.set_defaults(run=_import_infinity)
 
 
 def _add_sites(parser: argparse.ArgumentParser) -> None:
@@ -336,6 +371,27 @@ def _import_visualwebarena(args: argparse.Namespace) -> int:
     for reason, number in visualwebarena.left_out(tasks).items():
         print(f"left out {number}: {reason}")
     _tell(output, list(files), count, f"pytest {output} --autoweb-models=openai/gpt-5-mini")
+    return 0
+
+
+def _import_infinity(args: argparse.Namespace) -> int:
+    """Read the board, prove its checks and write the files.
+
+    Raises:
+        AutowebError: the folder is not the board, an application is unknown or does not open, or a
+            file cannot be written.
+    """
+    suites = SUITES if args.suite == "all" else (args.suite,)
+    apps = read_board(args.board, miniwob.task_names(args.apps), suites)
+    with _browser() as browser:
+        proofs = prove(browser, apps, lambda text: print(one_line(text), file=sys.stderr))
+    files = infinity_files(apps, proofs)
+    output = args.output or Path("cases/webarena-infinity")
+    count = write_case_files(output, files, overwrite=args.overwrite)
+    for line in findings(list(proofs.values())):
+        print(line)
+    run = f'pytest {output} -m "not {DEFECT}" --autoweb-models=openai/gpt-5-mini'
+    _tell(output, list(files), count, run)
     return 0
 
 

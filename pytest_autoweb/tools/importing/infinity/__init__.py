@@ -1,0 +1,1 @@
+"""WebArena-Infinity: applications whose state lies in the page, and tasks judged by that state."""

@@ -62,7 +62,7 @@ def load(path):
     return module
 
 
-def opinion(job, state, requests):
+def ruling(job, state, requests):
     """Return whether the verifier accepts a state, and its words. One that raises has refused."""
     requests.state = state
     try:
@@ -96,10 +96,10 @@ def main():
     answers = []
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         for job in asked["jobs"]:
-            found = {"opinions": [opinion(job, each, requests) for each in asked["states"]]}
+            found = {"rulings": [ruling(job, each, requests) for each in asked["states"]]}
             found["solution"] = solution(job, asked["states"][0])
             if found["solution"] is not None:
-                found["solved"] = opinion(job, found["solution"], requests)
+                found["solved"] = ruling(job, found["solution"], requests)
             answers.append(found)
     json.dump(answers, out)
 

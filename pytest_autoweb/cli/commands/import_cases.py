@@ -20,7 +20,7 @@ from pytest_autoweb.tools.importing import miniwob, visualwebarena, webarena_ver
 from pytest_autoweb.tools.importing.infinity.board import SUITES, read_board
 from pytest_autoweb.tools.importing.infinity.case_text import DEFECT
 from pytest_autoweb.tools.importing.infinity.case_text import case_files as infinity_files
-from pytest_autoweb.tools.importing.infinity.controls import findings, prove
+from pytest_autoweb.tools.importing.infinity.proofs import findings, prove
 from pytest_autoweb.tools.importing.task_lists import FieldMap, case_files, read_tasks
 from pytest_autoweb.tools.importing.webarena_verified import parity
 from pytest_autoweb.tools.importing.written_cases import usable_id, write_case_files
@@ -52,7 +52,7 @@ Writes case files for a list of tasks on live sites: JSON lines, one JSON list, 
 JSON file for each task. Tasks that say `"possible": false` become infeasible ones. The parts of a
 task are found under the names that WebVoyager, Online-Mind2Web and REAL use; --map names others,
 with dots into objects. Nothing tells by itself whether such a task was done, so a model judges,
-whose opinion decides only with human labels: see `autoweb run labels`.
+whose ruling decides only with human labels: see `autoweb run labels`.
 
   autoweb benchmark import jsonl WebVoyager_data.jsonl --map tags=web_name
   autoweb benchmark import jsonl tasks.json --map task=goal,url=website.url -o cases/real

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from pytest_autoweb.base.files import whole_file
+
 FIRST = "first.json"
 LAST = "last.json"
 PAGE = "index.html"
@@ -100,9 +102,8 @@ class AppServer(ThreadingHTTPServer):
         """Write a state that the page reported, whole or not at all."""
         with self._lock:
             for name in [LAST] if (self.data / FIRST).exists() else [FIRST, LAST]:
-                draft = self.data / f"{name}.draft"
-                draft.write_bytes(state)
-                draft.replace(self.data / name)
+                with whole_file(self.data / name) as file:
+                    file.write(state)
 
 
 def _is_object(body: bytes) -> bool:

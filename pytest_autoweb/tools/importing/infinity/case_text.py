@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pytest_autoweb.tools.importing.infinity.board import App, Task
-from pytest_autoweb.tools.importing.infinity.controls import Proof
+from pytest_autoweb.tools.importing.infinity.proofs import Proof
 from pytest_autoweb.tools.importing.written_cases import (
     named_parts,
     parts_within,

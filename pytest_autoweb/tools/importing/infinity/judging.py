@@ -22,12 +22,12 @@ from pytest_autoweb.tools.importing.infinity.app_server import FIRST, LAST
 from pytest_autoweb.tools.importing.infinity.board import Task, checksum
 from pytest_autoweb.tools.importing.infinity.changes import beyond
 from pytest_autoweb.tools.importing.infinity.verifying import (
-    Opinion,
+    Ruling,
     Solution,
     State,
     VerifierHangs,
     judged,
-    opinion_of,
+    ruling_on,
 )
 
 FORGED = "forged_state"
@@ -84,28 +84,28 @@ def verified(
     except OSError:
         return CheckVerdict(False, "the page reported no state", where="the application's state")
     try:
-        opinion = _opinion(file, last)
+        ruling = _ruling(file, last)
     except VerifierHangs as hangs:
         return CheckVerdict(None, reason=str(hangs))
-    if not opinion.passed:
-        return CheckVerdict(False, opinion.words, where="the application's state")
+    if not ruling.passed:
+        return CheckVerdict(False, ruling.words, where="the application's state")
     if forged := _forged(context, file, last):
         return CheckVerdict(False, forged, where="the application's state", finding=FORGED)
     task = Task(Path(app).name, "real", name, "", file, Path(app, solutions) if solutions else None)
     further = _further(task, first, last)
-    told = f"{opinion.words} Changed beyond the board's solution: {further}" if further else ""
+    told = f"{ruling.words} Changed beyond the board's solution: {further}" if further else ""
     return CheckVerdict(
         True,
-        told or opinion.words,
+        told or ruling.words,
         where="the application's state",
         finding=BEYOND if further else "",
     )
 
 
 @lru_cache(maxsize=64)
-def _opinion(verifier: Path, state: str) -> Opinion:
+def _ruling(verifier: Path, state: str) -> Ruling:
     """Return what the verifier says. A check looks again and again at a state that rests."""
-    return opinion_of(verifier, json.loads(state), _SECONDS)
+    return ruling_on(verifier, json.loads(state), _SECONDS)
 
 
 def _forged(context: CheckContext, verifier: Path, sent: str) -> str:
@@ -122,7 +122,7 @@ def _forged(context: CheckContext, verifier: Path, sent: str) -> str:
     if not isinstance(state, dict) or state == json.loads(sent):
         return ""
     try:
-        own = _opinion(verifier, json.dumps(state))
+        own = _ruling(verifier, json.dumps(state))
     except VerifierHangs:
         return ""
     return "" if own.passed else f"the page itself holds another state than it sent: {own.words}"
@@ -135,7 +135,7 @@ def _reaches_in(action: ToolCall) -> bool:
 def _further(task: Task, first: str, last: str) -> str:
     """Return what was changed beyond the board's solution, as words; empty if nothing was."""
     solution = _solution(task, first)
-    if solution is None or not solution.opinion.passed:
+    if solution is None or not solution.ruling.passed:
         return ""
     found = beyond(json.loads(first), solution.state, json.loads(last))
     return _listed(found)

@@ -21,7 +21,7 @@ State = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class Ruling:
     """What a verifier says of one state."""
 
     passed: bool
@@ -33,7 +33,7 @@ class Solution:
     """What the board's solution of a task makes of a state, and what the verifier says of that."""
 
     state: State
-    opinion: Opinion
+    ruling: Ruling
 
 
 class VerifierHangs(Exception):
@@ -44,19 +44,19 @@ class VerifierHangs(Exception):
 class Judgement:
     """What is said of a task: of each state that was given, and of the board's own solution."""
 
-    opinions: tuple[Opinion, ...]
+    rulings: tuple[Ruling, ...]
     solution: Solution | None
     """What the solution makes of the first state; None if the board has none."""
 
 
-def opinion_of(verifier: Path, state: State, seconds: float) -> Opinion:
+def ruling_on(verifier: Path, state: State, seconds: float) -> Ruling:
     """Return what a verifier says of a state. One that raises has refused.
 
     Raises:
         VerifierHangs: it did not end within `seconds`.
     """
     (found,) = _run([{"verifier": str(verifier)}], [state], seconds)
-    return _opinion(found["opinions"][0])
+    return _ruling(found["rulings"][0])
 
 
 def judged(tasks: Sequence[Task], states: Sequence[State], seconds: float) -> list[Judgement]:
@@ -71,18 +71,18 @@ def judged(tasks: Sequence[Task], states: Sequence[State], seconds: float) -> li
     ]
     return [
         Judgement(
-            tuple(map(_opinion, found["opinions"])),
+            tuple(map(_ruling, found["rulings"])),
             None
             if found["solution"] is None
-            else Solution(found["solution"], _opinion(found["solved"])),
+            else Solution(found["solution"], _ruling(found["solved"])),
         )
         for found in _run(jobs, states, seconds)
     ]
 
 
-def _opinion(found: Sequence[Any]) -> Opinion:
+def _ruling(found: Sequence[Any]) -> Ruling:
     passed, words = found
-    return Opinion(passed is True, str(words))
+    return Ruling(passed is True, str(words))
 
 
 def _run(

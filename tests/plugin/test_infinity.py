@@ -14,7 +14,7 @@ from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.tools.importing.infinity.app_server import AppServer
 from pytest_autoweb.tools.importing.infinity.changes import beyond
-from pytest_autoweb.tools.importing.infinity.verifying import VerifierHangs, opinion_of
+from pytest_autoweb.tools.importing.infinity.verifying import VerifierHangs, ruling_on
 
 PAGE = """<!doctype html><title>Notes</title><link rel=stylesheet href=css/app.css>
 <ul id=notes></ul><script src=js/state.js></script>"""
@@ -221,10 +221,10 @@ def test_a_verifier_that_hangs_is_ended(tmp_path: Path) -> None:
     verifier.write_text("def verify(server_url):\n    while True: pass\n")
 
     with pytest.raises(VerifierHangs, match="no verdict within"):
-        opinion_of(verifier, {}, 0.5)
+        ruling_on(verifier, {}, 0.5)
 
 
 def test_a_verifier_that_raises_has_refused(board: Path) -> None:
-    opinion = opinion_of(board / "apps/notes/real-tasks/task_m1.py", {"notes": []}, 20)
+    ruling = ruling_on(board / "apps/notes/real-tasks/task_m1.py", {"notes": []}, 20)
 
-    assert (opinion.passed, opinion.words) == (False, "KeyError: 'missing'")
+    assert (ruling.passed, ruling.words) == (False, "KeyError: 'missing'")

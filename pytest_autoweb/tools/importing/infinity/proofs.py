@@ -55,9 +55,9 @@ def prove(
             found = [
                 Proof(
                     task,
-                    undone=verdict.opinions[0].passed,
-                    solved=verdict.solution.opinion.passed if verdict.solution else None,
-                    words=verdict.solution.opinion.words if verdict.solution else "",
+                    undone=verdict.rulings[0].passed,
+                    solved=verdict.solution.ruling.passed if verdict.solution else None,
+                    words=verdict.solution.ruling.words if verdict.solution else "",
                 )
                 for task, verdict in zip(
                     app.tasks, judged(app.tasks, [state], _SECONDS), strict=True

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_autoweb.base.errors import AutowebError
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.tools.importing.infinity.board import Task
 
@@ -36,7 +37,7 @@ class Solution:
     ruling: Ruling
 
 
-class VerifierHangs(Exception):
+class VerifierHangs(AutowebError):
     """Raised when verifiers do not end in time."""
 
 

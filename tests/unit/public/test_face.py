@@ -22,6 +22,7 @@ import pytest_autoweb.testing
 
 ROOT = Path(__file__).parents[3]
 API = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+SIGNATURES = (ROOT / "docs/api.pyi").read_text(encoding="utf-8")
 DOORS: tuple[ModuleType, ...] = (
     pytest_autoweb,
     pytest_autoweb.stages,
@@ -71,16 +72,16 @@ def section_of(door: ModuleType) -> str:
 
 
 def stubs_of(door: ModuleType) -> dict[str, ast.stmt]:
-    """What stands in the code blocks of a module's section, by name."""
+    """What stands in a module's part of the stub file, by name."""
+    _, _, rest = SIGNATURES.partition(f"\n# {door.__name__}\n")
     found: dict[str, ast.stmt] = {}
-    for code in FENCE.findall(section_of(door)):
-        for node in ast.parse(code).body:
-            if isinstance(node, ast.ClassDef | ast.FunctionDef):
-                found[node.name] = node
-            else:
-                assert isinstance(node, ast.Assign | ast.AnnAssign)
-                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-                found[ast.unparse(target)] = node
+    for node in ast.parse(re.split(r"\n# pytest_autoweb", rest)[0]).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found[node.name] = node
+        else:
+            assert isinstance(node, ast.Assign | ast.AnnAssign)
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            found[ast.unparse(target)] = node
     return found
 
 
@@ -101,7 +102,7 @@ def test_the_page_lists_exactly_what_a_module_exports(door: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(("door", "name", "stub"), STUBS)
-def test_the_page_gives_the_signature_that_there_is(
+def test_the_stub_file_gives_the_signature_that_there_is(
     door: ModuleType, name: str, stub: ast.stmt
 ) -> None:
     found = getattr(door, name)

@@ -100,7 +100,7 @@ def prepare(nodes: list[Node], *, overlaid: bool) -> tuple[str, ...]:
     Returns:
         What lies behind layers, in words.
     """
-    behind = _prune(nodes, overlaid)
+    behind = prune(nodes, overlaid=overlaid)
     for root in nodes:
         for node in list(root.walk()):
             _settle(node)
@@ -115,7 +115,7 @@ def prepare(nodes: list[Node], *, overlaid: bool) -> tuple[str, ...]:
 # -- what cannot be seen or reached ----------------------------------------------------
 
 
-def _prune(nodes: list[Node], overlaid: bool) -> tuple[str, ...]:
+def prune(nodes: list[Node], *, overlaid: bool) -> tuple[str, ...]:
     """Leave out what nobody can reach, and say how many elements lie behind a layer."""
     every = [node for root in nodes for node in root.walk()]
     over = Counter(node.layer or "" for node in every if node.layer is not None)

@@ -217,6 +217,8 @@ class RefElement:
     """Playwright's own ref of the element, which changes with its role and name."""
     said: str = ""
     """A text that it shows, for elements that a name does not identify."""
+    in_frame: bool = False
+    """Whether it is in a frame of the page."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,8 @@ class Node:
     handle: str = ""
     """A selector by id, name or class, for what has no name."""
     kind: str = ""
-    """The input's type; `select`, `multiple`, `lines` (a textarea), `rich` (any other editor)."""
+    """The input's type; `select`, `multiple`, `lines` (a textarea), `rich` (any other editor), `a` (a
+    link without an address, which is a clickable)."""
     filled: bool = False
     limits: tuple[str, str, str] = ("", "", "")
     """The least and the greatest value, and the step."""
@@ -124,6 +125,8 @@ class Node:
     number: int = 0
     beside: str = ""
     """The text it stands beside."""
+    joint: str | None = None
+    """Of a text that goes on in the line of the one before, what is between them."""
 
     def walk(self) -> Iterator["Node"]:
         """Yield this node and all below it, in reading order."""
@@ -348,6 +351,33 @@ _STATES = frozenset(
 _VERDICTS = frozenset(["covered", "clipped", "invisible", "not visible", "by label", "transparent"])
 
 
+_IN_LINE = ""
+"""Where a text ends and the next one goes on in the same line."""
+
+
+@dataclass(slots=True)
+class _Texts:
+    """The parts of a text until it ends."""
+
+    found: list[Node]
+    parts: list[str] = field(default_factory=list)
+    _joint: str | None = None
+
+    def end(self, *, in_line: bool = False) -> None:
+        raw = "".join(self.parts)
+        self.parts.clear()
+        said = " ".join(raw.split())
+        spaced = bool(raw) and raw[0].isspace()
+        if said:
+            joint = None if self._joint is None else self._joint or " " * spaced
+            self.found.append(Node("text", value=said, joint=joint))
+            self._joint = " " * raw[-1].isspace()
+        elif self._joint is not None:
+            self._joint = self._joint or " " * spaced
+        if not in_line:
+            self._joint = None
+
+
 @dataclass(frozen=True, slots=True)
 class _Reader:
     """Makes nodes of what a document's script tells; a page may have had a hand in it."""
@@ -356,22 +386,15 @@ class _Reader:
 
     def nodes(self, told: Sequence[Any]) -> list[Node]:
         found: list[Node] = []
-        text: list[str] = []
-
-        def end() -> None:
-            said = " ".join("".join(text).split())
-            text.clear()
-            if said:
-                found.append(Node("text", value=said))
-
+        texts = _Texts(found)
         for one in told:
-            if isinstance(one, str):
-                text.append(one)
+            if isinstance(one, str) and one != _IN_LINE:
+                texts.parts.append(one)
                 continue
-            end()
+            texts.end(in_line=one == _IN_LINE)
             if isinstance(one, dict):
                 found.append(self._node(one))
-        end()
+        texts.end()
         return found
 
     def _node(self, told: Mapping[str, Any]) -> Node:

@@ -347,6 +347,7 @@
     if (label) made.la = label;
     else if (title) made.ti = title;
     if (!measure(kids).text) made.h = handle(element);
+    if (tag === 'a') made.t = 'a';
     return made;
   };
   const structured = (element, role, tag, css, kids) => {
@@ -378,14 +379,16 @@
     const gone = sight.about(element, css).gone;
     const role = roleOf(element, tag);
     const border = block(css, element);
-    if (border) into.push(0);
+    // A block within a line ends a text, too, but the next one goes on in that line.
+    const end = css.display.startsWith('inline') ? '' : 0;
+    if (border) into.push(end);
     else if (gap(css)) into.push(' ');
     const made = shown ? special(element, tag, role, css, ctx, depth) : null;
     if (made) {
       into.push(made, ...(made.up || []));
       delete made.up;
     } else if (made === null) plain(element, tag, role, css, into, { ...ctx, gone, shown }, depth);
-    if (border) into.push(0);
+    if (border) into.push(end);
     else if (gap(css)) into.push(' ');
   };
   // Returns what acts as one element; null for all others, false for what is not shown at all.

@@ -12,7 +12,7 @@ from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.redaction import SECRET_PLACE, unlike_words
 from pytest_autoweb.base.waiting import Countdown
 from pytest_autoweb.browser.egress.browser_watch import WATCH
-from pytest_autoweb.browser.page.same_element import ElementIdentity, register_same_on
+from pytest_autoweb.browser.page.same_element import GUARDS, ElementIdentity, register_same_on
 from pytest_autoweb.results.records import ReadBack
 from pytest_autoweb.sandbox import (
     cell_files,
@@ -36,7 +36,7 @@ from pytest_autoweb.sandbox.allowed_members import (
 from pytest_autoweb.sandbox.border_values import plain_headers
 from pytest_autoweb.sandbox.call_frames import Binder, Bound, Callback
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
-from pytest_autoweb.sandbox.engine import DialogReply, SandboxBorder, SentRequest
+from pytest_autoweb.sandbox.engine import DialogReply, SandboxBorder, SentRequest, StepCallError
 from pytest_autoweb.sandbox.handles import Handles, kind_of
 from pytest_autoweb.sandbox.measured_readings import measure, reads
 from pytest_autoweb.sandbox.own_requests import REPLY_LIMITS, whole_reply
@@ -261,6 +261,8 @@ class Facade:
         if method in {"set_default_timeout", "set_default_navigation_timeout"}:
             return self._set_default(method, args[0] if args else kwargs.get("timeout"))
         self._check(bound)
+        if receiver.kind == "Locator" and method in GUARDS:
+            self._check_there(bound)
         args, kwargs = self._rewritten(bound, budget)
         wanted = kwargs.get("timeout")
         if bound.member.timeout:
@@ -309,6 +311,10 @@ class Facade:
         given = [*bound.args, *bound.kwargs.values()][:1]
         text = f' "{self._border.redact(str(given[0]))}"' if given and given[0] else ""
         self._border.on_dialog(DialogReply(dialog, bound.method + text))
+
+    def _check_there(self, bound: Bound) -> None:
+        if why := self._border.lacks(bound.receiver.object, bound.receiver.text):
+            raise StepCallError(why)
 
     def _check(self, bound: Bound) -> None:
         """Refuse the call if one of the rules that change nothing forbids it."""

@@ -38,7 +38,7 @@ class Action(NamedTuple):
     pair: tuple[str, str] | None
     """Locator and method, which identify a repetition."""
     elements: tuple[RefElement, ...] = ()
-    """The elements that the line acts on, for models that get a log of actions by element."""
+    """The elements that the line acts on."""
     name: str = ""
     """The action's name, such as `fill`, where its code depends on what the page is like."""
     values: tuple[Any, ...] = ()
@@ -154,7 +154,8 @@ def _translate(line: str, by_ref: dict[str, RefElement]) -> Action | str:
     argument = json.dumps(value, ensure_ascii=False) if arguments else ""
     if method == "select_option":
         argument = f"label={argument}"
-    return Action(line, f"{element.locator}.{method}({argument})", (element.locator, method))
+    pair = (element.locator, method)
+    return Action(line, f"{element.locator}.{method}({argument})", pair, (element,))
 
 
 _CALL = re.compile(r"(?:e\d+\.)?[a-z_]+\(|done\b", re.IGNORECASE)

@@ -104,8 +104,8 @@ class Node:
     handle: str = ""
     """A selector by id, name or class, for what has no name."""
     kind: str = ""
-    """The input's type; `select`, `multiple`, `lines` (a textarea), `rich` (any other editor), `a` (a
-    link without an address, which is a clickable)."""
+    """The input's type; `select`, `multiple`, `lines` (a textarea), `rich` (any other editor); `a` for
+    a clickable that is a link without an address."""
     filled: bool = False
     limits: tuple[str, str, str] = ("", "", "")
     """The least and the greatest value, and the step."""

@@ -1,13 +1,13 @@
 """The short numbered list of a page for small models: one element or one text a line.
 
 They read slowly and get lost in long lists, so what is said of an element is what one needs to act
-on it: `e1 textbox "User" (required)`. It is made of the same tree as the listing for capable models.
+on it: `e1 textbox "User" (required)`. The tree is that of the listing for capable models.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from playwright.sync_api import Error, Frame, Page
 

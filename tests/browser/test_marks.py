@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 
 from pytest_autoweb.base.xpath import xpath_literal
 from pytest_autoweb.browser.marks.mark_list import page_list
-from pytest_autoweb.browser.marks.marking import MarkedPage, mark_page
+from pytest_autoweb.browser.marks.marking import MarkedPage, listing, mark_page, texts_apart
 
 Show = Callable[[str], Page]
 
@@ -337,3 +337,18 @@ def test_the_page_does_not_notice_and_nothing_stays_in_it(site: Site, blank: Pag
     assert blank.content() == before
     assert blank.evaluate(counts) == start
     assert blank.context.pages == [blank]
+
+
+def test_small_models_are_shown_a_text_that_repeats_a_mark_somewhere_else(show: Show) -> None:
+    page = show(
+        "<button>Open</button><p style='margin-top:200px'>Open</p>"
+        "<label for=a style='margin-top:90px'>Name</label> <input id=a aria-label=Name>"
+    )
+    marked = mark_page(page, lines=True)
+    text = page.locator("body").inner_text()
+
+    shown = listing(
+        marked.marks, text, max_chars=1_000, apart=texts_apart(marked.marks, marked.lines)
+    )
+
+    assert shown.splitlines()[2:] == ["text: Open"]

@@ -29,7 +29,7 @@ from pytest_autoweb.agents.choice.decision_json import ReplyProblem, read_decisi
 from pytest_autoweb.agents.choice.disambiguate import ambiguous, distinguishing_texts
 from pytest_autoweb.agents.choice.feedback import section, warning
 from pytest_autoweb.browser.marks.mark_list import full_line, option_lines, page_list, waiting_lines
-from pytest_autoweb.browser.marks.marking import Mark, listing, mark_page
+from pytest_autoweb.browser.marks.marking import Mark, listing, mark_page, texts_apart
 from pytest_autoweb.models.client import Message, picture_uri
 from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.models.prompts import fence, render
@@ -376,7 +376,8 @@ def _brief_listing(tools: Tools, situation: Situation, near: dict[int, str]) -> 
     view, last = situation.view, situation.before
     before = last.text if last and last.url == view.url and not situation.second_look else None
     marks = _allowed(view.marks, tools)
-    shown = listing(marks, view.text, max_chars=_room(tools), before=before, near=near)
+    apart = texts_apart(marks, view.marked.lines)
+    shown = listing(marks, view.text, max_chars=_room(tools), apart=apart, before=before, near=near)
     return tools.redact("\n".join([shown, *view.refused]))
 
 

@@ -230,8 +230,8 @@ def look(page: Page, tools: Tools, *, failed: tuple[Mark, ...] = ()) -> View:
     Raises:
         Error: Playwright's, when the page does not respond.
     """
-    # Pictures show the page's text, and small models get it from `visible_text`.
-    lines = not (tools.spec.vision or tools.spec.brief)
+    # Pictures show the page's text.
+    lines = not tools.spec.vision
     return _view(page, tools, mark_page(page, failed=failed, hide=tools.hidden, lines=lines))
 
 

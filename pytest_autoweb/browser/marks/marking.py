@@ -573,6 +573,7 @@ def listing(
     text: str,
     *,
     max_chars: int,
+    apart: Collection[str] = (),
     before: str | None = None,
     near: Mapping[int, str] | None = None,
 ) -> str:
@@ -581,6 +582,7 @@ def listing(
     Args:
         marks: the marks in order.
         text: the page's visible text, one line per block; lines that repeat a mark are dropped.
+        apart: texts that stay although they repeat a mark, see `texts_apart`.
         max_chars: limit on the characters of the text.
         before: the text at the previous look at the same page. New lines come last, because they
             are the page's response to the last action.
@@ -590,7 +592,7 @@ def listing(
     lines = [line_of(mark, known_near.get(mark.number, "")) for mark in marks[:LISTED_FOR_MODELS]]
     if len(marks) > LISTED_FOR_MODELS:
         lines.append(f"({len(marks) - LISTED_FOR_MODELS} more elements are not listed)")
-    known = {" ".join(mark.text.split()) for mark in marks}
+    known = {" ".join(mark.text.split()) for mark in marks} - set(apart)
     kept = [line for line in _lines(text) if line not in known]
     old = kept if before is None else [line for line in kept if line in _lines(before)]
     new = [line for line in kept if line not in old]
@@ -605,6 +607,33 @@ def listing(
     return "\n".join([*lines, *(f"new text: {line[:LINE_CHARS]}" for line in new[:_NEW])])
 
 
+def texts_apart(marks: Sequence[Mark], lines: Sequence[TextLine]) -> frozenset[str]:
+    """Return texts of marks that the page also says elsewhere, where they mean something else.
+
+    A status "Open" is not the button "Open"; the label beside a field is its name.
+
+    Args:
+        marks: the marks.
+        lines: the text outside of all marks.
+    """
+    of_text: dict[str, list[PageBox]] = {}
+    for mark in marks:
+        of_text.setdefault(" ".join(mark.text.split()), []).append(mark.box)
+    alike = ((line, of_text.get(" ".join(line.text.split()), ())) for line in lines)
+    return frozenset(
+        " ".join(line.text.split())
+        for line, boxes in alike
+        if boxes and not any(_beside(line.box, box) for box in boxes)
+    )
+
+
+def _beside(one: PageBox, other: PageBox) -> bool:
+    across = max(one.x - (other.x + other.width), other.x - (one.x + one.width))
+    down = max(one.y - (other.y + other.height), other.y - (one.y + one.height))
+    return (down < 0 and across <= _ASIDE_PX) or (across < 0 and down <= _ABOVE_PX)
+
+
+_ASIDE_PX, _ABOVE_PX = 60, 30
 _OPTIONS = 30
 _OPTION_CHARS = 60
 

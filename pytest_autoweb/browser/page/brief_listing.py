@@ -6,7 +6,7 @@ where names do not tell links apart, and what belongs together stands on one lin
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 
@@ -309,35 +309,28 @@ def _tell_twins_apart(nodes: Sequence[Node]) -> None:
 
 def neighbours(nodes: Sequence[Node]) -> dict[int, str]:
     """Return for what can be acted on, by the `id` of its node, the text it stands beside."""
-    above: dict[int, Node] = {}
-    for root in nodes:
-        for node in root.walk():
-            for child in node.below:
-                above[id(child)] = node
     top = Node("", below=list(nodes))
-    found: dict[int, str] = {}
-    for root in nodes:
-        for node in root.walk():
-            if node.place is not None:
-                found[id(node)] = _beside(node, above, top)
-    return found
+    every = list(top.walk())
+    # The place among the siblings is kept too, since equal nodes may stand side by side.
+    above = {
+        id(child): (node, place) for node in every for place, child in enumerate(node.below)
+    }
+    return {id(node): _beside(node, above) for node in every if node.place is not None}
 
 
-def _beside(node: Node, above: dict[int, Node], top: Node) -> str:
+def _beside(node: Node, above: Mapping[int, tuple[Node, int]]) -> str:
     at = node
     for _ in range(_NEAR_LEVELS):
-        around = above.get(id(at), top)
+        if id(at) not in above:
+            break
+        around, place = above[id(at)]
         if around.role in _ROWS:
             return _short(next(_texts_of(around.below, node), ""))
-        # By identity, since equal nodes may stand side by side.
-        place = next(index for index, one in enumerate(around.below) if one is at)
-        before = [_last(_texts_of([one], node)) for one in around.below[:place][::-1][:4]]
+        before = [_last(_texts_of([one], node)) for one in around.below[max(0, place - 4) : place]]
         after = [next(_texts_of([one], node), "") for one in around.below[place + 1 : place + 3]]
-        if told := [text for text in (*before, *after) if text]:
+        if told := [text for text in (*before[::-1], *after) if text]:
             # A short one, such as a heading, says better what it is about.
             return _short(next((one for one in told if len(one) <= _NEAR_CHARS), told[0]))
-        if around is top:
-            break
         at = around
     return ""
 

@@ -132,7 +132,8 @@ class Node:
         while pending:
             node = pending.pop()
             yield node
-            pending.extend(reversed(node.below))
+            if node.below:
+                pending.extend(node.below[::-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +198,12 @@ def read_page(root: Page | Frame) -> PageTree:
 
 
 def _snapshot(root: Page | Frame) -> str:
-    body = root.locator("body")
-    return body.aria_snapshot(mode="ai", timeout=SNAPSHOT_MS)
+    """Have Playwright note roles, names and refs; return its text as far as frames are in it."""
+    # Its text takes most of the time, and only tells which frame belongs to which element. With a
+    # depth, what is deeper is noted all the same, but no frames are entered there.
+    if isinstance(root, Page) and not root.main_frame.child_frames:
+        return root.aria_snapshot(mode="ai", depth=1, timeout=SNAPSHOT_MS)
+    return root.locator("body").aria_snapshot(mode="ai", timeout=SNAPSHOT_MS)
 
 
 _FRAME_LINE = re.compile(r"^( *)- (?:'?)iframe.*\[ref=(\w+)\]")
@@ -368,7 +373,8 @@ class _Reader:
             if isinstance(one, str):
                 text.append(one)
                 continue
-            end()
+            if text:
+                end()
             if isinstance(one, dict):
                 found.append(self._node(one))
         end()
@@ -423,7 +429,7 @@ class _Reader:
 
 
 def _flat_text(told: Any) -> str:
-    return " ".join(str(told or "").split())
+    return " ".join(str(told).split()) if told else ""
 
 
 def _hide(nodes: Sequence[Node], documents: Sequence[_Document]) -> None:

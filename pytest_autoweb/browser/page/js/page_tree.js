@@ -59,7 +59,11 @@
     if (own && own !== 'none' && own !== 'presentation') return own;
     return dom.has(element, 'role') ? '' : IMPLICIT[tag] || '';
   };
+  // Their names are what they hold, which is told anyway.
+  const UNNAMED = new Set(['row', 'listitem', 'cell', 'gridcell', 'columnheader', 'rowheader',
+    'generic', 'rowgroup']);
   const nameOf = (element, role) => {
+    if (UNNAMED.has(role)) return '';
     const note = noted && element[noted];
     if (note && typeof note.name === 'string') return note.name.slice(0, NAME_CHARS);
     return NAMED.has(role) ? aria.name(element, role).slice(0, NAME_CHARS) : '';

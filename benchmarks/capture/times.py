@@ -98,7 +98,10 @@ def main() -> None:
             if any(part in name for part in options.pages):
                 open_page(page, address)
                 found = times_of(page, options.looks)
-                print(f"| {name} | " + " | ".join(f"{found[one]:.0f}" for one in COLUMNS) + " |", flush=True)
+                print(
+                    f"| {name} | " + " | ".join(f"{found[one]:.0f}" for one in COLUMNS) + " |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -313,9 +313,7 @@ def neighbours(nodes: Sequence[Node]) -> dict[int, str]:
     top = Node("", below=list(nodes))
     every = list(top.walk())
     # The place among the siblings is kept too, since equal nodes may stand side by side.
-    above = {
-        id(child): (node, place) for node in every for place, child in enumerate(node.below)
-    }
+    above = {id(child): (node, place) for node in every for place, child in enumerate(node.below)}
     return {id(node): _beside(node, above) for node in every if node.place is not None}
 
 

@@ -79,12 +79,7 @@ def numbered_listing(
     tree = read_page(root)
     nodes = list(tree.nodes)
     behind = prepare(nodes, overlaid=tree.overlaid)
-    acted_on = [
-        node
-        for top in nodes
-        for node in top.walk()
-        if node.place is not None
-    ]
+    acted_on = [node for top in nodes for node in top.walk() if node.place is not None]
     near = neighbours(nodes)
     for number, node in enumerate(acted_on, start=1):
         node.number = number

@@ -27,8 +27,6 @@ _OTHERS = frozenset(
 _HOLDERS = frozenset(
     ["clickable", "hoverable", "iframe", "row", "header", "cell", "listitem", "scrollable"]
 )
-    {"clickable", "hoverable", "iframe", "row", "header", "cell", "listitem", "scrollable"}
-)
 """Roles after whose colon there are further pieces, not a value."""
 _OUT_OF_VIEW = "(out of view)\n"
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')

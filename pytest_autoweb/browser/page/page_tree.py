@@ -248,7 +248,7 @@ def _inner_documents(root: Page | Frame, heard: Sequence["_Heard"]) -> Iterator[
     for frame in inner_frames(root):
         fitting = [one._asdict() for one in heard if one.url == frame.url]
         try:
-            yield _document(frame, {"inner": fitting}, _FRAME_MS)
+            yield _document(frame, {"framed": fitting}, _FRAME_MS)
         except Error:
             silent += 1
             if silent >= MAX_SILENT:
@@ -271,7 +271,7 @@ def inner_frames(root: Page | Frame) -> tuple[Frame, ...]:
 
 def _document(root: Page | Frame, heard: Mapping[str, Any], timeout_ms: float) -> _Document:
     look = next(_LOOKS)
-    asked = {**LIMITS, "look": look, "noted": SNAPSHOT_NOTE, "listening": [], "inner": [], **heard}
+    asked = {**LIMITS, "look": look, "noted": SNAPSHOT_NOTE, "listening": [], "framed": [], **heard}
     locator = root.locator(f"{ENGINE}={json.dumps(asked)}")
     try:
         text = call_within(root, timeout_ms, lambda: locator.text_content(timeout=timeout_ms))

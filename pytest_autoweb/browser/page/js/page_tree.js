@@ -1,5 +1,5 @@
 // Reads a document as a person sees it: a tree of texts and elements, with what tells them apart.
-({ dom, aria, sight, hovering }, { limit, milliseconds, characters, noted, listening: heard, inner }) => {
+({ dom, aria, sight, hovering }, { limit, milliseconds, characters, noted, listening: heard, framed }) => {
   const listening = new Set(heard);
   const CONTROLS = new Set(['button', 'link', 'textbox', 'searchbox', 'combobox', 'checkbox', 'radio',
     'switch', 'slider', 'spinbutton', 'tab', 'menuitem', 'menuitemcheckbox', 'menuitemradio',
@@ -176,10 +176,10 @@
   // Editors of applications' own: lines as they were typed, and a field that nobody sees takes the
   // keys.
   const ownEditors = new Map();
-  const unseenField = (field) => {
-    const box = dom.rect(field);
-    return dom.rendered(field) && (box.width < 6 || box.height < 6
-      || Number(dom.style(field).opacity) < 0.1);
+  const isUnseen = (taker) => {
+    const box = dom.rect(taker);
+    return dom.rendered(taker) && (box.width < 6 || box.height < 6
+      || Number(dom.style(taker).opacity) < 0.1);
   };
   const isLine = (element) => {
     const css = dom.style(element);
@@ -192,8 +192,8 @@
       && dom.rect(other).height > 0));
   };
   const findOwnEditors = () => {
-    for (const field of dom.query(document, 'textarea').slice(0, 40).filter(unseenField)) {
-      let at = dom.parent(field);
+    for (const taker of dom.query(document, 'textarea').slice(0, 40).filter(isUnseen)) {
+      let at = dom.parent(taker);
       for (let depth = 0; at && depth < EDITOR_LEVELS && dom.tag(at) !== 'body'; depth += 1) {
         const found = dom.matches(at, EDITORS) ? [] : linesWithin(at);
         if (found.length) ownEditors.set(at, found);
@@ -350,8 +350,8 @@
     return made;
   };
   const asEditor = (element) => {
-    const field = dom.query(element, 'textarea, [contenteditable=true]')[0] || element;
-    const made = keep(field, { role: 'textbox', n: nameOf(field, 'textbox'), s: [], t: 'rich' });
+    const taker = dom.query(element, 'textarea, [contenteditable=true]')[0] || element;
+    const made = keep(taker, { role: 'textbox', n: nameOf(taker, 'textbox'), s: [], t: 'rich' });
     made.v = lines(editorText(element));
     made.f = made.v ? 1 : 0;
     // Its field is tiny and moves with the cursor, so what covers the editor counts.
@@ -569,7 +569,7 @@
     } else if (dom.isElement(node)) visitElement(node, into, ctx, depth);
   };
 
-  if (listening.size || inner.length) {
+  if (listening.size || framed.length) {
     let index = 0;
     const roots = [document];
     for (let at = 0; at < roots.length && index < 100000; at += 1) {
@@ -580,7 +580,7 @@
       }
     }
     // Of frames with one address, only their number of elements tells which is which.
-    const fitting = inner.filter((one) => one.count === index);
+    const fitting = framed.filter((one) => one.count === index);
     if (fitting.length) {
       fitting[0].found.filter((at) => fitting.every((one) => one.found.includes(at)))
         .forEach((at) => listening.add(at));

@@ -428,7 +428,7 @@ class _Reader:
             name=_flat_text(told.get("n")),
             states=[word for word in told.get("s") or () if word in _STATES],
             value=HIDDEN if "v" in told and told["v"] is None else str(told.get("v") or "").strip(),
-            below=self.nodes(told.get("k") or ()),
+            below=self.nodes(told["k"]) if told.get("k") else [],
             placeholder=_flat_text(told.get("p")),
             url=str(told.get("u") or told.get("src") or ""),
             label=_flat_text(told.get("la")),

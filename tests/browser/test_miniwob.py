@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page
 from quiet_handler import QuietHandler
 
-from pytest_autoweb.browser.page.outline import estimate_tokens
 from pytest_autoweb.browser.page.acted_element import locator_now
+from pytest_autoweb.browser.page.outline import estimate_tokens
 from pytest_autoweb.browser.page.small_list import small_view
 
 miniwob = pytest.importorskip("miniwob", reason="needs the extra `demo`")

@@ -320,7 +320,8 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
     """Execute the lines of a reply, each as a step of the script."""
     assert shown.view is not None, "this dialect shows numbered lists"
     sees = "look" in tools.offered
-    said, lines = read_turn(reply), read_lines(reply, shown.view.elements, sees=sees)
+    said, view = read_turn(reply), shown.view
+    lines = read_lines(reply, view.elements, sees=sees, left_out=view.left_out)
     if not lines.actions and not lines.problem:
         if unread := unread_code(said):
             return attempt, unread

@@ -229,6 +229,8 @@ class RefView:
     """The lines for the model: elements and the page's other visible text, in reading order."""
     elements: tuple[RefElement, ...]
     truncated: bool = False
+    left_out: frozenset[str] = frozenset()
+    """Numbers of elements that the lines do not show, as far as they are known."""
 
 
 _POLL_MS = 250.0

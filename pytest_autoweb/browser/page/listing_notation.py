@@ -14,7 +14,7 @@ CONTROLS = frozenset(
     [
         *("button", "link", "textbox", "searchbox", "combobox", "checkbox", "radio", "switch"),
         *("slider", "spinbutton", "tab", "menuitem", "menuitemcheckbox", "menuitemradio"),
-        *("option", "treeitem", "listbox", "iframe", "clickable"),
+        *("option", "treeitem", "listbox", "iframe", "clickable", "hoverable"),
     ]
 )
 """Roles of what can be acted on."""

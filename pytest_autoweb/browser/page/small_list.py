@@ -139,7 +139,7 @@ class _Walk:
                 outer, self._in_frame = self._in_frame, True
                 self.through(node.below, mute=mute)
                 self._in_frame = outer
-            elif node.place is not None and (node.role in CONTROLS or node.clickable):
+            elif _acts(node):
                 self._element(node, mute)
             elif node.role == "row":
                 self._row(node, mute)
@@ -200,10 +200,14 @@ class _Walk:
         self.items.append(_Item(node=node, name=_readable(name), in_frame=self._in_frame))
 
 
+def _acts(node: Node) -> bool:
+    return node.place is not None and (node.role in CONTROLS or node.clickable)
+
+
 def _only_texts(cell: Node) -> list[str] | None:
     """Return the texts of a cell; None if there is something to act on in it."""
     below = [one for one in cell.walk() if one is not cell]
-    if cell.place is not None or any(one.place is not None for one in below):
+    if _acts(cell) or any(map(_acts, below)):
         return None
     return [one.value for one in below if one.role == "text"]
 
@@ -211,7 +215,7 @@ def _only_texts(cell: Node) -> list[str] | None:
 def _controls(nodes: Sequence[Node]) -> Iterator[Node]:
     """Yield what can be acted on below nodes, but not what is within such an element."""
     for node in nodes:
-        if node.place is not None:
+        if _acts(node):
             yield node
         else:
             yield from _controls(node.below)
@@ -222,7 +226,7 @@ def _texts(node: Node) -> Iterator[str]:
     for one in node.below:
         if one.role == "text":
             yield one.value
-        elif one.place is None:
+        elif not _acts(one):
             if one.role == "img" and one.name:
                 yield one.name
             yield from _texts(one)

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Page
 
 from pytest_autoweb.agents.act.actions import Action, FillForm, Steps
+from pytest_autoweb.agents.attempt.read_download import ReadFile
 from pytest_autoweb.agents.choice.feedback import Feedback, Problem, often_mistaken
 from pytest_autoweb.browser.marks.marking import Mark
 
@@ -21,6 +22,8 @@ HISTORY = 15
 """Number of past actions shown to a small model."""
 LONG_HISTORY = 60
 """Number of past actions shown to any other model."""
+KEPT_FILES = 2
+"""Number of files that the model read which later prompts still show."""
 MAX_CIRCLES = 2
 """Number of circles after which an attempt ends."""
 MAX_FAILURES_IN_A_ROW = 4
@@ -151,6 +154,14 @@ class ActMemory:
     """How many actions the last reply held."""
     used_of_reply: int = 0
     """How many of these have been performed."""
+    dialog_text: str | None = None
+    """What to type into the next dialog that asks for a text."""
+    dismisses: bool = False
+    """Whether the next dialog is to be dismissed."""
+    downloads: int = 0
+    """Number of downloads that the model knows of."""
+    read_files: tuple[ReadFile, ...] = ()
+    """The downloaded files that the model asked to read."""
     refusals: dict[str, int] = field(default_factory=dict)
     """How often each expected text was refused since the last performed action."""
 
@@ -181,6 +192,27 @@ class ActMemory:
         self.refusals.clear()
         self.used_of_reply += 1
         self.done.append(line)
+
+    def reply_to(self, kind: str) -> str | None:
+        """Return the text to accept a dialog with, or None to dismiss it.
+
+        What the model chose for the next dialog is used up.
+
+        Args:
+            kind: Playwright's type of the dialog, such as `prompt`.
+        """
+        if self.dismisses and kind != "beforeunload":
+            self.dismisses = False
+            return None
+        if kind != "prompt" or self.dialog_text is None:
+            return ""
+        text, self.dialog_text = self.dialog_text, None
+        return text
+
+    def keep_file(self, read: ReadFile) -> None:
+        """Keep a file that was read; of equal ones and of many, the newest remain."""
+        others = [file for file in self.read_files if file != read]
+        self.read_files = (*others, read)[-KEPT_FILES:]
 
     def count_refusal(self, text: str) -> int:
         """Count a refusal of an element for this text and return their number."""

@@ -187,7 +187,8 @@ class SightFinder:
             repeat=tools.repeat,
             attempt=number,
         )
-        self._eyes = VisionModel(tools.client, request, tools.redact)
+        constrained = tools.spec.constrained != "none"
+        self._eyes = VisionModel(tools.client, request, tools.redact, constrained=constrained)
         self._memory = Memory()
         self._pictures = 0
 

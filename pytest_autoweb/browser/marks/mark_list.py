@@ -14,14 +14,17 @@ from pytest_autoweb.browser.marks.marking import (
     Mark,
     MarkedPage,
     PageBox,
+    ScrolledBox,
     SelectOption,
     line_of,
     shortened,
 )
+from pytest_autoweb.browser.page.listing_notation import scrolled_told
 
 _OPTIONS = 60
 _OPTION_CHARS = 60
 _PLACEHOLDER_CHARS = 60
+_HELD_CHARS = 1_000
 _SAME_ROW_PX = 10
 """Difference of upper edges up to which entries count as one row, as for the numbers of marks."""
 
@@ -35,6 +38,8 @@ class _Entry(NamedTuple):
     box: PageBox
     text: str
     mark: Mark | None = None
+    above: bool = False
+    """Whether it stands on a line of its own above what is in its box."""
 
 
 def full_line(mark: Mark, near: str = "") -> str:
@@ -45,13 +50,25 @@ def full_line(mark: Mark, near: str = "") -> str:
         near: a text that tells it apart from marks with the same text.
     """
     kind = _KINDS.get(mark.tag, "") if not mark.role else mark.role
-    parts = [line_of(replace(mark, role=kind), near)]
+    parts = [line_of(_without_value(replace(mark, role=kind)), near)]
+    if mark.held:
+        held = "⏎".join(line.rstrip() for line in mark.held.splitlines())
+        parts.append(f'holds "{shortened(held, _HELD_CHARS)}"')
     placeholder = mark.attributes.get("placeholder", "")
     if mark.name and placeholder not in ("", mark.name):
         parts.append(f'placeholder "{shortened(placeholder, _PLACEHOLDER_CHARS)}"')
     if mark.states:
         parts.append(f"({', '.join(mark.states)})")
     return " ".join([*parts, *_under_mouse(mark)])
+
+
+def _without_value(mark: Mark) -> Mark:
+    """Return a mark that only has its name, if it is a field that holds something."""
+    if not mark.held:
+        return mark
+    flat = " ".join(mark.held.split())
+    texts = tuple(text for text in mark.texts if text != flat)
+    return replace(mark, text=mark.name, texts=texts)
 
 
 def _under_mouse(mark: Mark) -> list[str]:
@@ -112,8 +129,11 @@ def page_list(
     listed = marks[:MARK_LIMIT]
     entries = [_Entry(mark.box, "", mark) for mark in listed]
     entries += [_Entry(line.box, line.text) for line in marked.lines if line.seen and line.text]
+    entries += [_Entry(box.box, _scrollable(box), above=True) for box in marked.scrolled]
     lines: list[str] = []
     for row in _rows(entries):
+        lines += [entry.text for entry in row if entry.above]
+        row = [entry for entry in row if not entry.above]
         for is_text, group in groupby(row, key=lambda entry: entry.mark is None):
             if is_text:
                 lines += room.taken([entry.text for entry in group], before)
@@ -127,6 +147,11 @@ def page_list(
     beyond = [line.text for line in marked.lines if not line.seen and line.text]
     rest = [line for text in beyond for line in room.taken([text], before)]
     return "\n".join([*lines, *(["(out of view)", *rest] if rest else [])])
+
+
+def _scrollable(box: ScrolledBox) -> str:
+    name = f' "{box.name}"' if box.name else ""
+    return f"scrollable{name} ({scrolled_told(box.above, box.below, box.row)})"
 
 
 def _rows(entries: Sequence[_Entry]) -> list[list[_Entry]]:

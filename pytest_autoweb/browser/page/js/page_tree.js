@@ -1,5 +1,5 @@
 // Reads a document as a person sees it: a tree of texts and elements, with what tells them apart.
-({ dom, aria, sight }, { limit, milliseconds, characters, noted, listening: heard }) => {
+({ dom, aria, sight, visuals }, { limit, milliseconds, characters, noted, listening: heard }) => {
   const listening = new Set(heard);
   const CONTROLS = new Set(['button', 'link', 'textbox', 'searchbox', 'combobox', 'checkbox', 'radio',
     'switch', 'slider', 'spinbutton', 'tab', 'menuitem', 'menuitemcheckbox', 'menuitemradio',
@@ -24,8 +24,6 @@
   const SHAPES = new Set(['path', 'circle', 'rect', 'line', 'polyline', 'polygon', 'ellipse', 'use',
     'clippath', 'mask', 'lineargradient', 'radialgradient', 'stop', 'filter', 'pattern', 'symbol']);
   const ROWS = new Set(['row', 'listitem', 'option', 'treeitem', 'article']);
-  const EDITORS = '.CodeMirror, .cm-editor, .monaco-editor, .ace_editor';
-  const EDITOR_LINES = '.CodeMirror-line, .cm-line, .view-line, .ace_line';
   const REGION_CHARS = 1500;
   const REGION_CONTROLS = 12;
   const VALUE_CHARS = 20000;
@@ -64,15 +62,6 @@
     if (note && typeof note.name === 'string') return note.name.slice(0, NAME_CHARS);
     return NAMED.has(role) ? aria.name(element, role).slice(0, NAME_CHARS) : '';
   };
-  const CLASSES = /(?:^|[-_])(active|selected|checked|current)$/;
-  const looks = (element, role) => {
-    const classes = (attr(element, 'class') || '').toLowerCase().split(/\s+/).filter(Boolean);
-    const found = classes.map((word) => (CLASSES.exec(word) || [])[1]).find(Boolean)
-      || (classes.includes('on') ? 'on' : '');
-    const toggles = role === 'clickable' && classes.some((word) => /toggle|switch|checkbox/.test(word));
-    if (toggles) return [found ? 'on' : 'off'];
-    return found ? [found] : [];
-  };
   const states = (element, role, tag) => {
     const found = [];
     const said = (name) => attr(element, `aria-${name}`);
@@ -103,7 +92,7 @@
     }
     if (['ascending', 'descending'].includes(said('sort'))) found.push(said('sort'));
     if (!found.some((word) => ['checked', 'selected', 'current', 'pressed'].includes(word))) {
-      found.push(...looks(element, role));
+      found.push(...visuals.classState(element, role === 'clickable'));
     }
     return found;
   };
@@ -160,11 +149,7 @@
     const most = attr(element, 'aria-valuemax') || attr(element, 'max') || '';
     if (now) made.v = most && most !== '100' ? `${now} of ${most}` : now;
   };
-  const editorText = (element) => dom.query(element, EDITOR_LINES).slice(0, 2000)
-    .map((line) => [dom.rect(line).top, (line.textContent || '').replace(/[\u200b\u00a0]/g, ' ')])
-    .sort((a, b) => a[0] - b[0]).map(([, text]) => text.trimEnd()).join('\n');
-  const richText = (element) => lines(HTMLElement.prototype.hasOwnProperty.call(element, 'innerText')
-    ? element.textContent : element.innerText || element.textContent || '').trim();
+  const richText = (element) => lines(visuals.richText(element)).trim();
 
   // -- what can be pressed --------------------------------------------------------------
   const HANDLERS = ['onclick', 'onmousedown', 'onmouseup', 'onpointerdown', 'onpointerup',
@@ -237,21 +222,8 @@
   const gap = (css) => css.display === 'inline' && ['marginLeft', 'marginRight', 'paddingLeft',
     'paddingRight'].some((side) => parseFloat(css[side]) > 2);
   const scrolled = (element, css, made) => {
-    if (!/auto|scroll/.test(css.overflowY) || element.clientHeight < 30) return;
-    const below = element.scrollHeight - element.clientHeight - element.scrollTop;
-    const above = element.scrollTop;
-    if (below < 8 && above < 8) return;
-    let list = element;
-    for (let depth = 0; depth < 4; depth += 1) {
-      const inner = dom.children(list).filter((one) => dom.isElement(one) && dom.rect(one).height > 0);
-      if (inner.length !== 1) break;
-      [list] = inner;
-    }
-    const rows = dom.children(list).filter((one) => dom.isElement(one) && dom.rect(one).height > 4);
-    const height = rows.length > 2
-      ? rows.slice(0, 50).reduce((sum, row) => sum + dom.rect(row).height, 0) / Math.min(50, rows.length)
-      : 0;
-    made.sc = [Math.round(above), Math.round(below), Math.round(height)];
+    const hidden = visuals.scrolled(element, css);
+    if (hidden) made.sc = hidden;
   };
   const pushText = (node, into, ctx) => {
     let text = (dom.nodeValue(node) || '').slice(0, TEXT_CHARS);
@@ -311,9 +283,9 @@
     return made;
   };
   const asEditor = (element) => {
-    const inner = dom.query(element, 'textarea, [contenteditable=true]')[0] || element;
+    const inner = visuals.editorField(element);
     const made = keep(inner, { role: 'textbox', n: nameOf(inner, 'textbox'), s: [], t: 'rich' });
-    made.v = lines(editorText(element));
+    made.v = lines(visuals.editorText(element));
     made.f = made.v ? 1 : 0;
     // Its field is tiny and moves with the cursor, so what covers the editor counts.
     judged.pop();
@@ -396,7 +368,7 @@
       return asControl(element, tag, role, css, ctx, depth);
     }
     if (empty) return CONTROLS.has(role) || tag === 'img' || tag === 'svg' ? false : null;
-    if (dom.matches(element, EDITORS)) return asEditor(element);
+    if (visuals.isEditor(element)) return asEditor(element);
     if (truthy(element, 'aria-hidden') && ['input', 'textarea', 'select'].includes(tag)
       && Number(css.opacity) < 0.1) return false;
     if (dom.closest(element, '[inert]')) return null;
@@ -412,11 +384,6 @@
       return name ? picture : false;
     }
     return null;
-  };
-  const iconTitle = (element, tag) => {
-    const inner = tag === 'svg' ? dom.query(element, 'title')[0] : null;
-    return dom.clean(attr(element, 'aria-label') || attr(element, 'title')
-      || (inner ? inner.textContent : '') || '');
   };
   const plain = (element, tag, role, css, into, ctx, depth) => {
     const by = ctx.shown && !ctx.whole ? pressedBy(element, tag, css, ctx) : '';
@@ -449,7 +416,7 @@
       return;
     }
     if (ctx.shown && empty && !hidden && !ctx.gone) {
-      const title = iconTitle(element, tag);
+      const title = visuals.title(element, tag);
       if (title && words(title)) {
         into.push({ role: 'img', n: title, v: dom.clean(kids.filter(Boolean).join(' ')) });
         return;

@@ -38,8 +38,6 @@ class _Entry(NamedTuple):
     box: PageBox
     text: str
     mark: Mark | None = None
-    above: bool = False
-    """Whether it stands on a line of its own above what is in its box."""
 
 
 def full_line(mark: Mark, near: str = "") -> str:
@@ -129,11 +127,12 @@ def page_list(
     listed = marks[:MARK_LIMIT]
     entries = [_Entry(mark.box, "", mark) for mark in listed]
     entries += [_Entry(line.box, line.text) for line in marked.lines if line.seen and line.text]
-    entries += [_Entry(box.box, _scrollable(box), above=True) for box in marked.scrolled]
+    boxes = sorted(marked.scrolled, key=lambda box: box.box.y)
     lines: list[str] = []
     for row in _rows(entries):
-        lines += [entry.text for entry in row if entry.above]
-        row = [entry for entry in row if not entry.above]
+        # A box stands on a line of its own above what it shows.
+        while boxes and boxes[0].box.y <= row[0].box.y + _SAME_ROW_PX:
+            lines.append(_scrollable(boxes.pop(0)))
         for is_text, group in groupby(row, key=lambda entry: entry.mark is None):
             if is_text:
                 lines += room.taken([entry.text for entry in group], before)

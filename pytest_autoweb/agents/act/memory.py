@@ -111,6 +111,17 @@ class QueuedAction(NamedTuple):
     """The page that it was decided on."""
 
 
+def _is_elsewhere(mark: Mark | None, near: str) -> bool:
+    """Return whether a mark is near other texts than the one by which it was chosen.
+
+    Where a list was scrolled or sorted, another row is at the same place.
+    """
+    if mark is None or not mark.near or not near:
+        return False
+    told = " ".join(near.casefold().split())
+    return not any(told in " ".join(text.casefold().split()) for text in mark.near)
+
+
 @dataclass(slots=True)
 class ActMemory:
     """One attempt's memory: the only value that its turns mutate.
@@ -264,9 +275,11 @@ class ActMemory:
         if not self.queued:
             return None
         (action, identities, of_page), *others = self.queued
-        known = {mark.identity: mark.number for mark in reversed(marks)}
-        numbers = {name: known.get(identity) for name, identity in identities.items()}
-        if None in numbers.values() or url != of_page:
+        known = {mark.identity: mark for mark in reversed(marks)}
+        found = {name: known.get(identity) for name, identity in identities.items()}
+        numbers = {name: mark and mark.number for name, mark in found.items()}
+        moved = _is_elsewhere(found.get("mark_id"), getattr(action, "near", ""))
+        if None in numbers.values() or url != of_page or moved:
             self.queued = ()
             return None
         self.queued = tuple(others)

@@ -143,8 +143,8 @@ def page_list(
                 lines += option_lines([entry.mark])
     if len(marks) > len(listed):
         lines.append(f"({len(marks) - len(listed)} more elements are not listed)")
-    beyond = [line.text for line in marked.lines if not line.seen and line.text]
-    rest = [line for text in beyond for line in room.taken([text], before)]
+    beyond = [_Entry(line.box, line.text) for line in marked.lines if not line.seen and line.text]
+    rest = [line for row in _rows(beyond) for line in room.taken([e.text for e in row], before)]
     return "\n".join([*lines, *(["(out of view)", *rest] if rest else [])])
 
 
@@ -170,17 +170,13 @@ class _Room:
         self._left, self._full = chars, False
 
     def taken(self, texts: Sequence[str], before: Collection[str] | None) -> list[str]:
-        """Return texts that stand side by side as one line, and those that are new as another."""
-        if self._full:
+        """Return texts that stand side by side as a line, which is new if any of them is."""
+        if self._full or not texts:
             return []
-        old = [text for text in texts if before is None or text in before]
-        new = [text for text in texts if text not in old]
-        lines: list[str] = []
-        for label, some in (("text", old), ("new text", new)):
-            line = shortened(" | ".join(some), LINE_CHARS)
-            self._left -= len(line)
-            if self._left < 0:
-                self._full = True
-                return [*lines, "text: …"]
-            lines += [f"{label}: {line}"] if line else []
-        return lines
+        line = shortened(" | ".join(texts), LINE_CHARS)
+        self._left -= len(line)
+        if self._left < 0:
+            self._full = True
+            return ["text: …"]
+        new = before is not None and any(text not in before for text in texts)
+        return [f"new text: {line}" if new else f"text: {line}"]

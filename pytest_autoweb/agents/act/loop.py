@@ -74,7 +74,7 @@ def _act(turn: Turn, action: Action, memory: ActMemory) -> Turn:
     if chosen.resolution:
         known = chosen.resolution.chosen
         memory.note_tried(turn.view.digest, action.action, known.taken or known.mark)
-    line = describe_action(action)
+    line, told = describe_action(action), len(memory.done)
     code = code_of(action, number, _details(turn))
     if code:
         turn, result = _run(turn, code, chosen.view, line)
@@ -92,7 +92,7 @@ def _act(turn: Turn, action: Action, memory: ActMemory) -> Turn:
     if isinstance(action, Retry):
         memory.failures_in_a_row += 1
     else:
-        memory.note_success(tools.redact(line))
+        memory.note_success(tools.redact(line), told)
     if isinstance(action, AnswerDialog):
         memory.dialog_text = action.text
     memory.dismisses = memory.dismisses or isinstance(action, DismissDialog)

@@ -197,12 +197,18 @@ class ActMemory:
         self.failed = ()
         self.refused = None
 
-    def note_success(self, line: str) -> None:
-        """Add a line, without secrets, about a performed action."""
+    def note_success(self, line: str, before: int | None = None) -> None:
+        """Add a line, without secrets, about a performed action.
+
+        Args:
+            line: what was done.
+            before: how many lines there were before it was done; those since, such as on a dialog,
+                tell what came of it.
+        """
         self.failures_in_a_row = 0
         self.refusals.clear()
         self.used_of_reply += 1
-        self.done.append(line)
+        self.done.insert(len(self.done) if before is None else before, line)
 
     def reply_to(self, kind: str) -> str | None:
         """Return the text to accept a dialog with, or None to dismiss it.

@@ -123,6 +123,14 @@ class Case(Spec):
         asked = any(isinstance(check, AnswerCheck | InfeasibleCheck) for check in self.expect)
         return asked or bool(self.infeasible) or self._beside_infeasible
 
+    @property
+    def asks_for_data(self) -> bool:
+        """Return whether models are told that the task asks for data.
+
+        In a file with an infeasible case nobody is told, for the same reason.
+        """
+        return self.may_answer and not (self.infeasible or self._beside_infeasible)
+
     def beside_infeasible(self) -> "Case":
         """Return the case as one of a file in which a task cannot be done."""
         case = self.model_copy()

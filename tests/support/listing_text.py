@@ -250,7 +250,9 @@ def _items(piece: str, row: int, before: str) -> Iterator[Item]:
         yield Item(row, role, name, found["rest"], "", number)
         yield from _items(left, row, "")
     else:
-        yield Item(row, role, name, found["rest"], _unquoted(left), number)
+        holds = re.search(rf"\bholds ({_QUOTED.pattern})", found["rest"])
+        value = json.loads(holds[1]) if holds else _unquoted(left)
+        yield Item(row, role, name, found["rest"], value, number)
 
 
 def _unquoted(value: str) -> str:

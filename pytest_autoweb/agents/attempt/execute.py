@@ -12,7 +12,7 @@ from playwright.sync_api import Error
 from pytest_autoweb.agents.attempt.diagnosis import with_findings
 from pytest_autoweb.agents.attempt.outcome_text import own_log
 from pytest_autoweb.agents.attempt.script_blocks import split_blocks
-from pytest_autoweb.agents.attempt.tools import Tools, change
+from pytest_autoweb.agents.attempt.tools import Tools, change, is_listed_briefly
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.language import (
     NEVER_TOUCHED,
@@ -142,7 +142,7 @@ def run_block(
             folder=tools.folder,
             redact=tools.redact,
             pictured=tools.newest.path if result.screenshot else None,
-            brief=attempt.turns > 0,
+            brief=is_listed_briefly(attempt, tools),
         )
         attempt = change(attempt, scene=relative_scene(scene, tools))
     return attempt

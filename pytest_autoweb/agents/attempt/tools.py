@@ -298,6 +298,11 @@ class NamedStage(NamedTuple):
     run: Stage
 
 
+def is_listed_briefly(attempt: Attempt, tools: Tools) -> bool:
+    """Return whether a retry is shown its page as models are that look before each step."""
+    return attempt.turns > 0 or bool(attempt.decisions and not tools.spec.small)
+
+
 def ask(
     attempt: Attempt,
     tools: Tools,

@@ -204,6 +204,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
         page=fence(text, "page"),
         done=turn.done,
         may_answer=may_answer,
+        asks_for_data=tools.case.asks_for_data,
         hint=_hint(attempt, tools, turn),
         secrets=sorted(tools.case.secrets),
     )

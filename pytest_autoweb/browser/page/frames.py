@@ -61,6 +61,7 @@ _TOOLS = {
     "aria": "aria",
     "sight": "sight",
     "hovering": "shown_on_hover",
+    "visuals": "visuals",
     "selectors": "selectors",
 }
 """What scripts may use besides the DOM, and the file that makes it."""

@@ -1,5 +1,6 @@
 // Reads a document as a person sees it: a tree of texts and elements, with what tells them apart.
-({ dom, aria, sight, hovering }, { limit, milliseconds, characters, noted, listening: heard, framed }) => {
+({ dom, aria, sight, hovering, visuals },
+  { limit, milliseconds, characters, noted, listening: heard, framed }) => {
   const listening = new Set(heard);
   const CONTROLS = new Set(['button', 'link', 'textbox', 'searchbox', 'combobox', 'checkbox', 'radio',
     'switch', 'slider', 'spinbutton', 'tab', 'menuitem', 'menuitemcheckbox', 'menuitemradio',
@@ -24,8 +25,6 @@
   const SHAPES = new Set(['path', 'circle', 'rect', 'line', 'polyline', 'polygon', 'ellipse', 'use',
     'clippath', 'mask', 'lineargradient', 'radialgradient', 'stop', 'filter', 'pattern', 'symbol']);
   const ROWS = new Set(['row', 'listitem', 'option', 'treeitem', 'article']);
-  const EDITORS = '.CodeMirror, .cm-editor, .monaco-editor, .ace_editor';
-  const EDITOR_LINES = '.CodeMirror-line, .cm-line, .view-line, .ace_line';
   const EDITOR_LINES_MOST = 2000;
   const EDITOR_LEVELS = 4;
   const HIDDEN_PARTS = 400;
@@ -75,15 +74,6 @@
     if (note && typeof note.name === 'string') return note.name.slice(0, NAME_CHARS);
     return NAMED.has(role) ? aria.name(element, role).slice(0, NAME_CHARS) : '';
   };
-  const CLASSES = /(?:^|[-_])(active|selected|checked|current)$/;
-  const looks = (element, role) => {
-    const classes = (attr(element, 'class') || '').toLowerCase().split(/\s+/).filter(Boolean);
-    const found = classes.map((word) => (CLASSES.exec(word) || [])[1]).find(Boolean)
-      || (classes.includes('on') ? 'on' : '');
-    const toggles = role === 'clickable' && classes.some((word) => /toggle|switch|checkbox/.test(word));
-    if (toggles) return [found ? 'on' : 'off'];
-    return found ? [found] : [];
-  };
   const states = (element, role, tag) => {
     const found = [];
     const said = (name) => attr(element, `aria-${name}`);
@@ -114,7 +104,7 @@
     }
     if (['ascending', 'descending'].includes(said('sort'))) found.push(said('sort'));
     if (!found.some((word) => ['checked', 'selected', 'current', 'pressed'].includes(word))) {
-      found.push(...looks(element, role));
+      found.push(...visuals.classState(element, role === 'clickable'));
     }
     return found;
   };
@@ -171,10 +161,6 @@
     const most = attr(element, 'aria-valuemax') || attr(element, 'max') || '';
     if (now) made.v = most && most !== '100' ? `${now} of ${most}` : now;
   };
-  const editorText = (element) => (ownEditors.get(element) || dom.query(element, EDITOR_LINES))
-    .slice(0, EDITOR_LINES_MOST)
-    .map((line) => [dom.rect(line).top, (line.textContent || '').replace(/[\u200b\u00a0]/g, ' ')])
-    .sort((a, b) => a[0] - b[0]).map(([, text]) => text.trimEnd()).join('\n');
   // Editors of applications' own: lines as they were typed, and a field that nobody sees takes the
   // keys.
   const ownEditors = new Map();
@@ -197,15 +183,14 @@
     for (const taker of dom.query(document, 'textarea').slice(0, 40).filter(isUnseen)) {
       let at = dom.parent(taker);
       for (let depth = 0; at && depth < EDITOR_LEVELS && dom.tag(at) !== 'body'; depth += 1) {
-        const found = dom.matches(at, EDITORS) ? [] : linesWithin(at);
+        const found = visuals.isEditor(at) ? [] : linesWithin(at);
         if (found.length) ownEditors.set(at, found);
-        if (found.length || dom.matches(at, EDITORS)) break;
+        if (found.length || visuals.isEditor(at)) break;
         at = dom.parent(at);
       }
     }
   };
-  const richText = (element) => lines(HTMLElement.prototype.hasOwnProperty.call(element, 'innerText')
-    ? element.textContent : element.innerText || element.textContent || '').trim();
+  const richText = (element) => lines(visuals.richText(element)).trim();
 
   // -- what can be pressed --------------------------------------------------------------
   const HANDLERS = ['onclick', 'onmousedown', 'onmouseup', 'onpointerdown', 'onpointerup',
@@ -278,21 +263,8 @@
   const gap = (css) => css.display === 'inline' && ['marginLeft', 'marginRight', 'paddingLeft',
     'paddingRight'].some((side) => parseFloat(css[side]) > 2);
   const scrolled = (element, css, made) => {
-    if (!/auto|scroll/.test(css.overflowY) || element.clientHeight < 30) return;
-    const below = element.scrollHeight - element.clientHeight - element.scrollTop;
-    const above = element.scrollTop;
-    if (below < 8 && above < 8) return;
-    let list = element;
-    for (let depth = 0; depth < 4; depth += 1) {
-      const inner = dom.children(list).filter((one) => dom.isElement(one) && dom.rect(one).height > 0);
-      if (inner.length !== 1) break;
-      [list] = inner;
-    }
-    const rows = dom.children(list).filter((one) => dom.isElement(one) && dom.rect(one).height > 4);
-    const height = rows.length > 2
-      ? rows.slice(0, 50).reduce((sum, row) => sum + dom.rect(row).height, 0) / Math.min(50, rows.length)
-      : 0;
-    made.sc = [Math.round(above), Math.round(below), Math.round(height)];
+    const hidden = visuals.scrolled(element, css);
+    if (hidden) made.sc = hidden;
   };
   const pushText = (node, into, ctx) => {
     let text = (dom.nodeValue(node) || '').slice(0, TEXT_CHARS);
@@ -352,9 +324,9 @@
     return made;
   };
   const asEditor = (element) => {
-    const taker = dom.query(element, 'textarea, [contenteditable=true]')[0] || element;
-    const made = keep(taker, { role: 'textbox', n: nameOf(taker, 'textbox'), s: [], t: 'rich' });
-    made.v = lines(editorText(element));
+    const inner = visuals.editorField(element);
+    const made = keep(inner, { role: 'textbox', n: nameOf(inner, 'textbox'), s: [], t: 'rich' });
+    made.v = lines(visuals.editorText(element, ownEditors.get(element)));
     made.f = made.v ? 1 : 0;
     // Its field is tiny and moves with the cursor, so what covers the editor counts.
     judged.pop();
@@ -460,7 +432,7 @@
       return asControl(element, tag, role, css, ctx, depth);
     }
     if (empty) return CONTROLS.has(role) || tag === 'img' || tag === 'svg' ? false : null;
-    if (dom.matches(element, EDITORS) || ownEditors.has(element)) return asEditor(element);
+    if (visuals.isEditor(element) || ownEditors.has(element)) return asEditor(element);
     if (truthy(element, 'aria-hidden') && ['input', 'textarea', 'select'].includes(tag)
       && Number(css.opacity) < 0.1) return false;
     if (dom.closest(element, '[inert]')) return null;
@@ -476,11 +448,6 @@
       return name ? picture : false;
     }
     return null;
-  };
-  const iconTitle = (element, tag) => {
-    const inner = tag === 'svg' ? dom.query(element, 'title')[0] : null;
-    return dom.clean(attr(element, 'aria-label') || attr(element, 'title')
-      || (inner ? inner.textContent : '') || '');
   };
   const pushScrollable = (element, tag, css, kids, into, ctx) => {
     const box = {};
@@ -534,7 +501,7 @@
     }
     if (empty && !STRUCTURE.has(role) && pushScrollable(element, tag, css, kids, into, ctx)) return;
     if (ctx.shown && empty && !hidden && !ctx.gone) {
-      const title = iconTitle(element, tag);
+      const title = visuals.title(element, tag);
       if (title && words(title)) {
         into.push({ role: 'img', n: title, v: dom.clean(kids.filter(Boolean).join(' ')) });
         return;

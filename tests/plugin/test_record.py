@@ -20,7 +20,8 @@ TASK = f"Sign in as ana with {SECRET}, save the list, and order tea as a gift."
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     copy(PROGRAM, tmp_path / "shop.py")
-    (tmp_path / "tox.ini").write_text("[pytest]\nautoweb_check_timeout = 0.3\naddopts = -q -x\n")
+    # Long enough for an order to be answered on a machine that others use as well.
+    (tmp_path / "tox.ini").write_text("[pytest]\nautoweb_check_timeout = 2\naddopts = -q -x\n")
     return tmp_path
 
 

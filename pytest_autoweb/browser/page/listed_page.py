@@ -8,6 +8,9 @@ from playwright.sync_api import Error, Frame, Locator, Page
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
 
+SETTLE_MS = 10_000.0
+"""Limit on the wait for a page to settle, for models whose replies are chosen from exactly what is
+listed: on a busy machine a page may take as long to load, and half of it is another list."""
 _COUNT_MS = 1_000.0
 _CHARS = 200
 
@@ -51,7 +54,9 @@ class ListedPage:
         """
         page, acted = self._page, self._acted
         self._acted = True
-        if page is None or not acted or not wait_until_quiet(page) or not self._left:
+        if page is None or not acted:
+            return ""
+        if not wait_until_quiet(page, limit_ms=SETTLE_MS) or not self._left:
             return ""
         try:
             if call_within(page, _COUNT_MS, locator.count):

@@ -14,6 +14,7 @@ from playwright.sync_api import Error, Frame, Page
 from pytest_autoweb.browser.page.accessibility import HIDDEN
 from pytest_autoweb.browser.page.brief_listing import prune
 from pytest_autoweb.browser.page.frames import OBSERVE_TIMEOUT_MS, RefElement, RefView
+from pytest_autoweb.browser.page.listed_page import SETTLE_MS
 from pytest_autoweb.browser.page.listing_notation import CONTROLS
 from pytest_autoweb.browser.page.outline import MARKER_TOKENS, estimate_tokens, truncation_marker
 from pytest_autoweb.browser.page.page_tree import Node, PageTree, read_page
@@ -96,7 +97,7 @@ def small_view(root: Page | Frame, *, budget_tokens: int = 1_500) -> RefView:
 
 def _view(root: Page | Frame, budget_tokens: int) -> RefView:
     root.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
-    wait_until_quiet(root)
+    wait_until_quiet(root, limit_ms=SETTLE_MS)
     return small_list(read_page(root), budget_tokens=budget_tokens)
 
 

@@ -19,6 +19,7 @@ from pytest_autoweb.sandbox import (
     own_requests,
     page_addresses,
     size_limits,
+    ticks,
     typed_secrets,
 )
 from pytest_autoweb.sandbox.allowed_members import (
@@ -68,7 +69,6 @@ _FOR_PAGES = words(
 _DONE = re.compile(r"^ *- \w+ action done$", re.MULTILINE)
 _BEGUN = re.compile(r"^ *- (elementHandle\.press\(|performing \w+ action$)", re.MULTILINE)
 _PAUSE_MS = 50.0
-_TICKS = words("check set_checked uncheck")
 
 
 def _waits_for_element(bound: Bound) -> bool:
@@ -185,10 +185,6 @@ class Facade:
             named = bound.kwargs.get("timeout") is not None
             if not done and (named or not coming):
                 raise
-            if done and bound.method in _TICKS and not self._border.leaving(bound.page, began):
-                # Playwright looks at the box again after its click, and waits for it to come back.
-                self._note = f"({bound.method}() was done, and the box is gone from the page since)"
-                return None
             arrived = self._await_page(bound, budget, began if done else None)
             if not done and not arrived:
                 raise
@@ -289,6 +285,8 @@ class Facade:
         shown = self._border.shown(receiver.text)
         if (place := place_of_call(bound, shown)) is not None:
             return lambda: self._act_on_place(bound, place, args, kwargs, shown)
+        if method in ticks.METHODS:
+            return lambda: self._noted(ticks.tick_in(item, method, args, kwargs))
         return lambda: function(*args, **kwargs)
 
     def _act_on_place(
@@ -301,7 +299,11 @@ class Facade:
     ) -> Any:
         acted = act_on_place(bound, place, args, kwargs, shown)
         self._element = acted.element
-        return acted.result
+        return self._noted(acted.result) if bound.method in ticks.METHODS else acted.result
+
+    def _noted(self, said: str | None) -> None:
+        """Keep what is to be said of a call that has no result."""
+        self._note = said or ""
 
     def _answer(self, bound: Bound, answer: Callable[[], None]) -> None:
         """Answer a dialog, and report it; a dialog that was answered before raises an error."""

@@ -14,8 +14,9 @@ from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.accessibility import decoded, take_apart
 from pytest_autoweb.browser.page.element_locators import by_place, finds, locator_of
-from pytest_autoweb.browser.page.frames import RefElement, run_on_elements
+from pytest_autoweb.browser.page.frames import RefElement
 from pytest_autoweb.browser.page.locator_expressions import Call, Expression, parse_locator
+from pytest_autoweb.browser.page.own_world import ask_about
 
 _CALL_MS = 3_000.0
 _REF = re.compile(r"\[ref=(\w+)\]")
@@ -144,7 +145,7 @@ def _address(page: Page) -> str:
 
 
 def _row(own: Locator) -> str:
-    told = call_within(own.page, _CALL_MS, lambda: run_on_elements(own, "row_text", _ROW_CHARS))
+    told = ask_about(own, "row_text", _ROW_CHARS, timeout_ms=_CALL_MS)
     return str(told[0]) if told else ""
 
 
@@ -155,7 +156,7 @@ def _described(element: RefElement) -> str:
 def _became(element: RefElement, own: Locator) -> str:
     """Return what an element is now, if that is something else than what was listed."""
     if element.said:
-        told = call_within(own.page, _CALL_MS, lambda: run_on_elements(own, "locator_facts"))
+        told = ask_about(own, "locator_facts", timeout_ms=_CALL_MS)
         texts = [str(told[0][key]) for key in ("name", "content", "title")] if told else []
         wanted = _flat(element.said.removesuffix("…"))
         if not any(wanted in _flat(text) for text in texts):

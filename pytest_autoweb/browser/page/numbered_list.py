@@ -98,13 +98,15 @@ def numbered_listing(
 def _listed(node: Node, near: str) -> ListedElement:
     assert node.place is not None
     first = next((one.value for one in node.walk() if one.role == "text"), "")
+    # What stands beside a part that is only pointed at, or scrolled, is another such part.
+    pressed = node.clickable or (node.role in CONTROLS and node.role != "hoverable")
     by_text = node.role == "clickable" or node.clickable or MORE_ON_HOVER in node.states
     return ListedElement(
         number=node.number,
         role=node.role,
         name=node.name or (first if by_text else ""),
         states=tuple(node.states),
-        near=near,
+        near=near if pressed else "",
         kind=node.kind,
         value=node.value,
         filled=node.filled,
@@ -113,5 +115,5 @@ def _listed(node: Node, near: str) -> ListedElement:
         ref=node.ref,
         said=first,
         place=node.place,
-        pressed=node.clickable or (node.role in CONTROLS and node.role != "hoverable"),
+        pressed=pressed,
     )

@@ -31,6 +31,7 @@ from pytest_autoweb.browser.page.frames import (
     script,
     tools_of,
 )
+from pytest_autoweb.browser.page.own_world import register_questions
 
 ENGINE = "listed"
 """The name by which Playwright finds the elements of the newest look at a document."""
@@ -177,6 +178,7 @@ def _engine() -> str:
 def register_listing(page: Page) -> None:
     """Let the elements of documents that this page opens from now on be found again."""
     register_engine(page, ENGINE, _engine())
+    register_questions(page)
 
 
 def read_page(root: Page | Frame) -> PageTree:

@@ -173,7 +173,9 @@ def test_both_ends_of_a_drag_are_verified(browser: Browser, tmp_path: Path, site
 def test_files_of_the_case_are_uploaded_by_a_field_or_a_chooser(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
-    (tmp_path / "plan.txt").write_text("a plan")
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers/plan.txt").write_text("a plan")
+    files = {"files": ["papers/plan.txt"]}
     replies = [
         on("upload", "Plan", file="other.txt"),
         on("upload", "Plan", file="plan.txt"),
@@ -181,11 +183,10 @@ def test_files_of_the_case_are_uploaded_by_a_field_or_a_chooser(
         do("done"),
     ]
 
-    result, asked = play(
-        browser, tmp_path, site, FILES, replies, "plan.txt;plan.txt", case={"files": ["plan.txt"]}
-    )
+    result, asked = play(browser, tmp_path, site, FILES, replies, "plan.txt;plan.txt", case=files)
 
     assert (result.outcome, result.reason) == ("passed", "")
+    # By the name that an upload takes, not by the path in the case.
     assert "Files for uploads: plan.txt" in prompt(asked[0])
     assert "the case lists no file 'other.txt'" in prompt(asked[1])
     assert "page.expect_file_chooser(timeout=5000)" in result.attempts[0].code

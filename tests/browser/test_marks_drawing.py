@@ -215,13 +215,17 @@ def small(browser: Browser) -> Iterator[Page]:
 
 
 CALENDAR = """<style>body { font: 14px sans-serif } b { font-weight: normal; cursor: pointer;
-display: inline-block; width: 39px; height: 32px; line-height: 32px; text-align: center }</style>
+display: inline-block; width: 39px; height: HIGHpx; line-height: HIGHpx; text-align: center }
+</style>
 <h3>Choose a date</h3><div style="width: 290px">Mon Tue Wed Thu Fri Sat Sun<br>"""
 CALENDAR += "".join(f"<b onclick=f()>{day}</b>" for day in range(1, 32)) + "</div>"
 
 
-def test_the_numbers_of_a_thicket_sit_at_their_elements_and_cover_no_text(show: Show) -> None:
-    page = show(CALENDAR)
+@pytest.mark.parametrize("high", [32, 26])
+def test_the_numbers_of_a_thicket_sit_at_their_elements_and_cover_no_text(
+    show: Show, high: int
+) -> None:
+    page = show(CALENDAR.replace("HIGH", str(high)))
 
     marked = mark_page(page)
 

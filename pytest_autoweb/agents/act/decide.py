@@ -337,7 +337,7 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
         url=tools.redact(view.page.url),
         vision=vision,
         capable=not tools.spec.small,
-        files=sorted(tools.case.files),
+        files=tools.case.upload_names,
         read=[fence(f"{file.name}: {file.content}", "download") for file in memory.read_files],
         tabs=view.tabs if len(view.tabs) > 1 else (),
         **_limits(tools),

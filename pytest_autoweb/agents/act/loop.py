@@ -180,6 +180,9 @@ def _take_answer(turn: Turn, action: Done, memory: ActMemory) -> Turn:
     if action.answer in (None, "") and read and wants_data(turn.tools):
         action = action.model_copy(update={"answer": read[0] if len(read) == 1 else read})
         turn = replace(turn, action=action)
+    if action.answer == "" and not turn.tools.case.asks_for_data:
+        # The form of a reply has an answer even where there is none to give.
+        action = action.model_copy(update={"answer": None})
     if code := code_of(action):
         turn, result = _run(turn, code, turn.view, describe_action(action))
         if not result.ok:

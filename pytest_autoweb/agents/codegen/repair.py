@@ -52,7 +52,7 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
         page=_page_text(tools.ran or failed, tools),
         visual=fence(visual, "picture of the entry page") if visual else "",
         secrets=sorted(tools.case.secrets),
-        files=sorted(tools.case.files),
+        files=tools.case.upload_names,
         seconds=f"{tools.settings.step_timeout:g}",
     )
     told = with_marks(with_sight(messages, tools), tools)

@@ -290,7 +290,7 @@ def _opening(attempt: Attempt, tools: Tools, prompt: str) -> tuple[Message, ...]
         all_seconds=f"{tools.case.timeout:g}",
         looks=tools.settings.max_looks if "look" in tools.offered else 0,
         secrets=sorted(tools.case.secrets),
-        files=sorted(tools.case.files),
+        files=tools.case.upload_names,
         may_answer=tools.case.may_answer,
         asks_for_data=tools.case.asks_for_data,
         again=failed is not None,

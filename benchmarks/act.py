@@ -43,7 +43,8 @@ from pytest_autoweb.agents.choice.disambiguate import ambiguous, distinguishing_
 from pytest_autoweb.agents.choice.feedback import Problem, section
 from pytest_autoweb.agents.choice.verify_choice import Choice, Resolution
 from pytest_autoweb.browser.egress.chromium import launch_args
-from pytest_autoweb.browser.marks.marking import Mark, line_of
+from pytest_autoweb.browser.marks.mark_list import full_line
+from pytest_autoweb.browser.marks.marking import Mark
 from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.testing import Faults, FaultyClient, Right
 
@@ -154,7 +155,7 @@ class Chooser:
 
     def _ask(self, marks: Sequence[Mark], problems: str, near: Mapping[int, str]) -> Choice | str:
         self.calls += 1
-        listed = "\n".join(line_of(mark, near.get(mark.number, "")) for mark in marks)
+        listed = "\n".join(full_line(mark, near.get(mark.number, "")) for mark in marks)
         message = Message(role="user", content=f"{listed}\n{problems}")
         request = Request(model="fake/faulty", messages=(message,), stage="decide")
         try:

@@ -184,6 +184,7 @@ class Reply:
         text: str,
         usage: Usage = Usage(),
         model_served: str = "",
+        fingerprint: str = "",
         finish_reason: str = "",
         more_room: bool = False,
     ) -> None: ...
@@ -388,6 +389,8 @@ class VisionModel:
         client: Client,
         request: Request,
         redact: Callable[[str], str] = lambda text: text,
+        *,
+        constrained: bool = False,
     ) -> None: ...
 
 # pytest_autoweb.stages
@@ -465,7 +468,8 @@ class Check:
     summary: ClassVar[str]
     rests_on: ClassVar[str]
     data_fields: ClassVar[tuple[tuple[str | int, ...], ...]]
-    weight: float
+    points: float | None
+    weight: float | None
     message: str
 
     def probe(self, evidence: Evidence) -> CheckProbe: ...

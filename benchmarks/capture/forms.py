@@ -12,7 +12,7 @@ from pytest_autoweb.browser.marks.marking import mark_page
 from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.browser.page.numbered_list import numbered_listing
 from pytest_autoweb.browser.page.outline import Folds
-from pytest_autoweb.browser.page.refs import observe
+from pytest_autoweb.browser.page.small_list import small_view
 
 BUDGET = 200_000
 
@@ -61,7 +61,7 @@ def _read_marked(text: str) -> Iterable[Entry]:
 FORMS: Mapping[str, Form] = {
     "turns": _captured("ARIA", brief=True),
     "refs": Form(_listed),
-    "refs, small": Form(lambda page: observe(page, budget_tokens=BUDGET).text),
+    "refs, small": Form(lambda page: small_view(page, budget_tokens=BUDGET).text),
     "act": Form(_marked, _read_marked),
     "ARIA": _captured("ARIA", brief=False),
     "ARIA_SNAPSHOT": _captured("ARIA_SNAPSHOT", brief=False),

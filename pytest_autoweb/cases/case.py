@@ -1,7 +1,7 @@
 """The case, as the rest of the package sees it: resolved, typed, frozen."""
 
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -122,6 +122,19 @@ class Case(Spec):
         """
         asked = any(isinstance(check, AnswerCheck | InfeasibleCheck) for check in self.expect)
         return asked or bool(self.infeasible) or self._beside_infeasible
+
+    @property
+    def upload_names(self) -> tuple[str, ...]:
+        """Return the names by which uploads name its files, sorted, without their folders."""
+        return tuple(sorted({PurePosixPath(name).name for name in self.files}))
+
+    @property
+    def asks_for_data(self) -> bool:
+        """Return whether models are told that the task asks for data.
+
+        In a file with an infeasible case nobody is told, for the same reason.
+        """
+        return self.may_answer and not (self.infeasible or self._beside_infeasible)
 
     def beside_infeasible(self) -> "Case":
         """Return the case as one of a file in which a task cannot be done."""

@@ -304,6 +304,7 @@ def _connected(setting: AttemptSetting, border: SandboxBorder, tools: Tools) -> 
     if tools.traffic is not None:
         tools.traffic.on_left = partial(_spend, tools.budget)
     border.shown = partial(_shown_of, tools.shown)
+    border.lacks = tools.listed.lacks
     border.on_dialog = partial(_keep_reply, tools.dialogs)
     border.sent = partial(_keep_sent, tools.wire, setting.suppression)
     border.finders, border.functions = finders(tools), functions(tools)

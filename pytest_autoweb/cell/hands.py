@@ -52,10 +52,12 @@ def _needs_of_script(script: str) -> frozenset[str]:
 
 
 def _found(tree: ast.AST) -> Iterator[str]:
+    scrolls = any(isinstance(one, ast.Attribute) and one.attr == "wheel" for one in ast.walk(tree))
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(value=ast.Attribute(attr="mouse"), attr=name):
-                yield SCROLL if name == "wheel" else PLACE
+                # The mouse is moved to what it scrolls as well.
+                yield SCROLL if name == "wheel" or (name == "move" and scrolls) else PLACE
             case ast.Attribute(attr=name) if name in _BY_MEMBER:
                 yield _BY_MEMBER[name]
             case ast.Call(func=ast.Attribute(attr="accept"), args=args, keywords=named):

@@ -6,6 +6,7 @@ rules for retries in `correct`.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 from pytest_autoweb.agents.act.loop import act_on_page
@@ -79,6 +80,8 @@ def strategy_of(name: StrategyName, spec: ModelSpec) -> Strategy:
     if spec.name == RANDOM:
         return AT_RANDOM
     strategy = STRATEGIES.pick(name)
+    if strategy is ACT:
+        return _act_of(spec)
     strategy = strategy.in_dialect.get(spec.dialect, strategy)
     return strategy.by_turns if strategy.by_turns and spec.takes_turns else strategy
 
@@ -147,9 +150,31 @@ ACT = STRATEGIES.add(
         first=(OPEN, PLAN_AS_TASK, NamedStage("act", act_on_page), JUDGE),
         prompts=("act", "act_brief", "act_computer"),
         uses_capture=False,
-        lacks=frozenset({hands.DOWNLOAD, hands.PROMPT}),
     )
 )
+
+ACT_BY_LIST = replace(ACT, lacks=frozenset({hands.PLACE}))
+"""`act` for capable models without vision."""
+
+ACT_BY_TOOL = replace(ACT, lacks=frozenset({hands.DOWNLOAD, hands.PROMPT, hands.UPLOAD}))
+"""`act` for models with their provider's computer tool, which has keys and a mouse."""
+
+ACT_IN_BRIEF = replace(
+    ACT,
+    lacks=frozenset(
+        {hands.DOUBLE_CLICK, hands.DOWNLOAD, hands.DRAG, hands.HOVER, hands.PLACE, hands.PROMPT}
+        | {hands.RIGHT_CLICK, hands.UPLOAD}
+    ),
+)
+"""`act` for small models, which choose from fewer actions."""
+
+
+def _act_of(spec: ModelSpec) -> Strategy:
+    if spec.computer:
+        return ACT_BY_TOOL
+    if spec.small:
+        return ACT_IN_BRIEF
+    return ACT if spec.vision else ACT_BY_LIST
 
 
 COLLECT = STRATEGIES.add(

@@ -55,7 +55,8 @@ def credit_of(result: CheckResult) -> float:
 
 
 _POLL_S = 0.1
-_LEAST_LOOK_S = 1.0
+_LEAST_LOOK_S = 3.0
+"""Enough for a page that answers, on a machine that has much else to do."""
 _SHOWN_CHARS = 500
 
 
@@ -114,7 +115,7 @@ def judge_checks(
     """Evaluate all checks in turn until each holds or `timeout_s` has passed.
 
     All share one wait, so the total is about `timeout_s` at most, however many fail; a page that
-    hangs adds a second for each check that reads it. A model's opinion is requested last, once the
+    hangs adds three for each check that reads it. A model's opinion is requested last, once the
     other checks have waited for the page to settle. A check that could not be evaluated has
     `passed` None and gives the reason.
 
@@ -139,8 +140,8 @@ def _look(pending: Sequence[_PendingCheck], evidence: Evidence, timeout_s: float
         for position, entry in enumerate(unsettled):
             left = max(0.0, deadline - waiting.now())
             # Each check gets its share of the remaining time, which leaves some for the others if
-            # it is slow, but at least a second, so that the last evaluation still sees the final
-            # state.
+            # it is slow, but at least a few seconds, so that the last evaluation still sees the
+            # final state.
             entry.look(max(_LEAST_LOOK_S, left / (len(unsettled) - position)))
         if waiting.now() >= deadline or not any(entry.open for entry in pending):
             break

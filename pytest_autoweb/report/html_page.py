@@ -30,7 +30,10 @@ _FRAME = (
     *("dom.js", "charts.js", "code.js", "page.js", "panels.js"),
 )
 """The files that all panels need."""
-_LAST = ("locations.js", "handover.js", "pictures.js", "detail.js", "parts.js", "main.js")
+_LAST = (
+    *("locations.js", "looks.js", "handover.js", "pictures.js", "detail.js", "parts.js"),
+    "main.js",
+)
 """The file that shows one cell, and the one that starts the page once every panel is known."""
 
 _JSON_ESCAPES = {

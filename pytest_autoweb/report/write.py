@@ -324,6 +324,9 @@ def _screenshots(cell: CellResult) -> Iterator[str]:
                     yield decision.picture
                     if decision.second_picture:
                         yield decision.second_picture
+        for look in reversed(attempt.looks):
+            if look.picture:
+                yield look.picture
         for location in reversed(attempt.locations):
             for probe in location.probes:
                 if probe.picture:

@@ -170,6 +170,9 @@ class SandboxBorder:
     shown: "Callable[[str], ElementIdentity | None]" = lambda locator: None
     """What a model was shown of the element that a locator, as code writes it, finds; a call that
     acts on another element is refused. None where the model wrote the locator itself."""
+    lacks: Callable[[Locator, str], str] = lambda locator, named: ""
+    """Called before an action on an element, with the locator also as the code writes it: returns
+    why it would wait for it in vain, or nothing."""
     leaving: Callable[[Page, float | None], bool] = lambda page, since: False
     """Whether the page is about to be replaced by another one; with a `time.monotonic()`, whether
     one of its frames is since then."""

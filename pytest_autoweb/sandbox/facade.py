@@ -12,13 +12,14 @@ from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.redaction import SECRET_PLACE, unlike_words
 from pytest_autoweb.base.waiting import Countdown
 from pytest_autoweb.browser.egress.browser_watch import WATCH
-from pytest_autoweb.browser.page.same_element import ElementIdentity, register_same_on
+from pytest_autoweb.browser.page.same_element import GUARDS, ElementIdentity, register_same_on
 from pytest_autoweb.results.records import ReadBack
 from pytest_autoweb.sandbox import (
     cell_files,
     own_requests,
     page_addresses,
     size_limits,
+    ticks,
     typed_secrets,
 )
 from pytest_autoweb.sandbox.allowed_members import (
@@ -36,7 +37,7 @@ from pytest_autoweb.sandbox.allowed_members import (
 from pytest_autoweb.sandbox.border_values import plain_headers
 from pytest_autoweb.sandbox.call_frames import Binder, Bound, Callback
 from pytest_autoweb.sandbox.deadline import CLAIM_MS, DEFAULT_MS, BrowserDeadline, Budget
-from pytest_autoweb.sandbox.engine import DialogReply, SandboxBorder, SentRequest
+from pytest_autoweb.sandbox.engine import DialogReply, SandboxBorder, SentRequest, StepCallError
 from pytest_autoweb.sandbox.handles import Handles, kind_of
 from pytest_autoweb.sandbox.measured_readings import measure, reads
 from pytest_autoweb.sandbox.own_requests import REPLY_LIMITS, whole_reply
@@ -68,7 +69,6 @@ _FOR_PAGES = words(
 _DONE = re.compile(r"^ *- \w+ action done$", re.MULTILINE)
 _BEGUN = re.compile(r"^ *- (elementHandle\.press\(|performing \w+ action$)", re.MULTILINE)
 _PAUSE_MS = 50.0
-_TICKS = words("check set_checked uncheck")
 
 
 def _waits_for_element(bound: Bound) -> bool:
@@ -185,10 +185,6 @@ class Facade:
             named = bound.kwargs.get("timeout") is not None
             if not done and (named or not coming):
                 raise
-            if done and bound.method in _TICKS and not self._border.leaving(bound.page, began):
-                # Playwright looks at the box again after its click, and waits for it to come back.
-                self._note = f"({bound.method}() was done, and the box is gone from the page since)"
-                return None
             arrived = self._await_page(bound, budget, began if done else None)
             if not done and not arrived:
                 raise
@@ -261,6 +257,8 @@ class Facade:
         if method in {"set_default_timeout", "set_default_navigation_timeout"}:
             return self._set_default(method, args[0] if args else kwargs.get("timeout"))
         self._check(bound)
+        if receiver.kind == "Locator" and method in GUARDS:
+            self._check_there(bound)
         args, kwargs = self._rewritten(bound, budget)
         wanted = kwargs.get("timeout")
         if bound.member.timeout:
@@ -287,6 +285,8 @@ class Facade:
         shown = self._border.shown(receiver.text)
         if (place := place_of_call(bound, shown)) is not None:
             return lambda: self._act_on_place(bound, place, args, kwargs, shown)
+        if method in ticks.METHODS:
+            return lambda: self._noted(ticks.tick_in(item, method, args, kwargs))
         return lambda: function(*args, **kwargs)
 
     def _act_on_place(
@@ -299,7 +299,11 @@ class Facade:
     ) -> Any:
         acted = act_on_place(bound, place, args, kwargs, shown)
         self._element = acted.element
-        return acted.result
+        return self._noted(acted.result) if bound.method in ticks.METHODS else acted.result
+
+    def _noted(self, said: str | None) -> None:
+        """Keep what is to be said of a call that has no result."""
+        self._note = said or ""
 
     def _answer(self, bound: Bound, answer: Callable[[], None]) -> None:
         """Answer a dialog, and report it; a dialog that was answered before raises an error."""
@@ -309,6 +313,10 @@ class Facade:
         given = [*bound.args, *bound.kwargs.values()][:1]
         text = f' "{self._border.redact(str(given[0]))}"' if given and given[0] else ""
         self._border.on_dialog(DialogReply(dialog, bound.method + text))
+
+    def _check_there(self, bound: Bound) -> None:
+        if why := self._border.lacks(bound.receiver.object, bound.receiver.text):
+            raise StepCallError(why)
 
     def _check(self, bound: Bound) -> None:
         """Refuse the call if one of the rules that change nothing forbids it."""

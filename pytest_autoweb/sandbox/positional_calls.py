@@ -1,5 +1,6 @@
 """Calls of generated code on an element that is found by its place among others."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from playwright.sync_api import Frame, Locator, Page
@@ -13,8 +14,13 @@ from pytest_autoweb.browser.page.same_element import (
     on_same,
     pinned,
 )
+from pytest_autoweb.sandbox import ticks
 from pytest_autoweb.sandbox.call_frames import Bound
 from pytest_autoweb.sandbox.engine import StepCallError
+
+DRAG = "drag_and_drop"
+"""The method of a page that drags one element to another."""
+_OF_SELECTORS = frozenset({"selector", "source", "strict", "target"})
 
 
 class ActedOn(NamedTuple):
@@ -33,9 +39,12 @@ def place_of_call(bound: Bound, shown: ElementIdentity | None) -> Locator | None
         shown: what a model was shown of the element; with texts, it is compared however it is
             found.
     """
+    item = bound.receiver.object
+    if bound.method == DRAG:
+        source = bound.args[0] if bound.args else bound.kwargs.get("source")
+        return item.locator(source) if isinstance(source, str) else None
     if bound.method not in GUARDS:
         return None
-    item = bound.receiver.object
     if bound.receiver.kind == "Locator":
         return item if (shown and not shown.noted) or is_positional(item) else None
     if not isinstance(item, Page | Frame):
@@ -63,6 +72,12 @@ def act_on_place(
     method, item = bound.method, bound.receiver.object
 
     def call(found: Locator) -> Any:
+        if method == DRAG:
+            return _drag(item, found, args, kwargs)
+        if method in ticks.METHODS:
+            rest = {name: value for name, value in kwargs.items() if name not in _OF_SELECTORS}
+            own = args if bound.receiver.kind == "Locator" else args[1:]
+            return ticks.tick(found, method, own, rest)
         if bound.receiver.kind == "Locator":
             return getattr(found, method)(*_aimed(args), **kwargs)
         place = place_of(found)
@@ -71,10 +86,22 @@ def act_on_place(
         return getattr(item, method)(selector, *args[1:], **rest)
 
     try:
-        result, element = on_same(locator, method, call, shown=shown)
+        guarded = "drag_to" if method == DRAG else method
+        result, element = on_same(locator, guarded, call, shown=shown)
     except RowsMovedError as moved:
         raise StepCallError(f"{moved}: look again before you act", moved=True) from None
     return ActedOn(result, str(element or ""))
+
+
+def _drag(
+    item: Page | Frame, found: Locator, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """Drag the element that was found; the one to drop on may move while it is dragged, too."""
+    targets = item.locator(args[1] if len(args) > 1 else kwargs["target"])
+    # Of several elements, methods of a page take the first one.
+    target = targets if kwargs.get("strict") else targets.first
+    rest = {name: value for name, value in kwargs.items() if name not in _OF_SELECTORS}
+    found.drag_to(pinned(target), **rest)
 
 
 def _aimed(args: list[Any]) -> list[Any]:

@@ -5,6 +5,7 @@ import { OUTCOMES, badge, copyButton, count, el, fold, icon, modelName, money, p
 import { decisionsPart } from "./decisions.js";
 import { handoverButtons, traceCommand } from "./handover.js";
 import { locationsPart } from "./locations.js";
+import { seenInStep } from "./looks.js";
 import { stageTable } from "./models.js";
 import { picturesPart } from "./pictures.js";
 
@@ -146,14 +147,15 @@ export class Detail {
   }
 
   attempt(cell, a) {
-    const film = picturesPart(a, { shot: (path, label) => this.shot(cell, path, label) });
+    const shot = (path, label) => this.shot(cell, path, label);
+    const film = picturesPart(a, { shot });
     const checks = a.checks.length > 0 && part(`Checks${a.score === null ? "" : `: ${percent(a.score)}`}`, el("ol.card.checks", a.checks.map(checkItem)));
     return [
       a.failure && !cell.reason.includes(a.failure.message) && el("div.reason.is-failed", el("p", text(a.failure.message)), failureNote(a.failure)),
       a.plan_question && el("p.notice", "The model asked: ", text(a.plan_question), el("br"),
         ...(a.plan_answer ? ["The case answered: ", text(a.plan_answer)] : ["Nobody answered."])),
       (checks || film) && el("div.judged" + (checks && film ? "" : ".alone"), checks, film),
-      (a.plan_steps.length > 0 || a.step_results.length > 0) && part(["Steps", planNote(a)], this.steps(a, film)),
+      (a.plan_steps.length > 0 || a.step_results.length > 0) && part(["Steps", planNote(a)], this.steps(a, film, shot)),
       decisionsPart(a, this.views(cell)),
       locationsPart(a, this.views(cell)),
       a.code_diff && part("What the repair changed", diffView(a.code_diff)),
@@ -164,7 +166,7 @@ export class Detail {
     ].filter(Boolean);
   }
 
-  steps(a, film) {
+  steps(a, film, shot) {
     const results = new Map(a.step_results.map((r) => [r.step_index, r]));
     const plans = new Map(a.plan_steps.map((p) => [p.index, p]));
     const total = Math.max(1, a.step_results.reduce((sum, r) => sum + r.duration_ms, 0));
@@ -172,11 +174,11 @@ export class Detail {
     return el("ol.card.steps", [...new Set([...plans.keys(), ...results.keys()])].sort((x, y) => x - y).map((index) => {
       const result = results.get(index), from = begun;
       begun += result?.duration_ms ?? 0;
-      return this.step(film, index, plans.get(index), result, from / total, begun / total, plans.size > 0);
+      return this.step(film, index, plans.get(index), result, from / total, begun / total, plans.size > 0, seenInStep(a, index, shot));
     }));
   }
 
-  step(film, index, plan, result, from, to, planned) {
+  step(film, index, plan, result, from, to, planned, seen) {
     const status = result?.status ?? "not_run";
     const bar = el("i");
     bar.style.left = `${from * 100}%`;
@@ -189,6 +191,7 @@ export class Detail {
       result && el("div.rest", result.error && el("div.error", { dir: "auto" }, result.error),
         result.context && result.context !== "page" && el("div.where", "in frame ", text(result.context)),
         result.failure?.evidence?.detail && fold("What Playwright tried", "", () => plain(result.failure.evidence.detail), "more"),
+        seen,
         result.screenshot && film && el("button.quiet.to-picture", { type: "button", "aria-label": `Show the picture of step ${index}`, on: { click: () => film.showPicture(result.screenshot) } }, "Picture"),
         result.log_tail && fold("Log of this step", "", () => plain(result.log_tail), "more")));
   }

@@ -53,6 +53,15 @@ HIDDEN = """<style>.row { padding: 9px } .row button { opacity: 0 }
 </span></div><p id=out></p>"""
 KEYS = """<input aria-label=A><input aria-label=B><input aria-label=C><input aria-label=D>
 <button onclick="out.textContent='sent'">Send</button><p id=out></p>"""
+ASKING = """<a href=/terms.txt download>Terms</a>
+<button onclick="out.textContent += confirm('Sure?') + ';'">Empty</button>
+<button onclick="out.textContent += (confirm('Cancel it?') && prompt('Why?')) + ';'">Cancel</button>
+<div class=ace_editor><div class=ace_line>old</div><textarea
+onkeydown="if (event.key === 'a') event.preventDefault()"
+oninput="this.previousSibling.textContent = this.value; out.textContent += this.value"
+style="position: absolute; opacity: 0; width: 1px; height: 1em" aria-label=Text></textarea></div>
+<script>document.querySelector('.ace_editor').onclick = () => {
+document.querySelector('textarea').focus() }</script><p id=out></p>"""
 FILTER = """<label id=l><input type=checkbox onchange="l.remove(); out.textContent='open only'">
 Open</label><p id=out></p>"""
 
@@ -164,7 +173,9 @@ def test_both_ends_of_a_drag_are_verified(browser: Browser, tmp_path: Path, site
 def test_files_of_the_case_are_uploaded_by_a_field_or_a_chooser(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
-    (tmp_path / "plan.txt").write_text("a plan")
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers/plan.txt").write_text("a plan")
+    files = {"files": ["papers/plan.txt"]}
     replies = [
         on("upload", "Plan", file="other.txt"),
         on("upload", "Plan", file="plan.txt"),
@@ -172,11 +183,10 @@ def test_files_of_the_case_are_uploaded_by_a_field_or_a_chooser(
         do("done"),
     ]
 
-    result, asked = play(
-        browser, tmp_path, site, FILES, replies, "plan.txt;plan.txt", case={"files": ["plan.txt"]}
-    )
+    result, asked = play(browser, tmp_path, site, FILES, replies, "plan.txt;plan.txt", case=files)
 
     assert (result.outcome, result.reason) == ("passed", "")
+    # By the name that an upload takes, not by the path in the case.
     assert "Files for uploads: plan.txt" in prompt(asked[0])
     assert "the case lists no file 'other.txt'" in prompt(asked[1])
     assert "page.expect_file_chooser(timeout=5000)" in result.attempts[0].code
@@ -448,3 +458,40 @@ def test_a_long_task_and_a_long_timeout_allow_more_decisions(
 
     for limit, system in zip((30, 50, 150), told, strict=True):
         assert f"at most {limit} actions" in system
+
+
+def test_dialogs_are_answered_as_chosen_downloads_read_and_editors_filled(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    attached = {"content-type": "text/plain", "content-disposition": "attachment"}
+    site.put("/terms.txt", "The code is HARBOUR-2291.", headers=attached)
+    replies = [
+        do("dismiss_dialog"),
+        on("click", "Empty"),
+        on("click", "Terms"),
+        do("read_download"),
+        do("answer_dialog", text="damaged"),
+        on("click", "Cancel"),
+        on("click", "Cancel"),
+        on("type", "Text", text="new"),
+        do("done"),
+    ]
+
+    result, asked = play(browser, tmp_path, site, ASKING, replies, "false;damaged;;new")
+
+    assert [d.status for d in result.attempts[0].decisions] == ["performed"] * 9
+    assert (result.outcome, result.reason) == ("passed", "")
+    told = prompt(asked[-1])
+    done = told.partition("Already done:")[2]
+    lines = [
+        'click "Empty"',
+        'a dialog said "Sure?" and was dismissed',
+        "a download began: 'terms.txt'",
+        'a dialog said "Why?" and was accepted with "damaged"',
+        'a dialog said "Why?" and was accepted without the text it asks for',
+    ]
+    places = [done.find(line) for line in lines]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert "terms.txt: 25 bytes:\nThe code is HARBOUR-2291." in told
+    assert "HARBOUR" not in prompt(asked[3])

@@ -7,9 +7,11 @@ from playwright.sync_api import Page
 
 from pytest_autoweb.browser.page import page_tree
 from pytest_autoweb.browser.page.capture import capture_snapshot
+from pytest_autoweb.browser.page.numbered_list import numbered_listing
 from pytest_autoweb.browser.page.outline import Folds
 
 Show = Callable[[str], str]
+LINES = "words\n" * 90
 POINTER = "style='cursor:pointer'"
 
 
@@ -149,6 +151,38 @@ STATES = {
         + "</div>",
         "scrollable #b [scrolls: 48 rows below]:",
     ),
+    "scrolled box with a label": (
+        f"<div aria-label=Terms style='height:60px;overflow:auto'>{'words<br>' * 90}</div>",
+        'scrollable "Terms" [scrolls: ',
+    ),
+    "scrolled box for the keyboard": (
+        f"<pre aria-label=Log tabindex=0 style='height:60px;overflow:auto'>{LINES}</pre>",
+        'scrollable "Log" [scrolls: ',
+    ),
+    "scrolled box without text": (
+        "<div aria-label=Map style='height:60px;overflow:auto'><p style='height:999px'></div>",
+        'scrollable "Map" [scrolls: ',
+    ),
+    "row with controls under the pointer": (
+        "<style>.c {display: none} tr:focus-within .c, tr:hover .c {display: inline}</style>"
+        "<table><tr><td>Ann<td><span class=c><button>Block</button></span><tr><td>Bob</table>",
+        "row [more on hover]: Ann",
+    ),
+    "part with controls under the pointer": (
+        "<style>.c {visibility: hidden} .o:hover > .c {visibility: visible}</style>"
+        "<div class=o>Order 1 <a class=c href=/1>Pay</a></div><p>x</p>",
+        'hoverable "Order 1" [more on hover]',
+    ),
+    "menu under the pointer": (
+        "<style>ul ul {display: none} li:hover > ul {display: block}</style>"
+        "<ul><li><a href=/p>Products</a><ul><li><a href=/q>Mugs</a></ul><li><a href=/a>About</a>"
+        "</ul>",
+        'link "Products" [more on hover] | "About"',
+    ),
+    "text under the pointer": (
+        "<style>i {display: none} p:hover i {display: inline}</style><p>Ann <i>since 1999</i></p>",
+        "Ann",
+    ),
 }
 
 
@@ -207,6 +241,12 @@ FIELDS = {
         "<pre class=CodeMirror-line>a = 1</pre><pre class=CodeMirror-line>b = 2</pre></div>",
         "a = 1⏎b = 2",
     ),
+    "editor of an application's own": (
+        "<div class=ed style='position:relative'><textarea style='position:absolute;opacity:0;"
+        "width:1px;height:1em;padding:0;border:0'></textarea><div style='white-space:pre'>"
+        "if a:</div><div style='white-space:pre'>  <b>b</b> = 2</div></div>",
+        "textbox .ed: if a:⏎  b = 2",
+    ),
     "file": ("<input type=file aria-label=Receipt>", 'button "Receipt" (file)'),
     "hidden file field": (
         "<input type=file id=f style='display:none'>",
@@ -237,6 +277,22 @@ def test_frames_can_be_told_apart(show: Show) -> None:
         'iframe "Card": textbox "Number"',
         'iframe "help": button "Chat"',
         "iframe #ad",
+    ]
+
+
+def test_what_listens_in_frames_is_listed(show: Show) -> None:
+    inner = "<b id=a>{}</b><script>a.addEventListener(`click`, () => 1)</script>"
+
+    text = show(
+        f"<iframe title=One srcdoc='{inner.format('Like')}'></iframe>"
+        f"<iframe title=Two srcdoc='<p>x</p>{inner.format('Share')}'></iframe>"
+        "<iframe title=Three srcdoc='<p>y</p>'></iframe>"
+    )
+
+    assert text.splitlines() == [
+        'iframe "One": clickable "Like"',
+        'iframe "Two": x | clickable "Share"',
+        'iframe "Three": y',
     ]
 
 
@@ -317,12 +373,24 @@ def test_what_a_layer_covers_is_counted(show: Show) -> None:
     assert 'menuitem "Name"' in text
 
 
-def test_many_links_without_a_name_are_folded(show: Show) -> None:
-    text = show("".join(f"<a href=/{n}><i style='padding:5px'></i></a>" for n in range(30)))
+def test_many_links_without_a_name_are_folded(blank: Page, show: Show) -> None:
+    folds = Folds()
+    show("".join(f"<a href=/{n}><i style='padding:5px'></i></a>" for n in range(30)) + "<p>end")
 
-    assert "link -> /0" in text
-    assert "more links without a name)" in text
-    assert "/29" not in text
+    first = numbered_listing(blank, budget_tokens=4_000, folds=folds)
+    folds.ask(1, 5)
+    more = numbered_listing(blank, budget_tokens=4_000, folds=folds)
+
+    assert first.text.splitlines()[3:] == [
+        "e4 link -> /3",
+        "(26 more links without a name; page.show_more(1, 5))",
+        "end",
+    ]
+    assert [one.number for one in first.elements] == [1, 2, 3, 4]
+    assert first.left_out == frozenset(range(5, 31))
+    assert not first.truncated
+    assert "e5 link -> /4" in more.text
+    assert "e30 link -> /29" in more.text
 
 
 def test_a_long_address_ends_in_an_ellipsis(show: Show) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 
 from pytest_autoweb.base.xpath import xpath_literal
 from pytest_autoweb.browser.marks.mark_list import page_list
-from pytest_autoweb.browser.marks.marking import MarkedPage, mark_page
+from pytest_autoweb.browser.marks.marking import MarkedPage, listing, mark_page, texts_apart
 
 Show = Callable[[str], Page]
 
@@ -139,16 +139,52 @@ def test_the_list_says_states_options_placeholders_and_each_text_once(show: Show
 
 def test_text_stands_where_it_is_and_what_is_new_is_said(show: Show) -> None:
     page = show(
-        "<p>Receipts <a href=/1>edit</a></p><p>Travel <a href=/2>edit</a></p>"
+        "<p>Receipts <a href=/1>edit</a></p><p><b>Travel</b> <b>May</b> <a href=/2>edit</a></p>"
         "<a href=/r>Receipts</a><div style='height: 2000px'></div><p>Imprint</p>"
     )
     marked = mark_page(page, lines=True)
 
-    assert page_list(marked, marked.marks, max_chars=1000, before={"Receipts"}).splitlines() == [
-        *("text: Receipts", '[1] link "edit"', "new text: Travel", '[2] link "edit"'),
+    assert page_list(
+        marked, marked.marks, max_chars=1000, before={"Receipts", "May"}
+    ).splitlines() == [
+        *("text: Receipts", '[1] link "edit"', "new text: Travel May", '[2] link "edit"'),
         *('[3] link "Receipts"', "(out of view)", "new text: Imprint"),
     ]
     assert "text: …" in page_list(marked, marked.marks, max_chars=9)
+
+
+LOOKS = """<style>.switch { cursor: pointer } .ace_editor textarea { position: absolute; width: 1px;
+height: 1em; opacity: 0; padding: 0; border: 0 } .row { height: 40px }</style>
+<p><b>Jo Park</b> <a href=/1>The contract</a> <i title="Has attachment">
+<svg width=18 height=18></svg></i> <button title=Archive><svg width=18 height=18></svg></button></p>
+<span class="switch on">Light</span> <span class=switch>Alarm</span>
+<p>Note</p><textarea rows=3>Come to the yard door.
+The lane is narrow.</textarea>
+<div class=ace_editor style="width: 400px"><div class=ace_line>Saturday 10-16</div>
+<div class=ace_line>Sunday closed</div><textarea aria-label="Text of the notice"></textarea></div>
+<div aria-label=Orders style="height: 90px; overflow: auto"><div>"""
+LOOKS += "".join(f"<div class=row>No. {n}</div>" for n in range(9)) + "</div></div>"
+
+
+def test_the_list_says_what_a_look_tells(show: Show) -> None:
+    marked = mark_page(show(LOOKS), lines=True)
+
+    listed = page_list(marked, marked.marks, max_chars=1000).partition("(out of view)")[0]
+    assert listed.splitlines() == [
+        "text: Jo Park",
+        '[1] link "The contract"',
+        'text: img "Has attachment"',
+        '[2] button "Archive"',
+        '[3] clickable "Light" (on)',
+        '[4] clickable "Alarm" (off)',
+        "text: Note",
+        '[5] textbox "" holds "Come to the yard door.⏎The lane is narrow."',
+        '[6] textbox "Text of the notice" holds "Saturday 10-16⏎Sunday closed"',
+        'scrollable "Orders" (7 rows below)',
+        "text: No. 0",
+        "text: No. 1",
+        "text: No. 2",
+    ]
 
 
 def test_marks_are_numbered_by_rows_and_a_child_within_a_card_keeps_its_own(show: Show) -> None:
@@ -337,3 +373,18 @@ def test_the_page_does_not_notice_and_nothing_stays_in_it(site: Site, blank: Pag
     assert blank.content() == before
     assert blank.evaluate(counts) == start
     assert blank.context.pages == [blank]
+
+
+def test_small_models_are_shown_a_text_that_repeats_a_mark_somewhere_else(show: Show) -> None:
+    page = show(
+        "<button>Open</button><p style='margin-top:200px'>Open</p>"
+        "<label for=a style='margin-top:90px'>Name</label> <input id=a aria-label=Name>"
+    )
+    marked = mark_page(page, lines=True)
+    text = page.locator("body").inner_text()
+
+    shown = listing(
+        marked.marks, text, max_chars=1_000, apart=texts_apart(marked.marks, marked.lines)
+    )
+
+    assert shown.splitlines()[2:] == ["text: Open"]

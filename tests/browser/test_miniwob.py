@@ -8,8 +8,9 @@ import pytest
 from playwright.sync_api import Page
 from quiet_handler import QuietHandler
 
+from pytest_autoweb.browser.page.acted_element import locator_now
 from pytest_autoweb.browser.page.outline import estimate_tokens
-from pytest_autoweb.browser.page.refs import observe
+from pytest_autoweb.browser.page.small_list import small_view
 
 miniwob = pytest.importorskip("miniwob", reason="needs the extra `demo`")
 
@@ -52,21 +53,21 @@ def test_a_task_of_miniwob_is_a_short_list_of_working_locators(
 ) -> None:
     start(blank, f"{pages}/{task}.html")
 
-    view = observe(blank)
+    view = small_view(blank)
 
     assert estimate_tokens(view.text) < 250
     assert set(TASKS[task]) <= {element.role for element in view.elements}
     for element in view.elements:
-        assert eval(element.locator, {"page": blank}).count() == 1
+        assert eval(locator_now(element), {"page": blank}).count() == 1
 
 
 def test_a_task_can_be_solved_from_the_list_alone(blank: Page, pages: str) -> None:
     start(blank, f"{pages}/login-user.html")
     words = blank.evaluate("() => core.getUtterance()").split('"')
-    user, password, login = observe(blank).elements
+    user, password, login = small_view(blank).elements
 
-    eval(user.locator, {"page": blank}).fill(words[1])
-    eval(password.locator, {"page": blank}).fill(words[3])
-    eval(login.locator, {"page": blank}).click()
+    eval(locator_now(user), {"page": blank}).fill(words[1])
+    eval(locator_now(password), {"page": blank}).fill(words[3])
+    eval(locator_now(login), {"page": blank}).click()
 
     assert blank.evaluate("() => WOB_RAW_REWARD_GLOBAL") == 1

@@ -77,6 +77,31 @@ def test_a_new_look_ends_the_numbers_of_the_one_before(blank: Page) -> None:
     assert second.locator().count() == 1
 
 
+def test_what_can_only_be_pointed_at_or_scrolled_has_a_number_too(blank: Page) -> None:
+    listing = numbered(
+        blank,
+        "<style>.c {display: none} li:hover .c {display: inline}</style>"
+        "<ul><li>Ann <span class=c><button>Block</button></span>"
+        "<li>Bob <span class=c><button>Block</button></span></ul>"
+        f"<div aria-label=Terms style='height:60px;overflow:auto'>{'words<br>' * 9}</div>",
+    )
+
+    assert listing.text.splitlines() == [
+        "e1 listitem [more on hover]: Ann",
+        "e2 listitem [more on hover]: Bob",
+        f'e3 scrollable "Terms" [scrolls: 6 rows below]: {" | ".join(["words"] * 9)}',
+    ]
+    assert [one.pressed for one in listing.elements] == [False, False, False]
+
+    listing.elements[1].locator().hover()
+    pointed = numbered_listing(blank, budget_tokens=4_000)
+
+    assert pointed.text.splitlines()[:2] == [
+        "e1 listitem [more on hover]: Ann",
+        'Bob | e2 button "Block"',
+    ]
+
+
 def test_facts_of_fields_are_told(blank: Page) -> None:
     listing = numbered(
         blank,

@@ -315,6 +315,43 @@ def test_a_small_model_that_only_writes_what_cannot_be_read_is_told_once(
 
 
 @pytest.mark.long
+def test_a_line_for_a_page_that_was_left_fails_at_once_unless_the_next_page_has_its_element(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    late = "<script>setTimeout(() => document.body.append(pay.content), 200)</script>"
+    site.put(
+        "/next", f"<button>Back</button><template id=pay><button>Pay</button></template>{late}"
+    )
+    way = "<a href=/next>Next</a><button>Pay</button><input aria-label=Name><h1>Cart</h1>"
+    case = {"entry_url": site.put("/way", way), "timeout": 60}
+
+    result, prompts = take(
+        browser,
+        tmp_path,
+        site,
+        ["e1.click()\ne2.click()\ne3.fill('Ana')\ne2.click()", "done()"],
+        case,
+        {"name": "fake/model-1.5b", "dialect": "refs"},
+    )
+
+    (attempt,) = result.attempts
+    assert [(call.method, call.ok) for call in attempt.tool_calls] == [
+        ("click", True),
+        ("click", True),
+        ("fill", False),
+    ]
+    assert attempt.failure is not None
+    named = "page.get_by_role('textbox', name='Name', exact=True)"
+    assert attempt.failure.message == (
+        f"Error: an action before it opened another page, where nothing fits {named}"
+    )
+    assert attempt.classification is not None
+    assert attempt.classification.type == "DATA_NOT_FOUND"
+    assert attempt.step_results[0].duration_ms < 10_000
+    assert len(prompts) == 1
+
+
+@pytest.mark.long
 def test_tabs_are_followed_and_dialogs_accepted_in_a_script_that_can_run_again(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:

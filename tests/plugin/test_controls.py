@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from made_up_run import CellKey, cell, save_run
-
-from pytest_autoweb.cli.command_line import main
+from session_server import autoweb_command
+from shop_project import LEAN
 
 CASES = """
 version: 1
@@ -99,16 +99,17 @@ def test_a_case_whose_control_breaks_fails_and_one_without_an_oracle_is_unproven
 
 @pytest.mark.long
 def test_the_controls_of_a_saved_run_are_run_into_its_folder_and_reported_with_it(
-    sound_and_weak: pytest.Pytester, capfd: pytest.CaptureFixture[str]
+    sound_and_weak: pytest.Pytester,
 ) -> None:
     folder = sound_and_weak.path / "autoweb-report"
     save_run(folder, [cell(CellKey("title", "m")), cell(CellKey("gone", "m"))])
     save_run(folder / "controls", [cell(CellKey("title", "builtin/noop"), "passed")])
 
-    code = main(["prove", str(folder), "--quick", "--rootdir", str(sound_and_weak.path)])
+    here = ("--rootdir", str(sound_and_weak.path))
+    result = sound_and_weak.run(*autoweb_command(), "prove", str(folder), "--quick", *here)
 
-    assert code == 0
-    said = capfd.readouterr().out
+    assert result.ret == 0
+    said = result.stdout.str()
     assert "title  holds (3 of 3)  holds (3 of 3)" in said
     assert "cases/shop.yaml has no case gone any more" in said
     (row,) = report_of(sound_and_weak)["summary"]["controls"]
@@ -118,21 +119,21 @@ def test_the_controls_of_a_saved_run_are_run_into_its_folder_and_reported_with_i
 
 @pytest.mark.long
 def test_controls_of_case_files_end_with_1_when_one_is_broken(
-    sound_and_weak: pytest.Pytester, capfd: pytest.CaptureFixture[str]
+    sound_and_weak: pytest.Pytester,
 ) -> None:
     text = (sound_and_weak.path / "cases/shop.yaml").read_text()
     (sound_and_weak.path / "cases/weak.yaml").write_text(
         text[: text.index("  - id: title")] + text[text.index("  - id: weak") :]
     )
 
-    sound_and_weak.makeini("[pytest]\nautoweb_store = sqlite:///runs.db\n")
+    sound_and_weak.makeini(f"[pytest]\nautoweb_store = sqlite:///runs.db\naddopts = {LEAN}\n")
 
-    code = main(["prove", "cases/weak.yaml", "--quick", "--json"])
+    result = sound_and_weak.run(*autoweb_command(), "prove", "cases/weak.yaml", "--quick", "--json")
 
-    assert code == 1
+    assert result.ret == 1
     # Trials of cases are no runs of models, of which the project's store is a record.
     assert not (sound_and_weak.path / "runs.db").exists()
-    document = json.loads(capfd.readouterr().out)
+    document = json.loads(result.stdout.str())
     assert (document["format"], document["version"]) == ("pytest-autoweb/controls", 1)
     assert set(document) == {"format", "version", "report", "controls", "failed", "notes"}
     (weak,) = document["controls"]

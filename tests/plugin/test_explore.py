@@ -11,14 +11,13 @@ import pytest
 from openai_server import Answer, OpenAIServer, Seen
 from order_shop import PROGRAM
 from session_server import autoweb_command
+from shop_project import LEAN
 
 from pytest_autoweb.base.documents.readers import Unreadable
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cli.command_line import main
 from pytest_autoweb.tools.verify.proposed_cases import CaseFileForm, cases_in, check_with_loader
 
-LEAN = "-p no:anyio -p no:hypothesispytest -p no:schemathesis"
-"""Plugins of the developers' environment, whose imports would double what a session costs."""
 TRUE = """
 - id: look
   entry_url: {site}

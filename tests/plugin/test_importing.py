@@ -1,6 +1,7 @@
 """`autoweb benchmark import miniwob`, with the pages of the package and a real browser."""
 
 import json
+import os
 import shutil
 import subprocess
 from importlib.util import find_spec
@@ -8,12 +9,14 @@ from pathlib import Path
 
 import pytest
 from session_server import autoweb_command, session_command
+from shop_project import LEAN
 
 from pytest_autoweb.cases.loader import load_case_file
 
 
 def run(root: Path, *command: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    lean = {**os.environ, "PYTEST_ADDOPTS": LEAN}
+    return subprocess.run(command, cwd=root, env=lean, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.long

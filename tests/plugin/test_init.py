@@ -2,6 +2,7 @@
 
 import ast
 import html
+import os
 import subprocess
 import tomllib
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import yaml
 from own_thread import in_own_thread
 from session_server import autoweb_command
+from shop_project import LEAN
 
 from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cases.webserver_spec import ServerHandle
@@ -31,7 +33,13 @@ def init(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 def autoweb(root: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [*autoweb_command(), *arguments]
     return subprocess.run(
-        command, cwd=root, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+        command,
+        cwd=root,
+        env={**os.environ, "PYTEST_ADDOPTS": LEAN},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
     )
 
 

@@ -9,6 +9,7 @@ from shutil import copy
 import pytest
 from order_shop import PROGRAM
 from session_server import autoweb_command
+from shop_project import LEAN
 
 from pytest_autoweb.cell.mutants import parts_of
 from pytest_autoweb.cli.case_proofs import proof_lines
@@ -56,7 +57,7 @@ def test_each_case_is_proven_or_named_with_what_its_checks_do_not_notice(tmp_pat
     copy(PROGRAM, tmp_path / "app.py")
     (tmp_path / "cases.yaml").write_text(CASES)
     (tmp_path / "tox.ini").write_text(
-        "[pytest]\nautoweb_check_timeout = 0.3\nautoweb_max_steps = 2\naddopts = -q -x\n"
+        f"[pytest]\nautoweb_check_timeout = 0.3\nautoweb_max_steps = 2\naddopts = -q -x {LEAN}\n"
     )
     command = [*autoweb_command(), "prove", "cases.yaml", "--json"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

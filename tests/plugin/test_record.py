@@ -12,6 +12,7 @@ import yaml
 from order_shop import PROGRAM, SECRET
 from playwright.sync_api import Locator, Page, Playwright
 from session_server import autoweb_command
+from shop_project import LEAN
 
 SERVED = ("--command", "{python} shop.py {port}")
 TASK = f"Sign in as ana with {SECRET}, save the list, and order tea as a gift."
@@ -20,7 +21,10 @@ TASK = f"Sign in as ana with {SECRET}, save the list, and order tea as a gift."
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     copy(PROGRAM, tmp_path / "shop.py")
-    (tmp_path / "tox.ini").write_text("[pytest]\nautoweb_check_timeout = 0.3\naddopts = -q -x\n")
+    # Long enough for an order to be answered on a machine that others use as well.
+    (tmp_path / "tox.ini").write_text(
+        f"[pytest]\nautoweb_check_timeout = 2\naddopts = -q -x {LEAN}\n"
+    )
     return tmp_path
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from local_site import Site
 from session_server import autoweb_command
+from shop_project import LEAN
 
 MODEL = """
 from pytest_autoweb.testing import ScriptedClient
@@ -42,6 +43,7 @@ def test_a_task_is_ungraded_until_something_is_expected(
     pytester: pytest.Pytester, page: str
 ) -> None:
     pytester.makeconftest(MODEL)
+    pytester.makeini(f"[pytest]\naddopts = {LEAN}\n")
 
     code, cell, said = tried(pytester, page, "Look; at ||| the heading")
     assert (code, cell["outcome"]) == (0, "ungraded")

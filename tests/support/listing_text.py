@@ -13,7 +13,7 @@ _CONTROLS = frozenset(
     [
         *("button", "link", "textbox", "searchbox", "combobox", "checkbox", "radio", "switch"),
         *("slider", "spinbutton", "tab", "menuitem", "menuitemcheckbox", "menuitemradio"),
-        *("option", "treeitem", "listbox", "clickable"),
+        *("option", "treeitem", "listbox", "clickable", "hoverable"),
     ]
 )
 _OTHERS = frozenset(
@@ -24,7 +24,9 @@ _OTHERS = frozenset(
         *("scrollable", "text", "columnheader"),
     ]
 )
-_HOLDERS = frozenset({"clickable", "iframe", "row", "header", "cell", "listitem", "scrollable"})
+_HOLDERS = frozenset(
+    ["clickable", "hoverable", "iframe", "row", "header", "cell", "listitem", "scrollable"]
+)
 """Roles after whose colon there are further pieces, not a value."""
 _OUT_OF_VIEW = "(out of view)\n"
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -128,7 +130,12 @@ class Listing(NamedTuple):
         regions = [item for item in self._regions() if self._says(item.row, text)]
         named = [item for item in self.items if item.number and item.name.startswith(f"{text} ")]
         said = [item for item in self.items if item.name == text]
-        for found in (regions, named, said):
+        hovered = [
+            item
+            for item in self.items
+            if "more on hover" in item.states and self._says(item.row, text)
+        ]
+        for found in (hovered, regions, named, said):
             if len(found) == 1:
                 return found[0]
         raise Lost(f"{len(said)} items say {text!r}")
@@ -243,7 +250,9 @@ def _items(piece: str, row: int, before: str) -> Iterator[Item]:
         yield Item(row, role, name, found["rest"], "", number)
         yield from _items(left, row, "")
     else:
-        yield Item(row, role, name, found["rest"], _unquoted(left), number)
+        holds = re.search(rf"\bholds ({_QUOTED.pattern})", found["rest"])
+        value = json.loads(holds[1]) if holds else _unquoted(left)
+        yield Item(row, role, name, found["rest"], value, number)
 
 
 def _unquoted(value: str) -> str:

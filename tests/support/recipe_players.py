@@ -403,13 +403,13 @@ class MarkHands:
         return _decision("upload", item, file=file)
 
     def read_file(self, shown: Shown, item: Item) -> str:
-        raise Lost("a file cannot be read")
+        return f'[{self.click(shown, item)}, {{"action": "read_download"}}]'
 
     def rewrite(self, shown: Shown, item: Item, text: str) -> str:
         return self.fill(shown, item, text)
 
     def say_yes(self, shown: Shown, text: str) -> str:
-        raise Lost("a question cannot be replied to")
+        return json.dumps({"action": "answer_dialog", "text": text})
 
     def wait(self, shown: Shown, text: str) -> str:
         return json.dumps({"action": "wait_for", "text": text})
@@ -418,7 +418,9 @@ class MarkHands:
         return json.dumps({"action": "done", "answer": value})
 
     def reply(self, lines: list[str], *, done: bool) -> str:
-        decisions = [json.loads(line) for line in lines] or [{"action": "done"}]
+        made = [json.loads(line) for line in lines]
+        decisions = [one for line in made for one in (line if isinstance(line, list) else [line])]
+        decisions = decisions or [{"action": "done"}]
         return _reply(
             decisions[0] if len(decisions) == 1 else {"action": "steps", "steps": decisions}
         )
@@ -435,7 +437,7 @@ def _decision(action: str, item: Item, **more: str) -> str:
     near = re.search(r'near ("(?:[^"\\]|\\.)*")', item.rest)
     decision = {
         "action": action,
-        "expected_text": item.name,
+        "expected_text": item.name or item.value,
         "near": json.loads(near[1]) if near else "",
         "mark_id": int(_number(item)),
     }

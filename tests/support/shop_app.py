@@ -45,14 +45,18 @@ if MODE == "stubborn":
 if MODE == "crowd":
     child = subprocess.Popen(["sleep", "600"])
     (ORDERS.parent.parent / "child").write_text(str(child.pid))
-if MODE == "detached" and os.fork() == 0:
+if MODE == "detached":
     # A child of nobody, in a session of its own, which does not care for being asked to end.
-    os.setsid()
-    if os.fork() == 0:
+    if (between := os.fork()) == 0:
+        os.setsid()
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        (ORDERS.parent.parent / "child").write_text(str(os.getpid()))
+        if pid := os.fork():
+            (ORDERS.parent.parent / "child").write_text(str(pid))
+            os._exit(0)
         time.sleep(600)
-    os._exit(0)
+        os._exit(0)
+    # Whoever is answered may read the child's number.
+    os.waitpid(between, 0)
 if MODE == "daemon":
     if os.fork():
         os._exit(0)

@@ -43,14 +43,16 @@ cases:
 """
 
 
+LEAN = "-p no:anyio -p no:hypothesispytest -p no:schemathesis"
+"""Leaves out plugins of the developers' environment: to import them would double what a small
+session costs."""
 INI = (
     "[pytest]\n"
     # A check that fails waits so long; here nothing comes late.
     "autoweb_check_timeout = 1\n"
     # The scripted models answer with a plan and a whole script.
     "autoweb_codegen = once\n"
-    # Their imports would double what a small session costs.
-    "addopts = -p no:anyio -p no:hypothesispytest -p no:schemathesis\n"
+    f"addopts = {LEAN}\n"
 )
 SCRIPTED = """from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.testing import ScriptedClient, scripted_plan

@@ -241,6 +241,25 @@ class WaitFor(_DecidedAction):
     text: Annotated[str, Text(min_chars=1), Field(min_length=1, max_length=_TEXT_CHARS)]
 
 
+class AnswerDialog(_DecidedAction):
+    """Have a text typed into the next dialog that asks for one."""
+
+    action: Literal["answer_dialog"]
+    text: Annotated[str, Text(min_chars=1), Field(max_length=_TEXT_CHARS)]
+
+
+class DismissDialog(_DecidedAction):
+    """Have the next dialog dismissed, whatever it asks."""
+
+    action: Literal["dismiss_dialog"]
+
+
+class ReadDownload(_DecidedAction):
+    """Read the text of the file that was downloaded last."""
+
+    action: Literal["read_download"]
+
+
 class SwitchTab(_DecidedAction):
     """Go to another tab, by its number on the list of tabs."""
 
@@ -308,6 +327,9 @@ _OfSteps = (
     | Upload
     | ScrollIn
     | WaitFor
+    | AnswerDialog
+    | DismissDialog
+    | ReadDownload
 )
 _NEAR = ("near", "to_near")
 """Fields that small models are asked for only where elements share their text."""
@@ -376,6 +398,9 @@ _OfCapable = (
     | Upload
     | ScrollIn
     | WaitFor
+    | AnswerDialog
+    | DismissDialog
+    | ReadDownload
     | SwitchTab
     | ClickAt
     | HoverAt

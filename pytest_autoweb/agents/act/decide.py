@@ -29,7 +29,7 @@ from pytest_autoweb.agents.choice.decision_json import ReplyProblem, read_decisi
 from pytest_autoweb.agents.choice.disambiguate import ambiguous, distinguishing_texts
 from pytest_autoweb.agents.choice.feedback import section, warning
 from pytest_autoweb.browser.marks.mark_list import full_line, option_lines, page_list, waiting_lines
-from pytest_autoweb.browser.marks.marking import Mark, listing, mark_page
+from pytest_autoweb.browser.marks.marking import Mark, listing, mark_page, texts_apart
 from pytest_autoweb.models.client import Message, picture_uri
 from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.models.prompts import fence, render
@@ -315,6 +315,7 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
         "task": tools.case.user_task,
         "secrets": sorted(tools.case.secrets),
         "answers": answers,
+        "asks_for_data": tools.case.asks_for_data,
         "hint": situation.hint,
         "done": memory.history(small=tools.spec.small),
         "feedback": section(situation.problems),
@@ -336,7 +337,8 @@ def _messages(turn: Turn, memory: ActMemory, problem: str) -> tuple[Message, ...
         url=tools.redact(view.page.url),
         vision=vision,
         capable=not tools.spec.small,
-        files=sorted(tools.case.files),
+        files=tools.case.upload_names,
+        read=[fence(f"{file.name}: {file.content}", "download") for file in memory.read_files],
         tabs=view.tabs if len(view.tabs) > 1 else (),
         **_limits(tools),
         **variables,
@@ -376,7 +378,8 @@ def _brief_listing(tools: Tools, situation: Situation, near: dict[int, str]) -> 
     view, last = situation.view, situation.before
     before = last.text if last and last.url == view.url and not situation.second_look else None
     marks = _allowed(view.marks, tools)
-    shown = listing(marks, view.text, max_chars=_room(tools), before=before, near=near)
+    apart = texts_apart(marks, view.marked.lines)
+    shown = listing(marks, view.text, max_chars=_room(tools), apart=apart, before=before, near=near)
     return tools.redact("\n".join([shown, *view.refused]))
 
 

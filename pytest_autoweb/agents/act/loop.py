@@ -3,13 +3,24 @@
 A decision is performed as a step of the attempt's script.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 from playwright.sync_api import Dialog, Error
 
-from pytest_autoweb.agents.act.actions import Action, Done, Extract, OnElement, Retry, SwitchTab
+from pytest_autoweb.agents.act.actions import (
+    Action,
+    AnswerDialog,
+    DismissDialog,
+    Done,
+    Extract,
+    OnElement,
+    ReadDownload,
+    Retry,
+    SwitchTab,
+)
 from pytest_autoweb.agents.act.decide import decide, wants_data
 from pytest_autoweb.agents.act.memory import MAX_CIRCLES, MAX_FAILURES_IN_A_ROW, ActMemory
 from pytest_autoweb.agents.act.observe import Turn, View, more_tabs, observe
@@ -17,6 +28,7 @@ from pytest_autoweb.agents.act.resolve import refuse, resolve
 from pytest_autoweb.agents.act.translate import Details, code_by_sight, code_of, describe_action
 from pytest_autoweb.agents.attempt.decision_limit import decision_limit
 from pytest_autoweb.agents.attempt.execute import relative, run_block
+from pytest_autoweb.agents.attempt.read_download import NO_DOWNLOAD, read_download
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail
 from pytest_autoweb.agents.choice.feedback import Feedback
 from pytest_autoweb.agents.choice.verify_choice import Resolution
@@ -36,6 +48,7 @@ from pytest_autoweb.results.records import (
 _WHY_CHARS = 300
 
 _DIALOG_CHARS = 200
+_NAME_CHARS = 200
 _AT_ONCE_S = 0.2
 _TAB_CAME = "a new tab opened by itself while you decided; what you decided then was not done"
 
@@ -61,7 +74,7 @@ def _act(turn: Turn, action: Action, memory: ActMemory) -> Turn:
     if chosen.resolution:
         known = chosen.resolution.chosen
         memory.note_tried(turn.view.digest, action.action, known.taken or known.mark)
-    line = describe_action(action)
+    line, told = describe_action(action), len(memory.done)
     code = code_of(action, number, _details(turn))
     if code:
         turn, result = _run(turn, code, chosen.view, line)
@@ -71,14 +84,30 @@ def _act(turn: Turn, action: Action, memory: ActMemory) -> Turn:
         read = tools.redact(chosen.view.read(number))
         memory.extracted.append(read)
         line = f"{line}: {read!r:.300}"
+    if isinstance(action, ReadDownload):
+        read = read_download(tools, turn.view.page, 1)
+        if read is None:
+            return _came_to_nothing(turn, action, NO_DOWNLOAD, memory)
+        memory.keep_file(read)
     if isinstance(action, Retry):
         memory.failures_in_a_row += 1
     else:
-        memory.note_success(tools.redact(line))
+        memory.note_success(tools.redact(line), told)
+    if isinstance(action, AnswerDialog):
+        memory.dialog_text = action.text
+    memory.dismisses = memory.dismisses or isinstance(action, DismissDialog)
     if isinstance(action, SwitchTab):
         memory.tab = turn.view.page.context.pages[action.tab - 1]
     memory.last_action = action.action
     return _performed(turn, action)
+
+
+def _tell_downloads(tools: Tools, memory: ActMemory) -> None:
+    """Add a line for each download that has begun; small models cannot read one."""
+    names = [file.name for file in tools.downloads[memory.downloads :]]
+    memory.downloads += len(names)
+    if not tools.spec.small:
+        memory.done += [f"a download began: {tools.redact(name)[:_NAME_CHARS]!r}" for name in names]
 
 
 def _details(turn: Turn) -> Details:
@@ -91,6 +120,7 @@ def _details(turn: Turn) -> Details:
         scale=marked.scale,
         file_field=chosen.mark is not None and chosen.mark.attributes.get("type") == "file",
         under=(box.x + box.width / 2, box.y + box.height / 2) if box else None,
+        editor=chosen.mark.editor if chosen.mark else "",
     )
 
 
@@ -150,6 +180,9 @@ def _take_answer(turn: Turn, action: Done, memory: ActMemory) -> Turn:
     if action.answer in (None, "") and read and wants_data(turn.tools):
         action = action.model_copy(update={"answer": read[0] if len(read) == 1 else read})
         turn = replace(turn, action=action)
+    if action.answer == "" and not turn.tools.case.asks_for_data:
+        # The form of a reply has an answer even where there is none to give.
+        action = action.model_copy(update={"answer": None})
     if code := code_of(action):
         turn, result = _run(turn, code, turn.view, describe_action(action))
         if not result.ok:
@@ -168,14 +201,17 @@ def _failed(turn: Turn, action: Action, result: StepResult, memory: ActMemory) -
         turn = replace(turn, chosen=chosen._replace(resolution=stopped))
         turn = refuse(turn, action, stopped, memory)
         return _by_sight(turn, action, memory) if turn.by_sight else turn
-    reason = why_failed(result)
     memory.note_tried(turn.view.digest, action.action, getattr(action, "mark_id", None))
-    memory.add_problem(
-        turn.index, chosen.mark, turn.tools.redact(f"{describe_action(action)}: {reason}")
-    )
-    memory.failures_in_a_row += 1
+    turn = _came_to_nothing(turn, action, why_failed(result), memory)
     lost = result.failure if evidence.get("page_lost") else None
-    return replace(turn.ended("failed", reason), lost=lost)
+    return replace(turn, lost=lost)
+
+
+def _came_to_nothing(turn: Turn, action: Action, reason: str, memory: ActMemory) -> Turn:
+    told = turn.tools.redact(f"{describe_action(action)}: {reason}")
+    memory.add_problem(turn.index, turn.verified.mark, told)
+    memory.failures_in_a_row += 1
+    return turn.ended("failed", reason)
 
 
 def _run(turn: Turn, code: str, view: View, line: str) -> tuple[Turn, StepResult]:
@@ -211,7 +247,7 @@ def act_on_page(attempt: Attempt, tools: Tools) -> Attempt:
     )
     limit = decision_limit(tools.settings, tools.case)
     last: Turn | None = None
-    with dialogs_answered(tools, memory.done.append):
+    with dialogs_answered(tools, memory.done.append, memory.reply_to):
         for index in range(1, limit + 1):
             tools.progress(f"decision {index}")
             if tools.budget.left <= 0:
@@ -251,6 +287,7 @@ def _decided(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | Non
     The decision made on the earlier tab is not performed: the model did not know of the new one.
     """
     seen = observe(attempt, tools, memory, last)
+    _tell_downloads(tools, memory)
     looked = tools.clock.now()
     turn = decide(seen, memory)
     at_once = tools.clock.now() - looked < _AT_ONCE_S
@@ -342,19 +379,33 @@ def _without_secrets(decision: Decision, redact: Callable[[str], str]) -> Decisi
 
 
 @contextmanager
-def dialogs_answered(tools: Tools, tell: Callable[[str], None]) -> Iterator[None]:
-    """Accept every dialog, because a picture of the page does not show dialogs.
+def dialogs_answered(
+    tools: Tools,
+    tell: Callable[[str], None],
+    reply: Callable[[str], str | None] = lambda kind: "",
+) -> Iterator[None]:
+    """Answer every dialog, because a picture of the page does not show dialogs.
 
     Args:
         tools: the tools of the attempt.
         tell: called with one line for each dialog, without secrets.
+        reply: returns the text with which to accept a dialog of a kind, or None to dismiss it.
     """
 
     def answer(dialog: Dialog) -> None:
         said = " ".join(tools.redact(dialog.message).split())[:_DIALOG_CHARS]
-        tell(f'a dialog said "{said}" and was accepted')
+        text, asks = reply(dialog.type), dialog.type == "prompt"
+        became = "dismissed" if text is None else "accepted"
+        if asks and text is not None:
+            typed = json.dumps(text, ensure_ascii=False)
+            became += f" with {tools.redact(typed)}" if text else " without the text it asks for"
+        tell(f'a dialog said "{said}" and was {became}')
         try:
-            dialog.accept()
+            if text is None:
+                dialog.dismiss()
+            else:
+                # An empty text would replace the one that the page suggests.
+                dialog.accept(text or None)
         except Error as error:
             tools.log.write(f"a dialog could not be answered: {error}")
 

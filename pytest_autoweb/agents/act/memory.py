@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Page
 
 from pytest_autoweb.agents.act.actions import Action, FillForm, Steps
+from pytest_autoweb.agents.attempt.read_download import ReadFile
 from pytest_autoweb.agents.choice.feedback import Feedback, Problem, often_mistaken
 from pytest_autoweb.browser.marks.marking import Mark
 
@@ -21,6 +22,8 @@ HISTORY = 15
 """Number of past actions shown to a small model."""
 LONG_HISTORY = 60
 """Number of past actions shown to any other model."""
+KEPT_FILES = 2
+"""Number of files that the model read which later prompts still show."""
 MAX_CIRCLES = 2
 """Number of circles after which an attempt ends."""
 MAX_FAILURES_IN_A_ROW = 4
@@ -108,6 +111,17 @@ class QueuedAction(NamedTuple):
     """The page that it was decided on."""
 
 
+def _is_elsewhere(mark: Mark | None, near: str) -> bool:
+    """Return whether a mark is near other texts than the one by which it was chosen.
+
+    Where a list was scrolled or sorted, another row is at the same place.
+    """
+    if mark is None or not mark.near or not near:
+        return False
+    told = " ".join(near.casefold().split())
+    return not any(told in " ".join(text.casefold().split()) for text in mark.near)
+
+
 @dataclass(slots=True)
 class ActMemory:
     """One attempt's memory: the only value that its turns mutate.
@@ -151,6 +165,14 @@ class ActMemory:
     """How many actions the last reply held."""
     used_of_reply: int = 0
     """How many of these have been performed."""
+    dialog_text: str | None = None
+    """What to type into the next dialog that asks for a text."""
+    dismisses: bool = False
+    """Whether the next dialog is to be dismissed."""
+    downloads: int = 0
+    """Number of downloads that the model knows of."""
+    read_files: tuple[ReadFile, ...] = ()
+    """The downloaded files that the model asked to read."""
     refusals: dict[str, int] = field(default_factory=dict)
     """How often each expected text was refused since the last performed action."""
 
@@ -175,12 +197,39 @@ class ActMemory:
         self.failed = ()
         self.refused = None
 
-    def note_success(self, line: str) -> None:
-        """Add a line, without secrets, about a performed action."""
+    def note_success(self, line: str, before: int | None = None) -> None:
+        """Add a line, without secrets, about a performed action.
+
+        Args:
+            line: what was done.
+            before: how many lines there were before it was done; those since, such as on a dialog,
+                tell what came of it.
+        """
         self.failures_in_a_row = 0
         self.refusals.clear()
         self.used_of_reply += 1
-        self.done.append(line)
+        self.done.insert(len(self.done) if before is None else before, line)
+
+    def reply_to(self, kind: str) -> str | None:
+        """Return the text to accept a dialog with, or None to dismiss it.
+
+        What the model chose for the next dialog is used up.
+
+        Args:
+            kind: Playwright's type of the dialog, such as `prompt`.
+        """
+        if self.dismisses and kind != "beforeunload":
+            self.dismisses = False
+            return None
+        if kind != "prompt" or self.dialog_text is None:
+            return ""
+        text, self.dialog_text = self.dialog_text, None
+        return text
+
+    def keep_file(self, read: ReadFile) -> None:
+        """Keep a file that was read; of equal ones and of many, the newest remain."""
+        others = [file for file in self.read_files if file != read]
+        self.read_files = (*others, read)[-KEPT_FILES:]
 
     def count_refusal(self, text: str) -> int:
         """Count a refusal of an element for this text and return their number."""
@@ -232,9 +281,11 @@ class ActMemory:
         if not self.queued:
             return None
         (action, identities, of_page), *others = self.queued
-        known = {mark.identity: mark.number for mark in reversed(marks)}
-        numbers = {name: known.get(identity) for name, identity in identities.items()}
-        if None in numbers.values() or url != of_page:
+        known = {mark.identity: mark for mark in reversed(marks)}
+        found = {name: known.get(identity) for name, identity in identities.items()}
+        numbers = {name: mark and mark.number for name, mark in found.items()}
+        moved = _is_elsewhere(found.get("mark_id"), getattr(action, "near", ""))
+        if None in numbers.values() or url != of_page or moved:
             self.queued = ()
             return None
         self.queued = tuple(others)

@@ -6,6 +6,7 @@ begins the next one.
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -20,11 +21,13 @@ from pytest_autoweb.agents.attempt.tools import Tools
 from pytest_autoweb.agents.choice.feedback import Problem
 from pytest_autoweb.agents.choice.verify_choice import Resolution
 from pytest_autoweb.agents.correction.guidance import failure_text
+from pytest_autoweb.agents.correction.task_parts import task_parts
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.marks.marking import Mark, MarkedPage, mark_page
 from pytest_autoweb.browser.page.form_validation import refused_values
 from pytest_autoweb.browser.page.frames import run_script
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
+from pytest_autoweb.models.prompts import fence
 from pytest_autoweb.results.records import Attempt, DecisionStatus, Failure, RefusalCause
 
 _TEXT_MS = 3_000.0
@@ -210,7 +213,10 @@ def observe(attempt: Attempt, tools: Tools, memory: ActMemory, last: Turn | None
         began=began,
         picture=picture,
         situation=Situation(
-            view, problems, hint=past_attempt(attempt, tools), before=last.view if last else None
+            view,
+            problems,
+            hint=past_attempt(attempt, tools, first=last is None),
+            before=last.view if last else None,
         ),
     )
 
@@ -230,8 +236,8 @@ def look(page: Page, tools: Tools, *, failed: tuple[Mark, ...] = ()) -> View:
     Raises:
         Error: Playwright's, when the page does not respond.
     """
-    # Pictures show the page's text, and small models get it from `visible_text`.
-    lines = not (tools.spec.vision or tools.spec.brief)
+    # Pictures show the page's text.
+    lines = not tools.spec.vision
     return _view(page, tools, mark_page(page, failed=failed, hide=tools.hidden, lines=lines))
 
 
@@ -263,10 +269,15 @@ def _view(page: Page, tools: Tools, marked: MarkedPage) -> View:
     return View(page, marked, text, digest, page.url, scroll, tabs, refused)
 
 
-def past_attempt(attempt: Attempt, tools: Tools) -> str:
+def past_attempt(attempt: Attempt, tools: Tools, *, first: bool = True) -> str:
     """Describe the failed attempt that this one repairs; empty if there is none.
 
     Small models get a few lines; all others get the full outcome, as in the repair of a script.
+
+    Args:
+        attempt: the attempt so far.
+        tools: its tools.
+        first: whether this is its first decision, for which the page at the end is shown.
     """
     failed, small = tools.previous, tools.spec.small
     if failed is None:
@@ -283,11 +294,24 @@ def past_attempt(attempt: Attempt, tools: Tools) -> str:
             f"An earlier attempt, which is undone, failed: {' '.join(why.split())[:300]}",
             "It did, in this order:" if lines else "It did nothing.",
             *(f"- {line}" for line in lines),
-            *([] if small else filter(None, [outcome_told(failed)])),
+            *([] if small else filter(None, _outcome(failed, tools, first=first))),
             "Do it better this time.",
             *([more] if (more := retry_notes(attempt, tools)) else []),
         ]
     )
+
+
+def _outcome(failed: Attempt, tools: Tools, *, first: bool) -> Iterator[str]:
+    """Yield what came of a failed attempt: its output, what it may have left out, its last page."""
+    yield outcome_told(failed)
+    parts = task_parts(tools.case.user_task)
+    if failed.executed and failed.checks_passed is False and parts:
+        yield "It ended as done. Compare the task's parts with what it did, and do what is missing:"
+        lines = [f"{number}. {' '.join(part.split())}" for number, part in enumerate(parts, 1)]
+        yield fence("\n".join(lines), "parts")
+    if first and failed.scene and failed.scene.snapshot:
+        yield "The page at its end was:"
+        yield fence(f"URL: {failed.scene.url}\n{failed.scene.snapshot}", "page at the end")
 
 
 def _open_tabs(page: Page) -> list[Page]:

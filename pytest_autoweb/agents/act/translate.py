@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from pytest_autoweb.agents.act.actions import (
     MAX_WAIT_MS,
     Action,
+    AnswerDialog,
     Click,
     ClickAt,
     Done,
@@ -44,6 +45,7 @@ from pytest_autoweb.agents.act.actions import (
     Wait,
     WaitFor,
 )
+from pytest_autoweb.agents.attempt.editor_code import ALL, typed_as_keys
 from pytest_autoweb.agents.choice.decision_json import ReplyProblem
 from pytest_autoweb.browser.marks.marking import Mark
 
@@ -125,6 +127,8 @@ class Details(NamedTuple):
     """Whether the element is itself a file field; otherwise it opens a chooser."""
     under: tuple[float, float] | None = None
     """The place of an element that appears only under the mouse."""
+    editor: str = ""
+    """Which kind of editor the element is, as `Mark.editor`."""
 
 
 _NO_DETAILS = Details()
@@ -179,6 +183,9 @@ def _on_element(action: OnElement, mark: int | None, details: Details) -> str:
             way = SCROLL_IN_PX if direction == "down" else -SCROLL_IN_PX
             # The wheel scrolls the innermost box under the mouse that can be scrolled.
             return f"{found}.hover(timeout={TIMEOUT_MS})\npage.mouse.wheel(0, {way})"
+        case Type(text=typed) if details.editor:
+            selected = f'{found}.click(timeout={TIMEOUT_MS})\npage.keyboard.press("{ALL}")'
+            return typed_as_keys(selected, typed, indents=details.editor == "indents")
         case Upload(file=name) if not details.file_field:
             return (
                 f"with page.expect_file_chooser(timeout={TIMEOUT_MS}) as chooser:\n"
@@ -278,6 +285,8 @@ def describe_action(action: Action) -> str:
             return f"{action.action.replace('_', ' ')} {_named(action)}"
         case WaitFor():
             return f"wait for {text(action.text)}"
+        case AnswerDialog():
+            return f"have {text(action.text)} typed into the next dialog that asks for a text"
         case SwitchTab():
             return f"go to tab {action.tab}"
         case ClickAt():
@@ -300,7 +309,7 @@ def describe_action(action: Action) -> str:
         case Navigate(url=url):
             return f"navigate to {url}"
         case _:
-            return action.action
+            return action.action.replace("_", " ")
 
 
 def _named(action: OnElement) -> str:

@@ -12,7 +12,7 @@ from playwright.sync_api import Error
 from pytest_autoweb.agents.attempt.diagnosis import with_findings
 from pytest_autoweb.agents.attempt.outcome_text import own_log
 from pytest_autoweb.agents.attempt.script_blocks import split_blocks
-from pytest_autoweb.agents.attempt.tools import Tools, change
+from pytest_autoweb.agents.attempt.tools import Tools, change, is_listed_briefly
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.language import (
     NEVER_TOUCHED,
@@ -27,7 +27,7 @@ from pytest_autoweb.browser.page.frames import ContextWrapper, best_context
 from pytest_autoweb.browser.page.opening import page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
 from pytest_autoweb.judging.evidence.scene import begin_frame, shot, take_scene
-from pytest_autoweb.results.analysis.controls import must_fail
+from pytest_autoweb.results.analysis.controls import RANDOM, must_fail
 from pytest_autoweb.results.records import (
     Attempt,
     Failure,
@@ -131,8 +131,9 @@ def run_block(
         problems=(*attempt.problems, problem),
         failure=attempt.failure or result.failure,
     )
-    # Later failures often follow from the first one, so a scene of them would explain little.
-    if attempt.scene is None and code.strip():
+    # Later failures often follow from the first one, so a scene of them would explain little. What
+    # random actions did not get done needs no explanation.
+    if attempt.scene is None and code.strip() and tools.spec.name != RANDOM:
         attempt = with_findings(attempt, tools)
         scene = take_scene(
             tools.page,
@@ -142,7 +143,7 @@ def run_block(
             folder=tools.folder,
             redact=tools.redact,
             pictured=tools.newest.path if result.screenshot else None,
-            brief=attempt.turns > 0,
+            brief=is_listed_briefly(attempt, tools),
         )
         attempt = change(attempt, scene=relative_scene(scene, tools))
     return attempt
@@ -338,8 +339,13 @@ def _result(
         retried=retried,
         context=context.name,
         failure=outcome.failure,
-        screenshot=pictured(f"step-{index}", tools, "step", index),
+        screenshot=_picture_of(index, tools),
     )
+
+
+def _picture_of(index: int, tools: Tools) -> str | None:
+    # Nobody follows random actions one by one; how they ended is pictured beside the checks.
+    return None if tools.spec.name == RANDOM else pictured(f"step-{index}", tools, "step", index)
 
 
 def pictured(

@@ -187,7 +187,8 @@ class SightFinder:
             repeat=tools.repeat,
             attempt=number,
         )
-        self._eyes = VisionModel(tools.client, request, tools.redact)
+        constrained = tools.spec.constrained != "none"
+        self._eyes = VisionModel(tools.client, request, tools.redact, constrained=constrained)
         self._memory = Memory()
         self._pictures = 0
 
@@ -328,4 +329,6 @@ def _with_locator(plain: str, attempt: Attempt) -> Attempt:
 def _with_search(result: LocatorResult, attempt: Attempt) -> Attempt:
     for exchange in result.transcript:
         attempt = attempt.charged(exchange)
-    return change(attempt, locations=(*attempt.locations, result.location))
+    number = attempt.step_results[-1].step_index if attempt.step_results else 0
+    location = result.location.model_copy(update={"step_index": number})
+    return change(attempt, locations=(*attempt.locations, location))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pytest_autoweb.agents.attempt.diagnosis import with_findings
 from pytest_autoweb.agents.attempt.execute import relative, relative_scene
-from pytest_autoweb.agents.attempt.tools import Tools, change
+from pytest_autoweb.agents.attempt.tools import Tools, change, is_listed_briefly
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.json_values import map_texts
@@ -191,7 +191,7 @@ def _keep_end(attempt: Attempt, tools: Tools, look: PageLook | None) -> Attempt:
         redact=tools.redact,
         check_index=broken.index,
         pictured=picture,
-        brief=attempt.turns > 0,
+        brief=is_listed_briefly(attempt, tools),
     )
     failure = Failure(
         kind="check",

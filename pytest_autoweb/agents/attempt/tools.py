@@ -12,6 +12,7 @@ from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.language import StepProblem
+from pytest_autoweb.browser.page.listed_page import ListedPage
 from pytest_autoweb.browser.page.opening import PageLook, page_look
 from pytest_autoweb.browser.page.outline import Folds
 from pytest_autoweb.browser.page.same_element import ElementIdentity
@@ -233,6 +234,8 @@ class Tools:
     shown: dict[str, ElementIdentity] = field(default_factory=dict)
     """By a locator in normal form, what the model was shown of the element that it finds; a dialect
     with numbers fills it before its code runs."""
+    listed: ListedPage = field(default_factory=ListedPage)
+    """Watches the page while the lines of a small model's turn are carried out."""
     tab: ChosenTab = field(default_factory=ChosenTab)
     """The tab that is shown and acted upon, in dialects that have no names for tabs."""
     dialogs: list[DialogReply] = field(default_factory=list)
@@ -293,6 +296,11 @@ class NamedStage(NamedTuple):
 
     name: str
     run: Stage
+
+
+def is_listed_briefly(attempt: Attempt, tools: Tools) -> bool:
+    """Return whether a retry is shown its page as models are that look before each step."""
+    return attempt.turns > 0 or bool(attempt.decisions and not tools.spec.small)
 
 
 def ask(

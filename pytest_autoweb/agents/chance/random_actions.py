@@ -77,7 +77,7 @@ def draw_action(view: RefView, words: Sequence[str], draw: Random) -> Drawn | No
 def _located(element: RefElement) -> RefElement | None:
     """Return an element with a plain locator; None if it is gone by now."""
     try:
-        return Aim.at(element).locate()
+        return Aim(element).locate()
     except (ElementChangedError, Error):
         return None
 

@@ -12,21 +12,15 @@ from urllib.parse import urljoin
 
 from playwright.sync_api import Error, Locator, Page
 
-from pytest_autoweb.agents.attempt.execute import TOLD_CALL_S
+from pytest_autoweb.agents.attempt.editor_code import ALL, typed_as_keys
+from pytest_autoweb.agents.attempt.read_download import NO_DOWNLOAD, read_download
 from pytest_autoweb.agents.attempt.tools import Tools
 from pytest_autoweb.agents.codegen.refs_dialect import WAYS, Action, scroll_code
 from pytest_autoweb.base.python_source import read_expression
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.frames import run_on_elements, run_script
-from pytest_autoweb.judging.evidence.downloads import NOT_FINISHED, Download
 
 _LOOK_MS = 2_000.0
-_POLL_MS = 50.0
-_BEGIN_S = 4.0
-"""How long a download may take to begin after what led to it."""
-_DOWNLOAD_CHARS = 8_000
-"""How much of a downloaded text is shown; the whole of it is evidence of the attempt."""
-_DOWNLOAD_BYTES = 4 * _DOWNLOAD_CHARS
 _SHARE = 0.8
 """How much of a view is scrolled at once, so that a row at its edge is seen whole."""
 _LEAST_PX, _MOST_PX = 40.0, 4_000.0
@@ -84,30 +78,13 @@ def _typed(action: Action, page: Page) -> str:
     kind = _look(action, page, "editor_kind")
     if not isinstance(kind, dict) or not kind.get("editor"):
         return action.code
-    keys = "ControlOrMeta+a" if action.name == "fill" else "Control+End"
+    replaces = action.name == "fill"
+    keys = ALL if replaces else "Control+End"
     found, text = action.elements[0].locator, str(action.values[0])
     focused = f'{found}.press("{keys}")'
     if not kind.get("field"):
         focused = f'{found}.click()\npage.keyboard.press("{keys}")'
-    if kind.get("indents") and "\n" in text:
-        return f"{focused}\n{_LINE_BY_LINE.replace('TEXT', _literal(text))}"
-    if not text:
-        return f'{focused}\npage.keyboard.press("Delete")' if action.name == "fill" else focused
-    return f"{focused}\npage.keyboard.insert_text({_literal(text)})"
-
-
-# Such an editor indents each new line and closes brackets of its own accord, behind the cursor.
-_LINE_BY_LINE = """\
-for number, line in enumerate(TEXT.split("\\n")):
-    if number:
-        page.keyboard.insert_text("\\n")
-        page.keyboard.press("Shift+Home")
-    if line:
-        page.keyboard.insert_text(line)
-    elif number:
-        page.keyboard.press("Delete")
-page.keyboard.press("Control+Shift+End")
-page.keyboard.press("Delete")"""
+    return typed_as_keys(focused, text, indents=bool(kind.get("indents")), replaces=replaces)
 
 
 def _literal(text: str) -> str:
@@ -265,51 +242,12 @@ def tabs_told(tools: Tools) -> str:
 
 def _read_download(tools: Tools, page: Page, count: int) -> Fitted:
     """Show what the newest download holds; the script needs no line for that."""
-    files, ends = tools.downloads, tools.clock.now() + _BEGIN_S
-    while len(files) < count and tools.clock.now() < ends:
-        page.wait_for_timeout(_POLL_MS)
-    if not files:
-        return Fitted("", "no download has begun")
-    ends = tools.clock.now() + TOLD_CALL_S
-    while files[-1].problem == NOT_FINISHED and tools.clock.now() < ends:
-        page.wait_for_timeout(_POLL_MS)
-    file = files[-1]
-    name = tools.redact(file.name)[:200]
+    read = read_download(tools, page, count)
+    if read is None:
+        return Fitted("", NO_DOWNLOAD)
     # The name is the page's, and must not end the comment.
-    code = f"# read_download(): {json.dumps(name)}"
-    return Fitted(code, logged=f"download {json.dumps(name)}: {_content(file, tools)}")
-
-
-def _content(file: Download, tools: Tools) -> str:
-    """Return the beginning of a file as text, or a sentence about it."""
-    if file.path is None:
-        return f"there is no file ({tools.redact(file.problem)[:200]})"
-    with file.path.open("rb") as stream:
-        data = stream.read(_DOWNLOAD_BYTES)
-    text = _as_text(data)
-    if text is None:
-        return f"binary, {file.size:,} bytes, which cannot be shown as text"
-    text = tools.redact(text)
-    shown = text[:_DOWNLOAD_CHARS]
-    cut = len(shown) < len(text) or len(data) < file.size
-    about = f"{file.size:,} bytes" + (", of which this is the beginning" if cut else "")
-    return f"{about}:\n{shown}"
-
-
-def _as_text(data: bytes) -> str | None:
-    """Return bytes as text, if they are one; the last character may be cut."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    if b"\0" in data:
-        return None
-    for cut in range(4):
-        try:
-            return data[: len(data) - cut].decode("utf-8-sig")
-        except UnicodeDecodeError:
-            continue
-    # Older programs write tables in the encoding of Windows, which has no such control characters.
-    control = sum(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in data)
-    return None if control else data.decode("cp1252", "replace")
+    name = json.dumps(read.name)
+    return Fitted(f"# read_download(): {name}", logged=f"download {name}: {read.content}")
 
 
 def _shown_more(action: Action, tools: Tools) -> Fitted:

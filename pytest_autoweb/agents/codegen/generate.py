@@ -55,7 +55,7 @@ def write_script(attempt: Attempt, tools: Tools) -> Attempt:
         pages=fence(snapshots_as_text(attempt), "page"),
         visual=fence(attempt.visual_description, "picture") if attempt.visual_description else "",
         secrets=sorted(tools.case.secrets),
-        files=sorted(tools.case.files),
+        files=tools.case.upload_names,
         collect=tools.case.collect is not None,
         seconds=f"{tools.settings.step_timeout:g}",
     )

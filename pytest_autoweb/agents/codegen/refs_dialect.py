@@ -38,7 +38,7 @@ class Action(NamedTuple):
     pair: tuple[str, str] | None
     """Locator and method, which identify a repetition."""
     elements: tuple[RefElement, ...] = ()
-    """The elements that the line acts on, for models that get a log of actions by element."""
+    """The elements that the line acts on."""
     name: str = ""
     """The action's name, such as `fill`, where its code depends on what the page is like."""
     values: tuple[Any, ...] = ()
@@ -154,7 +154,8 @@ def _translate(line: str, by_ref: dict[str, RefElement]) -> Action | str:
     argument = json.dumps(value, ensure_ascii=False) if arguments else ""
     if method == "select_option":
         argument = f"label={argument}"
-    return Action(line, f"{element.locator}.{method}({argument})", (element.locator, method))
+    pair = (element.locator, method)
+    return Action(line, f"{element.locator}.{method}({argument})", pair, (element,))
 
 
 _CALL = re.compile(r"(?:e\d+\.)?[a-z_]+\(|done\b", re.IGNORECASE)
@@ -218,6 +219,12 @@ _HOLD_VALUES = frozenset({"textbox", "searchbox", "spinbutton", "slider", "combo
 _JSON_WORDS = {"true": True, "false": False, "null": None}
 
 
+_UNSEEN = (
+    "{} is in a part of the page that the list leaves out; show_more(N) lists it, with the number "
+    "that stands at what is left out"
+)
+
+
 class Lines(NamedTuple):
     """The lines of a capable model's reply."""
 
@@ -230,7 +237,13 @@ class Lines(NamedTuple):
     done: bool = False
 
 
-def read_lines(reply: str, elements: Sequence[RefElement], *, sees: bool = False) -> Lines:
+def read_lines(
+    reply: str,
+    elements: Sequence[RefElement],
+    *,
+    sees: bool = False,
+    left_out: Collection[str] = (),
+) -> Lines:
     """Translate the fenced lines of a reply, or the whole reply if nothing in it is fenced.
 
     Reading ends at the first line that is not in the dialect, because later lines assume that it
@@ -240,6 +253,7 @@ def read_lines(reply: str, elements: Sequence[RefElement], *, sees: bool = False
         reply: the model's reply.
         elements: those of the list that it was shown.
         sees: whether it may ask for pictures (`look`).
+        left_out: numbers of elements that the list is too long to show.
     """
     by_ref = {element.ref: element for element in elements}
     lines = _written_lines(strip_reasoning(reply))
@@ -257,6 +271,8 @@ def read_lines(reply: str, elements: Sequence[RefElement], *, sees: bool = False
         try:
             if not sees and _name_of(call) == "look":
                 raise ReplyProblem("it is not one of the actions")
+            if unseen := _named(call) & set(left_out):
+                raise ReplyProblem(_UNSEEN.format(min(unseen)))
             waits = any(action.name in DIALOG_ACTIONS for action in actions)
             actions.append(_action(whole, call, by_ref, queued=waits))
         except ReplyProblem as wrong:
@@ -272,6 +288,11 @@ def _name_of(call: ast.Call | None) -> str:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name
     return ""
+
+
+def _named(call: ast.Call | None) -> set[str]:
+    """Return the names that a call uses, such as `e5`."""
+    return {one.id for one in ast.walk(call) if isinstance(one, ast.Name)} if call else set()
 
 
 def _written_lines(text: str) -> list[str]:

@@ -5,7 +5,7 @@ ones take turns as in the Playwright dialect (`write_lines_by_turns`).
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from playwright.sync_api import Error
 from pytest_autoweb.agents.attempt.execute import finish_turns, run_block
 from pytest_autoweb.agents.attempt.retry_notes import retry_hint
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
-from pytest_autoweb.agents.codegen.failed_calls import failed_pairs, normalized
+from pytest_autoweb.agents.codegen.failed_calls import Pair, failed_pairs, normalized
 from pytest_autoweb.agents.codegen.fitted_actions import (
     count_tabs,
     fitted,
@@ -47,13 +47,18 @@ from pytest_autoweb.agents.correction.retry_decision import may_pass
 from pytest_autoweb.base.language import NO_STEPS, NOTHING_TO_ACT_ON, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_expression
 from pytest_autoweb.base.waiting.playwright_internals import has_listeners
-from pytest_autoweb.browser.page.acted_element import Aim, ElementChangedError
+from pytest_autoweb.browser.page.acted_element import (
+    Aim,
+    ElementChangedError,
+    listed_by,
+    locator_now,
+)
 from pytest_autoweb.browser.page.capture import unlisted
 from pytest_autoweb.browser.page.frames import RefElement, RefView
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
 from pytest_autoweb.browser.page.ref_view import numbered_view
-from pytest_autoweb.browser.page.refs import observe
 from pytest_autoweb.browser.page.same_element import AS_LISTED, note_elements
+from pytest_autoweb.browser.page.small_list import small_view
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import whole_lines
 from pytest_autoweb.results.records import Attempt, Failure, Snapshot, StageName
@@ -88,24 +93,26 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     unread: tuple[str, ...] = ()
     failed, banned = _failed_pairs(tools), _banned(tools)
     for number in range(1, MAX_TURNS + 1):
-        view = observe(tools.page, budget_tokens=tools.spec.shown_tokens // VIEW_SHARE)
-        view = without_failed_calls(view, failed)
+        view = small_view(tools.page, budget_tokens=tools.spec.shown_tokens // VIEW_SHARE)
+        view = without_failed_calls(view, _on_list(failed, view, tools))
         names = {(element.role, element.name) for element in view.elements}
         if number > 1 and not names - seen and not unread:
             break
         seen |= names
         told = unread
-        attempt, actions = _ask_turn(attempt, tools, _Turn(number, view, done, banned, told))
+        barred = _on_list(banned, view, tools)
+        attempt, actions = _ask_turn(attempt, tools, _Turn(number, view, done, barred, told))
         unread = actions.unread
         if not attempt.failure and not actions.actions and unread and unread != told:
             continue
         if attempt.failure or not actions.actions:
             break
-        attempt = _run_turn(attempt, tools, number, actions.actions)
-        done = (*done, *(action.line for action in actions.actions))
+        acted = _with_locators(actions.actions)
+        attempt = _run_turn(attempt, tools, number, acted)
+        done = (*done, *(action.line for action in acted))
         # Calls barred from the first turn of a repair are allowed later; the last turn is not
         # repeated.
-        banned = frozenset(action.pair for action in actions.actions if action.pair) | (
+        banned = frozenset(action.pair for action in acted if action.pair) | (
             banned if number > 1 else frozenset()
         )
         if attempt.failure or actions.done:
@@ -113,20 +120,53 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     return finish_turns(attempt, tools)
 
 
-def without_failed_calls(view: RefView, failed: frozenset[tuple[str, str]]) -> RefView:
+def _on_list(calls: frozenset[tuple[str, str]], view: RefView, tools: Tools) -> frozenset[Pair]:
+    """Return those calls whose element is on the list, with the list's own locator of it."""
+    found: set[Pair] = set()
+    elements = {locator: _listed(locator, view, tools) for locator, _ in calls}
+    for locator, method in calls:
+        if (element := elements[locator]) is not None:
+            found.add((element.locator, method))
+    return frozenset(found)
+
+
+def _listed(locator: str, view: RefView, tools: Tools) -> RefElement | None:
+    try:
+        return listed_by(locator, view.elements, tools.page)
+    except Error:
+        # The page has changed since; nothing is known to be the same.
+        return None
+
+
+def _with_locators(actions: Sequence[Action]) -> tuple[Action, ...]:
+    """Return the actions with plain locators of the elements as they are now."""
+    plain: dict[str, str] = {}
+    for element in (element for action in actions for element in action.elements):
+        if element.locator not in plain:
+            plain[element.locator] = locator_now(element)
+    found = []
+    for action in actions:
+        code, pair = action.code, action.pair
+        if pair is not None:
+            code = f"{plain[pair[0]]}{code.removeprefix(pair[0])}"
+            pair = (plain[pair[0]], pair[1])
+        found.append(action._replace(code=code, pair=pair))
+    return tuple(found)
+
+
+def without_failed_calls(view: RefView, failed: frozenset[Pair]) -> RefView:
     """Return the list without failed calls, which deters even models without a grammar.
 
     Args:
         view: the page.
-        failed: pairs of a locator in normal form and a method.
+        failed: pairs of an element's locator, as the list has it, and a method.
     """
     if not failed:
         return view
     left: list[RefElement] = []
     gone: set[str] = set()
     for element in view.elements:
-        form = normalized(element.locator)
-        actions = tuple(name for name in element.actions if (form, name) not in failed)
+        actions = tuple(name for name in element.actions if (element.locator, name) not in failed)
         if actions or not element.actions:
             left.append(replace(element, actions=actions))
         else:
@@ -164,6 +204,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
         page=fence(text, "page"),
         done=turn.done,
         may_answer=may_answer,
+        asks_for_data=tools.case.asks_for_data,
         hint=_hint(attempt, tools, turn),
         secrets=sorted(tools.case.secrets),
     )
@@ -223,7 +264,8 @@ def _run_turn(attempt: Attempt, tools: Tools, number: int, actions: tuple[Action
     # The block keeps the line numbers it has in the whole script.
     placed = "\n" * (first_line - 1) + block
     lines = "; ".join(action.line for action in actions)
-    return run_block(attempt, tools, number, placed, "", description=lines)
+    with tools.listed.watched(tools.page):
+        return run_block(attempt, tools, number, placed, "", description=lines)
 
 
 def _banned(tools: Tools) -> frozenset[tuple[str, str]]:
@@ -279,7 +321,8 @@ def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Att
     """Execute the lines of a reply, each as a step of the script."""
     assert shown.view is not None, "this dialect shows numbered lists"
     sees = "look" in tools.offered
-    said, lines = read_turn(reply), read_lines(reply, shown.view.elements, sees=sees)
+    said, view = read_turn(reply), shown.view
+    lines = read_lines(reply, view.elements, sees=sees, left_out=view.left_out)
     if not lines.actions and not lines.problem:
         if unread := unread_code(said):
             return attempt, unread

@@ -7,6 +7,7 @@ from pytest_autoweb.agents.attempt.retry_notes import evidence_text, retry_hint
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.agents.codegen.captured_pages import describe_picture, page_budget
 from pytest_autoweb.agents.codegen.constrained import (
+    MAX_ELEMENTS,
     code_of_calls,
     constrained_grammar,
     disallowed_calls,
@@ -17,7 +18,8 @@ from pytest_autoweb.agents.codegen.failed_calls import acted_pairs, failed_pairs
 from pytest_autoweb.agents.codegen.generate import take_code, with_marks, write_script
 from pytest_autoweb.agents.codegen.plan import plan_for
 from pytest_autoweb.base.language import NOT_OFFERED, SAME_AGAIN, StepProblem
-from pytest_autoweb.browser.page.refs import observe
+from pytest_autoweb.browser.page.acted_element import located
+from pytest_autoweb.browser.page.small_list import small_view
 from pytest_autoweb.judging.evidence.scene import snapshot_text
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.results.records import Attempt, Failure
@@ -50,7 +52,7 @@ def repair_script(attempt: Attempt, tools: Tools) -> Attempt:
         page=_page_text(tools.ran or failed, tools),
         visual=fence(visual, "picture of the entry page") if visual else "",
         secrets=sorted(tools.case.secrets),
-        files=sorted(tools.case.files),
+        files=tools.case.upload_names,
         seconds=f"{tools.settings.step_timeout:g}",
     )
     told = with_marks(with_sight(messages, tools), tools)
@@ -76,8 +78,9 @@ def write_constrained(attempt: Attempt, tools: Tools) -> Attempt:
     assert guidance is not None, "only a correction is held to anything"
     assert made is not None, "it began with its correction"
     failed = guidance.failed
-    here = observe(tools.page, budget_tokens=page_budget(tools, 2))
-    offered = offered_calls(here.elements, guidance.attempts, may_answer=tools.case.may_answer)
+    here = small_view(tools.page, budget_tokens=page_budget(tools, 2)).elements[:MAX_ELEMENTS]
+    here = tuple(map(located, here))
+    offered = offered_calls(here, guidance.attempts, may_answer=tools.case.may_answer)
     told_so = made.model_copy(update={"offered": len(offered.elements)})
     attempt = change(_with_plan_of(failed, attempt), correction=told_so)
     messages = render(

@@ -25,11 +25,11 @@ from pytest_autoweb.agents.attempt.outcome_text import (
 from pytest_autoweb.agents.attempt.retry_notes import retry_hint
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.agents.codegen.captured_pages import page_budget
-from pytest_autoweb.agents.codegen.deeds import parts_and_deeds
 from pytest_autoweb.agents.codegen.failed_calls import repeated_calls
 from pytest_autoweb.agents.codegen.generate import read_code, tidied
 from pytest_autoweb.agents.codegen.plan import find_answer
 from pytest_autoweb.agents.codegen.turn_talk import Shown, TurnTalk
+from pytest_autoweb.agents.correction.deeds import parts_and_deeds
 from pytest_autoweb.base.language import NO_STEPS, PLAN_ASKS, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.base.waiting.playwright_internals import has_listeners
@@ -290,8 +290,9 @@ def _opening(attempt: Attempt, tools: Tools, prompt: str) -> tuple[Message, ...]
         all_seconds=f"{tools.case.timeout:g}",
         looks=tools.settings.max_looks if "look" in tools.offered else 0,
         secrets=sorted(tools.case.secrets),
-        files=sorted(tools.case.files),
+        files=tools.case.upload_names,
         may_answer=tools.case.may_answer,
+        asks_for_data=tools.case.asks_for_data,
         again=failed is not None,
         earlier=fence(failed.code, "code") if failed and failed.code else "",
         hint=retry_hint(failed, attempt, tools, advice=_ADVICE) if failed else "",

@@ -145,6 +145,8 @@ _ERR_CODES: tuple[tuple[str, FailureType], ...] = (
 # and each kind of timeout before the general one.
 _PATTERNS: tuple[tuple[str, FailureType, WebKind], ...] = (
     (r"strict mode violation", "PARAMETER_ERROR", "strict_mode"),
+    (r"an action before it opened another page, where nothing fits ", "DATA_NOT_FOUND",
+     "not_found"),
     (r"not attached to the DOM|Frame was detached|Execution context was destroyed"
      r"|Cannot find context|the rows moved: ", "RESOURCE_CONFLICT", "detached"),
     (r"(page|context|browser) has been closed|Target crashed|Page crashed",

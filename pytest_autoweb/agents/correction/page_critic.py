@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Error, Frame, Locator, Page
 
 from pytest_autoweb.base.python_source import read_expression
+from pytest_autoweb.browser.page.acted_element import located
 from pytest_autoweb.browser.page.frames import MAX_FRAMES, RefElement, run_on_elements, run_script
-from pytest_autoweb.browser.page.refs import observe
+from pytest_autoweb.browser.page.small_list import small_view
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.results.records import Finding, ToolCall
 from pytest_autoweb.results.records.record import FindingCode
@@ -260,6 +261,9 @@ def _folded(text: str) -> str:
 
 
 VIEW_TOKENS = 4_000
+MAX_LOCATORS = 80
+"""The most elements of a page that are named by a locator each, since each takes a look at it."""
+_IN_FRAMES = 10
 _LOOK_MS = 2_000.0
 _TEXT_CHARS = 160
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -389,10 +393,14 @@ class PageCritic:
 
     @property
     def elements(self) -> tuple[RefElement, ...]:
-        """Return the elements that can be acted on, in all frames, each with a unique locator."""
+        """Return the elements that can be acted on, in all frames."""
         if self._elements is None:
-            self._elements = observe(self._page, budget_tokens=VIEW_TOKENS).elements
+            self._elements = small_view(self._page, budget_tokens=VIEW_TOKENS).elements
         return self._elements
+
+    def _locators(self, elements: Iterable[RefElement]) -> tuple[str, ...]:
+        """Return for each element a locator that finds it, and no other."""
+        return tuple(filter(None, (located(each).locator for each in elements)))
 
     def _why_failed(self, call: ToolCall | None) -> list[Finding]:
         target = target_of(call) if call else None
@@ -415,7 +423,7 @@ class PageCritic:
 
     def _ambiguous(self, what: str, target: CallTarget, count: int) -> Finding:
         near = nearest(self.elements, words=target.named, role=target.role, method="")
-        locators = tuple(each.element.locator for each in near)
+        locators = self._locators(each.element for each in near)
         return self._finding("ambiguous", f"{count} elements fit {what}", locators)
 
     def _obstacles(self, what: str, call: ToolCall, state: dict[str, Any]) -> Iterable[Finding]:
@@ -447,10 +455,9 @@ class PageCritic:
             if frame == self._page.main_frame or not target.on(frame).count():
                 continue
             name = frame.name or frame.url
-            inside = [e.locator for e in self.elements if ".frame_locator(" in e.locator]
-            yield self._finding(
-                "other_frame", f"it is in the frame {self._quoted(name)}", tuple(inside[:10])
-            )
+            inside = [each for each in self.elements if each.in_frame][:_IN_FRAMES]
+            told = f"it is in the frame {self._quoted(name)}"
+            yield self._finding("other_frame", told, self._locators(inside))
 
     def _near_target(self, target: CallTarget, method: str) -> list[Finding]:
         return self._near(target.named, target.role, method)
@@ -460,7 +467,7 @@ class PageCritic:
         if not near:
             return []
         named = [f"{n.element.role} {self._quoted(n.element.name)}" for n in near]
-        locators = tuple(each.element.locator for each in near)
+        locators = self._locators(each.element for each in near)
         return [self._finding("near", f"similar: {', '.join(named)}", locators)]
 
     def _missing_option(self, wanted: str, options: Sequence[str]) -> Finding:
@@ -486,9 +493,10 @@ class PageCritic:
         return found
 
     def _on_page(self) -> list[Finding]:
-        usable = tuple(each.locator for each in self.elements if each.actions)
+        usable = [each for each in self.elements if each.actions]
         told = f"{len(usable)} elements can be acted on"
-        return [Finding(code="on_page", fact=told, locators=tuple(map(self._redact, usable)))]
+        locators = self._locators(usable[:MAX_LOCATORS])
+        return [Finding(code="on_page", fact=told, locators=tuple(map(self._redact, locators)))]
 
     def _probe(self, target: CallTarget) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = run_on_elements(target.on(self._page), "obstacles")

@@ -27,6 +27,7 @@ from pytest_autoweb.models.client import (
 )
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import objects_in
+from pytest_autoweb.models.reply_forms import Flag, Number, ReplyForm, Text, Word, schema_of
 from pytest_autoweb.results.records import Exchange
 from pytest_autoweb.results.records.attempt import Probe
 
@@ -94,8 +95,29 @@ def read_reply(reply: str, question: PictureQuestion) -> Reading:
     return Reading(answer, x_problem or y_problem or mark_problem)
 
 
+_SIDES = {"v": ("left", "right", "crossed"), "h": ("above", "below", "crossed")}
+_UNASKED = "none"
+ANSWER_SCHEMA = schema_of(
+    ReplyForm(
+        {
+            "found": Flag(),
+            **{axis: Word((*sides, _UNASKED)) for axis, sides in _SIDES.items()},
+            "mark": Number(0, whole=True),
+            "text": Text(),
+        }
+    )
+)
+"""The JSON schema of all answers alike, because services compile each schema anew."""
+
+
+def whole_form() -> str:
+    """Return the form of an answer that `ANSWER_SCHEMA` demands, as shown in the prompt."""
+    sides = (f'"{axis}": "{"|".join((*named, _UNASKED))}"' for axis, named in _SIDES.items())
+    return "{" + ", ".join(['"found": true|false', *sides, '"mark": number', '"text": "…"']) + "}"
+
+
 def form_of(question: PictureQuestion) -> str:
-    """Return the form of an answer to this question, as shown in the prompt."""
+    """Return the form of an answer to this question alone, as shown in the prompt."""
     form = ['"found": true|false']
     form += ['"v": "left|right|crossed"'] if question.x is not None else []
     form += ['"h": "above|below|crossed"'] if question.y is not None else []
@@ -199,12 +221,21 @@ class VisionModel:
         client: the client that answers requests.
         request: the fields that all requests share: the model, the case and the attempt.
         redact: removes the case's secrets from text.
+        constrained: whether the model's server holds it to a JSON schema.
     """
 
     def __init__(
-        self, client: Client, request: Request, redact: Callable[[str], str] = lambda text: text
+        self,
+        client: Client,
+        request: Request,
+        redact: Callable[[str], str] = lambda text: text,
+        *,
+        constrained: bool = False,
     ) -> None:
-        self._client, self._request, self._redact = client, request, redact
+        schema = ANSWER_SCHEMA if constrained else None
+        self._client, self._redact = client, redact
+        self._request = request.model_copy(update={"json_schema": schema})
+        self.constrained = constrained
         self.exchanges: list[Exchange] = []
         """All exchanges so far, in order."""
 
@@ -284,7 +315,7 @@ class Questioner:
             asked.answer = _with_calls(reading.answer, calls)
             if not reading.problem:
                 break
-            again = render("locate_again", problem=reading.problem, form=form_of(question))
+            again = render("locate_again", problem=reading.problem, form=self._form(question))
             said = Message(role="assistant", content=asked.reply)
             messages = (*messages, said, again[1])
         return asked.answer
@@ -297,8 +328,12 @@ class Questioner:
             x=question.x is not None,
             y=question.y is not None,
             boxes=[(number, role) for number, role, _ in self._boxes(question)],
-            form=form_of(question),
+            whole=self.eyes.constrained,
+            form=self._form(question),
         )
+
+    def _form(self, question: PictureQuestion) -> str:
+        return whole_form() if self.eyes.constrained else form_of(question)
 
     def _boxes(self, question: PictureQuestion) -> tuple[tuple[int, str, Rect], ...]:
         return tuple(

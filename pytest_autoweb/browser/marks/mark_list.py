@@ -14,14 +14,17 @@ from pytest_autoweb.browser.marks.marking import (
     Mark,
     MarkedPage,
     PageBox,
+    ScrolledBox,
     SelectOption,
     line_of,
     shortened,
 )
+from pytest_autoweb.browser.page.listing_notation import scrolled_told
 
 _OPTIONS = 60
 _OPTION_CHARS = 60
 _PLACEHOLDER_CHARS = 60
+_HELD_CHARS = 1_000
 _SAME_ROW_PX = 10
 """Difference of upper edges up to which entries count as one row, as for the numbers of marks."""
 
@@ -45,13 +48,25 @@ def full_line(mark: Mark, near: str = "") -> str:
         near: a text that tells it apart from marks with the same text.
     """
     kind = _KINDS.get(mark.tag, "") if not mark.role else mark.role
-    parts = [line_of(replace(mark, role=kind), near)]
+    parts = [line_of(_without_value(replace(mark, role=kind)), near)]
+    if mark.held:
+        held = "⏎".join(line.rstrip() for line in mark.held.splitlines())
+        parts.append(f'holds "{shortened(held, _HELD_CHARS)}"')
     placeholder = mark.attributes.get("placeholder", "")
     if mark.name and placeholder not in ("", mark.name):
         parts.append(f'placeholder "{shortened(placeholder, _PLACEHOLDER_CHARS)}"')
     if mark.states:
         parts.append(f"({', '.join(mark.states)})")
     return " ".join([*parts, *_under_mouse(mark)])
+
+
+def _without_value(mark: Mark) -> Mark:
+    """Return a mark that only has its name, if it is a field that holds something."""
+    if not mark.held:
+        return mark
+    flat = " ".join(mark.held.split())
+    texts = tuple(text for text in mark.texts if text != flat)
+    return replace(mark, text=mark.name, texts=texts)
 
 
 def _under_mouse(mark: Mark) -> list[str]:
@@ -112,8 +127,12 @@ def page_list(
     listed = marks[:MARK_LIMIT]
     entries = [_Entry(mark.box, "", mark) for mark in listed]
     entries += [_Entry(line.box, line.text) for line in marked.lines if line.seen and line.text]
+    boxes = sorted(marked.scrolled, key=lambda box: box.box.y)
     lines: list[str] = []
     for row in _rows(entries):
+        # A box stands on a line of its own above what it shows.
+        while boxes and boxes[0].box.y <= row[0].box.y + _SAME_ROW_PX:
+            lines.append(_scrollable(boxes.pop(0)))
         for is_text, group in groupby(row, key=lambda entry: entry.mark is None):
             if is_text:
                 lines += room.taken([entry.text for entry in group], before)
@@ -124,9 +143,14 @@ def page_list(
                 lines += option_lines([entry.mark])
     if len(marks) > len(listed):
         lines.append(f"({len(marks) - len(listed)} more elements are not listed)")
-    beyond = [line.text for line in marked.lines if not line.seen and line.text]
-    rest = [line for text in beyond for line in room.taken([text], before)]
+    beyond = [_Entry(line.box, line.text) for line in marked.lines if not line.seen and line.text]
+    rest = [line for row in _rows(beyond) for line in room.taken([e.text for e in row], before)]
     return "\n".join([*lines, *(["(out of view)", *rest] if rest else [])])
+
+
+def _scrollable(box: ScrolledBox) -> str:
+    name = f' "{box.name}"' if box.name else ""
+    return f"scrollable{name} ({scrolled_told(box.above, box.below, box.row)})"
 
 
 def _rows(entries: Sequence[_Entry]) -> list[list[_Entry]]:
@@ -146,17 +170,13 @@ class _Room:
         self._left, self._full = chars, False
 
     def taken(self, texts: Sequence[str], before: Collection[str] | None) -> list[str]:
-        """Return texts that stand side by side as one line, and those that are new as another."""
-        if self._full:
+        """Return texts that stand side by side as a line, which is new if any of them is."""
+        if self._full or not texts:
             return []
-        old = [text for text in texts if before is None or text in before]
-        new = [text for text in texts if text not in old]
-        lines: list[str] = []
-        for label, some in (("text", old), ("new text", new)):
-            line = shortened(" | ".join(some), LINE_CHARS)
-            self._left -= len(line)
-            if self._left < 0:
-                self._full = True
-                return [*lines, "text: …"]
-            lines += [f"{label}: {line}"] if line else []
-        return lines
+        line = shortened(" | ".join(texts), LINE_CHARS)
+        self._left -= len(line)
+        if self._left < 0:
+            self._full = True
+            return ["text: …"]
+        new = before is not None and any(text not in before for text in texts)
+        return [f"new text: {line}" if new else f"text: {line}"]

@@ -7,7 +7,7 @@ import json
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from playwright.sync_api import Error, JSHandle, Locator, Page
 
@@ -117,6 +117,7 @@ LISTED = 50
 """Limit on the marks in the list form."""
 _LISTED_CHARS = 30
 _TEXT_CHARS = 500
+_HELD_CHARS = 2_000
 _SHOT_MS = 5_000.0
 _READ_MS = 2_000.0
 _LOOKS = 5
@@ -143,6 +144,18 @@ class SelectOption(NamedTuple):
     """The label of the group that it is in."""
     chosen: bool = False
     disabled: bool = False
+
+
+class ScrolledBox(NamedTuple):
+    """A box of the page that can be scrolled."""
+
+    name: str
+    box: PageBox
+    above: int
+    """Pixels of its content above what it shows."""
+    below: int
+    row: int
+    """Height of one of its rows, or 0 if it has none."""
 
 
 class TextLine(NamedTuple):
@@ -192,6 +205,11 @@ class Mark:
     """Its states, such as `disabled`, `checked`, `collapsed` or `focused`."""
     options: tuple["SelectOption", ...] = ()
     """The options of a select box."""
+    held: str = ""
+    """What a field or an editor holds, with its line breaks."""
+    editor: Literal["", "plain", "indents"] = ""
+    """Whether it is an editor of code, which takes keys and has no value of its own; some indent
+    each new line."""
     revealed: bool = False
     """Whether it is hidden until the mouse is over it or its row."""
     reveals: tuple[str, ...] = ()
@@ -242,6 +260,8 @@ class MarkedPage:
     _indexes: tuple[int, ...]
     lines: tuple[TextLine, ...] = ()
     """The page's text outside of its marks, in the order of the page, if it was asked for."""
+    scrolled: tuple[ScrolledBox, ...] = ()
+    """The boxes that can be scrolled, if the text was asked for."""
     focus: str = ""
     """Where the focus is; equal as long as it stays on the same element."""
 
@@ -424,6 +444,7 @@ def _marked(
         _handle=handle,
         _indexes=tuple(chosen),
         lines=tuple(_text_line(line, hide or str) for line in seen["lines"]),
+        scrolled=tuple(_scrolled_box(box, hide or str) for box in seen["scrolled"]),
         focus=str(seen["focus"]),
     )
 
@@ -432,6 +453,12 @@ def _text_line(line: Mapping[str, Any], clean: Callable[[str], str]) -> TextLine
     left, top, right, bottom = line["box"]
     box = PageBox(left, top, right - left, bottom - top)
     return TextLine(clean(line["text"])[:_TEXT_CHARS], box, bool(line["seen"]))
+
+
+def _scrolled_box(found: Mapping[str, Any], clean: Callable[[str], str]) -> ScrolledBox:
+    left, top, right, bottom = found["box"]
+    box = PageBox(left, top, right - left, bottom - top)
+    return ScrolledBox(clean(found["name"]), box, *found["hidden"])
 
 
 def find_marks(
@@ -498,6 +525,8 @@ def _mark(
         secret=bool(shape["secret"]),
         states=tuple(shape["states"]),
         options=tuple(_option(option, clean) for option in shape["options"]),
+        held=clean(shape["held"])[:_HELD_CHARS],
+        editor=shape["editor"],
         revealed=bool(shape["revealed"]),
         reveals=tuple(clean(name)[:CHARS] for name in shape["reveals"]),
         unseen=bool(shape["unseen"]),
@@ -573,6 +602,7 @@ def listing(
     text: str,
     *,
     max_chars: int,
+    apart: Collection[str] = (),
     before: str | None = None,
     near: Mapping[int, str] | None = None,
 ) -> str:
@@ -581,6 +611,7 @@ def listing(
     Args:
         marks: the marks in order.
         text: the page's visible text, one line per block; lines that repeat a mark are dropped.
+        apart: texts that stay although they repeat a mark, see `texts_apart`.
         max_chars: limit on the characters of the text.
         before: the text at the previous look at the same page. New lines come last, because they
             are the page's response to the last action.
@@ -590,7 +621,7 @@ def listing(
     lines = [line_of(mark, known_near.get(mark.number, "")) for mark in marks[:LISTED_FOR_MODELS]]
     if len(marks) > LISTED_FOR_MODELS:
         lines.append(f"({len(marks) - LISTED_FOR_MODELS} more elements are not listed)")
-    known = {" ".join(mark.text.split()) for mark in marks}
+    known = {" ".join(mark.text.split()) for mark in marks} - set(apart)
     kept = [line for line in _lines(text) if line not in known]
     old = kept if before is None else [line for line in kept if line in _lines(before)]
     new = [line for line in kept if line not in old]
@@ -605,6 +636,33 @@ def listing(
     return "\n".join([*lines, *(f"new text: {line[:LINE_CHARS]}" for line in new[:_NEW])])
 
 
+def texts_apart(marks: Sequence[Mark], lines: Sequence[TextLine]) -> frozenset[str]:
+    """Return texts of marks that the page also says elsewhere, where they mean something else.
+
+    A status "Open" is not the button "Open"; the label beside a field is its name.
+
+    Args:
+        marks: the marks.
+        lines: the text outside of all marks.
+    """
+    of_text: dict[str, list[PageBox]] = {}
+    for mark in marks:
+        of_text.setdefault(" ".join(mark.text.split()), []).append(mark.box)
+    alike = ((line, of_text.get(" ".join(line.text.split()), ())) for line in lines)
+    return frozenset(
+        " ".join(line.text.split())
+        for line, boxes in alike
+        if boxes and not any(_beside(line.box, box) for box in boxes)
+    )
+
+
+def _beside(one: PageBox, other: PageBox) -> bool:
+    across = max(one.x - (other.x + other.width), other.x - (one.x + one.width))
+    down = max(one.y - (other.y + other.height), other.y - (one.y + one.height))
+    return (down < 0 and across <= _ASIDE_PX) or (across < 0 and down <= _ABOVE_PX)
+
+
+_ASIDE_PX, _ABOVE_PX = 60, 30
 _OPTIONS = 30
 _OPTION_CHARS = 60
 

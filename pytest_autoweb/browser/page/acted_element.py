@@ -4,6 +4,8 @@ Only this element is looked at, because a look at a large page takes as long as 
 """
 
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from playwright.sync_api import Error, Locator, Page
@@ -12,8 +14,9 @@ from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.accessibility import decoded, take_apart
 from pytest_autoweb.browser.page.element_locators import by_place, finds, locator_of
-from pytest_autoweb.browser.page.frames import RefElement, run_on_elements
-from pytest_autoweb.browser.page.locator_expressions import Expression
+from pytest_autoweb.browser.page.frames import RefElement
+from pytest_autoweb.browser.page.locator_expressions import Call, Expression, parse_locator
+from pytest_autoweb.browser.page.own_world import ask_about
 
 _CALL_MS = 3_000.0
 _REF = re.compile(r"\[ref=(\w+)\]")
@@ -85,12 +88,64 @@ class Aim:
         return not self.expression.is_placed or bool(self.row and _row(found) == self.row)
 
 
+def located(element: RefElement) -> RefElement:
+    """Return a listed element with a plain locator that finds it, and no other, now.
+
+    One that is gone in the meantime has no locator.
+
+    Raises:
+        Error: Playwright's error if the page does not answer.
+    """
+    if element.find is None:
+        return element
+    handle = element.find()
+    found = locator_of(handle) if handle else None
+    return replace(element, locator=str(found or ""), find=None)
+
+
+def locator_now(element: RefElement) -> str:
+    """Return a plain locator of a listed element, or what describes it if it is gone."""
+    with suppress(Error):
+        if found := located(element).locator:
+            return found
+    if element.role == "clickable" and element.name:
+        return str(Expression((Call("get_by_text", element.name, exact=True),)))
+    name = element.name or None
+    return str(Expression((Call("get_by_role", element.role, name, exact=name is not None),)))
+
+
+def listed_by(locator: str, elements: Sequence[RefElement], page: Page) -> RefElement | None:
+    """Return which of the listed elements is the only one that a locator finds now.
+
+    Args:
+        locator: an expression that starts at `page`.
+        elements: those of the newest list of the page.
+        page: the page.
+
+    Raises:
+        Error: Playwright's error if the page does not answer.
+    """
+    expression = parse_locator(locator.strip().removeprefix("page."))
+    if expression is None:
+        return None
+    found = expression.on(page)
+    if call_within(page, _CALL_MS, found.count) != 1:
+        return None
+    shown = whole_text(found.aria_snapshot(mode="ai", timeout=_CALL_MS)).partition("\n")[0]
+    ref = _REF.search(shown)
+    for element in elements:
+        if ref and element.snapshot_ref == ref[1]:
+            return element
+    handles = ((each, each.find()) for each in elements if each.find and not each.snapshot_ref)
+    return next((each for each, one in handles if one and finds(expression, one)), None)
+
+
 def _address(page: Page) -> str:
     return page.url.partition("#")[0]
 
 
 def _row(own: Locator) -> str:
-    told = call_within(own.page, _CALL_MS, lambda: run_on_elements(own, "row_text", _ROW_CHARS))
+    told = ask_about(own, "row_text", _ROW_CHARS, timeout_ms=_CALL_MS)
     return str(told[0]) if told else ""
 
 
@@ -101,7 +156,7 @@ def _described(element: RefElement) -> str:
 def _became(element: RefElement, own: Locator) -> str:
     """Return what an element is now, if that is something else than what was listed."""
     if element.said:
-        told = call_within(own.page, _CALL_MS, lambda: run_on_elements(own, "locator_facts"))
+        told = ask_about(own, "locator_facts", timeout_ms=_CALL_MS)
         texts = [str(told[0][key]) for key in ("name", "content", "title")] if told else []
         wanted = _flat(element.said.removesuffix("…"))
         if not any(wanted in _flat(text) for text in texts):

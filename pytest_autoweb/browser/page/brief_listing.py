@@ -6,7 +6,7 @@ where names do not tell links apart, and what belongs together stands on one lin
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 
@@ -20,12 +20,13 @@ from pytest_autoweb.browser.page.listing_notation import (
     options_text,
     plain,
 )
-from pytest_autoweb.browser.page.outline import Line
-from pytest_autoweb.browser.page.page_tree import Node, PageTree
+from pytest_autoweb.browser.page.outline import FEW, Line
+from pytest_autoweb.browser.page.page_tree import MORE_ON_HOVER, Node, PageTree
 
 _SIGNS_ONLY = re.compile(r"[\s|/\\·•›»‹«.,:;()¶–—-]*")
 _CELLS = frozenset({"cell", "gridcell", "columnheader", "rowheader"})
-_ROWS = frozenset({"row", "listitem", "article", "clickable"})
+_ROWS = frozenset({"row", "listitem", "article", "clickable", "hoverable"})
+_BY_TEXT = frozenset({"clickable", "hoverable"})
 # These are named after their content, if at all.
 _ROWS_AND_CELLS = frozenset({"row", "listitem", *_CELLS})
 # Without a name these say nothing that a person sees.
@@ -100,7 +101,7 @@ def prepare(nodes: list[Node], *, overlaid: bool) -> tuple[str, ...]:
     Returns:
         What lies behind layers, in words.
     """
-    behind = _prune(nodes, overlaid)
+    behind = prune(nodes, overlaid=overlaid)
     for root in nodes:
         for node in list(root.walk()):
             _settle(node)
@@ -115,7 +116,7 @@ def prepare(nodes: list[Node], *, overlaid: bool) -> tuple[str, ...]:
 # -- what cannot be seen or reached ----------------------------------------------------
 
 
-def _prune(nodes: list[Node], overlaid: bool) -> tuple[str, ...]:
+def prune(nodes: list[Node], *, overlaid: bool) -> tuple[str, ...]:
     """Leave out what nobody can reach, and say how many elements lie behind a layer."""
     every = [node for root in nodes for node in root.walk()]
     over = Counter(node.layer or "" for node in every if node.layer is not None)
@@ -158,12 +159,12 @@ def _told(count: int, layer: str) -> str:
 
 def _settle(node: Node) -> None:
     """Leave out of an element what its name says already."""
-    if node.role == "clickable":
-        _name_clickable(node)
+    if node.role in _BY_TEXT:
+        _name_by_text(node)
     node.below = [
         one for one in node.below if one.role != "text" or not _SIGNS_ONLY.fullmatch(one.value)
     ]
-    if node.role == "clickable":
+    if node.role in _BY_TEXT:
         return
     if not node.name:
         if node.role in CONTROLS and node.below and not _inner_controls(node):
@@ -182,7 +183,7 @@ def _settle(node: Node) -> None:
     node.below = kept
 
 
-def _name_clickable(node: Node) -> None:
+def _name_by_text(node: Node) -> None:
     below = node.below
     while len(below) == 1 and not below[0].role:
         below = below[0].below
@@ -309,35 +310,26 @@ def _tell_twins_apart(nodes: Sequence[Node]) -> None:
 
 def neighbours(nodes: Sequence[Node]) -> dict[int, str]:
     """Return for what can be acted on, by the `id` of its node, the text it stands beside."""
-    above: dict[int, Node] = {}
-    for root in nodes:
-        for node in root.walk():
-            for child in node.below:
-                above[id(child)] = node
     top = Node("", below=list(nodes))
-    found: dict[int, str] = {}
-    for root in nodes:
-        for node in root.walk():
-            if node.place is not None:
-                found[id(node)] = _beside(node, above, top)
-    return found
+    every = list(top.walk())
+    # The place among the siblings is kept too, since equal nodes may stand side by side.
+    above = {id(child): (node, place) for node in every for place, child in enumerate(node.below)}
+    return {id(node): _beside(node, above) for node in every if node.place is not None}
 
 
-def _beside(node: Node, above: dict[int, Node], top: Node) -> str:
+def _beside(node: Node, above: Mapping[int, tuple[Node, int]]) -> str:
     at = node
     for _ in range(_NEAR_LEVELS):
-        around = above.get(id(at), top)
+        if id(at) not in above:
+            break
+        around, place = above[id(at)]
         if around.role in _ROWS:
             return _short(next(_texts_of(around.below, node), ""))
-        # By identity, since equal nodes may stand side by side.
-        place = next(index for index, one in enumerate(around.below) if one is at)
-        before = [_last(_texts_of([one], node)) for one in around.below[:place][::-1][:4]]
+        before = [_last(_texts_of([one], node)) for one in around.below[max(0, place - 4) : place]]
         after = [next(_texts_of([one], node), "") for one in around.below[place + 1 : place + 3]]
-        if told := [text for text in (*before, *after) if text]:
+        if told := [text for text in (*before[::-1], *after) if text]:
             # A short one, such as a heading, says better what it is about.
             return _short(next((one for one in told if len(one) <= _NEAR_CHARS), told[0]))
-        if around is top:
-            break
         at = around
     return ""
 
@@ -360,7 +352,7 @@ def _texts_of(nodes: Sequence[Node], but: Node) -> Iterator[str]:
 def _tells(node: Node) -> bool:
     if node.role == "text":
         return not _SIGNS_ONLY.fullmatch(node.value)
-    return node.role in {"heading", "link", "clickable"} and bool(node.name)
+    return node.role in {"heading", "link", *_BY_TEXT} and bool(node.name)
 
 
 # -- lines -----------------------------------------------------------------------------
@@ -376,7 +368,13 @@ def _children_lines(nodes: Sequence[Node]) -> list[Line]:
             lines.append(Line(joined(run), run[0].role if len(run) == 1 else "run"))
             run.clear()
 
-    for node in _folded_links(_lifted(nodes)):
+    lifted = _lifted(nodes)
+    nameless = _without_names(lifted)
+    for node in lifted:
+        if id(node) in nameless:
+            end()
+            lines.append(Line(joined([_own(node)]), FEW))
+            continue
         alone = _pieces(node)
         control = alone is not None and len(alone) == 1 and alone[0].role in CONTROLS
         if control and alone is not None:
@@ -402,15 +400,14 @@ def _lifted(nodes: Sequence[Node]) -> list[Node]:
     return found
 
 
-def _folded_links(nodes: Sequence[Node]) -> Iterator[Node]:
+def _without_names(nodes: Sequence[Node]) -> set[int]:
+    """Return the links of long runs of links without a name, by the `id` of their nodes."""
+    found: set[int] = set()
     for nameless, group in groupby(nodes, lambda one: one.role == "link" and not one.name):
         same = list(group)
-        if not nameless or len(same) <= _NAMELESS or any(one.value or one.below for one in same):
-            yield from same
-            continue
-        yield from same[: _NAMELESS // 2]
-        count = len(same) - _NAMELESS // 2
-        yield Node("note", value=f"({count} more links without a name)")
+        if nameless and len(same) > _NAMELESS and not any(one.value or one.below for one in same):
+            found.update(map(id, same))
+    return found
 
 
 def _says_nothing(node: Node) -> bool:
@@ -420,8 +417,6 @@ def _says_nothing(node: Node) -> bool:
 
 def _lines(node: Node) -> list[Line]:
     """Return the lines of an element: none if it says nothing, several if it only wraps them."""
-    if node.role == "note":
-        return [Line(node.value)]
     if node.role == "text":
         return [Line(plain(node.value), "text")]
     kind = node.role or "group"
@@ -446,7 +441,7 @@ def _lines(node: Node) -> list[Line]:
     if line is not None:
         return [Line(f"{piece.text()}: {joined(line)}", kind)]
     below = _children_lines(node.below)
-    if node.role == "clickable" and not node.name and below:
+    if node.role in _BY_TEXT and not node.name and below:
         # The first line stands for the whole region.
         first = below[0]
         return [Line(f"{piece.text()}: {first.text}", kind, (*first.children, *below[1:]))]
@@ -519,7 +514,9 @@ def _pieces(node: Node) -> list[Piece] | None:
     """Return an element as parts of a line; None if it needs lines of its own."""
     if node.role == "text":
         return [Piece("", plain(node.value))]
-    if node.role in {"iframe", "row", "table", "dialog", "alertdialog", "note"} or any(node.scroll):
+    if node.role in {"iframe", "row", "table", "dialog", "alertdialog"} or any(node.scroll):
+        return None
+    if MORE_ON_HOVER in node.states and node.below:
         return None
     if node.role in _CELLS or _says_nothing(node):
         return _one_line(node.below, _LINE_CHARS)
@@ -530,7 +527,7 @@ def _pieces(node: Node) -> list[Piece] | None:
         said = " ".join(_words(node))
         if len(said) > _PIECE_CHARS:
             return None
-        if node.role == "clickable":
+        if node.role in _BY_TEXT:
             return [head(replace(node, name=said, below=[]))]
         return [head(replace(node, value=said, below=[]))]
     return None

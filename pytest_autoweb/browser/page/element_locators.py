@@ -5,7 +5,6 @@ for the whole of a name, and tried on the page. Where it finds none, what is kno
 tried: its role and name, its label, its id, its place.
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from playwright.sync_api import ElementHandle, Error, Frame, Locator
 
 from pytest_autoweb.base.whole_characters import whole_json, whole_value
 from pytest_autoweb.browser.egress.browser_watch import call_within
-from pytest_autoweb.browser.page.frames import run_on_elements
 from pytest_autoweb.browser.page.locator_expressions import (
     Call,
     Expression,
@@ -23,9 +21,9 @@ from pytest_autoweb.browser.page.locator_expressions import (
     last_resort,
     parse_locator,
 )
+from pytest_autoweb.browser.page.own_world import ask_about
 
 _CALL_MS = 3_000.0
-_TAG = re.compile(r"[a-z][a-z0-9-]{0,40}")
 _PLACE = """(found, wanted) => {
   let at = -1;
   for (let i = 0; i < found.length; i += 1) if (found[i] === wanted) at = i;
@@ -53,12 +51,12 @@ def locator_of(handle: ElementHandle) -> Expression | None:
     Raises:
         Error: Playwright's error if the page does not answer.
     """
-    own = _by_tag(handle)
+    own = _in_order(handle)
     if own is None:
         return None
-    frame, by_tag = own
+    frame, in_order = own
     search = _Search(handle, frame)
-    element = by_tag.on(frame)
+    element = in_order.on(frame)
     normal = _normalized(frame, element)
     facts = _Facts(element, frame)
     found = normal and search.first(_as_is_or_exact(normal, facts))
@@ -68,7 +66,7 @@ def locator_of(handle: ElementHandle) -> Expression | None:
     if steps is None:
         return None
     tries = (each.inside(steps) for each in facts.expressions())
-    return search.first(tries) or by_tag.inside(steps)
+    return search.first(tries) or in_order.inside(steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +97,7 @@ class _Facts:
 
     def told(self) -> dict[str, Any]:
         if self._told is None:
-            ask = lambda: run_on_elements(self._element, "locator_facts")  # noqa: E731
-            found = call_within(self._frame, _CALL_MS, ask)
+            found = ask_about(self._element, "locator_facts", timeout_ms=_CALL_MS)
             self._told = dict(whole_value(found[0])) if found else {}
         return self._told
 
@@ -156,22 +153,19 @@ def by_place(handle: ElementHandle) -> Locator | None:
     Raises:
         Error: Playwright's error if the page does not answer.
     """
-    found = _by_tag(handle)
+    found = _in_order(handle)
     return found[1].on(found[0]) if found else None
 
 
-def _by_tag(handle: ElementHandle) -> tuple[Frame, Expression] | None:
-    """Return an element's frame, and its place among the elements of its kind there."""
+def _in_order(handle: ElementHandle) -> tuple[Frame, Expression] | None:
+    """Return an element's frame, and its place among all elements there."""
     frame = handle.owner_frame()
     if frame is None:
         return None
-    tag = str(call_within(frame, _CALL_MS, lambda: handle.evaluate("e => e.localName")))
-    for css in (tag, "*") if _TAG.fullmatch(tag) else ("*",):
-        kind = Expression((Call("locator", css),))
-        _, place = _place(handle, frame, kind, frame)
-        if place >= 0:
-            return frame, kind.nth(place)
-    return None
+    # Its name is not asked for: that would be the page's own code, which need not end.
+    kind = Expression((Call("locator", "*"),))
+    _, place = _place(handle, frame, kind, frame)
+    return (frame, kind.nth(place)) if place >= 0 else None
 
 
 def _place(

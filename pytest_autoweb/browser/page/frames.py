@@ -61,6 +61,7 @@ _TOOLS = {
     "aria": "aria",
     "sight": "sight",
     "hovering": "shown_on_hover",
+    "visuals": "visuals",
     "selectors": "selectors",
 }
 """What scripts may use besides the DOM, and the file that makes it."""
@@ -217,6 +218,8 @@ class RefElement:
     """Playwright's own ref of the element, which changes with its role and name."""
     said: str = ""
     """A text that it shows, for elements that a name does not identify."""
+    in_frame: bool = False
+    """Whether it is in a frame of the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +230,8 @@ class RefView:
     """The lines for the model: elements and the page's other visible text, in reading order."""
     elements: tuple[RefElement, ...]
     truncated: bool = False
+    left_out: frozenset[str] = frozenset()
+    """Numbers of elements that the lines do not show, as far as they are known."""
 
 
 _POLL_MS = 250.0

@@ -14,7 +14,7 @@ CONTROLS = frozenset(
     [
         *("button", "link", "textbox", "searchbox", "combobox", "checkbox", "radio", "switch"),
         *("slider", "spinbutton", "tab", "menuitem", "menuitemcheckbox", "menuitemradio"),
-        *("option", "treeitem", "listbox", "iframe", "clickable"),
+        *("option", "treeitem", "listbox", "iframe", "clickable", "hoverable"),
     ]
 )
 """Roles of what can be acted on."""
@@ -135,8 +135,8 @@ def head(node: Node, *, role: str = "") -> Piece:
     parts += [f"[{state}]" for state in node.states]
     if node.bold:
         parts.append("[bold]")
-    if note := _scrolled(node):
-        parts.append(f"[{note}]")
+    if note := scrolled_told(*node.scroll):
+        parts.append(f"[scrolls: {note}]")
     if node.placeholder and node.placeholder != node.name:
         parts.append(f"placeholder {quoted(node.placeholder)}")
     if facts := _facts(node):
@@ -192,10 +192,14 @@ def _option(one: ListedOption) -> str:
     return quoted(text) if re.search(r'[|"\[\];,]|^\(', text) else text
 
 
-def _scrolled(node: Node) -> str:
-    above, below, row = node.scroll
-    if not above and not below:
-        return ""
+def scrolled_told(above: int, below: int, row: int) -> str:
+    """Return how much of a box is out of view, such as `52 rows below`; empty if nothing is.
+
+    Args:
+        above: pixels above what it shows.
+        below: pixels below it.
+        row: height of one of its rows, or 0 if it has none.
+    """
 
     def size(pixels: int) -> str:
         if row and pixels >= row / 2:
@@ -205,4 +209,4 @@ def _scrolled(node: Node) -> str:
 
     said = [f"{size(above)} above"] if above else []
     said += [f"{size(below)} below"] if below else []
-    return f"scrolls: {', '.join(said)}"
+    return ", ".join(said)

@@ -1,5 +1,6 @@
 """The same listing with numbers: `e1 button "Save"`, for models that act by number."""
 
+import re
 from dataclasses import dataclass
 
 from playwright.sync_api import Frame, Locator, Page
@@ -7,7 +8,15 @@ from playwright.sync_api import Frame, Locator, Page
 from pytest_autoweb.browser.page.brief_listing import neighbours, prepare, written
 from pytest_autoweb.browser.page.listing_notation import CONTROLS
 from pytest_autoweb.browser.page.outline import Folds, fit_outline
-from pytest_autoweb.browser.page.page_tree import KeptElement, ListedOption, Node, read_page
+from pytest_autoweb.browser.page.page_tree import (
+    MORE_ON_HOVER,
+    KeptElement,
+    ListedOption,
+    Node,
+    read_page,
+)
+
+_NUMBER = re.compile(r"(?<![^\s(])e(\d+)(?= )")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,8 @@ class ListedElement:
     said: str
     """The first text of a row or a region without a name."""
     place: KeptElement
+    pressed: bool = True
+    """Whether it can be pressed or filled; others are pointed at, or scrolled."""
 
     def locator(self) -> Locator:
         """Return what finds this very element until its document is looked at anew.
@@ -53,6 +64,8 @@ class NumberedListing:
     elements: tuple[ListedElement, ...]
     """Those of the text, by number."""
     truncated: bool = False
+    left_out: frozenset[int] = frozenset()
+    """Numbers of elements that the text does not show."""
 
 
 def numbered_listing(
@@ -66,30 +79,34 @@ def numbered_listing(
     tree = read_page(root)
     nodes = list(tree.nodes)
     behind = prepare(nodes, overlaid=tree.overlaid)
-    acted_on = [
-        node
-        for top in nodes
-        for node in top.walk()
-        if node.place is not None and (node.role in CONTROLS or node.clickable)
-    ]
+    acted_on = [node for top in nodes for node in top.walk() if node.place is not None]
     near = neighbours(nodes)
     for number, node in enumerate(acted_on, start=1):
         node.number = number
     lines = written(nodes, behind, complete=tree.complete)
     cut = fit_outline(lines, budget_tokens, folds or Folds(may_ask=False))
-    elements = tuple(_listed(node, near.get(id(node), "")) for node in acted_on)
-    return NumberedListing(cut.text, elements, cut.truncated)
+    told = {int(number) for number in _NUMBER.findall(cut.text)}
+    shown = [node for node in acted_on if node.number in told]
+    return NumberedListing(
+        cut.text,
+        tuple(_listed(node, near.get(id(node), "")) for node in shown),
+        cut.truncated,
+        frozenset(node.number for node in acted_on) - told,
+    )
 
 
 def _listed(node: Node, near: str) -> ListedElement:
     assert node.place is not None
     first = next((one.value for one in node.walk() if one.role == "text"), "")
+    # What stands beside a part that is only pointed at, or scrolled, is another such part.
+    pressed = node.clickable or (node.role in CONTROLS and node.role != "hoverable")
+    by_text = node.role == "clickable" or node.clickable or MORE_ON_HOVER in node.states
     return ListedElement(
         number=node.number,
         role=node.role,
-        name=node.name or (first if node.role == "clickable" or node.clickable else ""),
+        name=node.name or (first if by_text else ""),
         states=tuple(node.states),
-        near=near,
+        near=near if pressed else "",
         kind=node.kind,
         value=node.value,
         filled=node.filled,
@@ -98,4 +115,5 @@ def _listed(node: Node, near: str) -> ListedElement:
         ref=node.ref,
         said=first,
         place=node.place,
+        pressed=pressed,
     )

@@ -36,6 +36,9 @@ MARKER_TOKENS = 16
 LEAST_ROWS = 4
 """Siblings of a long list that are kept however little room there is."""
 
+FEW = "nameless"
+"""The kind of lines of which only the first are shown, unless more is asked for."""
+
 DEPTH_LIMIT = 120
 """Number of levels kept; deeper nodes move up. Only hostile pages are deeper."""
 
@@ -120,7 +123,8 @@ def fit_outline(roots: tuple[Line, ...], budget_tokens: int, folds: "Folds | Non
     indent = "  " if folds is None else " "
     whole = render_outline(roots, indent)
     first = asked.pop(_PAGE, 1)
-    if not asked and estimate_tokens(whole) <= budget_tokens:
+    few = folds is not None and any(one.kind == FEW for root in roots for one in root.walk())
+    if not asked and not few and estimate_tokens(whole) <= budget_tokens:
         return Cut(whole, truncated=False)
     total = sum(root.count() for root in roots)
     short = tuple(_with_short_texts(root) for root in roots)
@@ -133,7 +137,7 @@ def fit_outline(roots: tuple[Line, ...], budget_tokens: int, folds: "Folds | Non
         for depth, node in _with_depth(thinned)
     ]
     if sum(map(_tokens_of_line, lines)) <= budget_tokens - MARKER_TOKENS:
-        shown = sum(not isinstance(node, Fold) for root in thinned for node in root.walk())
+        shown = sum(_shown(node) for root in thinned for node in root.walk())
         text = "\n".join(lines)
         if shown == total:
             return Cut(text, truncated=False)
@@ -143,6 +147,13 @@ def fit_outline(roots: tuple[Line, ...], budget_tokens: int, folds: "Folds | Non
     kept = lines[: _fitting(lines, budget_tokens - MARKER_TOKENS)]
     shown = len(kept) - sum(isinstance(node, Fold) for node in _first(thinned, len(kept)))
     return Cut("\n".join([*kept, truncation_marker(shown, total)]), truncated=True)
+
+
+def _shown(node: Line) -> int:
+    """Return how many lines of the page stand there; those without a name count as shown."""
+    if not isinstance(node, Fold):
+        return 1
+    return node.left_out if node.kind == FEW else 0
 
 
 def _tokens_of_line(line: str) -> int:
@@ -287,7 +298,7 @@ class Fold(Line):
 
 _KINDS = {
     **{"row": "rows", "listitem": "items", "link": "links", "option": "options", "run": "lines"},
-    **{"tr": "rows", "li": "items", "a": "links"},
+    **{"tr": "rows", "li": "items", "a": "links", FEW: "links without a name"},
 }
 
 
@@ -388,6 +399,8 @@ class _Thinning:
         if (start := self._asked.get(run.key)) is not None and count > LEAST_ROWS:
             begin = min(start, count) - 1
             return slice(begin, begin + wide), slice(count, count), begin
+        if run.rows[0].kind == FEW and count > LEAST_ROWS:
+            return slice(0, LEAST_ROWS), slice(count, count), 0
         if count < limit + self._least:
             return slice(0, count), slice(count, count), 0
         tail = max(1, limit // 5)
@@ -425,7 +438,8 @@ class _Thinning:
             left_out = len(run.rows) - before - len(shown) - len(last)
             if left_out:
                 asked = run.key in self._asked
-                next_row = before + len(shown) + 1 if asked else 0
+                few = run.rows[0].kind == FEW
+                next_row = before + len(shown) + 1 if asked or few else 0
                 kept.append(_fold(run, before + len(shown), left_out, next_row))
             kept += [replace(row, children=self._thin(row, limit)) for row in last]
         return tuple(kept)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
-from playwright.sync_api import ElementHandle, Error, Frame, JSHandle, Locator, Page
+from playwright.sync_api import CDPSession, ElementHandle, Error, Frame, JSHandle, Locator, Page
 
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.waiting.playwright_internals import SNAPSHOT_NOTE, register_engine
@@ -31,6 +31,7 @@ from pytest_autoweb.browser.page.frames import (
     script,
     tools_of,
 )
+from pytest_autoweb.browser.page.own_world import register_questions
 
 ENGINE = "listed"
 """The name by which Playwright finds the elements of the newest look at a document."""
@@ -38,9 +39,13 @@ LIMITS = {"limit": 60_000, "milliseconds": 3_000, "characters": 4_000_000}
 """The most nodes of a document that are looked at, the time for it, and the most text told."""
 SNAPSHOT_MS = 8_000.0
 """Limit on Playwright's own snapshot."""
+MORE_ON_HOVER = "more on hover"
+"""The state of a part of the page under which the mouse shows controls that are hidden now."""
 _FRAME_MS = 2_000.0
 _LISTENERS = {"limit": 20_000}
 _LISTENERS_MS = 1_000.0
+_FRAMES_LISTENERS_S = 0.2
+"""How long documents of frames are asked for what listens."""
 _LOOKS = itertools.count(1)
 
 
@@ -104,7 +109,8 @@ class Node:
     handle: str = ""
     """A selector by id, name or class, for what has no name."""
     kind: str = ""
-    """The input's type; `select`, `multiple`, `lines` (a textarea), `rich` (any other editor)."""
+    """The input's type; `select`, `multiple`, `lines` (a textarea), `rich` (any other editor); of a
+    clickable, `a` for a link without an address."""
     filled: bool = False
     limits: tuple[str, str, str] = ("", "", "")
     """The least and the greatest value, and the step."""
@@ -124,6 +130,8 @@ class Node:
     number: int = 0
     beside: str = ""
     """The text it stands beside."""
+    joint: str | None = None
+    """Of a text that goes on in the line of the one before, what is between them."""
 
     def walk(self) -> Iterator["Node"]:
         """Yield this node and all below it, in reading order."""
@@ -132,7 +140,8 @@ class Node:
         while pending:
             node = pending.pop()
             yield node
-            pending.extend(reversed(node.below))
+            if node.below:
+                pending.extend(node.below[::-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +178,7 @@ def _engine() -> str:
 def register_listing(page: Page) -> None:
     """Let the elements of documents that this page opens from now on be found again."""
     register_engine(page, ENGINE, _engine())
+    register_questions(page)
 
 
 def read_page(root: Page | Frame) -> PageTree:
@@ -186,9 +196,9 @@ def read_page(root: Page | Frame) -> PageTree:
         with suppress(Error):
             prefixes = _frame_prefixes(_snapshot(root))
     finally:
-        listening = asked()
-    main = _document(root, listening, OBSERVE_TIMEOUT_MS)
-    documents = [main, *_inner_documents(root)]
+        heard = asked()
+    main = _document(root, {"listening": heard[0].found if heard else []}, OBSERVE_TIMEOUT_MS)
+    documents = [main, *_inner_documents(root, heard[1:])]
     nodes = _joined(documents, prefixes)
     _hide([node for root_node in nodes for node in root_node.walk()], documents)
     complete = all(bool(document.told.get("full")) for document in documents)
@@ -197,8 +207,12 @@ def read_page(root: Page | Frame) -> PageTree:
 
 
 def _snapshot(root: Page | Frame) -> str:
-    body = root.locator("body")
-    return body.aria_snapshot(mode="ai", timeout=SNAPSHOT_MS)
+    """Have Playwright note roles, names and refs; return its text as far as frames are in it."""
+    # Its text takes most of the time, and only tells which frame belongs to which element. With a
+    # depth, what is deeper is noted all the same, but no frames are entered there.
+    if isinstance(root, Page) and not root.main_frame.child_frames:
+        return root.aria_snapshot(mode="ai", depth=1, timeout=SNAPSHOT_MS)
+    return root.locator("body").aria_snapshot(mode="ai", timeout=SNAPSHOT_MS)
 
 
 _FRAME_LINE = re.compile(r"^( *)- (?:'?)iframe.*\[ref=(\w+)\]")
@@ -231,21 +245,15 @@ class _Document(NamedTuple):
     @property
     def prefix(self) -> str:
         """What Playwright's refs in this document begin with."""
-        pending = list(self.told.get("tree") or ())
-        while pending:
-            one = pending.pop()
-            if isinstance(one, dict):
-                if one.get("ref"):
-                    return re.sub(r"e\d+$", "", str(one["ref"]))
-                pending.extend(one.get("k") or ())
-        return ""
+        return re.sub(r"e\d+$", "", str(self.told.get("ref") or ""))
 
 
-def _inner_documents(root: Page | Frame) -> Iterator[_Document]:
+def _inner_documents(root: Page | Frame, heard: Sequence["_Heard"]) -> Iterator[_Document]:
     silent = 0
     for frame in inner_frames(root):
+        fitting = [one._asdict() for one in heard if one.url == frame.url]
         try:
-            yield _document(frame, (), _FRAME_MS)
+            yield _document(frame, {"framed": fitting}, _FRAME_MS)
         except Error:
             silent += 1
             if silent >= MAX_SILENT:
@@ -266,9 +274,9 @@ def inner_frames(root: Page | Frame) -> tuple[Frame, ...]:
     return tuple(found)
 
 
-def _document(root: Page | Frame, listening: Sequence[int], timeout_ms: float) -> _Document:
+def _document(root: Page | Frame, heard: Mapping[str, Any], timeout_ms: float) -> _Document:
     look = next(_LOOKS)
-    asked = {**LIMITS, "look": look, "noted": SNAPSHOT_NOTE, "listening": list(listening)}
+    asked = {**LIMITS, "look": look, "noted": SNAPSHOT_NOTE, "listening": [], "framed": [], **heard}
     locator = root.locator(f"{ENGINE}={json.dumps(asked)}")
     try:
         text = call_within(root, timeout_ms, lambda: locator.text_content(timeout=timeout_ms))
@@ -285,29 +293,73 @@ def _document(root: Page | Frame, listening: Sequence[int], timeout_ms: float) -
 _UNKNOWN = re.compile(r"Unknown engine|'queryAll'|queryAll is not")
 
 
-def _listeners(root: Page | Frame) -> list[int]:
-    """Return which elements listen to clicks, by their order in the main document."""
+class _Heard(NamedTuple):
+    """Which elements of a document listen to clicks."""
+
+    url: str
+    count: int
+    """Elements of the document."""
+    found: list[int]
+    """Those that listen, by their order."""
+
+    @classmethod
+    def read(cls, told: Mapping[str, Any]) -> "_Heard":
+        return cls(str(told["url"]), int(told["count"]), [int(at) for at in told["found"]])
+
+
+def _listeners(root: Page | Frame) -> list[_Heard]:
+    """Return what listens to clicks: in the main document, and then in those of frames."""
     page = root if isinstance(root, Page) else None
     session = debugging_session(page) if page is not None else None
-    try:
-        if session is None:
+    found: list[_Heard] = []
+    with suppress(Error, KeyError, TypeError, ValueError):
+        if page is None or session is None:
             told = run_script(root, "click_listeners", _LISTENERS, timeout_ms=_LISTENERS_MS)
-        else:
-            code = (
-                f"(() => {{ {tools_of('click_listeners')} return tools.dom.stringify("
-                f"({script('click_listeners')})(tools, {json.dumps(_LISTENERS)})); }})()"
-            )
-            asked = {
-                "expression": code,
-                "includeCommandLineAPI": True,
-                "returnByValue": True,
-                "timeout": _LISTENERS_MS,
-            }
-            sent = session.send("Runtime.evaluate", asked)
-            told = read_json(str(sent["result"]["value"]))
-        return [int(index) for index in told["found"]][: _LISTENERS["limit"]]
-    except (Error, KeyError, TypeError, ValueError):
-        return []
+            return [_Heard.read(told)]
+        found.append(_heard_in(session))
+        # Only code that runs in a document is told what listens there.
+        contexts = _contexts(session) if page.main_frame.child_frames else []
+        until = waiting.now() + _FRAMES_LISTENERS_S
+        for number in contexts[:MAX_FRAMES]:
+            if waiting.now() > until:
+                break
+            with suppress(Error, KeyError, TypeError, ValueError):
+                found.append(_heard_in(session, contextId=number))
+    return found
+
+
+def _heard_in(session: CDPSession, **where: int) -> _Heard:
+    code = (
+        f"(() => {{ {tools_of('click_listeners')} return tools.dom.stringify("
+        f"({script('click_listeners')})(tools, {json.dumps(_LISTENERS)})); }})()"
+    )
+    asked = {
+        "expression": code,
+        "includeCommandLineAPI": True,
+        "returnByValue": True,
+        "timeout": _LISTENERS_MS,
+    }
+    sent = session.send("Runtime.evaluate", {**asked, **where})
+    return _Heard.read(read_json(str(sent["result"]["value"])))
+
+
+def _contexts(session: CDPSession) -> list[int]:
+    """Return the worlds in which the scripts of a page and of its frames run."""
+    found: list[int] = []
+
+    def note(event: Mapping[str, Any]) -> None:
+        context = event["context"]
+        if context["auxData"]["isDefault"]:
+            found.append(int(context["id"]))
+
+    session.on("Runtime.executionContextCreated", note)
+    try:
+        # Those that exist are told before the answer.
+        session.send("Runtime.enable")
+        session.send("Runtime.disable")
+    finally:
+        session.remove_listener("Runtime.executionContextCreated", note)
+    return found
 
 
 # -- from what the script tells --------------------------------------------------------
@@ -342,10 +394,37 @@ _STATES = frozenset(
     [
         *("checked", "mixed", "selected", "pressed", "pressed=mixed", "expanded", "collapsed"),
         *("current", "disabled", "readonly", "required", "invalid", "ascending", "descending"),
-        *("active", "on", "off", "by label"),
+        *("active", "on", "off", "by label", MORE_ON_HOVER),
     ]
 )
 _VERDICTS = frozenset(["covered", "clipped", "invisible", "not visible", "by label", "transparent"])
+
+
+_IN_LINE = ""
+"""Where a text ends and the next one goes on in the same line."""
+
+
+@dataclass(slots=True)
+class _Texts:
+    """The parts of a text until it ends."""
+
+    found: list[Node]
+    parts: list[str] = field(default_factory=list)
+    _joint: str | None = None
+
+    def end(self, *, in_line: bool = False) -> None:
+        raw = "".join(self.parts)
+        self.parts.clear()
+        said = " ".join(raw.split())
+        spaced = bool(raw) and raw[0].isspace()
+        if said:
+            joint = None if self._joint is None else self._joint or " " * spaced
+            self.found.append(Node("text", value=said, joint=joint))
+            self._joint = " " * raw[-1].isspace()
+        elif self._joint is not None:
+            self._joint = self._joint or " " * spaced
+        if not in_line:
+            self._joint = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,22 +435,15 @@ class _Reader:
 
     def nodes(self, told: Sequence[Any]) -> list[Node]:
         found: list[Node] = []
-        text: list[str] = []
-
-        def end() -> None:
-            said = " ".join("".join(text).split())
-            text.clear()
-            if said:
-                found.append(Node("text", value=said))
-
+        texts = _Texts(found)
         for one in told:
-            if isinstance(one, str):
-                text.append(one)
+            if isinstance(one, str) and one != _IN_LINE:
+                texts.parts.append(one)
                 continue
-            end()
+            texts.end(in_line=one == _IN_LINE)
             if isinstance(one, dict):
                 found.append(self._node(one))
-        end()
+        texts.end()
         return found
 
     def _node(self, told: Mapping[str, Any]) -> Node:
@@ -380,7 +452,7 @@ class _Reader:
             name=_flat_text(told.get("n")),
             states=[word for word in told.get("s") or () if word in _STATES],
             value=HIDDEN if "v" in told and told["v"] is None else str(told.get("v") or "").strip(),
-            below=self.nodes(told.get("k") or ()),
+            below=self.nodes(told["k"]) if told.get("k") else [],
             placeholder=_flat_text(told.get("p")),
             url=str(told.get("u") or told.get("src") or ""),
             label=_flat_text(told.get("la")),
@@ -423,7 +495,7 @@ class _Reader:
 
 
 def _flat_text(told: Any) -> str:
-    return " ".join(str(told or "").split())
+    return " ".join(str(told).split()) if told else ""
 
 
 def _hide(nodes: Sequence[Node], documents: Sequence[_Document]) -> None:

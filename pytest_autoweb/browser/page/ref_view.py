@@ -9,7 +9,7 @@ from pytest_autoweb.browser.page.quiet import wait_until_quiet
 
 _FIELDS = ("fill", "click", "press")
 # Not their accessible name is listed, but what they show.
-_SHOW_TEXT = frozenset({"clickable", "row", "listitem"})
+_SHOW_TEXT = frozenset({"clickable", "hoverable", "row", "listitem"})
 _ACTIONS: dict[str, tuple[str, ...]] = {
     "textbox": _FIELDS,
     "searchbox": _FIELDS,
@@ -38,7 +38,9 @@ def _view(root: Page | Frame, budget_tokens: int, folds: Folds | None) -> RefVie
     root.wait_for_load_state("domcontentloaded", timeout=OBSERVE_TIMEOUT_MS)
     wait_until_quiet(root)
     listed = numbered_listing(root, budget_tokens=budget_tokens, folds=folds)
-    return RefView(listed.text, tuple(map(_element, listed.elements)), listed.truncated)
+    elements = tuple(map(_element, listed.elements))
+    left_out = frozenset(f"e{number}" for number in listed.left_out)
+    return RefView(listed.text, elements, listed.truncated, left_out)
 
 
 def _element(listed: ListedElement) -> RefElement:
@@ -68,6 +70,8 @@ def _actions(listed: ListedElement) -> tuple[str, ...]:
         return ("select_option",)
     if "readonly" in listed.states:
         return ("click",)
+    if not listed.pressed:
+        return ()
     if listed.role == "combobox" and not listed.kind:
         return ("click", "press")
     if listed.role == "combobox":

@@ -7,6 +7,7 @@ name and the texts of the row each time Playwright looks for the element, and on
 page gets the click. Playwright's own waiting, checks and errors stay as they are.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -20,7 +21,7 @@ from playwright.sync_api import Error, Locator, Page, Playwright, TimeoutError
 from pytest_autoweb.base.waiting.playwright_internals import place_of, register_engine
 from pytest_autoweb.base.whole_characters import read_json, whole_text
 from pytest_autoweb.browser.egress.browser_watch import call_within
-from pytest_autoweb.browser.page.frames import MAX_FRAMES, script
+from pytest_autoweb.browser.page.frames import MAX_FRAMES, run_on_elements, script
 
 ENGINE = "same"
 """The selector engine's name."""
@@ -28,6 +29,11 @@ _TRIES = 3
 """How often a call is made whose element was about to be another one before it was reached."""
 _VERDICT_MS = 2_000.0
 _LOOK_MS = 500.0
+_SAID_CHARS = 60
+_AFTER_DRAWING = """() => new Promise((done) => {
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20)));
+})"""
+_ROW_CHARS = 300
 _NOTE_MS = 1_000.0
 _ACTIVE = (
     "a, button, input, select, textarea, summary, [role=button], [role=link], [role=checkbox], "
@@ -179,7 +185,7 @@ def on_same(
     for left in reversed(range(_TRIES)):
         result, failed = _tried(call, found)
         if failed is not None and _lacks_engine(failed):
-            return call(locator), None
+            return _by_texts(locator, call), None
         verdict = _verdict(locator, number, "pause" if left else "end")
         stopped = str(verdict.get("stopped", ""))
         if stopped and verdict["late"]:
@@ -193,6 +199,44 @@ def on_same(
             raise _as_moved(failed, verdict) from None
         return cast("T", result), _seen(verdict.get("seen"))
     raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _by_texts(locator: Locator, call: Callable[[Locator], T]) -> T:
+    """Make a call in a document that was open before the engine was offered.
+
+    There nobody can look at each event. But a list moves when it is scrolled to its element, so
+    that is done before, and what the element says is compared.
+    """
+    first = locator.first
+    before = _said(first)
+    with suppress(Error):
+        first.scroll_into_view_if_needed(timeout=_LOOK_MS)
+        # Lists are drawn anew in the frame after they were scrolled.
+        call_within(
+            locator.page, _LOOK_MS, lambda: first.evaluate(_AFTER_DRAWING, timeout=_LOOK_MS)
+        )
+    after = _said(first)
+    if before and before != after:
+        there = f"; {' beside '.join(after)} is in its place" if after else ""
+        moved = f"the rows moved: {' beside '.join(before)} is no longer there{there}"
+        raise RowsMovedError(whole_text(moved))
+    return call(locator)
+
+
+def _said(locator: Locator) -> tuple[str, ...]:
+    """Return what an element says, and what stands beside it."""
+
+    def ask() -> tuple[str, ...]:
+        if not (told := run_on_elements(locator, "locator_facts")):
+            return ()
+        own = f'{told[0]["role"]} "{str(told[0]["name"])[:_SAID_CHARS]}"'
+        return own, *(
+            json.dumps(str(row)) for row in run_on_elements(locator, "row_text", _ROW_CHARS)
+        )
+
+    with suppress(Error):
+        return call_within(locator.page, _LOOK_MS, ask)
+    return ()
 
 
 def _tried(call: Callable[[Locator], T], found: Locator) -> tuple[T | None, Error | None]:

@@ -18,7 +18,7 @@ from pytest_autoweb.cli.watched_session import refused, run_logged
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.tools.demo.conclusion import conclude, left_recordings, tally
 from pytest_autoweb.tools.demo.laid_out import (
-    RECORDED_S,
+    MOST_S,
     Recorded,
     lay_out,
     patience,
@@ -76,9 +76,9 @@ def run(args: argparse.Namespace) -> int:
     names = tuple(each.model for each in models)
     seconds = patience(psutil.getloadavg()[0], os.cpu_count() or 1)
     _play(names, args.folder, seconds)
-    if seconds < RECORDED_S and left_recordings(args.folder / _REPORT):
+    if seconds < MOST_S and left_recordings(args.folder / _REPORT):
         _say("This machine is too busy for that; once more, with more patience.")
-        _play(names, args.folder, RECORDED_S)
+        _play(names, args.folder, MOST_S)
     won, wrong, costs = conclude(args.folder / _REPORT)
     page = (args.folder / _REPORT / "index.html").resolve()
     for what, line in (("Who won", won), ("What went wrong", wrong), ("What it cost", costs)):

@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     args.out.mkdir(parents=True, exist_ok=True)
     with temporary_gateway() as client, opened_page(args.url, size) as page:
         client.add(spec)
-        result = search(page, client, args)
+        result = search(page, client, args, constrained=spec.constrained != "none")
     film = args.out / "film.html"
     if args.json:
         print_json("location", {"film": film, "location": result.location})
@@ -99,13 +99,16 @@ def run(args: argparse.Namespace) -> int:
     return 0 if result.status == "found" else 1
 
 
-def search(page: Page, client: Client, args: argparse.Namespace) -> LocatorResult:
+def search(
+    page: Page, client: Client, args: argparse.Namespace, *, constrained: bool = False
+) -> LocatorResult:
     """Search an open page and write the output folder.
 
     Args:
         page: the page to search.
         client: the client that answers for the model.
         args: the command's arguments.
+        constrained: whether the model's server holds it to a JSON schema.
     """
     pictures: dict[str, bytes] = {}
 
@@ -116,7 +119,8 @@ def search(page: Page, client: Client, args: argparse.Namespace) -> LocatorResul
         return name
 
     request = Request(model=args.model, messages=(), stage="locate", case_id="autoweb-locate")
-    sight = Sight(page, VisionModel(client, request), algorithm=args.algorithm, save=save)
+    eyes = VisionModel(client, request, constrained=constrained)
+    sight = Sight(page, eyes, algorithm=args.algorithm, save=save)
     result = sight.locate(args.description, expected_text=args.expected_text, role=args.role)
     write_text_atomic(args.out / "location.json", json_text(result.location))
     write_text_atomic(args.out / "exchanges.json", json_text(list(result.transcript)))

@@ -40,7 +40,7 @@ from pytest_autoweb.tools.record.oracle import (
     secret_variables,
 )
 from pytest_autoweb.tools.record.proposed_checks import Proposal, propose, see
-from pytest_autoweb.tools.record.proven_checks import prove_checks, why_not_played
+from pytest_autoweb.tools.record.proven_checks import TIMES, prove_checks, why_not_played
 from pytest_autoweb.tools.record.recorded_case import RecordedCase
 from pytest_autoweb.tools.record.recorder import RecordedWork, RecordOrder, record
 from pytest_autoweb.tools.verify.prove_cases import run_session
@@ -455,7 +455,8 @@ def _proven(case: RecordedCase, target: Path) -> RecordedCase:
         AutowebError: pytest could not run the case.
     """
     print("\nThe controls, three times each:", flush=True)
-    settings = {"models": "builtin/oracle,builtin/noop", "controls": "true"}
+    # Random actions would prove nothing about the checks.
+    settings = {"models": f"{ORACLE},{NOOP}", "repeat": f"{TIMES}", "controls": "false"}
     cells = _run(case, target, _RUNS / "controls", settings)
     found = prove_checks(cells, len(case.expect))
     for number, why in found.dropped.items():

@@ -343,6 +343,8 @@ class Probe(Record):
 class Location(Record):
     """One search for an element by its description."""
 
+    step_index: int = 0
+    """The number of the step that searched; 0 if it is unknown."""
     description: str
     """The description of the element that was looked for."""
     algorithm: LocatorAlgorithm

@@ -35,7 +35,8 @@ class Session(NamedTuple):
     """Whether litellm is not installed."""
 
 
-@pytest.fixture(scope="module", params=["litellm", "without"])
+# To import litellm takes seconds.
+@pytest.fixture(scope="module", params=[pytest.param("litellm", marks=pytest.mark.long), "without"])
 def session(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Session]:

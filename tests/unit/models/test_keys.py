@@ -134,6 +134,8 @@ SERVICES: dict[str, tuple[str, dict[str, str], str]] = {
 }
 
 
+# The first of these imports litellm, which takes seconds.
+@pytest.mark.long
 @pytest.mark.parametrize("what", SERVICES)
 def test_a_check_names_what_a_service_needs_and_only_that(
     monkeypatch: pytest.MonkeyPatch, what: str

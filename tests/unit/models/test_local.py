@@ -87,6 +87,7 @@ def ask(session: Session, model: str, text: str, **changes: Any) -> Reply:
     )
 
 
+@pytest.mark.long
 @needs_model
 def test_a_grammar_holds_the_model_to_what_it_allows(session: Session) -> None:
     reply = ask(session, SMALL, "Press Save.", grammar='root ::= "e" [3-4] ".click()"')
@@ -97,6 +98,7 @@ def test_a_grammar_holds_the_model_to_what_it_allows(session: Session) -> None:
     assert reply.model_served == "smollm2-135m"
 
 
+@pytest.mark.long
 @needs_model
 def test_a_schema_holds_the_model_to_its_form(session: Session) -> None:
     action = json.loads(ask(session, SMALL, "Click mark 4.", json_schema=SCHEMA).text)
@@ -106,6 +108,7 @@ def test_a_schema_holds_the_model_to_its_form(session: Session) -> None:
     assert 1 <= action["mark"] <= 9
 
 
+@pytest.mark.long
 @needs_model
 def test_a_stop_word_ends_the_reply(session: Session) -> None:
     grammar = 'root ::= "alpha " "END" " beta"'
@@ -113,6 +116,7 @@ def test_a_stop_word_ends_the_reply(session: Session) -> None:
     assert ask(session, SMALL, "go", grammar=grammar, stop=("END",)).text.strip() == "alpha"
 
 
+@pytest.mark.long
 @needs_model
 def test_names_of_one_model_share_one_engine(session: Session) -> None:
     for name in (SMALL, "alias"):
@@ -121,6 +125,7 @@ def test_names_of_one_model_share_one_engine(session: Session) -> None:
     assert session.client.stats().engines.count("smollm2-135m") == 1
 
 
+@pytest.mark.long
 @needs_model
 def test_a_prompt_that_does_not_fit_is_told_as_such(session: Session) -> None:
     with pytest.raises(ModelError) as caught:
@@ -142,6 +147,7 @@ def call_engine(engine: Endpoint, text: str, key: str | None) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.long
 @needs_model
 def test_the_same_beginning_of_a_prompt_is_not_read_twice(session: Session) -> None:
     call_engine(session.engine, "first page", session.engine.api_key)
@@ -150,6 +156,7 @@ def test_the_same_beginning_of_a_prompt_is_not_read_twice(session: Session) -> N
     assert usage["prompt_tokens_details"]["cached_tokens"] > 0.8 * usage["prompt_tokens"]
 
 
+@pytest.mark.long
 @needs_model
 @pytest.mark.parametrize("key", ["", "guess"])
 def test_the_engine_answers_nobody_without_its_key(session: Session, key: str) -> None:
@@ -164,6 +171,7 @@ def last_talk(server: OllamaServer) -> dict[str, Any]:
     return [body for path, body in server.requests if path in ("/api/chat", "/api/generate")][-1]
 
 
+@pytest.mark.long
 @needs_model
 @pytest.mark.parametrize("name", ["ollama_chat/tiny", "ollama/tiny"])
 def test_ollamas_own_protocol_works_with_a_real_model(session: Session, name: str) -> None:
@@ -178,6 +186,7 @@ def test_ollamas_own_protocol_works_with_a_real_model(session: Session, name: st
     assert body["options"]["num_ctx"] == 16_384
 
 
+@pytest.mark.long
 @needs_model
 def test_ollama_takes_a_schema_and_a_seed(session: Session) -> None:
     reply = ask(session, "ollama_chat/tiny", "Click mark 2.", json_schema=SCHEMA)
@@ -187,6 +196,7 @@ def test_ollama_takes_a_schema_and_a_seed(session: Session) -> None:
     assert (body["format"], body["options"]["seed"]) == (SCHEMA, 5)
 
 
+@pytest.mark.long
 @needs_model
 def test_a_model_that_ollama_does_not_have_is_unavailable(session: Session) -> None:
     with pytest.raises(ModelError, match="not found") as caught:
@@ -195,6 +205,7 @@ def test_a_model_that_ollama_does_not_have_is_unavailable(session: Session) -> N
     assert caught.value.cause == "unavailable"
 
 
+@pytest.mark.long
 @needs_model
 def test_the_check_finds_models_and_servers(session: Session) -> None:
     checks = session.client.check([SMALL, "ollama_chat/tiny"])
@@ -202,6 +213,7 @@ def test_the_check_finds_models_and_servers(session: Session) -> None:
     assert [check.ok for check in checks] == [True, True]
 
 
+@pytest.mark.long
 @needs_model
 @pytest.mark.parametrize("path", ["/api/chat", "/api/generate"])
 def test_the_ollama_like_server_streams_lines_of_json(session: Session, path: str) -> None:
@@ -220,6 +232,7 @@ def test_the_ollama_like_server_streams_lines_of_json(session: Session, path: st
     assert lines[-1]["eval_count"] > 0
 
 
+@pytest.mark.long
 @needs_model
 def test_engines_end_with_their_gateway(tmp_path: Path) -> None:
     pool = EnginePool(tmp_path, os.environ)
@@ -261,6 +274,7 @@ def test_a_damaged_file_is_refused_before_it_is_loaded(
         EnginePool(tmp_path, os.environ).target(load_specs([SMALL])[SMALL])
 
 
+@pytest.mark.long
 @needs_model
 def test_the_engine_gets_no_keys_and_shows_none(session: Session) -> None:
     listed = subprocess.run(

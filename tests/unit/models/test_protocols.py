@@ -19,7 +19,11 @@ from pytest_autoweb.models.client import Message, Request, ask_once
 from pytest_autoweb.models.gateway import GatewayClient, start_gateway, stop_gateway
 from pytest_autoweb.models.model_spec import load_specs
 
-pytestmark = pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
+pytestmark = [
+    # To import litellm takes seconds.
+    pytest.mark.long,
+    pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed"),
+]
 
 GPT, CLAUDE, GEMINI = "openai/gpt-5-mini", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash"
 OLLAMA, ROUTER, VLLM = "ollama_chat/qwen3:8b", "openrouter/nobody/knows-it", "openai/my-vllm"
@@ -166,7 +170,6 @@ def body_of(service: Service, model: str, **changes: Any) -> dict[str, Any]:
     return seen.body
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("model", "tokens", "usd"),
     [

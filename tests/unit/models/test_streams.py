@@ -51,7 +51,12 @@ class Gateway:
         return caught.value
 
 
-@pytest.fixture(scope="module", params=["custom_openai", "openai"], ids=["litellm", "without"])
+# To import litellm takes seconds.
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("custom_openai", marks=pytest.mark.long), "openai"],
+    ids=["litellm", "without"],
+)
 def gateway(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Gateway]:

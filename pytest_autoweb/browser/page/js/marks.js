@@ -1,7 +1,7 @@
 // Finds the elements in the viewport that can be acted on, including open shadow roots and frames
 // of the same origin. With `texts` it also finds elements that only show something, with `hover`
 // those that appear under the mouse, and with `lines` the page's text outside of all of them.
-({ dom, aria, hovering }, { limit, texts, hover, lines }) => {
+({ dom, aria, hovering, visuals }, { limit, texts, hover, lines }) => {
   const ROLES = new Set(['button', 'link', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'tab',
     'checkbox', 'radio', 'switch', 'option', 'combobox', 'listbox', 'slider', 'spinbutton',
     'searchbox', 'textbox', 'treeitem']);
@@ -80,6 +80,7 @@
     (node) => dom.nodeType(node) === 3 && dom.nodeValue(node).trim());
   const kindOf = (element, tag, css, above) => {
     if (dom.matches(element, NATIVE) || dom.editable(element)) return 'native';
+    if (visuals.isEditor(element)) return 'native';
     if (tag === 'label' && hiddenControl(element)) return 'native';
     if (tag === 'html' || tag === 'body' || tag === 'label' || tag === 'option') return '';
     if (listens(element)) return 'event';
@@ -105,6 +106,29 @@
       pieces.push({ node, at, box: union(seen.length ? seen : rects), seen: seen.length > 0,
         marks: found.length });
     }
+  };
+  // What a picture is called is text that nobody sees; in a list it stands for the picture.
+  const keepPicture = (element, tag, at) => {
+    const title = visuals.title(element, tag) || (tag === 'img' ? dom.attr(element, 'alt') || '' : '');
+    if (!/[\p{L}\p{N}]/u.test(title)) return false;
+    const box = shift(at.view, dom.rect(element));
+    const seen = meet(box, at.clip);
+    if (area(box) > 0) {
+      pieces.push({ said: `img ${JSON.stringify(title.slice(0, 100))}`, at: { ...at, up: element }, box,
+        seen: area(seen) > 0, marks: found.length });
+    }
+    return true;
+  };
+  const CONTENT = 'a, button, input, select, textarea, iframe, frame';
+  const isPicture = (element, tag) => PICTURES.has(tag)
+    || ((dom.has(element, 'title') || dom.has(element, 'aria-label'))
+      && !dom.clean(element.textContent || '') && !dom.query(element, CONTENT).length);
+  const boxesSeen = [];
+  const keepScrolled = (element, css, at) => {
+    const hidden = visuals.scrolled(element, css);
+    const box = hidden && meet(shift(at.view, dom.rect(element)), at.clip);
+    if (!box || area(box) <= 0) return;
+    boxesSeen.push({ name: dom.clean(dom.attr(element, 'aria-label') || '').slice(0, 80), hidden, box });
   };
   // What no style shows under the mouse may still be shown by a script, if it can be hit at all.
   const hidesControl = (element) => {
@@ -146,7 +170,7 @@
     const there = !hidden && css.pointerEvents !== 'none';
     if (there || (hover && hovering.shows(element))) {
       const kind = kindOf(element, tag, css, at.cursor);
-      const part = kind && owner && swallows(owner, kind);
+      const part = kind && owner && (owner.editor || swallows(owner, kind));
       const wanted = kind && !part
         && ((there && !faint) || (SURE.has(kind) && !isLabelled(element)));
       if (wanted) {
@@ -159,6 +183,10 @@
       return;
     }
     if (tag === 'select' || tag === 'textarea') return;
+    const told = lines && there && !faint;
+    const pictured = at.pictured || (told && isPicture(element, tag)
+      && keepPicture(element, tag, { ...at, owner, clip: base }));
+    if (told) keepScrolled(element, css, { ...at, clip: base });
     let clip = base;
     if (css.overflowX !== 'visible' || css.overflowY !== 'visible') {
       if (tag !== 'html' && tag !== 'body' && !css.display.startsWith('inline ')) {
@@ -167,7 +195,7 @@
       }
     }
     const anchor = css.position !== 'static' || css.transform !== 'none';
-    const below = { ...at, clip, opacity, faint, owner, up: element, cursor: css.cursor,
+    const below = { ...at, clip, opacity, faint, owner, pictured, up: element, cursor: css.cursor,
       depth: at.depth + 1,
       anchorClip: anchor ? clip : at.anchorClip,
       frameClip: css.transform !== 'none' ? clip : at.frameClip };
@@ -194,6 +222,7 @@
     if (at.there && !onTop(element, seen)) return null;
     const made = { element, tag, kind, rects: seen, box: union(seen), clip, view: at.view,
       owner: at.owner, inner: 0, filled: 0, reveals: [], at: found.length,
+      editor: visuals.editorKind(element),
       // A transparent field lies over its picture; other transparent controls wait for the mouse.
       revealed: !at.there || (at.faint && (tag !== 'input' || hovering.shows(element))) };
     for (let up = at.owner; up && kind !== 'text'; up = up.owner) up.inner += 1;
@@ -231,7 +260,7 @@
     const root = view.document.documentElement;
     if (root) {
       walk(root, { view, clip, frameClip: clip, anchorClip: clip, opacity, faint: false,
-        owner: null, up: null, cursor: 'auto', depth: 0 });
+        owner: null, up: null, pictured: false, cursor: 'auto', depth: 0 });
     }
   };
 
@@ -400,15 +429,15 @@
     const made = [];
     for (const piece of pieces) {
       if (told(piece) || !piece.at.up) continue;
-      const block = blockOf(piece.at.up);
+      const block = piece.said ? piece : blockOf(piece.at.up);
       const last = made[made.length - 1];
+      const text = piece.said || dom.nodeValue(piece.node);
       if (last && last.block === block && last.seen === piece.seen
         && !between(last.marks, piece.marks)) {
-        last.text += dom.nodeValue(piece.node);
+        last.text += text;
         last.marks = piece.marks;
       } else {
-        made.push({ block, text: dom.nodeValue(piece.node), box: piece.box, seen: piece.seen,
-          marks: piece.marks });
+        made.push({ block, text, box: piece.box, seen: piece.seen, marks: piece.marks });
       }
     }
     return made.map(({ text, box, seen }) => ({ text: dom.clean(text).slice(0, 2000), box, seen }));
@@ -434,13 +463,13 @@
     }
     return steps.join('/');
   };
-  const states = (element, tag) => {
+  const states = (element, tag, role) => {
     const said = (name) => dom.attr(element, `aria-${name}`);
     const is = (name) => said(name) === 'true';
     const details = tag === 'summary' ? dom.closest(element, 'details') : null;
     const field = ['input', 'textarea', 'select'].includes(tag);
     const open = details ? dom.has(details, 'open') : is('expanded');
-    return Object.entries({
+    const named = Object.entries({
       disabled: dom.matches(element, ':disabled') || dom.closest(element, '[aria-disabled="true"]'),
       checked: dom.flag(element, 'checked') || is('checked'),
       mixed: said('checked') === 'mixed' || (tag === 'input' && element.indeterminate === true),
@@ -454,11 +483,14 @@
       invalid: said('invalid') && said('invalid') !== 'false',
       focused: element === focused,
     }).filter(([, holds]) => holds).map(([name]) => name);
+    const told = ['checked', 'mixed', 'selected', 'pressed', 'current'].some((name) => named.includes(name));
+    return told ? named : [...named, ...visuals.classState(element, !role)];
   };
   const marks = items.map((item) => {
     const { element, tag } = item;
-    const control = tag === 'label' ? hiddenControl(element) : null;
-    const role = aria.role(control || element) || '';
+    const control = tag === 'label' ? hiddenControl(element)
+      : item.editor ? visuals.editorField(element) : null;
+    const role = item.editor ? 'textbox' : aria.role(control || element) || '';
     const attributes = {};
     for (const name of KEPT) {
       if (dom.attr(element, name)) attributes[name] = dom.clean(dom.attr(element, name)).slice(0, 200);
@@ -468,9 +500,10 @@
     }
     return {
       tag, kind: item.kind, role, attributes, secret: dom.isSecret(element),
-      states: states(control || element, dom.tag(control || element)),
+      states: states(control || element, dom.tag(control || element), role),
+      editor: item.editor,
       revealed: item.revealed, reveals: item.reveals.slice(0, 8).map((name) => name.slice(0, 80)),
-      name: aria.name(element, role).slice(0, TEXT_LIMIT),
+      name: aria.name(item.editor ? control : element, role).slice(0, TEXT_LIMIT),
       url: tag === 'a' && typeof element.href === 'string' ? element.href.slice(0, 2000) : '',
       box: item.box, rects: item.rects, ...contents(item),
     };
@@ -478,6 +511,6 @@
   const elements = items.map((item) => item.element);
   const frames = items.map((item) => item.view.frames);
   const json = dom.stringify({ marks, complete, port, page, focus: placeOf(focused),
-    lines: lines ? textLines() : [] });
+    lines: lines ? textLines() : [], scrolled: boxesSeen });
   return { elements, frames, json };
 }

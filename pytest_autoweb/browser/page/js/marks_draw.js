@@ -78,7 +78,8 @@ async ({ image: decoded }, order) => {
     };
   };
 
-  const textIn = coverage(items.flatMap((item) => item.read).concat(page.map(toPicture).map(inked)));
+  const readable = items.flatMap((item) => item.read).concat(page.map(toPicture).map(inked));
+  const textIn = coverage(readable);
   const marksIn = coverage(items.flatMap((item) => item.rects.map((r) => grown(r, 2 * scale))));
   const size = (r) => Math.max(0, r[2] - r[0]) * Math.max(0, r[3] - r[1]);
   const common = (a, b) => size([Math.max(a[0], b[0]), Math.max(a[1], b[1]),
@@ -102,15 +103,30 @@ async ({ image: decoded }, order) => {
   const square = 2 * high;
   const columns = Math.ceil(width / square);
   const squares = Array.from({ length: columns * Math.ceil(height / square) }, () => []);
-  const reached = ([left, top, right, bottom], visit) => {
+  const reached = ([left, top, right, bottom], visit, index = squares) => {
     const lastColumn = Math.min(Math.floor(right / square), columns - 1);
     const lastRow = Math.min(Math.floor(bottom / square), squares.length / columns - 1);
     for (let y = Math.max(Math.floor(top / square), 0); y <= lastRow; y += 1) {
       for (let x = Math.max(Math.floor(left / square), 0); x <= lastColumn; x += 1) {
-        if (visit(squares[y * columns + x])) return true;
+        if (visit(index[y * columns + x])) return true;
       }
     }
     return false;
+  };
+  const texts = Array.from({ length: squares.length }, () => []);
+  for (const text of readable) {
+    reached(text, (found) => {
+      found.push(text);
+    }, texts);
+  }
+  // The share of a number's spot that covers text, or of a short text that the number would hide.
+  const hides = (box) => {
+    let most = textIn(box) / size(box);
+    if (most === 0) return 0;
+    reached(box, (found) => {
+      for (const text of found) if (meets(box, text)) most = Math.max(most, common(box, text) / size(text));
+    }, texts);
+    return most;
   };
   const place = (i, label) => {
     if (labels[i]) {
@@ -159,7 +175,12 @@ async ({ image: decoded }, order) => {
     const inCorner = [[right - w - inset, top + inset], [left + inset, top + inset],
       [right - w - inset, bottom - h - inset], [left + inset, bottom - h - inset]];
     // Where the numbers of a thicket sit in the same corner, none is in the way of the next.
-    if (item.small) inCorner.unshift(inCorner.splice(1, 1)[0]);
+    if (item.small) {
+      // Beside a short text in the middle there is little room: the number reaches further out.
+      const begins = Math.min(right, ...item.read.map((text) => text[0]));
+      inCorner[1][0] = Math.max(left - w / 2, Math.min(left + inset, begins - w));
+      inCorner.unshift(inCorner.splice(1, 1)[0]);
+    }
     const within = ring ? [] : [...inCorner, ...wide.map((share) => [across(share), down(0.5)])];
     // At a corner it is hard to see to which box a number belongs.
     const odd = [...beside.map(() => 0), ...corners.map(() => 0.5),
@@ -170,7 +191,7 @@ async ({ image: decoded }, order) => {
       const box = [x, y, x + w, y + h];
       if (!clear(item, box, item.small ? 0 : 2)) return [];
       const near = turn < outside ? 5 * foreign(item, box, 4) : 2 * foreign(item, box, 0);
-      const covered = 14 * textIn(box) / (w * h) + near + 3 * picturesIn(item, box);
+      const covered = 14 * hides(box) + near + 3 * picturesIn(item, box);
       return [{ box, costs: far + odd[turn] + turn * 0.01 + covered }];
     });
   };

@@ -1,13 +1,14 @@
 // Returns the texts of each element in order of precedence: painted text, label, placeholder, title,
 // value. If arg is true, also returns those that are painted, a field's label among them, whether
 // none of them is displayed, as for an icon, whether it has text that nobody sees, and the lines of
-// its painted text if there are several, and the options of a select box. If arg is "name", also
+// its painted text if there are several, the options of a select box, and what it holds. If arg is "name", also
 // returns the name.
-({ dom, aria, elements }, facts) => {
+({ dom, aria, visuals, elements }, facts) => {
   const LIMIT = 2000;
   const NODES = 2000;
   const LINES = 40;
   const OPTIONS = 500;
+  const NO_VALUE = new Set(['checkbox', 'radio', 'button', 'submit', 'reset', 'image', 'file']);
   const NO_TEXT = new Set(['canvas', 'video', 'audio', 'iframe', 'frame', 'script', 'style', 'noscript',
     'template', 'select', 'textarea', 'option']);
   const ranges = new Map();
@@ -100,7 +101,26 @@
       group: group ? cut(dom.attr(group, 'label') || '').slice(0, 200) : '',
       chosen: dom.flag(option, 'selected'), disabled: off(option) || off(group) };
   });
+  // What a field or an editor holds, with its line breaks.
+  const linesOf = (element, tag) => {
+    if (dom.isSecret(element)) return '';
+    const type = (dom.attr(element, 'type') || '').toLowerCase();
+    const held = visuals.isEditor(element) ? visuals.editorText(element)
+      : dom.editable(element) ? visuals.richText(element)
+        : ['input', 'textarea'].includes(tag) && !NO_VALUE.has(type) ? dom.value(element) : '';
+    return held.trim().slice(0, LIMIT);
+  };
+  const editorTexts = (element) => {
+    const name = dom.clean(aria.name(visuals.editorField(element), 'textbox'));
+    const held = linesOf(element, '');
+    return { texts: [name, cut(held)].filter(Boolean), unseen: !held, hidden: false,
+      painted: [cut(held)].filter(Boolean), lines: [], options: [], held, name };
+  };
   const textsOf = (element) => {
+    if (visuals.isEditor(element)) {
+      const told = editorTexts(element);
+      return facts ? told : told.texts;
+    }
     const tag = dom.tag(element);
     const type = (dom.attr(element, 'type') || '').toLowerCase();
     const value = dom.isSecret(element) ? '' : dom.value(element);
@@ -135,7 +155,7 @@
     const name = facts === 'name' ? { name: cut(aria.name(element, aria.role(element))) } : {};
     const seen = Array.from(new Set(visible.filter(Boolean)));
     return { texts, unseen, hidden, painted: seen, lines: lines.length > 1 ? lines : [],
-      options: tag === 'select' ? optionsOf(element) : [], ...name };
+      options: tag === 'select' ? optionsOf(element) : [], held: linesOf(element, tag), ...name };
   };
   return (Array.isArray(elements) ? elements : elements.elements).map(textsOf);
 }

@@ -1,5 +1,6 @@
 // Reads a document as a person sees it: a tree of texts and elements, with what tells them apart.
-({ dom, aria, sight }, { limit, milliseconds, characters, noted, listening: heard }) => {
+({ dom, aria, sight, hovering, visuals },
+  { limit, milliseconds, characters, noted, listening: heard, framed }) => {
   const listening = new Set(heard);
   const CONTROLS = new Set(['button', 'link', 'textbox', 'searchbox', 'combobox', 'checkbox', 'radio',
     'switch', 'slider', 'spinbutton', 'tab', 'menuitem', 'menuitemcheckbox', 'menuitemradio',
@@ -24,8 +25,9 @@
   const SHAPES = new Set(['path', 'circle', 'rect', 'line', 'polyline', 'polygon', 'ellipse', 'use',
     'clippath', 'mask', 'lineargradient', 'radialgradient', 'stop', 'filter', 'pattern', 'symbol']);
   const ROWS = new Set(['row', 'listitem', 'option', 'treeitem', 'article']);
-  const EDITORS = '.CodeMirror, .cm-editor, .monaco-editor, .ace_editor';
-  const EDITOR_LINES = '.CodeMirror-line, .cm-line, .view-line, .ace_line';
+  const EDITOR_LINES_MOST = 2000;
+  const EDITOR_LEVELS = 4;
+  const HIDDEN_PARTS = 400;
   const REGION_CHARS = 1500;
   const REGION_CONTROLS = 12;
   const VALUE_CHARS = 20000;
@@ -39,12 +41,15 @@
   const elements = [];
   const judged = [];
   let visited = 0;
+  let firstRef = '';
   let room = characters;
   const spent = () => performance.now() - began;
   let full = true;
   const late = () => {
     visited += 1;
-    if (visited > limit || room < 0 || spent() > milliseconds) full = false;
+    // The clock is asked seldom, since that takes as long as all the rest.
+    const over = visited % 32 === 0 && spent() > milliseconds;
+    if (visited > limit || room < 0 || over) full = false;
     return !full;
   };
   const attr = dom.attr;
@@ -54,24 +59,20 @@
   // -- what an element is ---------------------------------------------------------------
   const roleOf = (element, tag) => {
     const note = noted && element[noted];
+    if (note && !firstRef && typeof note.ref === 'string') firstRef = note.ref;
     if (note && typeof note.role === 'string') return note.role;
     const own = aria.role(element);
     if (own && own !== 'none' && own !== 'presentation') return own;
     return dom.has(element, 'role') ? '' : IMPLICIT[tag] || '';
   };
+  // Their names are what they hold, which is told anyway.
+  const UNNAMED = new Set(['row', 'listitem', 'cell', 'gridcell', 'columnheader', 'rowheader',
+    'generic', 'rowgroup']);
   const nameOf = (element, role) => {
+    if (UNNAMED.has(role)) return '';
     const note = noted && element[noted];
     if (note && typeof note.name === 'string') return note.name.slice(0, NAME_CHARS);
     return NAMED.has(role) ? aria.name(element, role).slice(0, NAME_CHARS) : '';
-  };
-  const CLASSES = /(?:^|[-_])(active|selected|checked|current)$/;
-  const looks = (element, role) => {
-    const classes = (attr(element, 'class') || '').toLowerCase().split(/\s+/).filter(Boolean);
-    const found = classes.map((word) => (CLASSES.exec(word) || [])[1]).find(Boolean)
-      || (classes.includes('on') ? 'on' : '');
-    const toggles = role === 'clickable' && classes.some((word) => /toggle|switch|checkbox/.test(word));
-    if (toggles) return [found ? 'on' : 'off'];
-    return found ? [found] : [];
   };
   const states = (element, role, tag) => {
     const found = [];
@@ -103,7 +104,7 @@
     }
     if (['ascending', 'descending'].includes(said('sort'))) found.push(said('sort'));
     if (!found.some((word) => ['checked', 'selected', 'current', 'pressed'].includes(word))) {
-      found.push(...looks(element, role));
+      found.push(...visuals.classState(element, role === 'clickable'));
     }
     return found;
   };
@@ -160,11 +161,36 @@
     const most = attr(element, 'aria-valuemax') || attr(element, 'max') || '';
     if (now) made.v = most && most !== '100' ? `${now} of ${most}` : now;
   };
-  const editorText = (element) => dom.query(element, EDITOR_LINES).slice(0, 2000)
-    .map((line) => [dom.rect(line).top, (line.textContent || '').replace(/[\u200b\u00a0]/g, ' ')])
-    .sort((a, b) => a[0] - b[0]).map(([, text]) => text.trimEnd()).join('\n');
-  const richText = (element) => lines(HTMLElement.prototype.hasOwnProperty.call(element, 'innerText')
-    ? element.textContent : element.innerText || element.textContent || '').trim();
+  // Editors of applications' own: lines as they were typed, and a field that nobody sees takes the
+  // keys.
+  const ownEditors = new Map();
+  const isUnseen = (taker) => {
+    const box = dom.rect(taker);
+    return dom.rendered(taker) && (box.width < 6 || box.height < 6
+      || Number(dom.style(taker).opacity) < 0.1);
+  };
+  const isLine = (element) => {
+    const css = dom.style(element);
+    return css.whiteSpace.startsWith('pre') && !css.display.startsWith('inline')
+      && dom.rect(element).height > 0;
+  };
+  const linesWithin = (element) => {
+    const all = dom.query(element, 'div, p, pre, li, code').slice(0, EDITOR_LINES_MOST).filter(isLine);
+    return all.filter((one) => !all.some((other) => other !== one && sight.contains(one, other)
+      && dom.rect(other).height > 0));
+  };
+  const findOwnEditors = () => {
+    for (const taker of dom.query(document, 'textarea').slice(0, 40).filter(isUnseen)) {
+      let at = dom.parent(taker);
+      for (let depth = 0; at && depth < EDITOR_LEVELS && dom.tag(at) !== 'body'; depth += 1) {
+        const found = visuals.isEditor(at) ? [] : linesWithin(at);
+        if (found.length) ownEditors.set(at, found);
+        if (found.length || visuals.isEditor(at)) break;
+        at = dom.parent(at);
+      }
+    }
+  };
+  const richText = (element) => lines(visuals.richText(element)).trim();
 
   // -- what can be pressed --------------------------------------------------------------
   const HANDLERS = ['onclick', 'onmousedown', 'onmouseup', 'onpointerdown', 'onpointerup',
@@ -237,21 +263,8 @@
   const gap = (css) => css.display === 'inline' && ['marginLeft', 'marginRight', 'paddingLeft',
     'paddingRight'].some((side) => parseFloat(css[side]) > 2);
   const scrolled = (element, css, made) => {
-    if (!/auto|scroll/.test(css.overflowY) || element.clientHeight < 30) return;
-    const below = element.scrollHeight - element.clientHeight - element.scrollTop;
-    const above = element.scrollTop;
-    if (below < 8 && above < 8) return;
-    let list = element;
-    for (let depth = 0; depth < 4; depth += 1) {
-      const inner = dom.children(list).filter((one) => dom.isElement(one) && dom.rect(one).height > 0);
-      if (inner.length !== 1) break;
-      [list] = inner;
-    }
-    const rows = dom.children(list).filter((one) => dom.isElement(one) && dom.rect(one).height > 4);
-    const height = rows.length > 2
-      ? rows.slice(0, 50).reduce((sum, row) => sum + dom.rect(row).height, 0) / Math.min(50, rows.length)
-      : 0;
-    made.sc = [Math.round(above), Math.round(below), Math.round(height)];
+    const hidden = visuals.scrolled(element, css);
+    if (hidden) made.sc = hidden;
   };
   const pushText = (node, into, ctx) => {
     let text = (dom.nodeValue(node) || '').slice(0, TEXT_CHARS);
@@ -311,9 +324,9 @@
     return made;
   };
   const asEditor = (element) => {
-    const inner = dom.query(element, 'textarea, [contenteditable=true]')[0] || element;
+    const inner = visuals.editorField(element);
     const made = keep(inner, { role: 'textbox', n: nameOf(inner, 'textbox'), s: [], t: 'rich' });
-    made.v = lines(editorText(element));
+    made.v = lines(visuals.editorText(element, ownEditors.get(element)));
     made.f = made.v ? 1 : 0;
     // Its field is tiny and moves with the cursor, so what covers the editor counts.
     judged.pop();
@@ -347,6 +360,7 @@
     if (label) made.la = label;
     else if (title) made.ti = title;
     if (!measure(kids).text) made.h = handle(element);
+    if (tag === 'a') made.t = 'a';
     return made;
   };
   const structured = (element, role, tag, css, kids) => {
@@ -358,6 +372,25 @@
     if (role === 'progressbar' || role === 'meter') measured(element, made);
     scrolled(element, css, made);
     return made;
+  };
+
+  // Parts of the page under which the mouse shows controls that are hidden now.
+  const overs = new Set();
+  let hiddenParts = 0;
+  const PRESSABLE = 'button, a[href], input, select, textarea, summary, [role=button], [role=link], '
+    + '[role=menuitem], [onclick], [tabindex]';
+  const noteHidden = (element) => {
+    if (hiddenParts >= HIDDEN_PARTS || overs.has(dom.parent(element))) return;
+    if (!dom.matches(element, PRESSABLE) && !dom.query(element, PRESSABLE).length) return;
+    hiddenParts += 1;
+    const over = hovering.shownOver(element);
+    if (over && !['html', 'body'].includes(dom.tag(over))) overs.add(over);
+  };
+  const MORE = 'more on hover';
+  const onlyControl = (kids) => {
+    const found = kids.filter((kid) => kid && (typeof kid === 'object' || words(kid)));
+    if (found.length !== 1 || typeof found[0] !== 'object') return null;
+    return found[0].i !== undefined ? found[0] : onlyControl(found[0].k || []);
   };
 
   const visitElement = (element, into, ctx, depth) => {
@@ -372,20 +405,23 @@
       && !Array.from(element.labels || []).some((label) => dom.visible(label))
       && !dom.matches(element, ':disabled');
     if (hiddenFile) into.push(asHiddenFile(element));
+    const shown = css.visibility === 'visible';
+    if (css.display === 'none' || (!shown && ctx.shown)) noteHidden(element);
     if (css.display === 'none' || css.contentVisibility === 'hidden') return;
     if (tag === 'input' && attr(element, 'type') === 'hidden') return;
-    const shown = css.visibility === 'visible';
     const gone = sight.about(element, css).gone;
     const role = roleOf(element, tag);
     const border = block(css, element);
-    if (border) into.push(0);
+    // A block within a line ends a text, too, but the next one goes on in that line.
+    const end = css.display.startsWith('inline') ? '' : 0;
+    if (border) into.push(end);
     else if (gap(css)) into.push(' ');
     const made = shown ? special(element, tag, role, css, ctx, depth) : null;
     if (made) {
       into.push(made, ...(made.up || []));
       delete made.up;
     } else if (made === null) plain(element, tag, role, css, into, { ...ctx, gone, shown }, depth);
-    if (border) into.push(0);
+    if (border) into.push(end);
     else if (gap(css)) into.push(' ');
   };
   // Returns what acts as one element; null for all others, false for what is not shown at all.
@@ -396,7 +432,7 @@
       return asControl(element, tag, role, css, ctx, depth);
     }
     if (empty) return CONTROLS.has(role) || tag === 'img' || tag === 'svg' ? false : null;
-    if (dom.matches(element, EDITORS)) return asEditor(element);
+    if (visuals.isEditor(element) || ownEditors.has(element)) return asEditor(element);
     if (truthy(element, 'aria-hidden') && ['input', 'textarea', 'select'].includes(tag)
       && Number(css.opacity) < 0.1) return false;
     if (dom.closest(element, '[inert]')) return null;
@@ -413,10 +449,13 @@
     }
     return null;
   };
-  const iconTitle = (element, tag) => {
-    const inner = tag === 'svg' ? dom.query(element, 'title')[0] : null;
-    return dom.clean(attr(element, 'aria-label') || attr(element, 'title')
-      || (inner ? inner.textContent : '') || '');
+  const pushScrollable = (element, tag, css, kids, into, ctx) => {
+    const box = {};
+    if (!ctx.gone && ctx.shown && tag !== 'body' && tag !== 'html') scrolled(element, css, box);
+    const n = box.sc ? aria.name(element, 'region').slice(0, NAME_CHARS) : '';
+    if (!box.sc || !(kids.some(Boolean) || n)) return false;
+    into.push(keep(element, { role: 'scrollable', n, h: n ? '' : handle(element), k: kids, ...box }));
+    return true;
   };
   const plain = (element, tag, role, css, into, ctx, depth) => {
     const by = ctx.shown && !ctx.whole ? pressedBy(element, tag, css, ctx) : '';
@@ -431,44 +470,61 @@
       into.push(...kids);
       return;
     }
+    const alone = overs.has(element) ? onlyControl(kids) : null;
+    if (alone) {
+      alone.s = [...(alone.s || []), MORE];
+      overs.delete(element);
+    }
     const empty = !kids.some((kid) => typeof kid === 'object' || (kid && words(kid)));
     const region = by && isRegion(element, by, kids, role);
+    // Whoever scrolls by keyboard has to reach the box; that presses nothing.
+    if (by === 'tabindex' && !STRUCTURE.has(role) && pushScrollable(element, tag, css, kids, into, ctx)) {
+      return;
+    }
     const hidden = (region || empty) && !dom.visible(element) && css.display !== 'contents';
     if (region && !(empty && hidden)) {
       if (role === 'row' || role === 'listitem') {
         const made = keep(element, { ...structured(element, role, tag, css, kids), c: 1 });
+        if (overs.has(element)) made.s = [...(made.s || []), MORE];
         if (row && row.w >= 600) made.b = 1;
         into.push(made);
         return;
       }
       const made = clickable(element, role, tag, by, kids);
+      scrolled(element, css, made);
+      if (overs.has(element)) made.s.push(MORE);
       if (row && row.w >= 600) made.b = 1;
       if (['cell', 'gridcell', 'columnheader', 'rowheader'].includes(role)) {
         into.push({ role, k: [made] });
       } else into.push(made);
       return;
     }
+    if (empty && !STRUCTURE.has(role) && pushScrollable(element, tag, css, kids, into, ctx)) return;
     if (ctx.shown && empty && !hidden && !ctx.gone) {
-      const title = iconTitle(element, tag);
+      const title = visuals.title(element, tag);
       if (title && words(title)) {
         into.push({ role: 'img', n: title, v: dom.clean(kids.filter(Boolean).join(' ')) });
         return;
       }
       if (role === 'img') return;
     }
+    if (overs.has(element) && ctx.shown && !ctx.gone && dom.visible(element)) {
+      const made = keep(element, structured(element, STRUCTURE.has(role) ? role : 'hoverable', tag, css, kids));
+      made.s = [...(made.s || []), MORE];
+      if (!measure(kids).text) made.h = handle(element);
+      if (ROWS.has(role) && row && row.w >= 600) made.b = 1;
+      into.push(made);
+      return;
+    }
     if (STRUCTURE.has(role) && !ctx.gone) {
       const made = structured(element, role, tag, css, kids);
+      if (made.sc) keep(element, made);
       if (ROWS.has(role) && row && row.w >= 600) made.b = 1;
       if (sight.front() === element) made.front = 1;
       into.push(made);
       return;
     }
-    const box = {};
-    if (!ctx.gone && tag !== 'body' && tag !== 'html') scrolled(element, css, box);
-    if (box.sc && kids.some(Boolean)) {
-      into.push({ role: 'scrollable', h: handle(element), k: kids, ...box });
-      return;
-    }
+    if (pushScrollable(element, tag, css, kids, into, ctx)) return;
     if (sight.front() === element) {
       into.push({ role: role || 'layer', k: kids, front: 1 });
       return;
@@ -485,7 +541,7 @@
     } else if (dom.isElement(node)) visitElement(node, into, ctx, depth);
   };
 
-  if (listening.size) {
+  if (listening.size || framed.length) {
     let index = 0;
     const roots = [document];
     for (let at = 0; at < roots.length && index < 100000; at += 1) {
@@ -495,7 +551,14 @@
         if (dom.shadow(element)) roots.push(dom.shadow(element));
       }
     }
+    // Of frames with one address, only their number of elements tells which is which.
+    const fitting = framed.filter((one) => one.count === index);
+    if (fitting.length) {
+      fitting[0].found.filter((at) => fitting.every((one) => one.found.includes(at)))
+        .forEach((at) => listening.add(at));
+    }
   }
+  findOwnEditors();
   const tree = [];
   const ctx = { pointer: false, row: null, whole: false, pre: false, weight: 400, shown: true, gone: '' };
   if (document.body) visit(document.body, tree, ctx, 0);
@@ -514,6 +577,7 @@
   }
   const named = layers.map((layer) => aria.name(layer, 'dialog')
     || dom.clean(layer.innerText || '').slice(0, 40));
-  const told = { tree, layers: named, secrets: Array.from(secrets), overlaid: sight.overlaid(), full };
+  const told = { tree, layers: named, secrets: Array.from(secrets), overlaid: sight.overlaid(), full,
+    ref: firstRef };
   return { elements, json: dom.stringify(told) };
 }

@@ -197,6 +197,17 @@
   const told = ({ role, name, beside }) => [role, name ? quoted(name) : '',
     beside ? `beside ${quoted(beside)}` : ''].filter(Boolean).join(' ');
 
+  // One number of a row may change, such as a price: the row keeps its node, all its other texts and
+  // the rows beside it, none of which a list keeps that shows another record there.
+  const isOneValue = (before, now, lost, known) => {
+    const gained = now.pieces.filter((piece) => !known.has(piece));
+    const at = before.pieces.indexOf(lost[0]);
+    const shape = (text) => text.replace(/\d+(?:[.,:]\d+)*/g, '0');
+    return lost.length === 1 && gained.length === 1 && now.pieces[at] === gained[0]
+      && now.pieces.length === before.pieces.length && /\d/.test(lost[0])
+      && shape(lost[0]) === shape(gained[0]) && before.around !== ''
+      && now.around === before.around;
+  };
   // Tells whether what is there now is the element that was noted. The text of the very node may
   // change as it is pointed at; that of another node must be the same.
   const isSame = (before, now, { node, touched }) => {
@@ -207,7 +218,10 @@
     const sure = kept.some((piece) => !FLUID.test(piece));
     const lost = before.unique.filter((piece) => !there.has(piece) && !(sure && FLUID.test(piece)));
     const gained = now.pieces.some((piece) => !known.has(piece));
-    if (lost.length && (gained || !kept.length || !node)) return false;
+    const still = node && kept.length > 0;
+    if (lost.length && (!still || gained) && !(still && isOneValue(before, now, lost, known))) {
+      return false;
+    }
     if (now.own === before.own || before.whole) return true;
     if (!node) return false;
     if (sure) return true;

@@ -75,5 +75,36 @@
     }
     return false;
   };
-  return { shows };
+  const LISTS = 4000;
+  // A list of selectors, split at its own commas.
+  const single = (selector) => {
+    const found = [''];
+    let depth = 0;
+    for (const char of selector.slice(0, LISTS)) {
+      if ('([{'.includes(char)) depth += 1;
+      if (')]}'.includes(char)) depth -= 1;
+      if (char === ',' && !depth) found.push('');
+      else found[found.length - 1] += char;
+    }
+    return found.map((one) => one.trim());
+  };
+  const whole = new Map();
+  // Returns what has to be under the mouse for an element itself to be shown; null if nothing does.
+  const shownOver = (element) => {
+    const root = Node.prototype.getRootNode.call(element);
+    const wanted = selectors(root);
+    if (!whole.has(root)) whole.set(root, wanted.length ? `:is(${wanted.join(',')})` : '');
+    if (!whole.get(root) || !matches(element, whole.get(root))) return null;
+    const own = wanted.flatMap(single).filter((one) => one.includes(':is(*)'))
+      .find((one) => matches(element, one));
+    const before = own ? own.slice(0, own.indexOf(':is(*)')) : '';
+    try {
+      const over = dom.closest(element, /(?:^|[\s>+~])$/.test(before) ? `${before}*` : before);
+      if (over && over !== element) return over;
+    } catch {
+      // The selector ends within brackets.
+    }
+    return dom.parent(element);
+  };
+  return { shows, shownOver };
 }

@@ -82,7 +82,7 @@ def test_settings_of_own_runs_do_not_reach_the_demo() -> None:
     }
 
 
-def test_a_busy_machine_gets_more_time_but_no_more_than_was_recorded() -> None:
+def test_a_busy_machine_gets_more_time_within_a_limit() -> None:
     assert patience(load=0.2, processors=2) == 3
     assert patience(load=4, processors=2) == 6
-    assert patience(load=40, processors=2) == 10
+    assert patience(load=40, processors=2) == 40

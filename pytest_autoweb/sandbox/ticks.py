@@ -1,0 +1,104 @@
+"""Ticking a box that may go away by its own click, such as that of a to-do list."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from playwright.sync_api import ElementHandle, Error, Locator, TimeoutError
+
+from pytest_autoweb.browser.page.same_element import is_positional
+
+METHODS = frozenset({"check", "set_checked", "uncheck"})
+"""The methods of a locator that `tick` makes."""
+_OF_CLICK = ("force", "no_wait_after", "position", "timeout")
+_LOOK_MS = 1_000.0
+
+
+def tick(locator: Locator, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Check or uncheck a box, as Playwright does, but not wait for one that its click removed.
+
+    Playwright looks at the box again after its click. If the page has removed the box by then, it
+    waits for the box to come back until its time is over.
+
+    Returns:
+        What is to be said of the box; empty if there is nothing to say.
+
+    Raises:
+        Error: Playwright's error.
+    """
+    began = time.monotonic()
+    wanted = _wanted(method, args, kwargs)
+    box = None if kwargs.get("trial") else _to_be_changed(locator, wanted, kwargs)
+    left = _left(kwargs, began)
+    if box is None:
+        getattr(locator, method)(*args, **{**kwargs, **left})
+        return ""
+    try:
+        options = {name: kwargs[name] for name in _OF_CLICK if name in kwargs}
+        locator.click(**{**options, **left})
+        if _is_checked(box) == wanted:
+            return ""
+        if not _is_gone(box, locator, wanted):
+            raise Error(f"Locator.{method}: Clicking the checkbox did not change its state")
+        return f"({method}() was done, and the box is gone from the page since)"
+    finally:
+        box.dispose()
+
+
+def tick_in(item: Any, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Do the same by a method of a locator, or of a page, which is given a selector."""
+    if isinstance(item, Locator):
+        return tick(item, method, args, kwargs)
+    selector = args[0] if args else kwargs["selector"]
+    rest = {name: value for name, value in kwargs.items() if name not in {"selector", "strict"}}
+    return tick(item.locator(selector), method, args[1:], rest)
+
+
+def _wanted(method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    if method == "set_checked":
+        return bool(args[0] if args else kwargs.get("checked"))
+    return method == "check"
+
+
+def _to_be_changed(
+    locator: Locator, wanted: bool, kwargs: Mapping[str, Any]
+) -> ElementHandle | None:
+    """Return the box if a click has to change it; None where Playwright has something to say."""
+    try:
+        box = locator.element_handle(timeout=kwargs.get("timeout"))
+        is_box = wanted or box.get_attribute("type") != "radio"
+        return box if is_box and box.is_checked() is not wanted else None
+    except TimeoutError:
+        raise
+    except Error:
+        return None
+
+
+def _left(kwargs: Mapping[str, Any], began: float) -> dict[str, float]:
+    """Return what is left of the call's time."""
+    timeout = kwargs.get("timeout")
+    if not isinstance(timeout, int | float) or timeout <= 0:
+        return {}
+    return {"timeout": max(1.0, timeout - (time.monotonic() - began) * 1000)}
+
+
+def _is_checked(box: ElementHandle) -> bool | None:
+    try:
+        return box.is_checked()
+    except Error:
+        # It was removed.
+        return None
+
+
+def _is_gone(box: ElementHandle, locator: Locator, wanted: bool) -> bool:
+    """Tell whether a box was removed, and no other one in its place would have to be changed."""
+    try:
+        if box.evaluate("one => one.isConnected"):
+            return False
+        # By its place, the next box would be found.
+        if is_positional(locator) or locator.count() != 1:
+            return True
+        return locator.is_checked(timeout=_LOOK_MS) is wanted
+    except Error:
+        # The page was left.
+        return True

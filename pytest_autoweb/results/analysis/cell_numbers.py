@@ -21,6 +21,7 @@ from pytest_autoweb.results.analysis.statistics import (
 from pytest_autoweb.results.records import (
     CaptureModeName,
     CellResult,
+    NotNeeded,
     Outcome,
     Record,
     RunInfo,
@@ -56,6 +57,8 @@ class CellSummary(Record):
     """Whether the case is pinned: each of its cells has to pass."""
     outcome: Outcome
     """What became of the cell."""
+    not_needed: NotNeeded = ""
+    """Why `--autoweb-until` left the cell out; it then was `skipped`."""
     without_checks: bool = False
     """Whether its case has no checks."""
     executed: bool = False

@@ -20,13 +20,16 @@ class ItemOrder:
 
     def __init__(self, session: pytest.Session) -> None:
         self._items = session.items
-        self._places = {id(item): place for place, item in enumerate(session.items)}
+        self._place = 0
         self._sent = sent_items(session.config)
 
     def after(self, item: pytest.Item) -> Iterator[pytest.Item]:
         """Yield the items that come after this one, which is the one that runs now."""
         if self._sent is None:
-            for place in range(self._places[id(item)] + 1, len(self._items)):
+            # Found anew each time, because the order of what comes later may change.
+            while self._items[self._place] is not item:
+                self._place = (self._place + 1) % len(self._items)
+            for place in range(self._place + 1, len(self._items)):
                 yield self._items[place]
             return
         for index in self._sent.coming():

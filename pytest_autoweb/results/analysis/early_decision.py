@@ -1,0 +1,314 @@
+"""Which models of a run are decided to be worse than others, while its cells still end; pure.
+
+It also says which cell to run next: new cases first, since they teach most; then repeats of cases
+in which models differ; then all others.
+
+What must not happen is that quick outcomes are counted before slow ones: a model that fails slowly
+would look better than it is as long as its failures are still on their way. So a pair counts when
+everything that was begun before it has ended, whatever ended first.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import combinations
+from typing import NamedTuple, Self
+
+from pytest_autoweb.results.analysis.cell_numbers import CaseKey, CellSummary
+from pytest_autoweb.results.analysis.controls import ORACLE, is_control, must_fail
+from pytest_autoweb.results.analysis.counted_outcomes import GOOD, GRADED
+from pytest_autoweb.results.analysis.e_process import adjusted, e_value
+from pytest_autoweb.results.records import Outcome, PlannedCell, Record
+
+_GOOD = GOOD["first_attempt"]
+
+
+class PairDecision(Record):
+    """One model was decided to be worse than another before all cells had run."""
+
+    better: str
+    """The model that passes more at the first attempt."""
+    worse: str
+    """The other one, whose further cells are left out."""
+    e: float
+    """The e-value at that moment, already adjusted for the number of pairs of models."""
+    needed: float
+    """What it had to reach: 20 for 5 %."""
+    pairs: int
+    """The number of pairs of cells until then: the same case, capture mode and repeat on both."""
+    cases: int
+    """The number of cases behind them."""
+    won: int
+    """Pairs in which only the better one passed."""
+    lost: int
+    """Pairs in which only the worse one passed."""
+
+    @property
+    def told(self) -> str:
+        """Return the decision as a part of a sentence."""
+        return (
+            f"{self.worse} was decided worse than {self.better} after {self.pairs} pairs in "
+            f"{self.cases} cases (e = {self.e:.0f}, {self.needed:.0f} needed)"
+        )
+
+
+class Entry(NamedTuple):
+    """A cell of the plan, as far as order and decision need it."""
+
+    name: str
+    """What identifies it, such as its folder."""
+    case: CaseKey
+    model: str
+    trial: tuple[int, str]
+    """Its repeat and capture mode, which the cells of a pair have in common."""
+    pinned: bool = False
+    """Whether the case must pass, so that its cells are run whatever is decided."""
+
+    @classmethod
+    def of(cls, cell: PlannedCell | CellSummary) -> Self:
+        """Return the entry of a planned or an ended cell, which goes by its folder."""
+        key = (cell.case_path, cell.case_id)
+        return cls(cell.folder, key, cell.model, (cell.repeat, cell.capture_mode), cell.must_pass)
+
+
+@dataclass
+class _Tally:
+    """What is counted of two models; differences are those of the second minus the first."""
+
+    pairs: int = 0
+    firsts: dict[CaseKey, int] = field(default_factory=dict)
+    sums: dict[CaseKey, int] = field(default_factory=dict)
+    gained: int = 0
+    lost: int = 0
+    e: float = 1.0
+    is_new: bool = False
+    """Whether something was counted that `e` does not know yet."""
+
+    def add(self, case: CaseKey, difference: int) -> None:
+        self.pairs += 1
+        self.firsts.setdefault(case, difference)
+        self.sums[case] = self.sums.get(case, 0) + difference
+        self.gained += difference > 0
+        self.lost += difference < 0
+        self.is_new = True
+
+
+class EarlyDecision:
+    """The state of a comparison that is looked at after every cell.
+
+    `begin` and `end` are called for each cell, in the order in which it happened; `lost` for one
+    that will not end. Then `decide` returns what is decided from then on, and `adopt` takes over
+    what another process has decided. A decision stays.
+
+    Args:
+        entries: all cells of the plan.
+        alpha: the chance that any decision of the run is wrong; None decides nothing.
+    """
+
+    def __init__(self, entries: Iterable[Entry], alpha: float | None) -> None:
+        self._entries = {entry.name: entry for entry in entries}
+        self._alpha = alpha
+        every = dict.fromkeys(entry.model for entry in self._entries.values())
+        self.models = tuple(model for model in every if not is_control(model))
+        trials: dict[CaseKey, dict[tuple[int, str], dict[str, str]]] = defaultdict(dict)
+        for entry in self._entries.values():
+            if not is_control(entry.model):
+                trials[entry.case].setdefault(entry.trial, {})[entry.model] = entry.name
+        self._trials = dict(trials)
+        self._turns = {
+            (case, trial): turn
+            for case, own in trials.items()
+            for turn, trial in enumerate(sorted(own))
+        }
+        # Neighbours in a file resemble each other, so the order must not be that of the file.
+        ranked = sorted(
+            dict.fromkeys(entry.case for entry in self._entries.values()),
+            key=lambda case: sha256("::".join(case).encode("utf-8", "replace")).digest(),
+        )
+        self._ranks = {case: rank for rank, case in enumerate(ranked)}
+        self._begun: dict[str, None] = {}
+        self._ended: dict[str, Outcome | None] = {}
+        self.decisions: dict[tuple[str, str], PairDecision] = {}
+        self.version = 0
+        """Rises whenever `in_order` may have changed."""
+        self._forget()
+
+    def _forget(self) -> None:
+        self._seen = 0
+        self._counted: dict[str, Outcome] = {}
+        self._doubtful: set[CaseKey] = set()
+        self._differing: set[CaseKey] = set()
+        self._tallies = {pair: _Tally() for pair in combinations(self.models, 2)}
+
+    # -- what happens --------------------------------------------------------------------
+
+    def begin(self, name: str) -> None:
+        """Note that a cell has begun; if it had ended before, only its new outcome counts."""
+        if name not in self._entries:
+            return
+        again = name in self._begun
+        self._begun.pop(name, None)
+        self._ended.pop(name, None)
+        self._begun[name] = None
+        if again:
+            self._recount()
+
+    def end(self, name: str, outcome: Outcome | None) -> None:
+        """Note how a cell has ended; None if it never will."""
+        if name not in self._entries:
+            return
+        if name not in self._begun:
+            self._begun[name] = None
+        self._ended[name] = outcome
+        self._count()
+
+    def has_begun(self, name: str) -> bool:
+        return name in self._begun
+
+    def in_flight(self) -> list[str]:
+        """Return the cells that have begun and not ended."""
+        return [name for name in self._begun if name not in self._ended]
+
+    def outcome_of(self, name: str) -> Outcome | None:
+        return self._ended.get(name)
+
+    def _recount(self) -> None:
+        doubtful = self._doubtful
+        self._forget()
+        self._doubtful = doubtful
+        self.version += 1
+        self._count()
+
+    def _count(self) -> None:
+        """Count what has ended, up to the first cell that has begun and not ended."""
+        order = list(self._begun)
+        while self._seen < len(order) and order[self._seen] in self._ended:
+            name = order[self._seen]
+            self._seen += 1
+            outcome = self._ended[name]
+            if outcome in GRADED and outcome is not None:
+                self._take(self._entries[name], outcome)
+
+    def _take(self, entry: Entry, outcome: Outcome) -> None:
+        if is_control(entry.model):
+            self._doubt(entry, outcome)
+            return
+        self._counted[entry.name] = outcome
+        if entry.case in self._doubtful:
+            return
+        for model, partner in self._trials[entry.case][entry.trial].items():
+            if model == entry.model or (other := self._counted.get(partner)) is None:
+                continue
+            pair, sign = (model, entry.model), 1
+            if pair not in self._tallies:
+                pair, sign = (entry.model, model), -1
+            difference = sign * ((outcome in _GOOD) - (other in _GOOD))
+            self._tallies[pair].add(entry.case, difference)
+            if difference and entry.case not in self._differing:
+                self._differing.add(entry.case)
+                self.version += 1
+
+    def _doubt(self, entry: Entry, outcome: Outcome) -> None:
+        """Leave out a case whose control is broken, as the report will."""
+        passes = outcome in ("passed", "healed")
+        broken = must_fail(entry.model) if passes else entry.model == ORACLE
+        if broken and entry.case not in self._doubtful:
+            self._doubtful.add(entry.case)
+            self._recount()
+
+    # -- what follows from it ------------------------------------------------------------
+
+    def decide(self) -> list[PairDecision]:
+        """Return the pairs of models that are decided from now on, and keep them."""
+        if self._alpha is None or not any(tally.is_new for tally in self._tallies.values()):
+            return []
+        for pair, tally in self._tallies.items():
+            if tally.is_new and pair not in self.decisions:
+                tally.e = self._e_of(pair, tally)
+            tally.is_new = False
+        needed = 1 / self._alpha
+        found = []
+        whole = adjusted([tally.e for tally in self._tallies.values()])
+        for (pair, tally), e in zip(self._tallies.items(), whole, strict=True):
+            # An e of exactly 20 may be 19.999 to a computer.
+            if pair in self.decisions or e < needed * (1 - 1e-9):
+                continue
+            rises = sum(tally.sums.values()) > 0
+            worse, better = pair if rises else pair[::-1]
+            found.append(
+                PairDecision(
+                    better=better,
+                    worse=worse,
+                    e=e,
+                    needed=needed,
+                    pairs=tally.pairs,
+                    cases=len(tally.firsts),
+                    won=tally.gained if rises else tally.lost,
+                    lost=tally.lost if rises else tally.gained,
+                )
+            )
+        for decision in found:
+            self.adopt(decision)
+        return found
+
+    def _e_of(self, pair: tuple[str, str], tally: _Tally) -> float:
+        planned = {
+            case: sum(set(pair) <= models.keys() for models in self._trials[case].values())
+            for case in tally.sums
+        }
+        shares = Counter(total / planned[case] for case, total in tally.sums.items())
+        return e_value(Counter(map(float, tally.firsts.values())), shares)
+
+    def adopt(self, decision: PairDecision) -> None:
+        """Take over a decision, unless the pair is decided already."""
+        pair = (decision.better, decision.worse)
+        pair = pair if pair in self._tallies else pair[::-1]
+        if pair in self._tallies and pair not in self.decisions:
+            self.decisions[pair] = decision
+            self.version += 1
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Return the models that were not decided to be worse than another."""
+        worse = {decision.worse for decision in self.decisions.values()}
+        return tuple(model for model in self.models if model not in worse)
+
+    def why_not(self, name: str) -> str:
+        """Return why a cell need not run; empty if it shall."""
+        entry = self._entries.get(name)
+        if entry is None or entry.pinned or not self.decisions:
+            return ""
+        for decision in self.decisions.values():
+            if decision.worse == entry.model:
+                return decision.told
+        if len(self.left) > 1:
+            return ""
+        # The best one is known, so its further cells, and controls, would decide nothing.
+        return "; ".join(d.told for d in self.decisions.values() if d.better in self.left)
+
+    def in_order(self, names: Sequence[str]) -> list[str]:
+        """Return cells in the order in which they teach most; those it does not know stay last."""
+        known = [name for name in names if name in self._entries]
+        left = set(self.left)
+        started = {
+            (self._entries[name].case, self._entries[name].trial)
+            for name in self._begun
+            if not is_control(self._entries[name].model)
+        }
+
+        def place(name: str) -> tuple[int, ...]:
+            entry = self._entries[name]
+            rank = self._ranks[entry.case]
+            if is_control(entry.model):
+                return (name not in self._begun, 1, 1, 0, rank, 0, entry.trial[0])
+            turn = self._turns[entry.case, entry.trial]
+            stage = 1 if turn == 0 else 2 if entry.case in self._differing else 3
+            if entry.model not in left and not entry.pinned:
+                stage = 4
+            # Rotated, so that no model always comes last.
+            position = (self.models.index(entry.model) - rank - turn) % len(self.models)
+            half_done = (entry.case, entry.trial) in started and stage < 4
+            return (name not in self._begun, not half_done, stage, turn, rank, 1, position)
+
+        return [*sorted(known, key=place), *(name for name in names if name not in self._entries)]

@@ -130,6 +130,9 @@ class EarlyStop:
     def order_nodes(self, nodeids: Sequence[str]) -> list[str]:
         """Return items in the order in which workers shall be sent them."""
         state = self._news()
+        if state.version == self._ordered:
+            return list(nodeids)
+        self._ordered = state.version
         named = {self._folders.get(nodeid, nodeid): nodeid for nodeid in nodeids}
         return [named[name] for name in state.in_order(list(named))]
 

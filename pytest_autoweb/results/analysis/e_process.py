@@ -48,18 +48,13 @@ def capital(payoffs: Payoffs) -> float:
     return sum(exp(min(_LARGEST, each)) for each in logs) / _STAKES
 
 
-def e_value(first: Payoffs, all_tries: Payoffs) -> float:
-    """Return the capital of two players who each had half of it at the beginning.
+def e_value(players: Sequence[Payoffs]) -> float:
+    """Return the capital of players who each had an equal part of it at the beginning.
 
-    One bets on the first try of each case alone; the other on all tries that are planned for it,
-    each of which pays an equal part, so that a case pays -1 to 1 in the end. The first one is quick
-    where models are steady, the second one sees through noise. Their mean is an e-process again.
-
-    Args:
-        first: the cases by the payoff of their first pair.
-        all_tries: the cases by the sum of their pairs so far, divided by the planned number.
+    The mean of e-processes is one again, so nobody need choose beforehand which way of betting
+    suits the models best.
     """
-    return (capital(first) + capital(all_tries)) / 2
+    return sum(map(capital, players)) / len(players)
 
 
 def adjusted(e_values: Sequence[float]) -> list[float]:

@@ -1,7 +1,7 @@
 """Which models of a run are decided to be worse than others, while its cells still end; pure.
 
 It also says which cell to run next: new cases first, since they teach most; then repeats of cases
-in which models differ; then all others.
+in which models differ, until one leads clearly; then repeats of the others.
 
 What must not happen is that quick outcomes are counted before slow ones: a model that fails slowly
 would look better than it is as long as its failures are still on their way. So a pair counts when
@@ -19,9 +19,14 @@ from pytest_autoweb.results.analysis.cell_numbers import CaseKey, CellSummary
 from pytest_autoweb.results.analysis.controls import ORACLE, is_control, must_fail
 from pytest_autoweb.results.analysis.counted_outcomes import GOOD, GRADED
 from pytest_autoweb.results.analysis.e_process import adjusted, e_value
+from pytest_autoweb.results.analysis.statistics import difference_interval
 from pytest_autoweb.results.records import Outcome, PlannedCell, Record
 
 _GOOD = GOOD["first_attempt"]
+LEADS = (1, 2)
+"""The leads, in pairs of a repeated case, by which it may count as won."""
+_LAST = 5
+"""The stage of cells that nobody needs any more."""
 
 
 class PairDecision(Record):
@@ -78,7 +83,12 @@ class _Tally:
 
     pairs: int = 0
     firsts: dict[CaseKey, int] = field(default_factory=dict)
+    """The difference of each case's first pair."""
     sums: dict[CaseKey, int] = field(default_factory=dict)
+    """The sum of all its differences."""
+    tries: Counter[CaseKey] = field(default_factory=Counter)
+    leads: dict[int, dict[CaseKey, int]] = field(default_factory=lambda: {k: {} for k in LEADS})
+    """The same sum, until one side leads by so many for the first time; there it stays."""
     gained: int = 0
     lost: int = 0
     e: float = 1.0
@@ -89,9 +99,47 @@ class _Tally:
         self.pairs += 1
         self.firsts.setdefault(case, difference)
         self.sums[case] = self.sums.get(case, 0) + difference
+        self.tries[case] += 1
+        for lead, sums in self.leads.items():
+            if abs(sums.get(case, 0)) < lead:
+                sums[case] = sums.get(case, 0) + difference
         self.gained += difference > 0
         self.lost += difference < 0
         self.is_new = True
+
+    def e_value(self, repeats: int) -> float:
+        """Return what is known against the equality of the two.
+
+        One player bets on the first pair of each case; where cases are repeated, others bet on who
+        is first to lead by some pairs. If the models are equal in a case, each such payoff has mean
+        0 whatever came before and however often it is repeated, and it is at most 1, so that a
+        case has one vote.
+
+        Args:
+            repeats: the most pairs of a case that are planned.
+        """
+        players = [Counter(map(float, self.firsts.values()))]
+        if repeats > 1:
+            players += [
+                Counter(total / lead for total in sums.values())
+                for lead, sums in self.leads.items()
+                if lead <= repeats
+            ]
+        return e_value(players)
+
+    def urgency(self, case: CaseKey) -> int:
+        """Return how soon a case is to be repeated: 2 for soon, 4 if that can tell nothing more."""
+        if abs(self.leads[LEADS[-1]].get(case, 0)) == LEADS[-1]:
+            return 4
+        return 2 if self.leads[LEADS[0]].get(case, 0) else 3
+
+    def rises(self, confidence: float) -> bool | None:
+        """Tell whether the second passes more, over cases; None if the usual interval has 0."""
+        means = [total / self.tries[case] for case, total in self.sums.items()]
+        interval = difference_interval(means, confidence)
+        if interval is None or interval.low <= 0 <= interval.high:
+            return None
+        return interval.low > 0
 
 
 class EarlyDecision:
@@ -127,6 +175,7 @@ class EarlyDecision:
             key=lambda case: sha256("::".join(case).encode("utf-8", "replace")).digest(),
         )
         self._ranks = {case: rank for rank, case in enumerate(ranked)}
+        self._repeats = max(map(len, trials.values()), default=1)
         self._begun: dict[str, None] = {}
         self._ended: dict[str, Outcome | None] = {}
         self.decisions: dict[tuple[str, str], PairDecision] = {}
@@ -138,7 +187,6 @@ class EarlyDecision:
         self._seen = 0
         self._counted: dict[str, Outcome] = {}
         self._doubtful: set[CaseKey] = set()
-        self._differing: set[CaseKey] = set()
         self._tallies = {pair: _Tally() for pair in combinations(self.models, 2)}
 
     # -- what happens --------------------------------------------------------------------
@@ -204,10 +252,10 @@ class EarlyDecision:
             if pair not in self._tallies:
                 pair, sign = (entry.model, model), -1
             difference = sign * ((outcome in _GOOD) - (other in _GOOD))
-            self._tallies[pair].add(entry.case, difference)
-            if difference and entry.case not in self._differing:
-                self._differing.add(entry.case)
-                self.version += 1
+            tally = self._tallies[pair]
+            before = tally.urgency(entry.case)
+            tally.add(entry.case, difference)
+            self.version += tally.urgency(entry.case) != before
 
     def _doubt(self, entry: Entry, outcome: Outcome) -> None:
         """Leave out a case whose control is broken, as the report will."""
@@ -225,7 +273,7 @@ class EarlyDecision:
             return []
         for pair, tally in self._tallies.items():
             if tally.is_new and pair not in self.decisions:
-                tally.e = self._e_of(pair, tally)
+                tally.e = tally.e_value(self._repeats)
             tally.is_new = False
         needed = 1 / self._alpha
         found = []
@@ -234,7 +282,9 @@ class EarlyDecision:
             # An e of exactly 20 may be 19.999 to a computer.
             if pair in self.decisions or e < needed * (1 - 1e-9):
                 continue
-            rises = sum(tally.sums.values()) > 0
+            rises = tally.rises(1 - self._alpha)
+            if rises is None:
+                continue
             worse, better = pair if rises else pair[::-1]
             found.append(
                 PairDecision(
@@ -251,14 +301,6 @@ class EarlyDecision:
         for decision in found:
             self.adopt(decision)
         return found
-
-    def _e_of(self, pair: tuple[str, str], tally: _Tally) -> float:
-        planned = {
-            case: sum(set(pair) <= models.keys() for models in self._trials[case].values())
-            for case in tally.sums
-        }
-        shares = Counter(total / planned[case] for case, total in tally.sums.items())
-        return e_value(Counter(map(float, tally.firsts.values())), shares)
 
     def adopt(self, decision: PairDecision) -> None:
         """Take over a decision, unless the pair is decided already."""
@@ -291,10 +333,18 @@ class EarlyDecision:
         """Return cells in the order in which they teach most; those it does not know stay last."""
         known = [name for name in names if name in self._entries]
         left = set(self.left)
+        open_pairs = [
+            tally for pair, tally in self._tallies.items() if pair not in self.decisions
+        ]
         started = {
             (self._entries[name].case, self._entries[name].trial)
             for name in self._begun
             if not is_control(self._entries[name].model)
+        }
+
+        stages = {
+            case: min((tally.urgency(case) for tally in open_pairs), default=_LAST)
+            for case in self._ranks
         }
 
         def place(name: str) -> tuple[int, ...]:
@@ -303,12 +353,12 @@ class EarlyDecision:
             if is_control(entry.model):
                 return (name not in self._begun, 1, 1, 0, rank, 0, entry.trial[0])
             turn = self._turns[entry.case, entry.trial]
-            stage = 1 if turn == 0 else 2 if entry.case in self._differing else 3
+            stage = 1 if turn == 0 else stages[entry.case]
             if entry.model not in left and not entry.pinned:
-                stage = 4
+                stage = _LAST
             # Rotated, so that no model always comes last.
             position = (self.models.index(entry.model) - rank - turn) % len(self.models)
-            half_done = (entry.case, entry.trial) in started and stage < 4
+            half_done = (entry.case, entry.trial) in started and stage < _LAST
             return (name not in self._begun, not half_done, stage, turn, rank, 1, position)
 
         return [*sorted(known, key=place), *(name for name in names if name not in self._entries)]

@@ -63,7 +63,8 @@ def _early(comparison: Comparison, decision: PairDecision | None) -> Comparison:
         verdict = (
             f"{decision.better} passes more: decided early, after {decision.pairs} pairs in "
             f"{decision.cases} cases, of which only it passed {decision.won} and only "
-            f"{decision.worse} {decision.lost} (e = {decision.e:.0f}, {decision.needed:.0f} needed)."
+            f"{decision.worse} {decision.lost} (e = {decision.e:.0f}, {decision.needed:.0f} "
+            "needed)."
         )
         update = {"decisive": True, "verdict": verdict, "notes": notes}
     elif comparison.decisive:

@@ -131,7 +131,11 @@ def false_decisions(runs: int, in_flight: int) -> Iterator[str]:
     settings: tuple[tuple[str, Draw, int], ...] = (
         ("two, the same chance in each case", _alike(2), 2),
         ("two, equal on average only", _alike_on_average(2), 2),
-        ("two, one surely better in a tenth, a little worse elsewhere", _surely_here_slightly_there, 2),
+        (
+            "two, one surely better in a tenth, a little worse elsewhere",
+            _surely_here_slightly_there,
+            2,
+        ),
         ("four, the same chance in each case", _alike(4), 4),
     )
     for told, draw, models in settings:
@@ -140,7 +144,9 @@ def false_decisions(runs: int, in_flight: int) -> Iterator[str]:
                 _share_decided(cases, repeats, models, draw, alpha, runs, in_flight)
                 for alpha in LEVELS
             ]
-            yield f"| {told} | {cases} × {repeats} | " + " | ".join(f"{s:.1%}" for s in found) + " |"
+            yield (
+                f"| {told} | {cases} × {repeats} | " + " | ".join(f"{s:.1%}" for s in found) + " |"
+            )
 
 
 def _share_decided(

@@ -14,6 +14,7 @@ stopping", Journal of Statistical Planning and Inference 230 (2024) 106116, whic
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import cos, exp, log1p, pi
 
 _STAKES = 32
@@ -43,9 +44,16 @@ def capital(payoffs: Payoffs) -> float:
     """
     if any(not -1 <= payoff <= 1 for payoff in payoffs):
         raise ValueError("needs payoffs from -1 to 1")
-    gains = [(payoff, count) for payoff, count in payoffs.items() if payoff and count]
-    logs = (sum(n * log1p(share * gain) for gain, n in gains) for share in _SHARES)
-    return sum(exp(min(_LARGEST, each)) for each in logs) / _STAKES
+    logs = [0.0] * _STAKES
+    for payoff, cases in payoffs.items():
+        logs = [log + cases * gain for log, gain in zip(logs, _log_gains(payoff), strict=True)]
+    return sum(exp(min(_LARGEST, log)) for log in logs) / _STAKES
+
+
+@lru_cache(maxsize=64)
+def _log_gains(payoff: float) -> tuple[float, ...]:
+    """Return the logarithm by which a payoff multiplies the capital behind each stake."""
+    return tuple(log1p(share * payoff) for share in _SHARES)
 
 
 def e_value(players: Sequence[Payoffs]) -> float:

@@ -105,7 +105,8 @@ class _Tally:
                 sums[case] = sums.get(case, 0) + difference
         self.gained += difference > 0
         self.lost += difference < 0
-        self.is_new = True
+        # Pairs without a difference leave every player's capital alone.
+        self.is_new = self.is_new or difference != 0
 
     def e_value(self, repeats: int) -> float:
         """Return what is known against the equality of the two.
@@ -176,7 +177,9 @@ class EarlyDecision:
         )
         self._ranks = {case: rank for rank, case in enumerate(ranked)}
         self._repeats = max(map(len, trials.values()), default=1)
-        self._begun: dict[str, None] = {}
+        self._begun: list[str] = []
+        self._known: set[str] = set()
+        """What has begun, as a set."""
         self._ended: dict[str, Outcome | None] = {}
         self.decisions: dict[tuple[str, str], PairDecision] = {}
         self.version = 0
@@ -195,28 +198,30 @@ class EarlyDecision:
         """Note that a cell has begun; if it had ended before, only its new outcome counts."""
         if name not in self._entries:
             return
-        again = name in self._begun
-        self._begun.pop(name, None)
-        self._ended.pop(name, None)
-        self._begun[name] = None
-        if again:
+        if name in self._known:
+            self._begun.remove(name)
+            self._ended.pop(name, None)
             self._recount()
+        self._known.add(name)
+        self._begun.append(name)
 
     def end(self, name: str, outcome: Outcome | None) -> None:
         """Note how a cell has ended; None if it never will."""
         if name not in self._entries:
             return
-        if name not in self._begun:
-            self._begun[name] = None
+        if name not in self._known:
+            self._known.add(name)
+            self._begun.append(name)
         self._ended[name] = outcome
         self._count()
 
     def has_begun(self, name: str) -> bool:
-        return name in self._begun
+        return name in self._known
 
     def in_flight(self) -> list[str]:
         """Return the cells that have begun and not ended."""
-        return [name for name in self._begun if name not in self._ended]
+        # What is before the first one that has not ended has ended.
+        return [name for name in self._begun[self._seen :] if name not in self._ended]
 
     def outcome_of(self, name: str) -> Outcome | None:
         return self._ended.get(name)
@@ -230,9 +235,8 @@ class EarlyDecision:
 
     def _count(self) -> None:
         """Count what has ended, up to the first cell that has begun and not ended."""
-        order = list(self._begun)
-        while self._seen < len(order) and order[self._seen] in self._ended:
-            name = order[self._seen]
+        while self._seen < len(self._begun) and self._begun[self._seen] in self._ended:
+            name = self._begun[self._seen]
             self._seen += 1
             outcome = self._ended[name]
             if outcome in GRADED and outcome is not None:
@@ -333,9 +337,7 @@ class EarlyDecision:
         """Return cells in the order in which they teach most; those it does not know stay last."""
         known = [name for name in names if name in self._entries]
         left = set(self.left)
-        open_pairs = [
-            tally for pair, tally in self._tallies.items() if pair not in self.decisions
-        ]
+        open_pairs = [tally for pair, tally in self._tallies.items() if pair not in self.decisions]
         started = {
             (self._entries[name].case, self._entries[name].trial)
             for name in self._begun
@@ -351,7 +353,7 @@ class EarlyDecision:
             entry = self._entries[name]
             rank = self._ranks[entry.case]
             if is_control(entry.model):
-                return (name not in self._begun, 1, 1, 0, rank, 0, entry.trial[0])
+                return (name not in self._known, 1, 1, 0, rank, 0, entry.trial[0])
             turn = self._turns[entry.case, entry.trial]
             stage = 1 if turn == 0 else stages[entry.case]
             if entry.model not in left and not entry.pinned:
@@ -359,6 +361,6 @@ class EarlyDecision:
             # Rotated, so that no model always comes last.
             position = (self.models.index(entry.model) - rank - turn) % len(self.models)
             half_done = (entry.case, entry.trial) in started and stage < _LAST
-            return (name not in self._begun, not half_done, stage, turn, rank, 1, position)
+            return (name not in self._known, not half_done, stage, turn, rank, 1, position)
 
         return [*sorted(known, key=place), *(name for name in names if name not in self._entries)]

@@ -13,11 +13,12 @@ import argparse
 import json
 import random
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_autoweb.results.analysis.cell_numbers import RunRows
+from pytest_autoweb.results.analysis.cell_numbers import CaseKey, RunRows
 from pytest_autoweb.results.analysis.comparison import compare_models
 from pytest_autoweb.results.analysis.early_decision import EarlyDecision, Entry, PairDecision
 from pytest_autoweb.results.records import Outcome
@@ -32,8 +33,9 @@ SAVED = {
         "smollm2-135m-refs",
     ),
 }
-SIZES = ((20, 1), (20, 5), (60, 1), (60, 3))
+SIZES = ((20, 1), (20, 5), (60, 1))
 LEVELS = (0.05, 0.01)
+ORDERS = 200
 Draw = Callable[[random.Random], tuple[float, ...]]
 """Draws the chances of a case to be passed, one for each model."""
 Ends = Mapping[str, Outcome]
@@ -44,12 +46,12 @@ class Played:
     """A run that was played to its end, or to its decision."""
 
     decisions: tuple[PairDecision, ...]
-    ran: int
+    ran: tuple[str, ...]
     cells: int
 
     @property
     def share(self) -> float:
-        return self.ran / self.cells
+        return len(self.ran) / self.cells
 
 
 def play(
@@ -59,7 +61,9 @@ def play(
     chance = random.Random(seed)
     state = EarlyDecision(entries, alpha)
     left = state.in_order([entry.name for entry in entries])
-    version, ran, flying = state.version, 0, []
+    version = state.version
+    ran: list[str] = []
+    flying: list[str] = []
     while left or flying:
         if state.version != version:
             version, left = state.version, state.in_order(left)
@@ -68,12 +72,12 @@ def play(
             if not state.why_not(name):
                 state.begin(name)
                 flying.append(name)
-                ran += 1
+                ran.append(name)
         if flying:
             name = flying.pop(chance.randrange(len(flying)))
             state.end(name, ends[name])
             state.decide()
-    return Played(tuple(state.decisions.values()), ran, len(entries))
+    return Played(tuple(state.decisions.values()), tuple(ran), len(entries))
 
 
 def _entries(cases: int, repeats: int, models: int) -> list[Entry]:
@@ -105,7 +109,7 @@ def _alike_on_average(models: int) -> Draw:
     return lambda chance: tuple(chance.betavariate(0.7, 0.5) for _ in range(models))
 
 
-def _surely_here_slightly_there(chance: random.Random) -> tuple[float, float]:
+def _surely_or_slightly(chance: random.Random) -> tuple[float, float]:
     """Draw a case for models that are equal on average only, in the worst way that was found.
 
     One surely wins a few cases, and is a little worse in most others.
@@ -131,11 +135,7 @@ def false_decisions(runs: int, in_flight: int) -> Iterator[str]:
     settings: tuple[tuple[str, Draw, int], ...] = (
         ("two, the same chance in each case", _alike(2), 2),
         ("two, equal on average only", _alike_on_average(2), 2),
-        (
-            "two, one surely better in a tenth, a little worse elsewhere",
-            _surely_here_slightly_there,
-            2,
-        ),
+        ("two, one surely better in a tenth, a little worse elsewhere", _surely_or_slightly, 2),
         ("four, the same chance in each case", _alike(4), 4),
     )
     for told, draw, models in settings:
@@ -144,9 +144,8 @@ def false_decisions(runs: int, in_flight: int) -> Iterator[str]:
                 _share_decided(cases, repeats, models, draw, alpha, runs, in_flight)
                 for alpha in LEVELS
             ]
-            yield (
-                f"| {told} | {cases} × {repeats} | " + " | ".join(f"{s:.1%}" for s in found) + " |"
-            )
+            shares = " | ".join(f"{share:.1%}" for share in found)
+            yield f"| {told} | {cases} × {repeats} | {shares} |"
 
 
 def _share_decided(
@@ -161,7 +160,10 @@ def _share_decided(
 
 def power(runs: int, in_flight: int) -> Iterator[str]:
     """Yield how often a difference is found, beside the usual test on all cells."""
-    yield "| better by | cases × repeats | decided | of these wrong | the usual test on all cells | cells run |"
+    yield (
+        "| better by | cases × repeats | decided | of these wrong "
+        "| usual test, all cells | cells run |"
+    )
     yield "|--:|--:|--:|--:|--:|--:|"
     for by in (0.1, 0.2, 0.3, 0.4):
         for cases, repeats in SIZES:
@@ -200,43 +202,54 @@ def _rows(entries: Sequence[Entry], ends: Ends) -> RunRows:
 
 def replayed(in_flight: int) -> Iterator[str]:
     """Yield what the saved runs would have come to, and how much of them would have run."""
-    yield "| saved runs | level | the usual test on all cells | decided early | cells run | calls made |"
-    yield "|---|--:|---|---|--:|--:|"
+    yield (
+        "| saved runs | level | decided early | cells run | calls made "
+        f"| decided in {ORDERS} other orders | cells run there |"
+    )
+    yield "|---|--:|---|--:|--:|--:|--:|"
     for told, names in SAVED.items():
         rows = _joined([_load(name) for name in names])
-        named = [
-            row.model_copy(update={"folder": f"{row.case_id}/{row.model}/{row.repeat}"})
-            for row in rows.rows
-        ]
-        entries, calls = [Entry.of(row) for row in named], {row.folder: row.calls for row in named}
-        usual = [
-            f"{pair.b.model} against {pair.a.model}: p {_p(pair.p_holm)}"
-            for pair in compare_models(rows)
-        ]
+        for pair in compare_models(rows):
+            usual = f"{pair.b.model} against {pair.a.model}, all cells: p {_p(pair.p_holm)}"
+            yield f"| {told} | | {usual} | | | | |"
         for alpha in LEVELS:
-            ends = {row.folder: row.outcome for row in named}
-            found = play(entries, ends, alpha, in_flight=in_flight)
-            made = _calls(entries, ends, alpha, calls, in_flight)
-            decided = [f"{each.told}" for each in found.decisions] or ["nothing"]
-            yield (
-                f"| {told} | {alpha:.0%} | {'; '.join(usual)} | {'; '.join(decided)} | "
-                f"{found.ran} of {found.cells} ({found.share:.0%}) | {made:.0%} |"
-            )
+            yield f"| {told} | {alpha:.0%} | {_replayed(rows, alpha, in_flight)} |"
 
 
-def _calls(
-    entries: Sequence[Entry], ends: Ends, alpha: float, calls: Mapping[str, int], in_flight: int
-) -> float:
-    made = 0
+def _replayed(rows: RunRows, alpha: float, in_flight: int) -> str:
+    named = [
+        row.model_copy(update={"folder": f"{row.case_id}/{row.model}/{row.repeat}"})
+        for row in rows.rows
+    ]
+    entries, ends = [Entry.of(row) for row in named], {row.folder: row.outcome for row in named}
+    found = play(entries, ends, alpha, in_flight=in_flight)
+    calls = {row.folder: row.calls for row in named}
+    made = sum(calls[name] for name in found.ran) / sum(calls.values())
+    decided = "; ".join(each.told for each in found.decisions) or "nothing"
+    others = [play(*_reordered(entries, ends, seed), alpha) for seed in range(ORDERS)]
+    early = sum(bool(each.decisions) for each in others) / ORDERS
+    best = Counter(each.better for other in others for each in other.decisions)
+    share = sum(each.share for each in others) / ORDERS
+    who = f" ({', '.join(f'{count} for {name}' for name, count in best.items())})" if best else ""
+    return (
+        f"{decided} | {len(found.ran)} of {found.cells} ({found.share:.0%}) | {made:.0%} | "
+        f"{early:.0%}{who} | {share:.0%}"
+    )
 
-    class Counting(dict[str, Outcome]):
-        def __getitem__(self, name: str) -> Outcome:
-            nonlocal made
-            made += calls[name]
-            return super().__getitem__(name)
 
-    play(entries, Counting(ends), alpha, in_flight=in_flight)
-    return made / sum(calls.values())
+def _reordered(entries: Sequence[Entry], ends: Ends, seed: int) -> tuple[list[Entry], Ends]:
+    """Return the same cells with the cases, and the repeats of each, in another order."""
+    chance = random.Random(seed)
+    groups: dict[tuple[CaseKey, str], list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault((entry.case, entry.model), []).append(entry)
+    dealt: dict[str, Outcome] = {}
+    for group in groups.values():
+        outcomes = [ends[entry.name] for entry in group]
+        chance.shuffle(outcomes)
+        dealt |= {entry.name: outcome for entry, outcome in zip(group, outcomes, strict=True)}
+    salted = [entry._replace(case=(f"{seed}", entry.case[1])) for entry in entries]
+    return salted, dealt
 
 
 def _p(value: float | None) -> str:

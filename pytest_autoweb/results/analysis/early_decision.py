@@ -165,11 +165,6 @@ class EarlyDecision:
             if not is_control(entry.model):
                 trials[entry.case].setdefault(entry.trial, {})[entry.model] = entry.name
         self._trials = dict(trials)
-        self._turns = {
-            (case, trial): turn
-            for case, own in trials.items()
-            for turn, trial in enumerate(sorted(own))
-        }
         # Neighbours in a file resemble each other, so the order must not be that of the file.
         ranked = sorted(
             dict.fromkeys(entry.case for entry in self._entries.values()),
@@ -177,14 +172,27 @@ class EarlyDecision:
         )
         self._ranks = {case: rank for rank, case in enumerate(ranked)}
         self._repeats = max(map(len, trials.values()), default=1)
+        self._places = {entry.name: self._place_of(entry) for entry in self._entries.values()}
         self._begun: list[str] = []
         self._known: set[str] = set()
         """What has begun, as a set."""
+        self._started: set[tuple[CaseKey, tuple[int, str]]] = set()
+        """The trials of which a cell has begun."""
         self._ended: dict[str, Outcome | None] = {}
         self.decisions: dict[tuple[str, str], PairDecision] = {}
         self.version = 0
         """Rises whenever `in_order` may have changed."""
         self._forget()
+
+    def _place_of(self, entry: Entry) -> tuple[int, int, int, int]:
+        """Return what always orders cells: turn of the trial, case, controls first, model."""
+        rank = self._ranks[entry.case]
+        if is_control(entry.model):
+            return 0, rank, 0, entry.trial[0]
+        turn = sorted(self._trials[entry.case]).index(entry.trial)
+        # Rotated, so that no model always comes last.
+        position = (self.models.index(entry.model) - rank - turn) % len(self.models)
+        return turn, rank, 1, position
 
     def _forget(self) -> None:
         self._seen = 0
@@ -202,16 +210,21 @@ class EarlyDecision:
             self._begun.remove(name)
             self._ended.pop(name, None)
             self._recount()
+        self._note(name)
+
+    def _note(self, name: str) -> None:
         self._known.add(name)
         self._begun.append(name)
+        entry = self._entries[name]
+        if not is_control(entry.model):
+            self._started.add((entry.case, entry.trial))
 
     def end(self, name: str, outcome: Outcome | None) -> None:
         """Note how a cell has ended; None if it never will."""
         if name not in self._entries:
             return
         if name not in self._known:
-            self._known.add(name)
-            self._begun.append(name)
+            self._note(name)
         self._ended[name] = outcome
         self._count()
 
@@ -337,30 +350,19 @@ class EarlyDecision:
         """Return cells in the order in which they teach most; those it does not know stay last."""
         known = [name for name in names if name in self._entries]
         left = set(self.left)
-        open_pairs = [tally for pair, tally in self._tallies.items() if pair not in self.decisions]
-        started = {
-            (self._entries[name].case, self._entries[name].trial)
-            for name in self._begun
-            if not is_control(self._entries[name].model)
-        }
-
+        undecided = [tally for pair, tally in self._tallies.items() if pair not in self.decisions]
         stages = {
-            case: min((tally.urgency(case) for tally in open_pairs), default=_LAST)
+            case: min((tally.urgency(case) for tally in undecided), default=_LAST)
             for case in self._ranks
         }
 
-        def place(name: str) -> tuple[int, ...]:
-            entry = self._entries[name]
-            rank = self._ranks[entry.case]
-            if is_control(entry.model):
-                return (name not in self._known, 1, 1, 0, rank, 0, entry.trial[0])
-            turn = self._turns[entry.case, entry.trial]
-            stage = 1 if turn == 0 else stages[entry.case]
-            if entry.model not in left and not entry.pinned:
+        def place(name: str) -> tuple[int | tuple[int, ...], ...]:
+            entry, fixed = self._entries[name], self._places[name]
+            is_model = fixed[2] == 1
+            stage = 1 if fixed[0] == 0 else stages[entry.case]
+            if is_model and entry.model not in left and not entry.pinned:
                 stage = _LAST
-            # Rotated, so that no model always comes last.
-            position = (self.models.index(entry.model) - rank - turn) % len(self.models)
-            half_done = (entry.case, entry.trial) in started and stage < _LAST
-            return (name not in self._known, not half_done, stage, turn, rank, 1, position)
+            half_done = is_model and stage < _LAST and (entry.case, entry.trial) in self._started
+            return name not in self._known, not half_done, stage, fixed
 
         return [*sorted(known, key=place), *(name for name in names if name not in self._entries)]

@@ -9,12 +9,6 @@ from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.early_decision import PairDecision
 from pytest_autoweb.results.records import CellResult
 
-_FIXED = (
-    "The run stopped early: p and the interval are those of a number of cases that was fixed "
-    "beforehand, and claim too much here."
-)
-
-
 def left_out_notes(cells: Sequence[CellResult | CellSummary]) -> Iterator[str]:
     """Yield which cells `--autoweb-until` left out and why, and what that does to the rates."""
     cells = [cell for cell in cells if not is_control(cell.model)]
@@ -58,7 +52,6 @@ def with_early_verdicts(
 
 
 def _early(comparison: Comparison, decision: PairDecision | None) -> Comparison:
-    notes = (*comparison.notes, _FIXED)
     if decision is not None:
         verdict = (
             f"{decision.better} passes more: decided early, after {decision.pairs} pairs in "
@@ -66,13 +59,11 @@ def _early(comparison: Comparison, decision: PairDecision | None) -> Comparison:
             f"{decision.worse} {decision.lost} (e = {decision.e:.0f}, {decision.needed:.0f} "
             "needed)."
         )
-        update = {"decisive": True, "verdict": verdict, "notes": notes}
-    elif comparison.decisive:
+        return comparison.model_copy(update={"decisive": True, "verdict": verdict})
+    if comparison.decisive:
         verdict = (
             "Not decided: with this many cases fixed beforehand the difference would be decisive, "
             "but a run that may stop at any time needs more."
         )
-        update = {"decisive": False, "verdict": verdict, "notes": notes}
-    else:
-        update = {"notes": notes}
-    return comparison.model_copy(update=update)
+        return comparison.model_copy(update={"decisive": False, "verdict": verdict})
+    return comparison

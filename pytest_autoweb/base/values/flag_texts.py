@@ -151,9 +151,10 @@ class Until:
         return self != Until()
 
     def __str__(self) -> str:
-        sure = "" if self.confidence == _USUALLY_SURE else f"@{self.confidence:g}"
+        confidence = self.confidence
+        sure = "" if confidence in (None, _USUALLY_SURE) else f"@{confidence:g}"
         words = (
-            "" if self.confidence is None else f"decided{sure}",
+            "" if confidence is None else f"decided{sure}",
             "" if self.usd is None else f"${self.usd:g}",
             "" if self.seconds is None else f"{self.seconds / 60:g}m",
         )

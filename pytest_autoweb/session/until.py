@@ -204,7 +204,9 @@ class EarlyStop:
             worker = getattr(self._config, "workerinput", {}).get("workerid", "main")
             settings, folder = self._run.settings, self._run.run_folder
             left = left_out_cell(cell, settings, worker, needless, f"not run: {why}")
-            save_cell(folder, left)
+            # With a full disk it is among the cells that were not run, as after an interruption.
+            with suppress(OSError):
+                save_cell(folder, left)
             self._left_out[name] = left
         return self._left_out[name]
 
@@ -240,7 +242,8 @@ class EarlyStop:
             reason = f"not run to its end: ${self._until.usd:g} were spent (--autoweb-until)"
             update = {"outcome": "skipped", "not_needed": "money", "reason": reason}
             result = result.model_copy(update=update)
-            save_cell(self._run.run_folder, result)
+            with suppress(OSError):
+                save_cell(self._run.run_folder, result)
         usd = result.total_usage.cost_usd
         self._tell("end", cell=cell.folder, outcome=result.outcome, usd=usd)
         for decision in self._news().decide():

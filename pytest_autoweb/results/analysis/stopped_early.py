@@ -9,6 +9,7 @@ from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.early_decision import PairDecision
 from pytest_autoweb.results.records import CellResult
 
+
 def left_out_notes(cells: Sequence[CellResult | CellSummary]) -> Iterator[str]:
     """Yield which cells `--autoweb-until` left out and why, and what that does to the rates."""
     cells = [cell for cell in cells if not is_control(cell.model)]

@@ -48,8 +48,11 @@ class FlightScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's types a
     def _send_tests(self, node: Any, num: int) -> None:
         """Send a worker the items that come next."""
         if self._order is not None and self.pending:
-            at = {self.collection[index]: index for index in self.pending}
-            self.pending[:] = [at[nodeid] for nodeid in self._order(list(at))]
+            # A plugin may have doubled an item.
+            at: dict[str, list[int]] = {}
+            for index in self.pending:
+                at.setdefault(self.collection[index], []).append(index)
+            self.pending[:] = [index for nodeid in self._order(list(at)) for index in at[nodeid]]
         super()._send_tests(node, num)
 
     def _fill(self, node: Any) -> None:

@@ -5,6 +5,7 @@ worker of xdist only knows those that it was sent.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
 import pytest
 
@@ -27,8 +28,9 @@ class ItemOrder:
         """Yield the items that come after this one, which is the one that runs now."""
         if self._sent is None:
             # Found anew each time, because the order of what comes later may change.
-            while self._items[self._place] is not item:
-                self._place = (self._place + 1) % len(self._items)
+            every = range(len(self._items))
+            places = chain(every[self._place :], every[: self._place])
+            self._place = next(place for place in places if self._items[place] is item)
             for place in range(self._place + 1, len(self._items)):
                 yield self._items[place]
             return

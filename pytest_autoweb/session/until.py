@@ -17,6 +17,7 @@ import psutil
 import pytest
 from pydantic import ValidationError
 
+from pytest_autoweb.base.values.flag_texts import Until
 from pytest_autoweb.cell.cell_inputs import Cell
 from pytest_autoweb.cell.cell_record import left_out_cell, planned_cell
 from pytest_autoweb.results.analysis.early_decision import EarlyDecision, Entry, PairDecision
@@ -215,9 +216,9 @@ class EarlyStop:
             return "decided", why
         limit = self._until.seconds
         if limit is not None and time.time() - self._run.shared.started > limit:
-            return "time", f"the time of {limit / 60:g} minutes was over (--autoweb-until)"
+            return "time", f"the time was over ({Until(seconds=limit)})"
         if self._until.usd is not None and self._money_is_short(state, self._until.usd):
-            return "money", f"the next cell might have cost more than ${self._until.usd:g} allow"
+            return "money", f"one more might have exceeded ${self._until.usd:g}"
         return "", ""
 
     def _money_is_short(self, state: EarlyDecision, cap: float) -> bool:
@@ -239,7 +240,7 @@ class EarlyStop:
         """
         refused = result.failure is not None and result.failure.cause == "budget"
         if self._until.usd is not None and refused and result.outcome == "broken":
-            reason = f"not run to its end: ${self._until.usd:g} were spent (--autoweb-until)"
+            reason = f"not run: its calls might have exceeded ${self._until.usd:g}"
             update = {"outcome": "skipped", "not_needed": "money", "reason": reason}
             result = result.model_copy(update=update)
             with suppress(OSError):

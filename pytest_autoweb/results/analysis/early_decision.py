@@ -292,11 +292,11 @@ class EarlyDecision:
             if tally.is_new and pair not in self.decisions:
                 tally.e = tally.e_value(self._repeats)
             tally.is_new = False
-        needed = 1 / self._alpha
+        # 1 - 0.95 is not quite 0.05 to a computer, nor an e of 20 quite 20.
+        needed = round(1 / self._alpha, 6)
         found = []
         whole = adjusted([tally.e for tally in self._tallies.values()])
         for (pair, tally), e in zip(self._tallies.items(), whole, strict=True):
-            # An e of exactly 20 may be 19.999 to a computer.
             if pair in self.decisions or e < needed * (1 - 1e-9):
                 continue
             rises = tally.rises(1 - self._alpha)

@@ -8,8 +8,9 @@ from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_setting import setting_of
 from pytest_autoweb.cell.checksums import checksums_of
 from pytest_autoweb.cell.strategies import strategy_of
-from pytest_autoweb.results.records import CellResult, Failure, Outcome, PlannedCell
+from pytest_autoweb.results.records import CellResult, Failure, NotNeeded, Outcome, PlannedCell
 from pytest_autoweb.results.runs.saving import save_cell
+from pytest_autoweb.settings.run_settings import Settings
 
 
 def planned_cell(cell: Cell) -> PlannedCell:
@@ -50,6 +51,24 @@ def unsaved_cell(cell: Cell, failure: Failure) -> CellResult:
         reason=failure.message,
         failure=failure,
         started=datetime.now(UTC),
+    )
+
+
+def left_out_cell(
+    cell: Cell, settings: Settings, worker: str, needless: NotNeeded, reason: str
+) -> CellResult:
+    """Return the result, which is not saved yet, of a cell that a run need not or may not begin."""
+    setting = setting_of(cell, settings)
+    return CellResult(
+        **dict(row_of(cell, setting.strategy)),
+        dialect=cell.spec.dialect,
+        outcome="skipped",
+        not_needed=needless,
+        reason=reason,
+        started=datetime.now(UTC),
+        worker=worker,
+        checksums=checksums_of(setting),
+        agent=setting.agent,
     )
 
 

@@ -24,9 +24,11 @@ from pytest_autoweb.results.analysis.comparison import (
 )
 from pytest_autoweb.results.analysis.correction_facts import CorrectionFacts, corrections_of
 from pytest_autoweb.results.analysis.decision_facts import DecisionFacts, decision_facts
+from pytest_autoweb.results.analysis.early_decision import PairDecision
 from pytest_autoweb.results.analysis.execution_only import ExecutionOnly, execution_only
 from pytest_autoweb.results.analysis.judge_agreement import Agreement
 from pytest_autoweb.results.analysis.past_runs import History
+from pytest_autoweb.results.analysis.stopped_early import with_early_verdicts
 from pytest_autoweb.results.records import (
     CaptureModeName,
     CellResult,
@@ -171,6 +173,8 @@ class Report(Record):
     comparisons: tuple[Comparison, ...] = ()
     """All pairs of models of the run; then all pairs of capture modes of each model; then each
     model with itself in the baseline."""
+    decisions: tuple[PairDecision, ...] = ()
+    """The pairs of models that were decided while the run went on, with `--autoweb-until`."""
     execution: ExecutionOnly | None = None
     """What is known of cases without checks; None if there are none."""
     baseline: RunRows | None = None
@@ -201,7 +205,7 @@ def build_report(
     """Combine a run, its numbers, its side files and a local analysis into one document."""
     info = run.info
     modes = info.capture_modes
-    comparisons = _comparisons(run, beside.baseline)
+    comparisons = _comparisons(run, beside)
     return Report(
         ts=info.ts,
         started=info.started,
@@ -226,6 +230,7 @@ def build_report(
         agents=agents_of(run.cells),
         comparisons=comparisons,
         execution=execution_only(run_rows(info, run.cells)),
+        decisions=beside.decisions,
         baseline=beside.baseline,
         gates=beside.gates,
         judges=beside.judges,
@@ -237,10 +242,11 @@ def build_report(
     )
 
 
-def _comparisons(run: RecordedRun, baseline: RunRows | None) -> tuple[Comparison, ...]:
+def _comparisons(run: RecordedRun, beside: SideFiles) -> tuple[Comparison, ...]:
     rows = run_rows(run.info, run.cells)
-    since = compare_runs(baseline, rows) if baseline else ()
-    return (*compare_models(rows), *compare_modes(rows), *since)
+    since = compare_runs(beside.baseline, rows) if beside.baseline else ()
+    models = with_early_verdicts(compare_models(rows), rows.rows, beside.decisions)
+    return (*models, *compare_modes(rows), *since)
 
 
 def _once_for_all_modes(run: RecordedRun) -> Iterator[str]:

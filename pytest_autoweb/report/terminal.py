@@ -165,7 +165,12 @@ def _cells(
     lost = [
         cell
         for cell in cells
-        if not (cell.passed or _fails_as_it_should(cell) or ran_without_checks(cell))
+        if not (
+            cell.passed
+            or cell.not_needed
+            or _fails_as_it_should(cell)
+            or ran_without_checks(cell)
+        )
     ]
     few = all_of_them or len(cells) <= MATRIX_LINES
     shown = cells if few else lost if len(lost) <= LISTED else ()

@@ -43,6 +43,7 @@ from pytest_autoweb.session.shared_run import (
     shared_run_of,
 )
 from pytest_autoweb.session.touched_cells import TOUCHED, TouchedSelection
+from pytest_autoweb.session.until import UNTIL, EarlyStop
 from pytest_autoweb.session.worker_marks import mark_worker
 from pytest_autoweb.settings.run_settings import Settings, old_names, read_settings
 
@@ -158,6 +159,9 @@ class CellHooks:
         if settings.shard:
             self._shards = ShardSelection(settings.shard)
             manager.register(self._shards, "autoweb-shard")
+        if settings.until and settings.mutants is None:
+            config.stash[UNTIL] = EarlyStop(config, settings)
+            manager.register(config.stash[UNTIL], "autoweb-until")
         if touched := os.environ.get(TOUCHED, ""):
             manager.register(TouchedSelection(touched), "autoweb-touched")
             # The first run has shown it, and it is longer than the news of one case.
@@ -196,7 +200,14 @@ class CellHooks:
         """Return xdist's scheduler for cells in flight; None if each worker runs one at a time."""
         workers = len(self._config.getvalue("tx"))
         most = self._config.stash[SESSION].concurrency(workers)
-        return make_scheduler(self._config, log, most, on_cluster=bool(self.settings.cluster))
+        until = self._config.stash.get(UNTIL, None)
+        return make_scheduler(
+            self._config,
+            log,
+            most,
+            on_cluster=bool(self.settings.cluster),
+            order=until.order_nodes if until else None,
+        )
 
     def case_file(self, path: Path, parent: pytest.Collector) -> CaseFile | None:
         """Return the collector of a file, or None if it is not read as cases."""

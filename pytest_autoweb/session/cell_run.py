@@ -10,7 +10,7 @@ import pytest
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import SettingsError, first_line
 from pytest_autoweb.browser.egress.browser_watch import WATCH
-from pytest_autoweb.cell.cell_inputs import Cell
+from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_record import unsaved_cell
 from pytest_autoweb.report.junit_properties import junit_properties
 from pytest_autoweb.results.records import CellResult, Failure
@@ -32,6 +32,7 @@ from pytest_autoweb.session.recordings import RECORDED_IN, is_recorded, recordin
 from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import SESSION, RunSession
 from pytest_autoweb.session.single_runs import first_result, note_end
+from pytest_autoweb.session.until import UNTIL
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
@@ -82,18 +83,23 @@ def _run_once(request: pytest.FixtureRequest) -> None:
 
 
 def kept_result(item: CellItem) -> CellResult | None:
-    """Return a cell's result that a resumed run keeps; None if the cell is to run."""
+    """Return the result of a cell that is not to run, as it is kept or not needed; else None."""
     session, config = item.config.stash[SESSION], item.config
     if (away := session.away) is not None and (
         ended := away.begin(item.cell.folder, item.nodeid)
     ) is not None:
         return ended
-    if not session.settings.resume:
-        return None
-    if _RESUMED not in config.stash:
+    if session.settings.resume and _RESUMED not in config.stash:
         folder, told = session.run_folder, session.shared.resumed_file
         config.stash[_RESUMED] = ResumedCells(config, folder, told)
-    return config.stash[_RESUMED].kept(item.cell, session.settings)
+    resumed, until = config.stash.get(_RESUMED, None), config.stash.get(UNTIL, None)
+    may_be_left_out = until is not None and (resumed is None or resumed.never_ran(item.cell))
+    if until and may_be_left_out and (left_out := until.refusal(item.cell)) is not None:
+        return left_out
+    kept = resumed.kept(item.cell, session.settings) if resumed else None
+    if kept is not None and until:
+        until.note_kept(item.cell, kept)
+    return kept
 
 
 def run_with_fixtures(
@@ -131,12 +137,20 @@ def run_with_fixtures(
     resources = replace(lent, ready_page=ready_page)
     with WATCH.on():
         try:
-            result = run_or_break(cell, resources)
+            result = _run_noted(cell, resources, request.config)
         finally:
             leave_living(request, opened)
     session.deliver(cell.folder, keep=is_recorded(request.config))
     tell_end(session, cell, result)
     return result
+
+
+def _run_noted(cell: Cell, resources: CellResources, config: pytest.Config) -> CellResult:
+    """Run a cell, and tell what may end the session early."""
+    if (until := config.stash.get(UNTIL, None)) is None:
+        return run_or_break(cell, resources)
+    until.begin(cell)
+    return until.end(cell, run_or_break(cell, resources))
 
 
 def _without_place(cell: Cell, error: Exception) -> CellResult:
@@ -176,7 +190,7 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
                 resources = resources_of(item.cell, session, item.config, opening, remote=False)
             except (SettingsError, OSError) as error:
                 return _without_place(item.cell, error)
-            result = run_or_break(item.cell, resources)
+            result = _run_noted(item.cell, resources, item.config)
         finally:
             close_contexts(opened)
     session.deliver(item.cell.folder, keep=is_recorded(item.config))

@@ -6,6 +6,7 @@ needs when it is called, so that no other module of a session has to.
 
 # Late imports: what they lead to may not be installed, or takes long.
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,14 @@ def open_cluster(config: pytest.Config, settings: Settings, run: RunSession) -> 
     return cluster_session.open_cluster(config, settings, run)
 
 
-def make_scheduler(config: pytest.Config, log: Any, most: int, *, on_cluster: bool) -> Any:
+def make_scheduler(
+    config: pytest.Config,
+    log: Any,
+    most: int,
+    *,
+    on_cluster: bool,
+    order: Callable[[list[str]], list[str]] | None = None,
+) -> Any:
     """Return xdist's scheduler for workers with cells in flight; None if xdist's own will do.
 
     Args:
@@ -121,13 +129,14 @@ def make_scheduler(config: pytest.Config, log: Any, most: int, *, on_cluster: bo
         log: xdist's.
         most: limit on cells in flight in each worker.
         on_cluster: whether the workers are on the nodes of a cluster.
+        order: puts the ids of items in order; None leaves them as they were collected.
     """
     if on_cluster:
         from pytest_autoweb.session.cluster.cluster_session import ClusterScheduling
 
         return ClusterScheduling(config, log, most)
-    if most < 2 or not can_schedule():
+    if (most < 2 and order is None) or not can_schedule():
         return None
     from pytest_autoweb.session.flights.flight_scheduling import FlightScheduling
 
-    return FlightScheduling(config, log, most)
+    return FlightScheduling(config, log, most, order)

@@ -140,6 +140,11 @@ class ResumedCells:
                 move_to_replaced(self._folder, cell.folder, self._stamp)
         return saved if self._keeps[cell.folder] and isinstance(saved, CellResult) else None
 
+    def never_ran(self, cell: Cell) -> bool:
+        """Tell whether the earlier run has nothing of a cell but that it was left out."""
+        saved = saved_cell(self._folder, cell.folder)
+        return saved == "" or (isinstance(saved, CellResult) and saved.outcome == "skipped")
+
     def will_run(self, cell: Cell, settings: Settings) -> bool:
         """Tell whether a cell is to run, without changing anything."""
         return bool(self._why(cell, settings, saved_cell(self._folder, cell.folder)))

@@ -34,6 +34,8 @@ class SharedRun(NamedTuple):
     owner_pid: int
     spent_usd: float = 0.0
     """US dollars that earlier sessions of the run spent, if the run is resumed."""
+    started: float = 0.0
+    """When the session began, in seconds since the epoch."""
     away: bool = False
     """Whether this process runs on a cluster node, where the folders differ."""
 
@@ -130,6 +132,7 @@ def share_run(run_folder: Path, ts: str = "") -> SharedRun:
         run_folder=str(run_folder),
         session_folder=tempfile.mkdtemp(prefix="autoweb-"),
         owner_pid=os.getpid(),
+        started=time.time(),
     )
 
 

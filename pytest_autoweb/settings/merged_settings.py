@@ -14,7 +14,7 @@ _NEARNESS = ("flag", "env", "ini", "default").index
 
 
 def spread(values: MutableMapping[str, Any], sources: MutableMapping[str, Any]) -> None:
-    """Give what `agent`, `max_steps`, `save` and `dir` say to the settings that they stand for.
+    """Give what `agent`, `max_steps`, `save`, `until`, `dir` say to the settings they stand for.
 
     A setting that stands for itself in a nearer place wins over them.
 
@@ -34,6 +34,8 @@ def spread(values: MutableMapping[str, Any], sources: MutableMapping[str, Any]) 
     if values["save"] == "true":
         values["save"], values["autosave"] = "", True
         sources["autosave"] = sources["save"]
+    if values["until"].usd is not None and _wins("until", ("max_cost",), sources):
+        values["max_cost"], sources["max_cost"] = values["until"].usd, sources["until"]
     if values["dir"] is not None:
         _place_below(values["dir"], values, sources)
 

@@ -80,7 +80,7 @@ def refuse_unknown_flags(parser: "pytest.Parser", args: Sequence[str]) -> None:
         raise pytest.UsageError(f"unknown flag {name}; {guess}")
 
 
-_NEED_MODELS = ("cases_file", "cases", "cluster", "controls", "preview", "resume", "shard")
+_NEED_MODELS = ("cases_file", "cases", "cluster", "controls", "preview", "resume", "shard", "until")
 _GATES = ("min_pass_rate", "max_cost", "compare_fail")
 
 

@@ -35,6 +35,7 @@ from pytest_autoweb.base.values.flag_texts import (
     path,
     seconds,
     shard_number,
+    until,
     words,
 )
 from pytest_autoweb.base.values.normal_forms import without_password
@@ -319,6 +320,13 @@ class Settings:
     repeat = Option(
         "1", "Run each cell N times; needed for intervals over repeats.", count(1), "N",
         everyday=True)
+    until = Option(
+        "", "Stop when it is known which model is best: `decided`. It is asked after every cell, "
+        "by a test that allows this; the chance of a wrong decision is 5%, with decided@99 1%. "
+        "New cases come first, then repeats (--autoweb-repeat) of cases in which models differ; a "
+        "model that is decided to be worse gets no more cells. `$5` and `30m` (also 2h, 90s) are "
+        "caps after which no cell is begun. As in decided,$5,30m. The report says which cells were "
+        "not run, and why.", until, "WHAT", shown=str, everyday=True)
     concurrency = Option(
         "1", "The most cells in flight in each process: a number, or auto for as many as memory "
         "and the limits of the models allow, at most 16. A cell that needs what cannot be shared "
@@ -649,6 +657,7 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
     spread(values, sources)
     check_agents(values, sources)
     values["models"] = _contestants(values["models"], values["agents"], values["codegen"])
+    _check_until(values, sources)
     _check_sandbox(values["sandbox"], config, environ)
     return Settings(values, rootdir=config.rootpath, sources=sources)
 
@@ -678,6 +687,30 @@ def _contestants(
         for model in models
         for name in ([model] if model.startswith("builtin/") else [model + e for e in endings])
     )
+
+
+def _check_until(values: Mapping[str, Any], sources: Mapping[str, Source]) -> None:
+    """Refuse to stop early where nothing can be decided, or where processes share no folder."""
+    if not values["until"] or values["mutants"] is not None:
+        return
+    flag = Settings.until.flag
+    if values["cluster"]:
+        raise SettingsError(
+            f"{flag} and {Settings.cluster.flag} do not go together: on its nodes no cell knows "
+            "how the others have ended"
+        )
+    if values["until"].confidence is None:
+        return
+    if values["shard"] is not None:
+        raise SettingsError(
+            f"{flag}=decided needs all cells in one session, and {Settings.shard.flag} divides them"
+        )
+    compared = [name for name in values["models"] if not name.startswith("builtin/")]
+    # In an ini file it also reaches sessions of a single model.
+    if values["models"] and len(compared) < 2 and sources["until"] == "flag":
+        raise SettingsError(
+            f"{flag}=decided compares models, and there is only one; $5 and 30m also limit one"
+        )
 
 
 def _check_saved_name(config: "pytest.Config") -> None:

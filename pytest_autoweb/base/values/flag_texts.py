@@ -136,6 +136,71 @@ def least_rate(text: str) -> LeastRate:
     return LeastRate(percent(rate), confidence)
 
 
+@dataclass(frozen=True, slots=True)
+class Until:
+    """When a run ends before all its cells have run: `decided`, `$5`, `30m`, or several of them."""
+
+    confidence: float | None = None
+    """In percent: how sure it must be which models are worse; None if that ends nothing."""
+    usd: float | None = None
+    """US dollars that live calls may cost."""
+    seconds: float | None = None
+    """How long after the start of the session cells are still begun."""
+
+    def __bool__(self) -> bool:
+        return self != Until()
+
+    def __str__(self) -> str:
+        confidence = self.confidence
+        sure = "" if confidence in (None, _USUALLY_SURE) else f"@{confidence:g}"
+        words = (
+            "" if confidence is None else f"decided{sure}",
+            "" if self.usd is None else f"${self.usd:g}",
+            "" if self.seconds is None else f"{self.seconds / 60:g}m",
+        )
+        return ",".join(filter(None, words))
+
+
+_USUALLY_SURE = 95.0
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+def until(text: str) -> Until:
+    """Read what ends a run early, such as `decided,$5,30m`; `decided@99` wants to be surer."""
+    found: dict[str, float] = {}
+    for word in comma_list(text):
+        name, value = _until_word(word)
+        if name in found:
+            raise ValueError(f"{text!r} says twice how far: {word}")
+        found[name] = value
+    return Until(**found)
+
+
+def _until_word(word: str) -> tuple[str, float]:
+    if word.startswith("$"):
+        return "usd", dollars(word)
+    if word == "decided":
+        return "confidence", _USUALLY_SURE
+    if word.startswith("decided@"):
+        confidence = percent(word.removeprefix("decided@"))
+        if not 50 < confidence < 100:
+            raise ValueError(f"{word!r}: the confidence is not between 50 and 100, as in 99")
+        return "confidence", confidence
+    number, unit = word[:-1], word[-1:]
+    if unit in _UNITS:
+        # Longer than a day is likely, unlike for the other limits.
+        try:
+            value = float(number) * _UNITS[unit]
+        except ValueError:
+            value = 0.0
+        if 0 < value < 1e9:
+            return "seconds", value
+    raise ValueError(
+        f"{word!r} is not allowed; allowed: decided, decided@99, an amount such as $5, a time "
+        "such as 30m, 2h or 90s"
+    )
+
+
 def share_problem(value: float) -> str:
     """Return what to write in place of a number without a sign that may be a share of 1."""
     if not 0 < value <= 1:

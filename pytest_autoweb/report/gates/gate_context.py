@@ -43,8 +43,9 @@ class GateContext:
 
     @cached_property
     def contestants(self) -> tuple[CellSummary, ...]:
-        """Return the run's rows without those of the controls."""
-        return tuple(row for row in self.run.rows if not is_control(row.model))
+        """Return the run's rows without those of the controls, and those that were not needed."""
+        rows = (row for row in self.run.rows if not row.not_needed)
+        return tuple(row for row in rows if not is_control(row.model))
 
     @cached_property
     def hard(self) -> tuple[CellSummary, ...]:

@@ -82,7 +82,8 @@ def read_policy(settings: Settings) -> GatePolicy:
         limits=read_limits(settings.compare_fail, "--autoweb-compare-fail"),
         compare=settings.compare or compared_by_default(settings.compare_fail),
         baseline_days=settings.baseline_days,
-        max_cost=settings.max_cost,
+        # A run that ends at what it may cost is none that exceeded it.
+        max_cost=settings.max_cost if settings.until.usd is None else None,
         allow_unpriced=settings.allow_unpriced,
     )
 

@@ -21,6 +21,7 @@ from pytest_autoweb.results.analysis.statistics import (
 from pytest_autoweb.results.records import (
     CaptureModeName,
     CellResult,
+    NotNeeded,
     Outcome,
     Record,
     RunInfo,
@@ -56,6 +57,8 @@ class CellSummary(Record):
     """Whether the case is pinned: each of its cells has to pass."""
     outcome: Outcome
     """What became of the cell."""
+    not_needed: NotNeeded = ""
+    """Why `--autoweb-until` left the cell out; it then was `skipped`."""
     without_checks: bool = False
     """Whether its case has no checks."""
     executed: bool = False
@@ -115,13 +118,19 @@ class RunRows(Record):
     """Whether the run passed its gates; None if it had none, or they were not decided."""
 
     @property
+    def stopped_early(self) -> bool:
+        """Return whether `--autoweb-until` left out any of its cells."""
+        return any(row.not_needed for row in self.rows)
+
+    @property
     def fit_as_baseline(self) -> bool:
         """Return whether `latest` may refer to this run.
 
         It never refers to a part of a run. It refers to a run that failed its gates only if it was
         saved under a name, because naming it declares it to be the new level to compare with.
         """
-        whole = self.shard is None and not self.interrupted and not self.selection
+        picked = self.selection or self.stopped_early
+        whole = self.shard is None and not self.interrupted and not picked
         return whole and (self.gates is not False or bool(self.name))
 
 

@@ -240,6 +240,12 @@ class _Contest:
         return all(len(pair.a) == len(pair.b) == 1 for pair in self.pairs)
 
 
+STOPPED_EARLY = (
+    "The run stopped early (--autoweb-until): p and the interval are those of a number of cases "
+    "that was fixed beforehand, and claim too much here."
+)
+
+
 def compare_models(
     rows: RunRows,
     *,
@@ -259,8 +265,13 @@ def compare_models(
     rules = PairingRules(doubtful=_doubtful(left_out, rows))
     halves = [Half(name, name, rows.ts, _rows_of(rows, name), rules.doubtful) for name in names]
     chance = _by_chance(rows)
-    pairs = combinations(halves, 2)
-    return _decide([_contest("models", metric, pair, rules, by_chance=chance) for pair in pairs])
+    notes = (STOPPED_EARLY,) if rows.stopped_early else ()
+    return _decide(
+        [
+            _contest("models", metric, pair, rules, notes, by_chance=chance)
+            for pair in combinations(halves, 2)
+        ]
+    )
 
 
 def compare_modes(
@@ -488,7 +499,7 @@ def _about_runs(before: RunRows, after: RunRows) -> Iterator[str]:
     if before.ts == after.ts:
         yield "Both sides are the same run."
     for run in (before, after):
-        if run.interrupted or run.shard:
+        if run.interrupted or run.shard or run.stopped_early:
             yield f"{run.name or run.ts} is only a part of a run."
     if before.workers != after.workers:
         yield (

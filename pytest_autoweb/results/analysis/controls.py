@@ -85,6 +85,8 @@ def control_rows(cells: Sequence[Cell]) -> tuple[ControlRow, ...]:
     controls: dict[CaseKey, list[Cell]] = {}
     contestants: dict[CaseKey, list[Cell]] = {}
     for cell in cells:
+        if cell.not_needed:
+            continue
         group = controls if is_control(cell.model) else contestants
         group.setdefault((cell.case_path, cell.case_id), []).append(cell)
     rows = [_row(key, group, contestants.get(key, [])) for key, group in controls.items()]

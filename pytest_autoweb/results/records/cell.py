@@ -9,6 +9,7 @@ from pytest_autoweb.results.records.attempt import Attempt, Failure
 from pytest_autoweb.results.records.record import (
     CaptureModeName,
     CorrectionArmName,
+    NotNeeded,
     Outcome,
     Record,
     Usage,
@@ -119,6 +120,9 @@ class CellResult(PlannedCell):
     """Whether the cell passed only after a step was continued with a larger time limit."""
     reason: str = ""
     """Why the outcome is not `passed`, in one line."""
+    not_needed: NotNeeded = ""
+    """Why `--autoweb-until` left the cell out: it was `decided` which model is better, or the
+    `time` or the `money` was over. Gates and comparisons do not count such a cell."""
     failure: Failure | None = None
     """What went wrong, if anything did."""
     attempts: tuple[Attempt, ...] = ()

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.results.analysis.controls import is_control, with_later_controls
+from pytest_autoweb.results.analysis.stopped_early import left_out_notes
 from pytest_autoweb.results.records import (
     CELL_VERSION,
     CellResult,
@@ -116,6 +117,7 @@ def read_run(folder: Path, take: Take = lambda cell: cell) -> RecordedRun:
     own = tuple(map(take, _read_cells(folder, began, notes)))
     notes += _merge_notes(folder)
     notes += map(_resumption_note, info.resumed if info else ())
+    notes += left_out_notes(own)
     if info and info.settings.get("sandbox", {}).get("value") == "off":
         notes.append(SANDBOX_OFF)
     later = map(take, _later_controls(folder / CONTROLS_FOLDER, began, notes))

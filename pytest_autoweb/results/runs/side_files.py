@@ -3,14 +3,16 @@
 Baseline, history, agreement of judges, decisions of gates, a later rejudging, what was merged.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
+from pytest_autoweb.results.analysis.early_decision import PairDecision
 from pytest_autoweb.results.analysis.judge_agreement import AGREEMENTS, JUDGE_FILE, Agreement
 from pytest_autoweb.results.analysis.past_runs import History
 from pytest_autoweb.results.records import CaptureModeName, Outcome, Record
@@ -88,6 +90,7 @@ class Rejudging(Record):
 
 BASELINE_FILE = "baseline.json"
 HISTORY_FILE = "history.json"
+UNTIL_FILE = "until.jsonl"
 GATES_FILE = "gates.json"
 
 Content = TypeVar("Content")
@@ -105,6 +108,8 @@ class SideFiles:
     """The agreement of judging models with people."""
     rejudging: Rejudging | None = None
     """The result of `autoweb run rejudge`, if it made this run."""
+    decisions: tuple[PairDecision, ...] = ()
+    """The pairs of models that were decided early, with `--autoweb-until`."""
     notes: tuple[str, ...] = ()
     """Sentences about files that could not be read."""
 
@@ -121,8 +126,31 @@ def read_side_files(folder: Path) -> SideFiles:
         gates=_read(folder / GATES_FILE, TypeAdapter(tuple[GateResult, ...]), notes) or (),
         judges=_read(folder / JUDGE_FILE, AGREEMENTS, notes) or (),
         rejudging=_read(folder / VERIFICATION_FILE, TypeAdapter(Rejudging), notes),
+        decisions=tuple(_read_decisions(folder / UNTIL_FILE)),
         notes=tuple(notes),
     )
+
+
+def _read_decisions(path: Path) -> Iterator[PairDecision]:
+    """Yield each pair's first decision; processes that decide at once may both have told it."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError:
+        return
+    found: set[frozenset[str]] = set()
+    for line in lines:
+        try:
+            decision = _DecidedLine.model_validate_json(line).decision
+        except ValidationError:
+            continue
+        if (pair := frozenset((decision.better, decision.worse))) not in found:
+            found.add(pair)
+            yield decision
+
+
+class _DecidedLine(BaseModel):
+    event: Literal["decided"]
+    decision: PairDecision
 
 
 def _read(path: Path, kind: TypeAdapter[Content], notes: list[str]) -> Content | None:

@@ -5,6 +5,7 @@ worker of xdist only knows those that it was sent.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
 import pytest
 
@@ -20,13 +21,17 @@ class ItemOrder:
 
     def __init__(self, session: pytest.Session) -> None:
         self._items = session.items
-        self._places = {id(item): place for place, item in enumerate(session.items)}
+        self._place = 0
         self._sent = sent_items(session.config)
 
     def after(self, item: pytest.Item) -> Iterator[pytest.Item]:
         """Yield the items that come after this one, which is the one that runs now."""
         if self._sent is None:
-            for place in range(self._places[id(item)] + 1, len(self._items)):
+            # Found anew each time, because the order of what comes later may change.
+            every = range(len(self._items))
+            places = chain(every[self._place :], every[: self._place])
+            self._place = next(place for place in places if self._items[place] is item)
+            for place in range(self._place + 1, len(self._items)):
                 yield self._items[place]
             return
         for index in self._sent.coming():

@@ -55,6 +55,7 @@ _NEUTRAL = {
     "save": "",
     "shard": "",
     "store": "",
+    "until": "",
 }
 """Settings of the project's configuration that must not apply to this run."""
 _SAME = ("step_timeout", "check_timeout", "on_step_failure")

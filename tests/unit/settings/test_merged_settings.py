@@ -5,6 +5,7 @@ import os
 import pytest
 
 from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.base.values.flag_texts import Until, until
 from pytest_autoweb.settings.options import named_folder
 from pytest_autoweb.settings.run_settings import Settings, old_names, read_settings
 
@@ -132,3 +133,39 @@ def test_an_old_name_that_shields_from_the_project_is_not_told(pytester: pytest.
     config = pytester.parseconfig("--autoweb-store=", "--autoweb-autosave=false")
 
     assert old_names(config, {}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "read_as"),
+    [
+        ("decided", Until(95.0)),
+        ("decided@99,$5,30m", Until(99.0, 5.0, 1800.0)),
+        ("2h,$0.50", Until(None, 0.5, 7200.0)),
+        ("90s", Until(None, None, 90.0)),
+        ("", Until()),
+    ],
+)
+def test_what_ends_a_run_early_is_read_and_shown_as_written(text: str, read_as: Until) -> None:
+    assert until(text) == read_as
+    assert until(str(read_as)) == read_as
+    assert bool(read_as) is bool(text)
+
+
+@pytest.mark.parametrize("text", ["decide", "decided@40", "decided,decided@99", "$-1", "30", "0m"])
+def test_what_cannot_end_a_run_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"allowed|not an amount|between 50 and 100|says twice"):
+        until(text)
+
+
+def test_the_money_of_until_is_the_cap_on_the_cost(pytester: pytest.Pytester) -> None:
+    capped = read(pytester, "--autoweb-models=a", "--autoweb-until=$5", AUTOWEB_MAX_COST="9")
+    free = read(pytester, "--autoweb-models=a", "--autoweb-until=30m", AUTOWEB_MAX_COST="9")
+
+    assert (capped.max_cost, capped.sources["max_cost"]) == (5.0, "flag")
+    assert free.max_cost == 9.0
+
+
+@pytest.mark.parametrize("other", ["--autoweb-shard=1/2", "--autoweb-cluster=auto"])
+def test_until_needs_one_folder_for_all_cells(pytester: pytest.Pytester, other: str) -> None:
+    with pytest.raises(SettingsError, match="--autoweb-until"):
+        read(pytester, "--autoweb-models=a,b", "--autoweb-until=decided", other)

@@ -1,0 +1,70 @@
+"""What a run that stopped early may claim: which cells it left out, and verdicts that allow it."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from pytest_autoweb.results.analysis.cell_numbers import CellSummary
+from pytest_autoweb.results.analysis.comparison import Comparison
+from pytest_autoweb.results.analysis.controls import is_control
+from pytest_autoweb.results.analysis.early_decision import PairDecision
+from pytest_autoweb.results.records import CellResult
+
+
+def left_out_notes(cells: Sequence[CellResult | CellSummary]) -> Iterator[str]:
+    """Yield which cells `--autoweb-until` left out and why, and what that does to the rates."""
+    cells = [cell for cell in cells if not is_control(cell.model)]
+    left_out = [cell for cell in cells if cell.not_needed]
+    if not left_out:
+        return
+    reasons = Counter(
+        cell.reason.removeprefix("not run: ") if isinstance(cell, CellResult) else cell.not_needed
+        for cell in left_out
+    )
+    told = "; ".join(f"{count} because {why}" for why, count in reasons.most_common())
+    yield f"{len(left_out)} of {len(cells)} cells were not run (--autoweb-until): {told}"
+    yield (
+        "rates and intervals are of the cells that were run; a run that stops when it is decided "
+        "makes the better model look better than it is, so quote the decision, not the difference"
+    )
+
+
+def with_early_verdicts(
+    comparisons: Sequence[Comparison],
+    rows: Sequence[CellSummary],
+    decisions: Sequence[PairDecision],
+) -> tuple[Comparison, ...]:
+    """Return comparisons of models with verdicts that hold although the run could stop any time.
+
+    Those of models whose cells all ran stay as they are.
+
+    Args:
+        comparisons: of one run.
+        rows: all of its cells.
+        decisions: what was decided while it ran.
+    """
+    stopped = {row.model for row in rows if row.not_needed}
+    decided = {frozenset((each.better, each.worse)): each for each in decisions}
+    return tuple(
+        _early(each, decided.get(frozenset((each.a.model, each.b.model))))
+        if each.kind == "models" and {each.a.model, each.b.model} & stopped
+        else each
+        for each in comparisons
+    )
+
+
+def _early(comparison: Comparison, decision: PairDecision | None) -> Comparison:
+    if decision is not None:
+        verdict = (
+            f"{decision.better} passes more: decided early, after {decision.pairs} pairs in "
+            f"{decision.cases} cases, of which only it passed {decision.won} and only "
+            f"{decision.worse} {decision.lost} (e = {decision.e:.0f}, {decision.needed:.0f} "
+            "needed)."
+        )
+        return comparison.model_copy(update={"decisive": True, "verdict": verdict})
+    if comparison.decisive:
+        verdict = (
+            "Not decided: with this many cases fixed beforehand the difference would be decisive, "
+            "but a run that may stop at any time needs more."
+        )
+        return comparison.model_copy(update={"decisive": False, "verdict": verdict})
+    return comparison

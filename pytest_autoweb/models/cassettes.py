@@ -177,6 +177,7 @@ class RecordedCall(BaseModel):
     error: RecordedError | None = None
     finish_reason: str = ""
     model_served: str = ""
+    fingerprint: str = ""
     usage: Usage = Field(default_factory=Usage)
 
     @property
@@ -503,7 +504,8 @@ class CassetteStore:
                 **common,
                 reply=clean(outcome.text),
                 finish_reason=outcome.finish_reason,
-                model_served=outcome.model_served,
+                model_served=clean(outcome.model_served),
+                fingerprint=clean(outcome.fingerprint),
                 usage=outcome.usage,
             )
         error = RecordedError.model_validate(
@@ -527,5 +529,6 @@ def _replayed(entry: RecordedCall, request: Request, placeholders: RequestPlaceh
         text=placeholders.restore(entry.reply or ""),
         usage=usage,
         model_served=entry.model_served,
+        fingerprint=entry.fingerprint,
         finish_reason=entry.finish_reason,
     )

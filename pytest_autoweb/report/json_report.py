@@ -27,6 +27,7 @@ from pytest_autoweb.results.analysis.decision_facts import DecisionFacts, decisi
 from pytest_autoweb.results.analysis.execution_only import ExecutionOnly, execution_only
 from pytest_autoweb.results.analysis.judge_agreement import Agreement
 from pytest_autoweb.results.analysis.past_runs import History
+from pytest_autoweb.results.analysis.served import changes_of_run
 from pytest_autoweb.results.records import (
     CaptureModeName,
     CellResult,
@@ -233,7 +234,12 @@ def build_report(
         corrections=corrections_of(run.cells),
         rejudging=beside.rejudging,
         history=beside.history,
-        notes=(*run.notes, *beside.notes, *_once_for_all_modes(run)),
+        notes=(
+            *run.notes,
+            *beside.notes,
+            *_changed_models(run, beside.baseline),
+            *_once_for_all_modes(run),
+        ),
     )
 
 
@@ -241,6 +247,12 @@ def _comparisons(run: RecordedRun, baseline: RunRows | None) -> tuple[Comparison
     rows = run_rows(run.info, run.cells)
     since = compare_runs(baseline, rows) if baseline else ()
     return (*compare_models(rows), *compare_modes(rows), *since)
+
+
+def _changed_models(run: RecordedRun, baseline: RunRows | None) -> Iterator[str]:
+    changes = changes_of_run(run_rows(run.info, run.cells), baseline)
+    for model, sentences in changes.items():
+        yield from (f"{model}: {sentence}" for sentence in sentences)
 
 
 def _once_for_all_modes(run: RecordedRun) -> Iterator[str]:

@@ -48,9 +48,11 @@ from pytest_autoweb.results.records.record import (
     Finding,
     Outcome,
     Record,
+    ServedModel,
     StageName,
     StepStatus,
     Usage,
+    served_models,
 )
 from pytest_autoweb.results.records.run_info import (
     ModelDescription,
@@ -100,6 +102,7 @@ __all__ = [
     "Resumption",
     "RunInfo",
     "Scene",
+    "ServedModel",
     "SettingSource",
     "Snapshot",
     "StageName",
@@ -108,5 +111,6 @@ __all__ = [
     "ToolCall",
     "Usage",
     "Verdict",
+    "served_models",
     "total_usage",
 ]

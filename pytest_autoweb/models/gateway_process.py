@@ -245,7 +245,7 @@ class GatewayService:
                 return ModelCheck(model=name, ok=True, detail="built in", live=False)
             if self._uses_cassettes(name) and self._config.record_mode != "all":
                 recorded = self._store.has_recordings(name, case_ids)
-                if recorded or self._config.record_mode == "none":
+                if recorded or self._config.record_mode in ("none", "place"):
                     return self._check_recordings(name, recorded)
             problem = self._live_problem(spec)
         except (ModelError, SettingsError) as error:

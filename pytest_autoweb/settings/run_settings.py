@@ -56,7 +56,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-RecordMode = Literal["off", "none", "once", "new_episodes", "all"]
+RecordMode = Literal["off", "none", "place", "once", "new_episodes", "all"]
+REPLAYING: frozenset[RecordMode] = frozenset({"none", "place"})
+"""The modes in which no model is called."""
 QuestionPolicy = Literal["record", "strict", "answer"]
 StepFailurePolicy = Literal["block", "continue"]
 SandboxLevel = Literal["auto", "strict", "off"]

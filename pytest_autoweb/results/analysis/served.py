@@ -35,9 +35,7 @@ def changes_within(served: Sequence[ServedModel]) -> Iterator[str]:
             return
 
 
-def changes_between(
-    before: Sequence[ServedModel], after: Sequence[ServedModel]
-) -> Iterator[str]:
+def changes_between(before: Sequence[ServedModel], after: Sequence[ServedModel]) -> Iterator[str]:
     """Yield a sentence if other models answered to a name in a later run than in an earlier one.
 
     What a provider did not tell in one of them is no change.

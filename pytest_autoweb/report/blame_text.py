@@ -60,6 +60,8 @@ def blame_text(
     ]
     for factor, sentences in differs.items():
         lines += _wrapped(f"{factor}, by the records: {'; '.join(sentences)}")
+    for what in found.advice:
+        lines += _wrapped(f"to find out: {what}")
     for note in found.notes:
         lines += _wrapped(f"note: {note}")
     lines += _missing(arms)

@@ -49,6 +49,7 @@ _WORDS: Mapping[Factor, str] = {
     "app": "the app",
     "model": "the model",
 }
+_PLAYER = "the model"
 Answer = Literal["named", "cannot tell", "nothing to blame"]
 
 
@@ -115,6 +116,8 @@ class Blame(Record):
     """What is named."""
     verdict: str
     """The answer in a sentence."""
+    advice: tuple[str, ...] = ()
+    """What to run to find out, if it cannot be told."""
     notes: tuple[str, ...] = ()
     """Sentences with what a reader must know to judge it."""
     lost: tuple[CaseWay, ...] = ()
@@ -149,22 +152,27 @@ def blame(
         answer=answer,
         culprits=culprits,
         verdict=verdict,
+        advice=tuple(_advice(steps)) if answer == "cannot tell" else (),
         notes=tuple(_notes(steps, beside, played)),
         lost=tuple(_ways(total, arms, model, oracle)),
     )
 
 
 def _of(rows: RunRows, model: str) -> RunRows:
-    """Return the cells of one model, without what tells a replayed site from a live one."""
-    # Without the controls, too: a case whose oracle fails on the new site is one to look at.
+    """Return the cells of one model alone, without what tells a replayed site from a live one."""
+    # Under a name that is no control's: comparisons leave out the cases whose oracle fails, and
+    # these are the ones to look at here.
     own = tuple(
         row.model_copy(
-            update={"checksums": {k: v for k, v in row.checksums.items() if k != "traffic"}}
+            update={
+                "model": _PLAYER,
+                "checksums": {k: v for k, v in row.checksums.items() if k != "traffic"},
+            }
         )
         for row in rows.rows
         if row.model == model
     )
-    return rows.model_copy(update={"rows": own, "models": (model,)})
+    return rows.model_copy(update={"rows": own, "models": (_PLAYER,)})
 
 
 def _steps(
@@ -193,8 +201,7 @@ def _steps(
 
 
 def _compared(before: RunRows, after: RunRows) -> Comparison:
-    model = before.models[0]
-    (comparison,) = compare_runs(before, after, models=((model, model),))
+    (comparison,) = compare_runs(before, after, models=((_PLAYER, _PLAYER),))
     return comparison
 
 
@@ -233,9 +240,33 @@ def _decided(
     if culprits := tuple(factor for factor in FACTORS if factor in named):
         return "named", culprits, _named(culprits, steps, oracle)
     if worse:
-        suspects = " or ".join(_WORDS[factor] for factor in worse[0].changed)
+        suspects = _either(worse[0].changed)
         return "cannot tell", (), f"cannot tell: {suspects} ({_seen(worse[0])})"
     return "cannot tell", (), f"cannot tell: {_too_little(total, steps)}"
+
+
+def _either(factors: Sequence[Factor]) -> str:
+    words = [_WORDS[factor] for factor in factors]
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _advice(steps: Sequence[Effect]) -> Iterator[str]:
+    """Yield what would tell apart the things that change in the step where most is lost."""
+    suspects = max(steps, key=lambda step: step.lost - step.gained).changed
+    if len(suspects) < 2:
+        yield "run more cases or repeats, in OLD and NEW alike"
+        return
+    if "app" in suspects:
+        yield "run the cases on the earlier version of the app: where they pass, the app changed"
+    if "harness" in suspects:
+        yield (
+            "run the cases with the earlier versions and settings: where they pass, the harness "
+            "changed"
+        )
+    yield (
+        "record the next run that is good, for the next time: --autoweb-record-mode=record "
+        "--autoweb-traffic=record"
+    )
 
 
 def _named(culprits: Sequence[Factor], steps: Sequence[Effect], oracle: Sequence[Effect]) -> str:
@@ -252,13 +283,13 @@ def _named(culprits: Sequence[Factor], steps: Sequence[Effect], oracle: Sequence
 
 def _too_little(total: Effect, steps: Sequence[Effect]) -> str:
     suspect = max(steps, key=lambda step: step.lost - step.gained)
-    named = " or ".join(_WORDS[factor] for factor in suspect.changed) or "chance"
+    named = _either(suspect.changed) or "chance"
     if total.lost + total.gained < LEAST_DISCORDANT:
         differ = f"{total.lost + total.gained} of {total.cases} cases differ"
         why = f"{differ} between the runs, and fewer than {LEAST_DISCORDANT} decide nothing"
     else:
         why = f"no step is beyond chance ({_seen(suspect)})"
-    return f"{why}; most is lost where {named} changed; more cases or repeats would tell"
+    return f"{why}; most is lost where {named} changed"
 
 
 def _seen(step: Effect) -> str:
@@ -288,11 +319,16 @@ def _notes(
         )
     for step in oracle:
         if step.lost and step.changed:
-            what = " or ".join(_WORDS[factor] for factor in step.changed)
+            what = _either(step.changed)
             yield (
                 f"The oracle fails in {step.lost} of {step.cases} cases since {what} changed: "
                 f"{', '.join(step.lost_cases[:10])}. Either the case has to follow, or that broke "
                 "it."
+            )
+        elif step.cases and "app" in step.changed:
+            yield (
+                f"The oracle passes {step.cases} cases on the live app as before: it still does "
+                "what they ask for."
             )
 
 

@@ -412,7 +412,8 @@ class Settings:
         "", "Gates on the comparison (with the latest run, if no other is named): how much worse "
         "each metric may get, as in 'pass_rate:5%,cost:20%,duration:50%'. Only a change that a "
         "test finds significant fails the run. 'switch:5%' asks for a proof that the other models "
-        "are not worse than the first.", str, "EXPR", everyday=True)
+        "are not worse than the first; 'served:same' fails if another model answers under the same "
+        "name.", str, "EXPR", everyday=True)
     baseline_days = Option(
         "90", "The age in days above which a baseline is used only with a notice.", count(1),
         "DAYS")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ PAGE = """<!doctype html><title>Shop</title><link rel=icon href="data:,"><h1>Sho
   const says = {says};
   for (const button of document.querySelectorAll("button"))
     button.onclick = () => setTimeout(() =>
-      document.getElementById("out").textContent = says + " " + button.textContent, 700);
+      document.getElementById("out").textContent = says + " " + button.textContent, 1200);
 </script>"""
 COUNT = 8
 CASES = """
@@ -115,7 +116,7 @@ def shop(
     """A project with eight cases for the site, and a run of them whose recordings are kept."""
     monkeypatch.setattr(pytester, "_getpytestargs", session_command)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
-    settle(pytester.path, check_timeout=2)
+    settle(pytester.path, check_timeout=3)
     pytester.mkdir("cases")
     numbers = ", ".join(map(str, range(1, COUNT + 1)))
     (pytester.path / "cases/shop.yaml").write_text(CASES.format(url=site.url, numbers=numbers))
@@ -156,9 +157,70 @@ def found(shop: pytest.Pytester, output: str) -> Any:
 def test_the_app_the_model_and_the_harness_are_named_when_they_changed(
     shop: pytest.Pytester, site: Site, provider: Provider
 ) -> None:
+    folder = shop.path
     site.sells = False
     later_run(shop)
+    app = found(shop, "because-of-the-app")
+    again = blamed(shop, "--output=because-of-the-app")
 
-    text = blamed(shop).stdout
-    print(text)
-    assert text == ""
+    assert (app["blame"]["answer"], app["blame"]["culprits"]) == ("named", ["app"])
+    assert cells_of(app, "replies_recorded") == cells_of(app, "model_recorded") == (8, "8 of 8")
+    assert cells_of(app, "replies_live") == (0, "0 of 8")
+    assert "The oracle fails in 8 of 8 cases since the app changed" in again.stdout
+    assert "\nThe app (8 lost and 0 gained of 8 cases, −100 points" in again.stdout
+    # What was run for the same two runs is not run again.
+    assert again.stderr == ""
+
+    site.sells, provider.acts = True, False
+    gated = later_run(shop, "--autoweb-compare=before", "--autoweb-compare-fail=served:same")
+    model = found(shop, "because-of-the-model")
+
+    assert model["blame"]["culprits"] == ["model"]
+    assert cells_of(model, "model_recorded") == (0, "")
+    assert cells_of(model, "replies_live") == (8, "8 of 8")
+    changed = (
+        "the provider changed the model under the same name: it answered as m-2025-01-01 (16 "
+        "calls), and now m-2025-06-01 (16 calls)"
+    )
+    assert model["records"]["model"] == [changed]
+    gated.stdout.fnmatch_lines([f"gate FAILED: served, openai/m: {changed}"])
+    report = json.loads((folder / "autoweb-report/report.json").read_text())
+    assert f"openai/m: {changed}" in report["notes"]
+    served = [{"served": "m-2025-06-01", "fingerprint": "fp_2", "calls": 16}]
+    assert report["summary"]["models"][0]["served"] == served
+    kept = json.loads((folder / "cases/cassettes/openai__m/buy-1.json").read_text())
+    assert {entry["fingerprint"] for entry in kept["entries"]} == {"fp_1"}
+
+    provider.acts = True
+    settle(folder, check_timeout=0.2)
+    later_run(shop)
+    harness = found(shop, "because-of-the-harness")
+
+    assert harness["blame"]["culprits"] == ["harness"]
+    assert harness["records"]["harness"] == ["settings of 8 cells"]
+    assert cells_of(harness, "replies_recorded") == (0, "0 of 8")
+
+
+@pytest.mark.long
+def test_without_recordings_it_cannot_tell_and_says_what_would(
+    shop: pytest.Pytester, provider: Provider
+) -> None:
+    provider.acts = False
+    later_run(shop)
+    shutil.rmtree(shop.path / "cases/cassettes")
+    shutil.rmtree(shop.path / "cases/traffic")
+
+    said = " ".join(blamed(shop).stdout.split())
+
+    assert "Cannot tell: the app or the model (8 lost and 0 gained of 8 cases" in said
+    assert "to find out: run the cases on the earlier version of the app: where they pass" in said
+    assert "The oracle passes 8 cases on the live app as before" in said
+    assert "old replies, live site lacks: no recorded replies: let the run that later ones" in said
+    assert "model live, recorded site lacks: no recorded site: let the run that later ones" in said
+    assert "the provider changed the model under the same name" in said
+
+
+def cells_of(document: Any, name: str) -> tuple[int, str]:
+    """How many cells of an arm passed, and what its oracle did."""
+    (arm,) = (each for each in document["arms"] if each["name"] == name)
+    return arm["passed"], arm["oracle"]

@@ -46,11 +46,11 @@ GROUPS: dict[str, Group] = {
     ),
     "blame": Group(
         (
-            "pytest_autoweb.results.analysis.blame",
+            "pytest_autoweb.results.analysis.blaming",
             "pytest_autoweb.results.analysis.served",
         ),
         (
-            "tests/unit/results/analysis/test_blame.py",
+            "tests/unit/results/analysis/test_blaming.py",
             "tests/unit/results/analysis/test_served.py",
         ),
     ),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from pytest_autoweb.report.wording import columns, count_of, one_line
-from pytest_autoweb.results.analysis.blame import Blame, CaseWay, Effect
+from pytest_autoweb.results.analysis.blaming import Blame, CaseWay, Effect
 from pytest_autoweb.results.analysis.comparison import p_text, signed
 from pytest_autoweb.results.records import Outcome, Record
 

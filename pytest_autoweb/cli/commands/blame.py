@@ -12,7 +12,7 @@ from pytest_autoweb.cli.watched_session import watched
 from pytest_autoweb.report.blame_text import ArmShown, blame_text
 from pytest_autoweb.report.json_report import load_any
 from pytest_autoweb.report.wording import one_line
-from pytest_autoweb.results.analysis.blame import ArmName, Factor, blame, harness_differences
+from pytest_autoweb.results.analysis.blaming import ArmName, Factor, blame, harness_differences
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
 from pytest_autoweb.results.analysis.comparison import contestants
 from pytest_autoweb.results.analysis.controls import ORACLE

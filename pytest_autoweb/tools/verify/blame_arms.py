@@ -11,7 +11,7 @@ from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.browser.traffic.cell_traffic import traffic_path
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.models.cassettes import cassette_path, read_cassette
-from pytest_autoweb.results.analysis.blame import ArmName
+from pytest_autoweb.results.analysis.blaming import ArmName
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, RunRows, run_rows
 from pytest_autoweb.results.analysis.controls import ORACLE
 from pytest_autoweb.results.records import CellResult, RunInfo

@@ -104,8 +104,10 @@ def test_a_cassette_keeps_the_fingerprint_and_an_older_one_is_replayed_without(
     file.write_text(json.dumps(old))
     older = store(tmp_path, "none").replay(request(), SPEC)
 
-    assert again is not None and (again.model_served, again.fingerprint) == ("m-1", "fp_1")
-    assert older is not None and (older.model_served, older.fingerprint) == ("m-1", "")
+    assert again is not None
+    assert (again.model_served, again.fingerprint) == ("m-1", "fp_1")
+    assert older is not None
+    assert (older.model_served, older.fingerprint) == ("m-1", "")
 
 
 def test_by_place_an_old_reply_answers_whatever_is_asked_and_nothing_is_recorded(
@@ -118,7 +120,8 @@ def test_by_place_an_old_reply_answers_whatever_is_asked_and_nothing_is_recorded
     other = by_place.replay(request("the page has changed"), SPEC)
     by_place.record(request("more"), SPEC, ReplySource(), Reply(text="no"))
 
-    assert other is not None and other.text == "e1.click()"
+    assert other is not None
+    assert other.text == "e1.click()"
     with pytest.raises(CassetteMiss, match="no recording"):
         by_place.replay(request(turn=1), SPEC)
     assert file.read_text() == before

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from made_up_rows import cases, run
 
-from pytest_autoweb.results.analysis.blame import (
+from pytest_autoweb.results.analysis.blaming import (
     ArmName,
     Blame,
     Factor,

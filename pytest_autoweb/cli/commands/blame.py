@@ -18,7 +18,8 @@ from pytest_autoweb.results.analysis.comparison import contestants
 from pytest_autoweb.results.analysis.controls import ORACLE
 from pytest_autoweb.results.analysis.counted_outcomes import GOOD, GRADED
 from pytest_autoweb.results.analysis.served import changes_between, served_of, served_text
-from pytest_autoweb.results.runs.loaded_run import Run, load_run
+from pytest_autoweb.results.records import CellResult, Usage
+from pytest_autoweb.results.runs.loaded_run import load_run
 from pytest_autoweb.results.runs.run_names import folder_of_run
 from pytest_autoweb.tools.verify.blame_arms import (
     TITLES,
@@ -83,8 +84,19 @@ def run(args: argparse.Namespace) -> int:
     old = load_any(args.old, args.storage)
     later = load_run(folder_of_run(args.new, args.storage, REPORT))
     new = load_any(str(later.folder), args.storage)
-    order = _order(args, old, new, later)
-    same, differs = _records(old, new, order.model)
+    model = _model(args, old, new)
+    same, differs = _records(old, new, model, later.cells)
+    order = ArmsOrder(
+        old=old,
+        new=new,
+        info=later.info,
+        model=model,
+        rootdir=Path.cwd(),
+        run_folder=later.folder,
+        output=args.output,
+        more=tuple(args.flags),
+        same=frozenset(same),
+    )
     found = blame(order.model, {"old": old, "new": new}, ORACLE, same)
     # A run that lost nothing is not worth the price of others.
     planned = () if found.answer == "nothing to blame" else planned_arms(order)
@@ -105,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _order(args: argparse.Namespace, old: RunRows, new: RunRows, later: Run) -> ArmsOrder:
+def _model(args: argparse.Namespace, old: RunRows, new: RunRows) -> str:
     known = [model for model in contestants(new) if model in contestants(old)]
     if args.model and args.model not in known:
         raise SettingsError(f"not both runs have {args.model!r}{near_miss(args.model, known)}")
@@ -113,16 +125,7 @@ def _order(args: argparse.Namespace, old: RunRows, new: RunRows, later: Run) -> 
         raise SettingsError(
             f"name one model with --model; both runs have {listed(known) if known else 'none'}"
         )
-    return ArmsOrder(
-        old=old,
-        new=new,
-        info=later.info,
-        model=args.model or known[0],
-        rootdir=Path.cwd(),
-        run_folder=later.folder,
-        output=args.output,
-        more=tuple(args.flags),
-    )
+    return str(args.model or known[0])
 
 
 def _tell_of_left(flags: Sequence[str]) -> None:
@@ -135,7 +138,7 @@ def _tell_of_left(flags: Sequence[str]) -> None:
 
 
 def _records(
-    old: RunRows, new: RunRows, model: str
+    old: RunRows, new: RunRows, model: str, cells: Sequence[CellResult]
 ) -> tuple[set[Factor], dict[str, tuple[str, ...]]]:
     """Return what is the same by the records of the runs, and what these say of each factor."""
     same: set[Factor] = set()
@@ -146,6 +149,9 @@ def _records(
     sites = [{row.checksums.get("traffic") for row in rows} for rows in (before, after)]
     if sites[0] == sites[1] and None not in sites[0]:
         same.add("app")
+    used = Usage.total(cell.total_usage for cell in cells if cell.model == model)
+    if used.calls and used.replayed_calls == used.calls:
+        same.add("model")
     served = served_of(after)
     told = tuple(changes_between(served_of(before), served))
     unchanged = f"answered by {served_text(served)}, as before" if served else ""
@@ -158,7 +164,9 @@ def _records(
         "app": ("both runs replayed the same recorded site",)
         if "app" in same
         else (moved if commits[0] != commits[1] else "nothing is recorded of its version",),
-        "model": told or (unchanged,),
+        "model": ("the later run replayed recorded replies",)
+        if "model" in same
+        else told or (unchanged,),
     }
 
 

@@ -7,22 +7,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pytest_autoweb.agents.outside.adapters import ADAPTERS
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.browser.traffic.cell_traffic import traffic_path
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.models.cassettes import cassette_path, read_cassette
-from pytest_autoweb.results.analysis.blaming import ArmName
+from pytest_autoweb.results.analysis.blaming import ArmName, Factor
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, RunRows, run_rows
 from pytest_autoweb.results.analysis.controls import ORACLE
 from pytest_autoweb.results.records import CellResult, RunInfo
 from pytest_autoweb.results.runs.foreign_run import case_file
 from pytest_autoweb.results.runs.run_folder import is_run_folder, read_run
 from pytest_autoweb.results.runs.saving import write_text_atomic
-from pytest_autoweb.settings.rerun_settings import TakenSettings, taken_settings
+from pytest_autoweb.settings.agent_command import COMMAND
+from pytest_autoweb.settings.rerun_settings import OF_RUNS, TakenSettings, taken_settings
 from pytest_autoweb.tools.verify.prove_cases import Start, run_session
 
-_OWN = ("capture", "max_repairs", "record_mode", "traffic", "cassettes", "traffic_files")
-"""Settings of the later run that the arms set themselves."""
+_OWN = OF_RUNS | {
+    *("capture", "max_repairs", "record_mode", "traffic", "cassettes", "traffic_files")
+}
+"""Settings of the later run that the arms set themselves, or that are about a whole run."""
 _PREFIX = "--autoweb-"
 _MADE_FOR = "made_for.json"
 _OVERWRITING = ("all", "new_episodes")
@@ -59,6 +63,7 @@ class ArmsOrder:
         run_folder: the folder of the later run.
         output: the folder of the arms.
         more: further arguments of pytest for each of them.
+        same: what cannot have changed, by the records of the two runs.
     """
 
     old: RunRows
@@ -69,6 +74,7 @@ class ArmsOrder:
     run_folder: Path
     output: Path
     more: tuple[str, ...] = ()
+    same: frozenset[Factor] = frozenset()
 
     @cached_property
     def cases(self) -> tuple[LoadedCase, ...]:
@@ -145,11 +151,12 @@ class PlannedArm:
 
 
 def planned_arms(order: ArmsOrder) -> tuple[PlannedArm, ...]:
-    """Return the three arms, each with the cases that it can be run on.
+    """Return the arms that can tell something, each with the cases that it can be run on.
 
     Raises:
-        SettingsError: a case file is not there.
+        SettingsError: a case file is not there, or the run names an outside agent.
     """
+    _refuse_agents(order)
     replies, no_replies = _split(order, _without_replies)
     recorded, no_traffic = _split(order, _without_traffic)
     playable = tuple(case for case in order.cases if case.has_oracle)
@@ -157,12 +164,33 @@ def planned_arms(order: ArmsOrder) -> tuple[PlannedArm, ...]:
     no_oracle = [Missing("no oracle: add `oracle:` to the case", unplayable)] if unplayable else []
     on_record = tuple(case for case in recorded if case.has_oracle)
     both = tuple(case for case in replies if case in recorded)
+    harness = PlannedArm(
+        "replies_recorded", both, on_record, (*no_replies, *no_traffic, *no_oracle)
+    )
+    if order.same & {"app", "model"}:
+        # The later run itself is what the others would be.
+        return (harness,)
     return (
-        PlannedArm("replies_recorded", both, on_record, (*no_replies, *no_traffic, *no_oracle)),
+        harness,
         PlannedArm("replies_live", replies, playable, (*no_replies, *no_oracle)),
         # The oracle has been played on the recorded site already.
         PlannedArm("model_recorded", recorded, (), no_traffic),
     )
+
+
+def _refuse_agents(order: ArmsOrder) -> None:
+    """Refuse to start an outside agent only because the run names it, as `run rerun` does.
+
+    Raises:
+        SettingsError: whoever asks has to name it.
+    """
+    named = {row.strategy for row in order.new.rows if row.model == order.model}
+    outside = {*named, order.model.rpartition("@")[2]} & {*ADAPTERS, COMMAND}
+    if outside and not any(flag.startswith("--autoweb-agent") for flag in order.more):
+        raise SettingsError(
+            f"the run names the outside agent {min(outside)!r}, whose browser nothing here holds "
+            f"back; if it is to be started, name it: -- --autoweb-agent={min(outside)}"
+        )
 
 
 def _split(order: ArmsOrder, why_not: Any) -> tuple[tuple[LoadedCase, ...], tuple[Missing, ...]]:

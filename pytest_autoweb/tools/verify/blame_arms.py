@@ -113,9 +113,9 @@ class ArmsOrder:
     def settings(self, arm: ArmName, models: Sequence[str]) -> dict[str, str]:
         """Return the settings of an arm's session."""
         own = [row for row in self.new.rows if row.model == self.model]
-        taken = dict(flag.removeprefix(_PREFIX).split("=", 1) for flag in self.taken.flags)
+        taken = (flag.removeprefix(_PREFIX).partition("=") for flag in self.taken.flags)
         return {
-            **taken,
+            **{name.replace("-", "_"): value for name, _, value in taken},
             "models": ",".join(models),
             "capture": ",".join(dict.fromkeys(row.capture_mode for row in own)),
             "repeat": str(max((row.repeat for row in own), default=1)),

@@ -1,17 +1,23 @@
 """Which model answered, and whether the provider changed it: made-up runs."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from made_up_rows import cases, run
+from made_up_run import CellKey, cell, run_info
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.report.gates.gate_decision import evaluate_gates
 from pytest_autoweb.report.gates.gate_policy import GatePolicy, compared_by_default, read_limits
+from pytest_autoweb.report.json_report import build_report
+from pytest_autoweb.report.markdown import render_markdown
+from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
 from pytest_autoweb.results.analysis.comparison import compare_models, compare_runs
 from pytest_autoweb.results.analysis.served import changes_of_run, served_of, served_text
 from pytest_autoweb.results.records import ServedModel
+from pytest_autoweb.results.runs.run_folder import RecordedRun
 
 
 def by(name: str, fingerprint: str = "", calls: int = 2) -> tuple[ServedModel, ...]:
@@ -114,3 +120,20 @@ def test_a_saved_run_keeps_what_answered() -> None:
     again = RunRows.model_validate_json(rows.model_dump_json())
 
     assert again.rows[0].served == by("m-1", "fp_a")
+
+
+def test_the_report_says_it_in_every_form() -> None:
+    cells = [
+        cell(CellKey(name, "m"), served=by(answer, "fp_a"))
+        for name, answer in (("one", "m-1"), ("two", "m-2"))
+    ]
+    run_read = RecordedRun(folder=Path("r"), info=run_info(cells), cells=tuple(cells), notes=())
+
+    report = build_report(run_read)
+
+    sentence = "m: the provider changed the model under the same name: within one run it answered"
+    assert report.summary is not None
+    assert [each.served for each in report.summary.models[0].served] == ["m-1", "m-2"]
+    assert any(note.startswith(sentence) for note in report.notes)
+    assert any(line.startswith(sentence) for line, _ in terminal_lines(report))
+    assert sentence in render_markdown(report)

@@ -110,12 +110,18 @@ class ArmsOrder:
         folder = self._place("traffic_files")
         return traffic_path(folder, self.rootdir.resolve(), case.path, case.id)
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Return further arguments of pytest: flags of other plugins, and what was given."""
+        others = (flag for flag in self.taken.flags if not flag.startswith(_PREFIX))
+        return (*others, *self.more)
+
     def settings(self, arm: ArmName, models: Sequence[str]) -> dict[str, str]:
         """Return the settings of an arm's session."""
         own = [row for row in self.new.rows if row.model == self.model]
-        taken = (flag.removeprefix(_PREFIX).partition("=") for flag in self.taken.flags)
+        taken = (flag.partition("=") for flag in self.taken.flags if flag.startswith(_PREFIX))
         return {
-            **{name.replace("-", "_"): value for name, _, value in taken},
+            **{name[len(_PREFIX) :].replace("-", "_"): value for name, _, value in taken},
             "models": ",".join(models),
             "capture": ",".join(dict.fromkeys(row.capture_mode for row in own)),
             "repeat": str(max((row.repeat for row in own), default=1)),
@@ -264,10 +270,10 @@ def run_arm(order: ArmsOrder, arm: PlannedArm, start: Start) -> RunRows | None:
     settings = order.settings(arm.name, models)
     targets = dict.fromkeys(f"{case.path}::{case.id}" for case in (*arm.oracle, *arm.cases))
     made_for = json.dumps(
-        [order.old.ts, order.new.ts, arm.name, settings, [*targets], order.more], indent=1
+        [order.old.ts, order.new.ts, arm.name, settings, [*targets], order.flags], indent=1
     )
     if not _is_made(folder, made_for):
-        run_session(targets, folder, order.rootdir, settings, start, order.more)
+        run_session(targets, folder, order.rootdir, settings, start, order.flags)
         write_text_atomic(folder / _MADE_FOR, made_for)
     run = read_run(folder)
     return run_rows(run.info, _counted(run.cells, arm))

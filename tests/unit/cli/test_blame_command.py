@@ -36,8 +36,9 @@ SETTINGS = {
     "record_mode": {"value": "off", "source": "default"},
     "traffic": {"value": "case", "source": "default"},
     "models": {"value": ["m"], "source": "flag"},
+    "sandbox": {"value": "off", "source": "flag"},
     "max_turns": {"value": 9, "source": "flag"},
-    "base_url": {"value": "https://elsewhere.example", "source": "flag"},
+    "base_url": {"value": "http://127.0.0.1:8000/", "source": "flag"},
 }
 
 
@@ -121,8 +122,9 @@ def test_the_arms_hold_still_what_their_names_say(project: Path) -> None:
     told = [(each["record_mode"], each["traffic"]) for each in (live, recorded_site, model)]
     assert told == [("place", "off"), ("place", "replay"), ("off", "replay")]
     assert (live["max_turns"], live["max_repairs"], live["models"]) == ("9", "0", "m")
-    # A run may come from anyone: its host is not taken over.
-    assert found.taken.left == ("--autoweb-base-url=https://elsewhere.example",)
+    # Flags of other plugins are no settings, and a run may come from anyone.
+    assert found.flags == ("--base-url=http://127.0.0.1:8000/",)
+    assert found.taken.left == ("--autoweb-sandbox=off",)
 
 
 def test_recordings_of_the_later_time_are_not_those_of_the_earlier_run(project: Path) -> None:

@@ -1,22 +1,31 @@
 """Who changed between two runs, as text for a terminal: what differs, the arms, the verdict."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
 from pytest_autoweb.report.wording import columns, count_of, one_line
-from pytest_autoweb.results.analysis.blaming import Blame, CaseWay, Effect
+from pytest_autoweb.results.analysis.blaming import ArmName, Blame, CaseWay, Effect
 from pytest_autoweb.results.analysis.comparison import p_text, signed
 from pytest_autoweb.results.records import Outcome, Record
 
 COLUMNS = 100
 LISTED = 25
+_LABEL_COLUMNS = 40
+_SIGNS: Mapping[ArmName, str] = {
+    "old": "A",
+    "replies_recorded": "1",
+    "model_recorded": "2",
+    "replies_live": "3",
+    "new": "B",
+}
+_EFFECT_HEAD = ("what changes", "runs", "lost", "gained", "of", "difference (95%)", "p")
 _LETTERS: dict[Outcome, str] = {"passed": "P", "healed": "H", "failed": "F"}
 
 
 class ArmShown(Record):
     """One arm, as it is told."""
 
-    name: str
+    name: ArmName
     """Its name in the effects."""
     title: str
     """What it is, in words."""
@@ -48,63 +57,55 @@ def blame_text(
         differs: what the records say of app, model and harness, by name.
         arms: the arms in the order of the way.
     """
+    old, new = (one_line(label, _LABEL_COLUMNS) for label in labels)
     lines = [
         one_line(found.model, COLUMNS),
-        *(one_line(f"{name} = {label}", COLUMNS) for name, label in zip("AB", labels, strict=True)),
         "",
-        *columns([_head(), *map(_arm, arms)]),
+        *columns([("", "run", "passed", "oracle", ""), *(_arm(arm, old, new) for arm in arms)]),
         "",
-        *columns([_effect_head(), *_effects(found, {arm.name: arm.title for arm in arms})]),
+        *columns([_EFFECT_HEAD, *_effects(found)]),
         "",
         *_wrapped(f"{found.verdict[:1].upper()}{found.verdict[1:]}."),
     ]
-    for factor, sentences in differs.items():
-        lines += _wrapped(f"{factor}, by the records: {'; '.join(sentences)}")
     for what in found.advice:
         lines += _wrapped(f"to find out: {what}")
+    for factor, sentences in differs.items():
+        lines += _wrapped(f"{factor}, by the records: {'; '.join(sentences)}")
     for note in found.notes:
         lines += _wrapped(f"note: {note}")
     lines += _missing(arms)
-    return "\n".join([*lines, *_lost(found.lost)])
+    return "\n".join([*lines, *_lost(found.lost, arms)])
 
 
-def _head() -> tuple[str, ...]:
-    return "run", "passed", "oracle", ""
-
-
-def _arm(arm: ArmShown) -> tuple[str, ...]:
+def _arm(arm: ArmShown, old: str, new: str) -> tuple[str, ...]:
+    named = {"old": f": {old}", "new": f": {new}"}.get(arm.name, "")
+    sign, title = _SIGNS[arm.name], f"{arm.title}{named}"
     off = f"{arm.off_record} left the recorded site" if arm.off_record else ""
     if not arm.cells and not arm.oracle and not arm.off_record:
-        return arm.title, "not run", "", ""
-    return arm.title, f"{arm.passed} of {arm.cells}", arm.oracle or "–", off
+        return sign, title, "not run", "–", ""
+    passed = f"{arm.passed} of {arm.cells}" if arm.cells or arm.off_record else "–"
+    return sign, title, passed, arm.oracle or "–", off
 
 
-def _effect_head() -> tuple[str, ...]:
-    return "what changes", "lost", "gained", "of", "difference (95%)", "p", "between"
-
-
-def _effects(found: Blame, titles: dict[str, str]) -> Iterator[tuple[str, ...]]:
-    yield _effect("everything", found.total, titles)
-    for step in found.steps if len(found.steps) > 1 else ():
-        yield _effect(_changed(step), step, titles)
-    for step in found.beside:
-        yield _effect(f"{_changed(step)}, other way", step, titles)
+def _effects(found: Blame) -> Iterator[tuple[str, ...]]:
+    yield _effect("everything", found.total)
+    known = {(found.total.before, found.total.after)}
+    for step in (*found.steps, *found.beside):
+        if (step.before, step.after) not in known:
+            known.add((step.before, step.after))
+            yield _effect(" or ".join(step.changed) or "nothing", step)
     for step in found.oracle:
-        yield _effect(f"{_changed(step)}, oracle", step, titles)
+        yield _effect(f"{' or '.join(step.changed) or 'nothing'}, for the oracle", step)
 
 
-def _changed(step: Effect) -> str:
-    return " or ".join(step.changed) or "nothing"
-
-
-def _effect(name: str, step: Effect, titles: dict[str, str]) -> tuple[str, ...]:
-    numbers = (str(step.lost), str(step.gained), str(step.cases))
-    between = f"{titles.get(step.before, step.before)} → {titles.get(step.after, step.after)}"
+def _effect(name: str, step: Effect) -> tuple[str, ...]:
+    between = f"{_SIGNS[step.before]} → {_SIGNS[step.after]}"
+    numbers = (between, str(step.lost), str(step.gained), str(step.cases))
     if step.difference is None or step.interval is None:
-        return name, *numbers, "–", "–", between
+        return name, *numbers, "–", "–"
     low, high = signed(step.interval.low), signed(step.interval.high)
     said = f"{signed(step.difference)} pts ({low} to {high})"
-    return name, *numbers, said, p_text(step.p_holm).removeprefix("= "), between
+    return name, *numbers, said, p_text(step.p_holm).removeprefix("= ")
 
 
 def _missing(arms: Sequence[ArmShown]) -> Iterator[str]:
@@ -113,20 +114,28 @@ def _missing(arms: Sequence[ArmShown]) -> Iterator[str]:
             yield from _wrapped(f"{arm.title} lacks: {what}")
 
 
-def _lost(ways: Sequence[CaseWay]) -> Iterator[str]:
+def _lost(ways: Sequence[CaseWay], arms: Sequence[ArmShown]) -> Iterator[str]:
     if not ways:
         return
     yield f"{count_of(len(ways), 'lost case')}, outcomes by run:"
-    for way in ways[:LISTED]:
-        told = [f"{name} {_letters(outcomes)}" for name, outcomes in way.outcomes.items()]
-        told += [f"oracle in {name} {_letters(outcomes)}" for name, outcomes in way.oracle.items()]
-        yield one_line(f"  {one_line(way.case_id, 40)}  {', '.join(told)}", 2 * COLUMNS)
+    names = [arm.name for arm in arms]
+    played = [name for name in names if any(name in way.oracle for way in ways)]
+    head = ("", *(_SIGNS[name] for name in names), *(f"oracle {_SIGNS[name]}" for name in played))
+    rows = [
+        (
+            one_line(way.case_id, 40),
+            *(_letters(way.outcomes.get(name, ())) for name in names),
+            *(_letters(way.oracle.get(name, ())) for name in played),
+        )
+        for way in ways[:LISTED]
+    ]
+    yield from (f"  {line}" for line in columns([head, *rows]))
     if len(ways) > LISTED:
         yield f"  and {len(ways) - LISTED} more; --json has them all"
 
 
 def _letters(outcomes: Sequence[Outcome]) -> str:
-    return "".join(_LETTERS.get(outcome, "–") for outcome in outcomes)
+    return "".join(_LETTERS.get(outcome, "–") for outcome in outcomes) or "–"
 
 
 def _wrapped(text: str) -> list[str]:

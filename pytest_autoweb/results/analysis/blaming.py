@@ -274,11 +274,11 @@ def _named(culprits: Sequence[Factor], steps: Sequence[Effect], oracle: Sequence
     for factor in culprits:
         step = next((s for s in steps if s.worse and s.changed == (factor,)), None)
         if step is not None:
-            parts.append(f"{_WORDS[factor]} ({_seen(step)})")
+            parts.append(f"{_WORDS[factor]} changed ({_seen(step)})")
         else:
             played = next(s for s in oracle if s.worse and s.changed == (factor,))
-            parts.append(f"{_WORDS[factor]} (of the oracle: {_seen(played)})")
-    return f"{' and '.join(parts)} changed"
+            parts.append(f"{_WORDS[factor]} changed (by the oracle: {_seen(played)})")
+    return " and ".join(parts)
 
 
 def _too_little(total: Effect, steps: Sequence[Effect]) -> str:

@@ -49,8 +49,9 @@ def test_the_one_that_changed_is_named(arms: dict[str, str], culprit: str) -> No
     found = blamed(**arms)
 
     assert (found.answer, found.culprits) == ("named", (culprit,))
-    assert found.verdict.startswith(f"the {culprit} (12 lost and 0 gained of 12 cases, −100 points")
-    assert found.verdict.endswith("changed")
+    assert found.verdict.startswith(
+        f"the {culprit} changed (12 lost and 0 gained of 12 cases, −100 points"
+    )
     # The differences of the way add up to the whole one.
     assert sum(step.difference or 0 for step in found.steps) == found.total.difference == -1
 
@@ -88,7 +89,7 @@ def test_without_anything_recorded_it_cannot_tell_but_the_oracle_may() -> None:
         "The oracle passes 12 cases on the live app as before: it still does what they ask for.",
     )
     assert told.culprits == ("app",)
-    assert told.verdict.startswith("the app (of the oracle: 12 lost")
+    assert told.verdict.startswith("the app changed (by the oracle: 12 lost")
     assert any(
         note.startswith("The oracle fails in 12 of 12 cases since the app") for note in told.notes
     )

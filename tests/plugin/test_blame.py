@@ -85,9 +85,9 @@ class Provider(OpenAIServer):
         number = re.search(r"Buy thing (\d)", said)
         assert number is not None, said
         act = f'page.get_by_role("button", name="thing {number[1]}").click()'
-        look = 'expect(page.get_by_role("heading", name="Shop")).to_be_visible()'
+        look = 'page.get_by_role("heading", name="Shop").click()'
         code = f"```python\n# Step 1\n{act if self.acts else look}\n```"
-        plans = "```python" not in said
+        plans = "You plan how" in said
         answer = Answer(
             scripted_plan("buy it") if plans else code,
             served="m-2025-01-01" if self.acts else "m-2025-06-01",

@@ -44,6 +44,16 @@ GROUPS: dict[str, Group] = {
             "tests/unit/results/analysis/test_pairing.py",
         ),
     ),
+    "blame": Group(
+        (
+            "pytest_autoweb.results.analysis.blaming",
+            "pytest_autoweb.results.analysis.served",
+        ),
+        (
+            "tests/unit/results/analysis/test_blaming.py",
+            "tests/unit/results/analysis/test_served.py",
+        ),
+    ),
     "gates": Group(
         (
             "pytest_autoweb.report.gates.baseline_gates",

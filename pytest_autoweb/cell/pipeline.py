@@ -14,7 +14,7 @@ A cell goes through this order:
 Nothing is kept between two cells but what the test process lends to both (`CellResources`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -32,7 +32,13 @@ from pytest_autoweb.cell.corrections import ArmAttempts, arm_run, correct, repai
 from pytest_autoweb.cell.one_attempt import run_attempt
 from pytest_autoweb.cell.stage_clock import StageClock
 from pytest_autoweb.cell.strategies import ARMS
-from pytest_autoweb.results.records import Attempt, CellResult, total_usage
+from pytest_autoweb.results.records import (
+    Attempt,
+    CellResult,
+    ServedModel,
+    served_models,
+    total_usage,
+)
 from pytest_autoweb.results.runs.saving import mark_started, save_cell
 
 NOTHING_DONE = "no step ran: nothing was done"
@@ -75,6 +81,7 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
         stopped=made.stopped,
         arms=beside,
         usage=total_usage(tuple(attempts)),
+        served=_served(cell.spec.name, (attempts, *(arm.attempts for arm in beside))),
         started=started,
         duration_ms=sum(spent.values()),
         stage_ms=_between_attempts(spent, attempts),
@@ -85,6 +92,17 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
     )
     save_cell(resources.run_folder, result)
     return result
+
+
+def _served(model: str, made: Iterable[Sequence[Attempt]]) -> tuple[ServedModel, ...]:
+    """Return what answered the calls to the cell's own model, which a judge need not be."""
+    return served_models(
+        ServedModel(served=call.model_served, fingerprint=call.fingerprint)
+        for attempts in made
+        for attempt in attempts
+        for call in attempt.exchanges
+        if call.model == model
+    )
 
 
 def _between_attempts(spent: Mapping[str, float], attempts: Sequence[Attempt]) -> dict[str, float]:

@@ -44,6 +44,9 @@ COMMANDS = {
     "run compare": Command(
         "compare", "compare two runs, or the models of one run, on the same cases"
     ),
+    "run blame": Command(
+        "blame", "tell who made a run worse than an earlier one: app, model or harness"
+    ),
     "run rejudge": Command(
         "judge_again", "judge a run again, offline, by the checks as they are now"
     ),

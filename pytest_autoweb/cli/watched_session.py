@@ -13,7 +13,7 @@ from pytest_autoweb.base.errors import AutowebError
 from pytest_autoweb.base.interruption import end_pytest
 from pytest_autoweb.cell.mutants import read_mutants
 from pytest_autoweb.report.wording import one_line
-from pytest_autoweb.results.analysis.controls import NOOP, ORACLE, RANDOM
+from pytest_autoweb.results.analysis.controls import MUTANT, NOOP, ORACLE, RANDOM
 from pytest_autoweb.results.runs.saving import STARTED_FILE
 from pytest_autoweb.session.progress import Pace
 from pytest_autoweb.tools.verify.prove_cases import MUTANTS_FILE, Start
@@ -123,9 +123,11 @@ class _Plays:
 
 
 def _what_ran(cell: dict[str, Any], folder: Path) -> str:
-    """Return in words what a cell did: a control, or a change of the oracle."""
+    """Return in words what a cell did: a control, a change of the oracle, or a model."""
     controls = {ORACLE: "the oracle", NOOP: "doing nothing", RANDOM: "random actions"}
     if cell["model"] in controls:
         return f"{controls[cell['model']]}, time {cell['repeat']}"
+    if not cell["model"].startswith(MUTANT):
+        return str(cell["model"])
     changes = read_mutants(folder.parent / MUTANTS_FILE)
     return changes[f"{cell['case_path']}::{cell['case_id']}"][cell["model"]].name

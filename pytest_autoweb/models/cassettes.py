@@ -177,6 +177,7 @@ class RecordedCall(BaseModel):
     error: RecordedError | None = None
     finish_reason: str = ""
     model_served: str = ""
+    fingerprint: str = ""
     usage: Usage = Field(default_factory=Usage)
 
     @property
@@ -349,10 +350,11 @@ def _short(text: str) -> str:
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
 
 
-RecordMode = Literal["off", "none", "once", "new_episodes", "all"]
-"""`off` neither reads nor writes; `none` replays only; `once` replays a cassette that existed when
-the session began and records one that did not; `new_episodes` adds what is missing; `all` records
-everything again."""
+RecordMode = Literal["off", "none", "place", "once", "new_episodes", "all"]
+"""`off` neither reads nor writes; `none` replays only; `place` replays what was said at the same
+place of a run, whatever is asked there now, which shows what old replies do on a new page; `once`
+replays a cassette that existed when the session began and records one that did not; `new_episodes`
+adds what is missing; `all` records everything again."""
 
 _RECORDED_CAUSES = get_args(RecordedCause)
 
@@ -400,10 +402,10 @@ class CassetteStore:
                 return None
             cassette = self._load(path, request.model)
         recorded, placeholders = recorded_request(request, spec, self._mask)
-        entry = _matching(cassette, request, request_key(request, recorded))
+        entry = self._matching(cassette, request, request_key(request, recorded))
         if entry is not None:
             return _replayed(entry, request, placeholders)
-        if self._mode == "none" or (self._mode == "once" and existed):
+        if self._mode in ("none", "place") or (self._mode == "once" and existed):
             raise CassetteMiss(
                 request.model, explain_miss(request, recorded, cassette, path, self._folder)
             )
@@ -417,7 +419,7 @@ class CassetteStore:
         Raises:
             ModelError: the cassette cannot be written.
         """
-        if self._mode in ("off", "none"):
+        if self._mode in ("off", "none", "place"):
             return
         # A timeout or a rate limit is not the model's doing and may not happen again.
         if isinstance(outcome, ModelError) and outcome.cause not in _RECORDED_CAUSES:
@@ -440,6 +442,15 @@ class CassetteStore:
 
     def folder_of(self, model: str) -> Path:
         return cassette_path(self._folder, model, "").parent
+
+    def _matching(
+        self, cassette: Cassette | None, request: Request, key: str
+    ) -> RecordedCall | None:
+        """Return the recorded call that is replayed, preferring one at the same place in a run."""
+        entries = cassette.entries if cassette else ()
+        same = [entry for entry in entries if self._mode == "place" or entry.key == key]
+        here = next((entry for entry in same if entry.is_at(request)), None)
+        return here if here or self._mode == "place" else next(iter(same), None)
 
     def _load(self, path: Path, model: str) -> Cassette | None:
         """Read a cassette, or reuse the one read before if the file has not changed."""
@@ -503,19 +514,14 @@ class CassetteStore:
                 **common,
                 reply=clean(outcome.text),
                 finish_reason=outcome.finish_reason,
-                model_served=outcome.model_served,
+                model_served=clean(outcome.model_served),
+                fingerprint=clean(outcome.fingerprint),
                 usage=outcome.usage,
             )
         error = RecordedError.model_validate(
             {"cause": outcome.cause, "detail": clean(outcome.detail)}
         )
         return RecordedCall(**common, error=error, usage=outcome.usage or Usage(calls=1))
-
-
-def _matching(cassette: Cassette | None, request: Request, key: str) -> RecordedCall | None:
-    """Return the entry with this key, preferring the one at the same place in a run."""
-    same = [entry for entry in cassette.entries if entry.key == key] if cassette else []
-    return next((entry for entry in same if entry.is_at(request)), same[0] if same else None)
 
 
 def _replayed(entry: RecordedCall, request: Request, placeholders: RequestPlaceholders) -> Reply:
@@ -527,5 +533,6 @@ def _replayed(entry: RecordedCall, request: Request, placeholders: RequestPlaceh
         text=placeholders.restore(entry.reply or ""),
         usage=usage,
         model_served=entry.model_served,
+        fingerprint=entry.fingerprint,
         finish_reason=entry.finish_reason,
     )

@@ -14,7 +14,7 @@ from pytest_autoweb.base.specs import WholeText
 from pytest_autoweb.base.waiting.own_time import Stopwatch, own_clock
 from pytest_autoweb.models.agent_chat import ChatBody
 from pytest_autoweb.models.computer_tool import ComputerTool
-from pytest_autoweb.results.records import Exchange, StageName, Usage
+from pytest_autoweb.results.records import Exchange, ServedModel, StageName, Usage
 
 
 class Message(BaseModel):
@@ -75,6 +75,8 @@ class Reply(BaseModel):
     usage: Usage = Field(default_factory=Usage)
     model_served: WholeText = ""
     """Name of the model as the server reports it."""
+    fingerprint: WholeText = ""
+    """What else the server tells of that model; see `results.records.Exchange`."""
     finish_reason: str = ""
     more_room: bool = False
     """Whether a reply that was cut off could be longer if it were asked for again."""
@@ -164,7 +166,8 @@ def ask_once(
         reply=redact(call.text),
         usage=call.usage,
         model=request.model,
-        model_served=call.served,
+        model_served=redact(call.told.served),
+        fingerprint=redact(call.told.fingerprint),
         error=redact(outcome.detail) if isinstance(outcome, ModelError) else None,
         cause=outcome.cause if isinstance(outcome, ModelError) else "",
         started=started,
@@ -178,7 +181,7 @@ class _Call(NamedTuple):
 
     outcome: Reply | ModelError
     text: str
-    served: str
+    told: ServedModel
     usage: Usage
     more_room: bool = False
 
@@ -196,9 +199,10 @@ def _call(
         reply = waiting.call_model(lambda: client.complete(request))
     except ModelError as error:
         waited = Usage(calls=1, unpriced_calls=1, latency_s=now() - began)
-        return _Call(error, "", "", error.usage or waited)
+        return _Call(error, "", ServedModel(), error.usage or waited)
     outcome = _unless_cut(reply, request, usable)
-    return _Call(outcome, reply.text, reply.model_served, reply.usage, reply.more_room)
+    told = ServedModel(served=reply.model_served, fingerprint=reply.fingerprint)
+    return _Call(outcome, reply.text, told, reply.usage, reply.more_room)
 
 
 def _roomier(request: Request) -> Request:
@@ -217,7 +221,8 @@ def _again(first: _Call, second: _Call) -> _Call:
     assert isinstance(first.outcome, ModelError)
     why = f"{first.outcome.detail}; asked again with more room: {outcome.cause}: {outcome.detail}"
     error = ModelError("truncated", outcome.model, why, usage=usage)
-    return _Call(error, second.text or first.text, second.served or first.served, usage)
+    told = second.told if second.told.served else first.told
+    return _Call(error, second.text or first.text, told, usage)
 
 
 def _unless_cut(reply: Reply, request: Request, usable: Callable[[str], str]) -> Reply | ModelError:

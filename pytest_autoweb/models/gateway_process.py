@@ -48,6 +48,7 @@ from pytest_autoweb.models.model_spec import (
     resolve_target,
 )
 from pytest_autoweb.models.providers import calls_directly, provider_of
+from pytest_autoweb.models.served_facts import ServedFacts
 from pytest_autoweb.models.spending import CostBudget, Ledger, Price, Reservation, token_bound
 from pytest_autoweb.results.records import Usage
 
@@ -87,6 +88,7 @@ class GatewayService:
         self._mask = KeyMask(os.environ)
         self._store = CassetteStore(config.cassettes, config.record_mode, mask=self._masked)
         self._live = LiteLLMClient(backoff_s=config.backoff_s)
+        self._facts = ServedFacts(os.environ)
         self._breaker = CircuitBreaker()
         self._engines = EnginePool(config.run_dir, own)
         self._budget = CostBudget(
@@ -199,7 +201,9 @@ class GatewayService:
                     self._breaker.note(spec.name, error.cause)
                 raise
             self._breaker.note(spec.name, None)
-            return reply
+        if told := self._facts.fingerprint(spec):
+            return reply.model_copy(update={"fingerprint": told})
+        return reply
 
     def _reserve(self, spec: ModelSpec, request: Request) -> Reservation:
         """Reserve money for one try."""
@@ -241,7 +245,7 @@ class GatewayService:
                 return ModelCheck(model=name, ok=True, detail="built in", live=False)
             if self._uses_cassettes(name) and self._config.record_mode != "all":
                 recorded = self._store.has_recordings(name, case_ids)
-                if recorded or self._config.record_mode == "none":
+                if recorded or self._config.record_mode in ("none", "place"):
                     return self._check_recordings(name, recorded)
             problem = self._live_problem(spec)
         except (ModelError, SettingsError) as error:

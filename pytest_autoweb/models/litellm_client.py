@@ -50,6 +50,7 @@ from pytest_autoweb.models.rate_limits import (
     pause_before_next,
     retry_after,
 )
+from pytest_autoweb.models.served_facts import MOST_TOLD
 from pytest_autoweb.models.spending import Price, Reservation, price_in_spec
 from pytest_autoweb.models.table_prices import BilledTokens, cost_of_call, price_per_token
 from pytest_autoweb.models.time_limit import within
@@ -505,8 +506,20 @@ def _reply(response: Any, spec: ModelSpec, used: Usage) -> Reply:
         raise ModelError("empty", spec.name, detail, usage=used)
     # For some providers, litellm prefixes the server's model name with the provider's name.
     provider = spec.litellm_model.partition("/")[0]
-    served = str(getattr(response, "model", "") or "").removeprefix(f"{provider}/")
-    return Reply(text=text, usage=used, model_served=served, finish_reason=reason)
+    served = _told(response, "model").removeprefix(f"{provider}/")
+    return Reply(
+        text=text,
+        usage=used,
+        model_served=served,
+        fingerprint=_told(response, "system_fingerprint"),
+        finish_reason=reason,
+    )
+
+
+def _told(response: Any, name: str) -> str:
+    """Return what the server tells of the model, which may be of any type and length."""
+    told = getattr(response, name, None)
+    return told[:MOST_TOLD] if isinstance(told, str) else ""
 
 
 def _instead_of_text(message: Any, fields: Mapping[str, Any]) -> str:

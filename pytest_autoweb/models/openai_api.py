@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 EVENTS = "text/event-stream"
 """The media type of a body of events."""
 _END = "[DONE]"
-_ABOUT = ("id", "object", "created", "model", "usage")
+_ABOUT = ("id", "object", "created", "model", "system_fingerprint", "usage")
 _PIECES = ("content", "reasoning_content", "reasoning", "refusal")
 _MOST_CALLS = 128
 # Only these end a line; `str.splitlines` would split at many other characters.
@@ -397,9 +397,8 @@ def _reply(found: Any) -> SimpleNamespace:
         if thoughts := _THOUGHTS.match(message.get("content") or ""):
             message["content"] = message["content"][thoughts.end() :]
             message.setdefault("reasoning_content", thoughts[1])
-    return SimpleNamespace(
-        **{name: with_attributes(found.get(name)) for name in ("choices", "usage", "model")}
-    )
+    kept = ("choices", "usage", "model", "system_fingerprint")
+    return SimpleNamespace(**{name: with_attributes(found.get(name)) for name in kept})
 
 
 def with_attributes(value: Any) -> Any:

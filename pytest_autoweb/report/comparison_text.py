@@ -8,6 +8,7 @@ from pytest_autoweb.results.analysis.cell_numbers import Cost, PassRate
 from pytest_autoweb.results.analysis.comparison import CasePair, Comparison, p_text, signed
 from pytest_autoweb.results.analysis.comparison_sides import Change, Side
 from pytest_autoweb.results.analysis.pairing import LeftOut
+from pytest_autoweb.results.analysis.served import served_text
 from pytest_autoweb.results.records import Outcome
 
 COLUMNS = 100
@@ -28,8 +29,9 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     a, b = comparison.a, comparison.b
     if comparison.kind == "runs" and a.model == b.model:
         yield one_line(a.model, COLUMNS)
-    yield one_line(f"A = {a.label}", COLUMNS)
-    yield one_line(f"B = {b.label}", COLUMNS)
+    for name, side in (("A", a), ("B", b)):
+        answered = f", answered by {told}" if (told := served_text(side.served)) else ""
+        yield one_line(f"{name} = {side.label}{answered}", 2 * COLUMNS)
     yield ""
     yield from columns(_table(comparison))
     yield ""

@@ -28,6 +28,7 @@ from pytest_autoweb.results.analysis.early_decision import PairDecision
 from pytest_autoweb.results.analysis.execution_only import ExecutionOnly, execution_only
 from pytest_autoweb.results.analysis.judge_agreement import Agreement
 from pytest_autoweb.results.analysis.past_runs import History
+from pytest_autoweb.results.analysis.served import changes_of_run
 from pytest_autoweb.results.analysis.stopped_early import with_early_verdicts
 from pytest_autoweb.results.records import (
     CaptureModeName,
@@ -238,7 +239,12 @@ def build_report(
         corrections=corrections_of(run.cells),
         rejudging=beside.rejudging,
         history=beside.history,
-        notes=(*run.notes, *beside.notes, *_once_for_all_modes(run)),
+        notes=(
+            *run.notes,
+            *beside.notes,
+            *_changed_models(run, beside.baseline),
+            *_once_for_all_modes(run),
+        ),
     )
 
 
@@ -247,6 +253,12 @@ def _comparisons(run: RecordedRun, beside: SideFiles) -> tuple[Comparison, ...]:
     since = compare_runs(beside.baseline, rows) if beside.baseline else ()
     models = with_early_verdicts(compare_models(rows), rows.rows, beside.decisions)
     return (*models, *compare_modes(rows), *since)
+
+
+def _changed_models(run: RecordedRun, baseline: RunRows | None) -> Iterator[str]:
+    changes = changes_of_run(run_rows(run.info, run.cells), baseline)
+    for model, sentences in changes.items():
+        yield from (f"{model}: {sentence}" for sentence in sentences)
 
 
 def _once_for_all_modes(run: RecordedRun) -> Iterator[str]:

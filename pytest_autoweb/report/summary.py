@@ -31,8 +31,15 @@ from pytest_autoweb.results.analysis.controls import (
     is_control,
 )
 from pytest_autoweb.results.analysis.price import PriceOfPass, oracle_actions, price_of
+from pytest_autoweb.results.analysis.served import served_of
 from pytest_autoweb.results.analysis.statistics import percentile
-from pytest_autoweb.results.records import CaptureModeName, CellResult, Outcome, Record
+from pytest_autoweb.results.records import (
+    CaptureModeName,
+    CellResult,
+    Outcome,
+    Record,
+    ServedModel,
+)
 from pytest_autoweb.results.runs.run_folder import RecordedRun
 
 LISTED = 20
@@ -125,6 +132,8 @@ class ModelSummary(Record):
     """The rates on the cases common to all models, if the models were run on different ones."""
     above_chance: AboveChance | None = None
     """The model's rate beside that of random actions; None where these were not run."""
+    served: tuple[ServedModel, ...] = ()
+    """The models that answered to its name, as the provider tells."""
     price: PriceOfPass | None = None
     """What a passed cell took; None if none passed."""
     not_run: tuple[str, ...] = ()
@@ -231,6 +240,7 @@ def _models(
             model=model,
             numbers=number(own, doubtful),
             above_chance=above_chance(own, floor, doubtful),
+            served=served_of(own),
             price=price_of(own, oracle),
             by_capture=tuple(
                 CaptureSummary(

@@ -34,6 +34,7 @@ from pytest_autoweb.results.runs.saved_runs import saved_rows
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import SESSION, RunSession
+from pytest_autoweb.settings.run_settings import REPLAYING
 
 CELL_S = 0.5
 """Processor seconds that a cell takes besides its model calls."""
@@ -516,7 +517,8 @@ class _Forecast:
 
     def _is_replayed(self, spec: ModelSpec) -> bool:
         settings = self._settings
-        if settings.record_mode != "none" or spec.name in settings.live or self._is_foreign(spec):
+        called = settings.record_mode not in REPLAYING or spec.name in settings.live
+        if called or self._is_foreign(spec):
             return False
         if REPLAYED not in self._notes:
             self._notes.append(REPLAYED)

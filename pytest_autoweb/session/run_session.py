@@ -63,7 +63,7 @@ from pytest_autoweb.session.progress import Progress
 from pytest_autoweb.session.servers.webservers import ServerPool, stop_all
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.settings.agent_command import AgentCommand
-from pytest_autoweb.settings.run_settings import Settings
+from pytest_autoweb.settings.run_settings import REPLAYING, Settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -465,7 +465,7 @@ class RunSession:
         return self.settings.record_mode == "off" or name in self.settings.live
 
     def _may_be_live(self, name: str) -> bool:
-        return self.settings.record_mode != "none" or name in self.settings.live
+        return self.settings.record_mode not in REPLAYING or name in self.settings.live
 
     def _start_gateway(self) -> GatewayAddress:
         settings = self.settings

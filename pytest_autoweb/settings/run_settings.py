@@ -57,7 +57,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-RecordMode = Literal["off", "none", "once", "new_episodes", "all"]
+RecordMode = Literal["off", "none", "place", "once", "new_episodes", "all"]
+REPLAYING: frozenset[RecordMode] = frozenset({"none", "place"})
+"""The modes in which no model is called."""
 QuestionPolicy = Literal["record", "strict", "answer"]
 StepFailurePolicy = Literal["block", "continue"]
 SandboxLevel = Literal["auto", "strict", "off"]
@@ -418,7 +420,8 @@ class Settings:
         "", "Gates on the comparison (with the latest run, if no other is named): how much worse "
         "each metric may get, as in 'pass_rate:5%,cost:20%,duration:50%'. Only a change that a "
         "test finds significant fails the run. 'switch:5%' asks for a proof that the other models "
-        "are not worse than the first.", str, "EXPR", everyday=True)
+        "are not worse than the first; 'served:same' fails if another model answers under the same "
+        "name.", str, "EXPR", everyday=True)
     baseline_days = Option(
         "90", "The age in days above which a baseline is used only with a notice.", count(1),
         "DAYS")

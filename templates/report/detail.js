@@ -365,7 +365,7 @@ function inAndOut({ input_tokens, cached_tokens, output_tokens, reasoning_tokens
 
 function exchangeView(x) {
   const u = x.usage;
-  const facts = [x.stage + (x.turn ? ` turn ${x.turn}` : ""), x.model_served, inAndOut(u), seconds(u.latency_s), u.replayed_calls > 0 && "replayed", u.cost_usd === null ? "cost unknown" : money(u.cost_usd, u.unpriced_calls === 0)];
+  const facts = [x.stage + (x.turn ? ` turn ${x.turn}` : ""), x.model_served, x.fingerprint, inAndOut(u), seconds(u.latency_s), u.replayed_calls > 0 && "replayed", u.cost_usd === null ? "cost unknown" : money(u.cost_usd, u.unpriced_calls === 0)];
   return fold(facts.filter(Boolean).join(" · "), "", () => [
     el("p.label", "prompt"), plain(x.prompt), el("p.label", "reply"), x.error ? el("div.error", { dir: "auto" }, x.error) : plain(x.reply)]);
 }

@@ -41,7 +41,7 @@ const ranWords = (rate) => `${percent(rate.value)} (${range(rate.interval)}), ${
 function modelRows(row, ran) {
   const n = row.numbers;
   const main = el("tr",
-    el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), chanceLine(row.above_chance), leftOutLine(n.not_graded), otherCasesLine(row)),
+    el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), servedLine(row), chanceLine(row.above_chance), leftOutLine(n.not_graded), otherCasesLine(row)),
     unrated(row, ran) ? ranCell("First attempt", ran.first_attempt) : rateCell("First attempt", "fill", n.first_attempt, n, ".large"),
     unrated(row, ran) ? ranCell("After repair", ran.after_repair)
       : n.counts.healed ? rateCell("After repair", "gain", n.after_repair, n) : notHealed(n),
@@ -69,6 +69,12 @@ function rateCell(label, tone, rates, n, size = "") {
     el("div.rate" + size, percent(all.value), el("span.soft.small", ` ${range(all.interval)}`)),
     gauge(label, tone, all), el("div.soft.small", trials(all, n)),
     !sameRate(all, graded) && [gauge(label + ", graded cells only", tone + ".narrow", graded), el("div.soft.small", "graded ", percent(graded.value), " ", range(graded.interval), `, ${graded.passed_trials} of ${count(graded.trials)}`)]);
+}
+
+/* What answered to the model's name, if its provider tells; reports of earlier versions do not. */
+function servedLine({ served = [] }) {
+  const words = served.slice(0, 4).map((s) => `${s.served || "a model"}${s.fingerprint ? ` (${s.fingerprint})` : ""}, ${plural(s.calls, "call")}`);
+  return words.length > 0 && el("div.soft.small", text(`answered by ${words.join("; ")}${served.length > 4 ? ` and ${served.length - 4} more` : ""}`));
 }
 
 function chanceLine(found) {

@@ -3,7 +3,7 @@
     with OllamaServer("http://127.0.0.1:8080/v1", models={"qwen3:8b": "served-name"}) as server:
         ...  # point OLLAMA_API_BASE, or a model's api_base, at server.origin
 
-It offers what Ollama's clients use: /api/version, /api/tags, /api/show, /api/chat and
+It offers what Ollama's clients use: /api/version, /api/tags, /api/ps, /api/show, /api/chat and
 /api/generate, both as one JSON object and as a stream of JSON lines. For experiments:
 `python ollama_server.py --backend http://127.0.0.1:8080/v1 --model qwen3:8b=served-name`.
 """
@@ -38,6 +38,8 @@ class OllamaServer:
         self.backend, self.models, self.api_key = backend.rstrip("/"), dict(models), api_key
         self.requests: list[tuple[str, Json]] = []
         """Path and body of each POST."""
+        self.digests: dict[str, str] = {}
+        """Digests of the loaded models, by name."""
         self._http = _Server(self, port)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
@@ -84,6 +86,7 @@ class _Handler(BaseHTTPRequestHandler):
         answers: dict[str, Json] = {
             "/api/version": {"version": VERSION},
             "/api/tags": {"models": [_described(name) for name in self.server.owner.models]},
+            "/api/ps": {"models": [_loaded(*each) for each in self.server.owner.digests.items()]},
         }
         known = self.path in answers
         self._send(200 if known else 404, answers.get(self.path, {"error": "not found"}))
@@ -228,6 +231,12 @@ def _ending(reason: str | None, usage: Json, nanoseconds: int) -> Json:
 def _described(name: str) -> Json:
     details = {"format": "gguf", "family": "", "parameter_size": "", "quantization_level": ""}
     return {"name": name, "model": name, "size": 0, "digest": "", "details": details}
+
+
+def _loaded(name: str, digest: str) -> Json:
+    described = _described(name)
+    details = {**described["details"], "quantization_level": "Q4_K_M"}
+    return {**described, "digest": digest, "details": details, "size_vram": 0}
 
 
 def main() -> None:

@@ -40,6 +40,9 @@ class Answer:
     """Sent as the body as it is, e.g. broken JSON."""
     prompt_tokens: int = 11
     completion_tokens: int = 7
+    served: str = ""
+    """The model that the reply names; by default the one that was asked, with an ending."""
+    fingerprint: str = ""
     pause: float = 0.0
     """Seconds before each piece of a reply that is streamed."""
     breaks_off: bool = False
@@ -67,7 +70,8 @@ class Answer:
                 "id": "chatcmpl-1",
                 "object": "chat.completion",
                 "created": 1,
-                "model": f"{model}-served",
+                "model": self.served or f"{model}-served",
+                **({"system_fingerprint": told} if (told := self.fingerprint) else {}),
                 "choices": [choice],
                 "usage": usage,
             }
@@ -92,6 +96,8 @@ class Answer:
                 deltas.append({"tool_calls": [{"index": place, "function": {"arguments": piece}}]})
         shared = {"id": whole["id"], "created": 1, "model": whole["model"]}
         shared["object"] = "chat.completion.chunk"
+        if self.fingerprint:
+            shared["system_fingerprint"] = self.fingerprint
         told = [
             _event(shared | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
             for delta in deltas

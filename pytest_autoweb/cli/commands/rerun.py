@@ -15,7 +15,7 @@ from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.foreign_run import case_file
 from pytest_autoweb.results.runs.loaded_run import Run
 from pytest_autoweb.settings.agent_command import COMMAND
-from pytest_autoweb.settings.rerun_settings import taken_settings
+from pytest_autoweb.settings.rerun_settings import OF_RUNS, taken_settings
 
 _RERUN_ABOUT = """\
 Runs one cell of a saved run again, with the flags of that run that decide how a cell ends, and
@@ -34,13 +34,7 @@ it in the folder in which pytest was started.
 
 Exit status: that of pytest; 4 if the cell cannot be found.
 """
-_OWN = frozenset(
-    ("models", "capture", "agent", "strategy", "agents", "codegen", "repeat", "controls", "report",
-     "stdout", "shard", "blobs", "dir", "save", "autosave", "compare", "compare_fail", "store",
-     "preview", "min_pass_rate", "local_analyze", "concurrency", "files", "cases_file", "mutants",
-     "pause", "resume", "watch", "otel", "language", "report_max_chars", "baseline_days",
-     "local_model")
-)  # fmt: skip
+_OWN = OF_RUNS | {"capture", "agent", "strategy", "agents", "codegen"}
 """Settings that the command sets itself, or that are about a run and not about a cell."""
 
 

@@ -4,7 +4,7 @@ from pytest_autoweb.base.variants import Variants
 from pytest_autoweb.report.gates.baseline_gates import about_baseline, drops, steady_cases
 from pytest_autoweb.report.gates.cost_gates import cost_cap, costs, durations
 from pytest_autoweb.report.gates.gate_context import Gate
-from pytest_autoweb.report.gates.model_gates import switches
+from pytest_autoweb.report.gates.model_gates import served, switches
 from pytest_autoweb.report.gates.outcome_gates import (
     groups,
     pass_rates,
@@ -58,6 +58,12 @@ GATES: Variants[Gate] = Variants(
             summary="each other model is shown to be not worse than the first by the margin",
             evaluate=switches,
             order=650,
+        ),
+        Gate(
+            name="served",
+            summary="the provider did not change a model under the same name",
+            evaluate=served,
+            order=660,
         ),
         Gate(
             name="cost",

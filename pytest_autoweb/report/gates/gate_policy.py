@@ -8,8 +8,10 @@ from pytest_autoweb.base.errors import SettingsError, near_miss
 from pytest_autoweb.report.gates.case_groups import CaseGroup, GroupMember, read_groups
 from pytest_autoweb.settings.run_settings import Settings
 
-Metric = Literal["pass_rate", "cost", "duration", "switch"]
+Metric = Literal["pass_rate", "cost", "duration", "switch", "served"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
+SAME = "same"
+"""What `served` demands: the model that answers may not change."""
 
 
 class Pinnable(GroupMember, Protocol):
@@ -32,7 +34,8 @@ class GatePolicy:
     groups: tuple[CaseGroup, ...] = ()
     limits: Mapping[Metric, float] = field(default_factory=dict)
     """The allowed deterioration of each metric in percent: percentage points for the pass rate
-    and a switch of models, a relative change for the others."""
+    and a switch of models, a relative change for the others. What answers to a model's name may
+    not change at all."""
     compare: str = ""
     """The run to compare with; empty when there is none."""
     baseline_days: int = 90
@@ -119,6 +122,10 @@ def read_limits(text: str, flag: str) -> Mapping[Metric, float]:
 
 
 def _limit(metric: str, text: str, where: str) -> float:
+    if metric == "served":
+        if text != SAME:
+            raise SettingsError(f"{where}: can only be 'served:{SAME}'")
+        return 0.0
     value = _number(text)
     if value is not None and text.endswith("%"):
         return value

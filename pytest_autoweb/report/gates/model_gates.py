@@ -1,4 +1,4 @@
-"""Gates between the models of a run: whether one may take the place of another."""
+"""Gates on the models of a run: whether one may take the place of another, and which answered."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,6 +11,7 @@ from pytest_autoweb.results.analysis.comparison import (
     contestants,
 )
 from pytest_autoweb.results.analysis.counted_outcomes import GRADED
+from pytest_autoweb.results.analysis.served import changes_of_run, served_of, served_text
 from pytest_autoweb.results.analysis.switching import switch_of, switch_sentence
 from pytest_autoweb.results.runs.side_files import GateResult
 
@@ -40,6 +41,24 @@ def switches(context: GateContext) -> Iterator[GateResult]:
             passed=found.answer == "safe",
             message=switch_sentence(found),
             details=pair.notes,
+        )
+
+
+def served(context: GateContext) -> Iterator[GateResult]:
+    """Demand that the same model answered to a name in the whole run and in the baseline."""
+    if "served" not in context.policy.limits:
+        return
+    rows = context.run.model_copy(update={"rows": context.contestants})
+    for model, changes in changes_of_run(rows, context.baseline).items():
+        told = served_text(served_of(row for row in rows.rows if row.model == model))
+        since = " and in the run compared with" if context.baseline else ""
+        same = f"answered by {told}, as everywhere in this run{since}"
+        yield GateResult(
+            name="served",
+            model=model,
+            passed=None if not told else not changes,
+            message="; ".join(changes)
+            or (same if told else "the provider does not tell which model answered"),
         )
 
 

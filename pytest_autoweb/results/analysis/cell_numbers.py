@@ -25,6 +25,7 @@ from pytest_autoweb.results.records import (
     Outcome,
     Record,
     RunInfo,
+    ServedModel,
     Usage,
 )
 
@@ -79,6 +80,9 @@ class CellSummary(Record):
     """Whether every call had a price; otherwise `cost_usd` is a lower bound or unknown."""
     duration_ms: float = 0.0
     """Milliseconds the cell took."""
+    served: tuple[ServedModel, ...] = ()
+    """The models that answered, as the provider tells; empty if it tells nothing, and in older
+    rows."""
     checksums: dict[str, str]
     """What the cell rests on, such as its case and its checks, as checksums."""
     folder: str = ""

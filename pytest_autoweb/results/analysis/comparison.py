@@ -29,6 +29,7 @@ from pytest_autoweb.results.analysis.pairing import (
     case_mean,
     pair_cases,
 )
+from pytest_autoweb.results.analysis.served import changes_between, changes_within, served_of
 from pytest_autoweb.results.analysis.statistics import (
     ALPHA,
     LEAST_DISCORDANT,
@@ -442,7 +443,7 @@ def _comparison(
         cost_change=change_of(costs(cells_a), costs(cells_b)),
         time_change=change_of(times(cells_a), times(cells_b)),
         changed=tuple(dict.fromkeys(name for pair in contest.pairs for name in pair.changed)),
-        notes=(*contest.notes, *_about_cases(contest)),
+        notes=(*contest.notes, *_about_served(contest), *_about_cases(contest)),
     )
     verdict = verdict_on(unjudged, executed=contest.metric == "executed")
     return unjudged.model_copy(update={"verdict": verdict})
@@ -475,6 +476,15 @@ def _case_pair(pair: Pair, good: Collection[Outcome]) -> CasePair:
         folders_b=tuple(row.folder for row in pair.b),
         changed=pair.changed,
     )
+
+
+def _about_served(contest: _Contest) -> Iterator[str]:
+    a, b = contest.a, contest.b
+    before, after = served_of(a.rows), served_of(b.rows)
+    for half, served in ((a, before), (b, after)):
+        yield from (f"{half.label}: {told}." for told in changes_within(served))
+    if contest.kind == "runs" and a.model == b.model:
+        yield from (f"{b.model}: {told}." for told in changes_between(before, after))
 
 
 def _about_cases(contest: _Contest) -> Iterator[str]:

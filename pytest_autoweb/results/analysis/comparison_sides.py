@@ -18,8 +18,9 @@ from pytest_autoweb.results.analysis.cell_numbers import (
 )
 from pytest_autoweb.results.analysis.counted_outcomes import GOOD, Metric
 from pytest_autoweb.results.analysis.pairing import mean_over_modes
+from pytest_autoweb.results.analysis.served import served_of
 from pytest_autoweb.results.analysis.statistics import Interval, ratio_interval
-from pytest_autoweb.results.records import CaptureModeName, Record
+from pytest_autoweb.results.records import CaptureModeName, Record, ServedModel
 
 
 class Change(Record):
@@ -60,6 +61,8 @@ class Side(Record):
     unknown or a lower bound."""
     seconds_per_cell: float | None
     """The mean wall time of a compared cell in seconds, averaged within cases first."""
+    served: tuple[ServedModel, ...] = ()
+    """The models that answered, as the provider tells, over all cells of this side."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,7 @@ def side_of(half: Half, cases: Sequence[tuple[CellSummary, ...]], metric: Metric
         cost=cost_of(compared),
         cost_per_cell=fmean(spent) if spent else None,
         seconds_per_cell=fmean(times(cases)) if cases else None,
+        served=served_of(half.rows),
     )
 
 

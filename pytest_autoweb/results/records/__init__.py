@@ -49,9 +49,11 @@ from pytest_autoweb.results.records.record import (
     NotNeeded,
     Outcome,
     Record,
+    ServedModel,
     StageName,
     StepStatus,
     Usage,
+    served_models,
 )
 from pytest_autoweb.results.records.run_info import (
     ModelDescription,
@@ -102,6 +104,7 @@ __all__ = [
     "Resumption",
     "RunInfo",
     "Scene",
+    "ServedModel",
     "SettingSource",
     "Snapshot",
     "StageName",
@@ -110,5 +113,6 @@ __all__ = [
     "ToolCall",
     "Usage",
     "Verdict",
+    "served_models",
     "total_usage",
 ]

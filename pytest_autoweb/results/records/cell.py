@@ -12,6 +12,7 @@ from pytest_autoweb.results.records.record import (
     NotNeeded,
     Outcome,
     Record,
+    ServedModel,
     Usage,
 )
 
@@ -135,6 +136,9 @@ class CellResult(PlannedCell):
     """Other ways to correct the first attempt, for comparison only."""
     usage: dict[str, Usage] = Field(default_factory=dict)
     """What the model calls of each stage used, over all attempts."""
+    served: tuple[ServedModel, ...] = ()
+    """The models that answered the calls to `model`, as its provider tells; empty if it tells
+    nothing, and in older records."""
     started: datetime
     """The time at which the cell started, with its time zone."""
     duration_ms: float = 0.0

@@ -194,6 +194,9 @@ class Exchange(Record):
     empty in older records."""
     model_served: str = ""
     """The name of the model that answered, as its provider gives it."""
+    fingerprint: str = ""
+    """What else the provider tells of that model: the fingerprint of its configuration, or of a
+    model file its digest, quantisation and engine; empty if it tells nothing."""
     error: str | None = None
     """Why there is no usable reply, redacted; None if there is one."""
     cause: str = ""
@@ -202,6 +205,30 @@ class Exchange(Record):
     """The time at which the call was made; None in older records."""
     ended: datetime | None = None
     """The time at which its reply was there, which is soon for a replayed call."""
+
+
+class ServedModel(Record):
+    """One model that answered calls, as its provider tells of it."""
+
+    served: str = ""
+    """Its name, which need not be the one that was asked for."""
+    fingerprint: str = ""
+    """What else the provider tells of it; see `Exchange.fingerprint`."""
+    calls: int = 1
+    """How many calls it answered, replayed ones included."""
+
+
+def served_models(told: Iterable[ServedModel]) -> tuple[ServedModel, ...]:
+    """Count the calls of each model that answered, in the order in which they first did."""
+    calls: dict[tuple[str, str], int] = {}
+    for each in told:
+        if each.served or each.fingerprint:
+            key = (each.served, each.fingerprint)
+            calls[key] = calls.get(key, 0) + each.calls
+    return tuple(
+        ServedModel(served=served, fingerprint=fingerprint, calls=count)
+        for (served, fingerprint), count in calls.items()
+    )
 
 
 class Classification(Record):

@@ -17,12 +17,21 @@ from pytest_autoweb.results.analysis.cell_numbers import (
     case_key,
     cell_row,
     is_graded,
+    run_rows,
 )
 from pytest_autoweb.results.analysis.comparison import Comparison, compare_models
 from pytest_autoweb.results.analysis.controls import broken_controls, is_control
 from pytest_autoweb.results.analysis.pairing import QUESTION
+from pytest_autoweb.results.analysis.served import changes_of_run
 from pytest_autoweb.results.analysis.statistics import Interval
-from pytest_autoweb.results.records import CellResult, ModelDescription, Outcome, Record, RunInfo
+from pytest_autoweb.results.records import (
+    CellResult,
+    ModelDescription,
+    Outcome,
+    Record,
+    RunInfo,
+    ServedModel,
+)
 from pytest_autoweb.results.runs.run_folder import RecordedRun
 
 SCHEMA_VERSION = 1
@@ -70,6 +79,8 @@ class PublishedCell(Record):
     """Passed, but only after a step was continued with a larger time limit."""
     duration_ms: float
     """Milliseconds it took."""
+    served: tuple[ServedModel, ...] = ()
+    """The models that answered, as the provider tells."""
     checksums: dict[str, str]
     """What it rests on, such as its case, its checks and its versions."""
     folder: str
@@ -345,6 +356,7 @@ def _published(original: tuple[NamedRun, CellResult], moved: CellResult) -> Publ
         reason=cell.reason,
         slow=cell.slow,
         duration_ms=cell.duration_ms,
+        served=cell.served,
         checksums=cell.checksums,
         folder=moved.folder,
         page=f"{named.folder}/index.html#{key}",
@@ -355,6 +367,8 @@ def _published_run(named: NamedRun) -> PublishedRun:
     info, cells = named.run.info, named.run.cells
     asked = sorted({(*case_key(cell), *_question(cell)) for cell in cells})
     notes = list(named.run.notes)
+    for model, changes in changes_of_run(run_rows(info, cells)).items():
+        notes += (f"{model}: {change}" for change in changes)
     if info.interrupted:
         notes.append("it was interrupted: cells that never started count as skipped")
     if info.shard:

@@ -227,8 +227,17 @@ def run_session(
     rootdir: Path,
     settings: Mapping[str, str],
     start: Start,
+    more: Sequence[str] = (),
 ) -> None:
     """Run cases in a separate session, shielded from the project's own settings.
+
+    Args:
+        targets: the cases, as pytest takes them.
+        folder: the folder of the run.
+        rootdir: pytest's.
+        settings: settings by name, which win over those of the project.
+        start: runs the session.
+        more: further arguments of pytest, which win over the settings.
 
     Raises:
         AutowebError: pytest could not run them.
@@ -241,7 +250,7 @@ def run_session(
         listing.write_bytes(os.fsencode("\n".join(targets)))
         # Even if a project's `addopts` has `-x`, all controls must be reported.
         own = ("--maxfail=0", f"--rootdir={rootdir}")
-        command = [sys.executable, "-m", "pytest", *own, *flags, f"@{listing}"]
+        command = [sys.executable, "-m", "pytest", *own, *flags, *more, f"@{listing}"]
         status = start(command, rootdir)
     if status not in (0, 1):
         raise AutowebError(f"the cases could not be run: pytest ended with exit code {status}")

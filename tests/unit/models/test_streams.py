@@ -24,7 +24,7 @@ ANSWERS = {
     "slow": Answer("abc", pause=0.2),
     "endless": Answer("abc" * 100, pause=0.2),
     "refused": Answer(None, message={"refusal": "I will not"}),
-    "cut": Answer(TEXT, finish_reason="length"),
+    "cut": Answer(TEXT, finish_reason="length", served="cut-2025-01-01", fingerprint="fp_7"),
     "calls": Answer(None, message={"tool_calls": [CALL]}, finish_reason="tool_calls"),
     "limited": Answer(status=429, error="slow down"),
     "error-200": Answer(raw=json.dumps({"error": {"code": 429, "message": "slow down"}})),
@@ -89,7 +89,11 @@ def test_the_reply_has_all_that_it_has_without_streaming(gateway: Gateway) -> No
 
 
 def test_a_reply_that_was_cut_off_by_its_limit_says_so(gateway: Gateway) -> None:
-    assert gateway.reply("cut").finish_reason == "length"
+    reply = gateway.reply("cut")
+
+    assert reply.finish_reason == "length"
+    # Which model answered is told in the pieces, too.
+    assert (reply.model_served, reply.fingerprint) == ("cut-2025-01-01", "fp_7")
 
 
 def test_calls_of_tools_are_put_together(gateway: Gateway) -> None:

@@ -1,0 +1,227 @@
+"""Who changed: a site, a model and the settings change one after the other, and each is named."""
+
+import json
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import Answer, OpenAIServer, Seen
+from session_server import autoweb_command, session_command
+from shop_project import INI
+
+from pytest_autoweb.testing import scripted_plan
+
+PAGE = """<!doctype html><title>Shop</title><link rel=icon href="data:,"><h1>Shop</h1>
+{buttons}<p id="out"></p><script>
+  const says = {says};
+  for (const button of document.querySelectorAll("button"))
+    button.onclick = () => setTimeout(() =>
+      document.getElementById("out").textContent = says + " " + button.textContent, 1200);
+</script>"""
+COUNT = 8
+CASES = """
+version: 1
+defaults: {{entry_url: {url}}}
+cases:
+  - id: buy
+    matrix: {{n: [{numbers}]}}
+    user_task: "Buy thing {{{{ matrix.n }}}}."
+    expect:
+      - text: "Bought thing {{{{ matrix.n }}}}"
+    oracle: |
+      # Step 1
+      page.get_by_role("button", name="thing {{{{ matrix.n }}}}").click()
+"""
+MODELS = "models: {{openai/m: {{api_base: '{base}'}}}}"
+FLAGS = ("cases", "--autoweb-models=builtin/oracle,openai/m", "--autoweb-models-file=models.yaml")
+AFTERWARDS = ("--", "--autoweb-models-file=models.yaml")
+
+
+class Site:
+    """A site on loopback whose next version sells nothing."""
+
+    def __init__(self) -> None:
+        self.sells = True
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                buttons = "".join(f"<button>thing {n}</button>" for n in range(1, COUNT + 1))
+                says = json.dumps("Bought" if site.sells else "Sold out:")
+                body = PAGE.format(buttons=buttons, says=says).encode()
+                self.send_response(200)
+                self.send_header("content-type", "text/html; charset=utf-8")
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}/"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class Provider(OpenAIServer):
+    """A service whose next version of the model looks at the page and does nothing."""
+
+    acts = True
+
+    def answer(self, seen: Seen) -> tuple[Answer, bytes]:
+        super().answer(seen)
+        said = json.dumps(seen.body["messages"])
+        number = re.search(r"Buy thing (\d)", said)
+        assert number is not None, said
+        act = f'page.get_by_role("button", name="thing {number[1]}").click()'
+        look = 'page.get_by_role("heading", name="Shop").click()'
+        code = f"```python\n# Step 1\n{act if self.acts else look}\n```"
+        plans = "You plan how" in said
+        answer = Answer(
+            scripted_plan("buy it") if plans else code,
+            served="m-2025-01-01" if self.acts else "m-2025-06-01",
+            fingerprint="fp_1" if self.acts else "fp_2",
+        )
+        return answer, answer.body("m")
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    site = Site()
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with Provider() as provider:
+        yield provider
+
+
+@pytest.fixture
+def shop(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, site: Site, provider: Provider
+) -> pytest.Pytester:
+    """A project with eight cases for the site, and a run of them whose recordings are kept."""
+    monkeypatch.setattr(pytester, "_getpytestargs", session_command)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    settle(pytester.path, check_timeout=3)
+    pytester.mkdir("cases")
+    numbers = ", ".join(map(str, range(1, COUNT + 1)))
+    (pytester.path / "cases/shop.yaml").write_text(CASES.format(url=site.url, numbers=numbers))
+    (pytester.path / "models.yaml").write_text(MODELS.format(base=provider.api_base))
+    before = pytester.runpytest_subprocess(
+        *FLAGS, "--autoweb-record-mode=record", "--autoweb-traffic=record", "--autoweb-save=before"
+    )
+    assert before.ret == 0, before.stdout.str()
+    return pytester
+
+
+def settle(folder: Path, check_timeout: float) -> None:
+    text = INI.replace("autoweb_check_timeout = 1\n", f"autoweb_check_timeout = {check_timeout}\n")
+    (folder / "tox.ini").write_text(f"{text}autoweb_concurrency = 8\nautoweb_max_repairs = 0\n")
+
+
+def later_run(shop: pytest.Pytester, *more: str) -> pytest.RunResult:
+    return shop.runpytest_subprocess(FLAGS[0], "--autoweb-models=openai/m", *FLAGS[2:], *more)
+
+
+def blamed(shop: pytest.Pytester, *arguments: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [*autoweb_command(), "run", "blame", "before", "autoweb-report", *arguments, *AFTERWARDS],
+        cwd=shop.path,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def found(shop: pytest.Pytester, output: str) -> Any:
+    return json.loads(blamed(shop, "--json", f"--output={output}").stdout)
+
+
+@pytest.mark.long
+def test_the_app_the_model_and_the_harness_are_named_when_they_changed(
+    shop: pytest.Pytester, site: Site, provider: Provider
+) -> None:
+    folder = shop.path
+    site.sells = False
+    later_run(shop)
+    app = found(shop, "because-of-the-app")
+    again = blamed(shop, "--output=because-of-the-app")
+
+    assert (app["blame"]["answer"], app["blame"]["culprits"]) == ("named", ["app"])
+    assert cells_of(app, "replies_recorded") == (8, "8 of 8")
+    assert cells_of(app, "model_recorded") == (8, "")
+    assert cells_of(app, "replies_live") == (0, "0 of 8")
+    assert "The oracle fails in 8 of 8 cases since the app changed" in again.stdout
+    assert "\nThe app changed (8 lost and 0 gained of 8 cases, −100 points" in again.stdout
+    # What was run for the same two runs is not run again.
+    assert "buy-1" not in again.stderr
+
+    site.sells, provider.acts = True, False
+    gated = later_run(shop, "--autoweb-compare=before", "--autoweb-compare-fail=served:same")
+    model = found(shop, "because-of-the-model")
+
+    assert model["blame"]["culprits"] == ["model"]
+    assert cells_of(model, "model_recorded") == (0, "")
+    assert cells_of(model, "replies_live") == (8, "8 of 8")
+    changed = (
+        "the provider changed the model under the same name: it answered as m-2025-01-01 (16 "
+        "calls), and now m-2025-06-01 (16 calls)"
+    )
+    assert model["records"]["model"] == [changed]
+    gated.stdout.fnmatch_lines([f"gate FAILED: served, openai/m: {changed}"])
+    report = json.loads((folder / "autoweb-report/report.json").read_text())
+    assert f"openai/m: {changed}" in report["notes"]
+    served = [{"served": "m-2025-06-01", "fingerprint": "fp_2", "calls": 16}]
+    assert report["summary"]["models"][0]["served"] == served
+    kept = json.loads((folder / "cases/cassettes/openai__m/buy-1.json").read_text())
+    assert {entry["fingerprint"] for entry in kept["entries"]} == {"fp_1"}
+
+    provider.acts = True
+    settle(folder, check_timeout=0.2)
+    later_run(shop)
+    harness = found(shop, "because-of-the-harness")
+
+    assert harness["blame"]["culprits"] == ["harness"]
+    assert harness["records"]["harness"] == ["settings of 8 cells"]
+    assert cells_of(harness, "replies_recorded") == (0, "0 of 8")
+
+
+@pytest.mark.long
+def test_without_recordings_it_cannot_tell_and_says_what_would(
+    shop: pytest.Pytester, provider: Provider
+) -> None:
+    provider.acts = False
+    later_run(shop)
+    shutil.rmtree(shop.path / "cases/cassettes")
+    shutil.rmtree(shop.path / "cases/traffic")
+
+    said = " ".join(blamed(shop).stdout.split())
+
+    assert "Cannot tell: the app or the model (8 lost and 0 gained of 8 cases" in said
+    assert "to find out: run the cases on the earlier version of the app: where they pass" in said
+    assert "The oracle passes 8 cases on the live app as before" in said
+    assert "old replies, live site lacks: no recorded replies: let the run that later ones" in said
+    assert "model live, recorded site lacks: no recorded site: let the run that later ones" in said
+    assert "the provider changed the model under the same name" in said
+
+
+def cells_of(document: Any, name: str) -> tuple[int, str]:
+    """How many cells of an arm passed, and what its oracle did."""
+    (arm,) = (each for each in document["arms"] if each["name"] == name)
+    return arm["passed"], arm["oracle"]

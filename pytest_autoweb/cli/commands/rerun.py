@@ -37,9 +37,9 @@ Exit status: that of pytest; 4 if the cell cannot be found.
 _OWN = frozenset(
     ("models", "capture", "agent", "strategy", "agents", "codegen", "repeat", "controls", "report",
      "stdout", "shard", "blobs", "dir", "save", "autosave", "compare", "compare_fail", "store",
-     "preview", "min_pass_rate", "local_analyze", "concurrency", "files", "cases_file", "mutants",
-     "pause", "resume", "watch", "otel", "language", "report_max_chars", "baseline_days",
-     "local_model")
+     "preview", "min_pass_rate", "min_score", "local_analyze", "concurrency", "files",
+     "cases_file", "mutants", "pause", "resume", "watch", "otel", "language",
+     "report_max_chars", "baseline_days", "local_model")
 )  # fmt: skip
 """Settings that the command sets itself, or that are about a run and not about a cell."""
 

@@ -123,6 +123,7 @@ def numbers(cells, doubtful, with_attempts):
         "cost_per_cell": share(money, len(ran)),
         "cost_per_pass": share(money, sum(c["outcome"] in REPAIRED for c in cells)),
         "median_s": percentile(seconds, 0.5),
+        "median_interval": median(seconds)["interval"] if seconds else None,
         "p95_s": percentile(seconds, 0.95),
         "total_s": sum(seconds),
     }
@@ -293,6 +294,7 @@ def side(cells, compared, doubtful):
         "cost": cost_of_rows(every),
         "cost_per_cell": fmean(spent) if spent else None,
         "seconds_per_cell": fmean(took) if took else None,
+        "median_s": median(took) if took else None,
         "spent": spent,
         "took": took,
     }

@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 
 import numpy as np
 from scipy.stats import binom, binomtest, norm, quantile_test, t
-from statsmodels.stats.inter_rater import cohens_kappa
+from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
@@ -37,6 +37,16 @@ def rate_interval(means, tries):
         rate, variance = fmean(smoothed), stdev(smoothed) ** 2
         n = min(max(n * rate * (1 - rate) / variance, n), n * n / sum(1 / t for t in tries))
     return wilson(fmean(means) * n, n) if means else None
+
+
+def score_interval(scores):
+    """Wilson's on the number of passed or failed cases that would vary as little as the scores."""
+    n = len(scores)
+    if not scores or set(scores) <= {0, 1}:
+        return wilson(sum(scores), n)
+    smoothed = np.array([*scores, 0.0, 1.0])
+    worth = max(n, n * smoothed.mean() * (1 - smoothed.mean()) / smoothed.var(ddof=1))
+    return wilson(fmean(scores) * worth, worth)
 
 
 def difference_error(differences):
@@ -169,6 +179,23 @@ def kappa(both_pass, both_fail, first_only, second_only):
     if n in (both_pass, both_fail):  # Without two kinds of answer, chance agrees always.
         return None
     return float(cohens_kappa([[both_pass, first_only], [second_only, both_fail]]).kappa)
+
+
+def alpha(units):
+    """Krippendorff's, by way of Fleiss' kappa where every item has all ratings."""
+    units = [ratings for ratings in units if len(ratings) > 1]
+    words = sorted({word for ratings in units for word in ratings})
+    table = np.array([[ratings.count(word) for word in words] for ratings in units])
+    if len(words) < 2:
+        return None
+    if len({len(ratings) for ratings in units}) == 1:
+        n = table.sum()
+        return 1 - (1 - float(fleiss_kappa(table))) * (n - 1) / n
+    # With gaps, from the matrix of coincidences.
+    together = sum((np.outer(own, own) - np.diag(own)) / (own.sum() - 1) for own in table)
+    by_word, n = together.sum(axis=0), together.sum()
+    apart = n - np.trace(together)
+    return float(1 - (n - 1) * apart / (n * n - (by_word**2).sum()))
 
 
 # --- confidence -----------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from cell_amounts import (
     rates,
     row,
 )
+from cell_scores import limits, panels, score_difference, scores
 from formulas import kappa, percentile, wilson
 
 LETTERS = {
@@ -65,6 +66,8 @@ def recompute(report):
             "numbers": numbers(own, doubtful, whole),
             "above_chance": above_chance(own, held, doubtful),
             "price": price(own, cells) if whole else {},
+            "scores": scores(own, doubtful) if whole else {},
+            "limits": limits(own) if whole else {},
             "by_capture": modes,
         }
         models.append(found | common_rates(contestants, said["model"], doubtful))
@@ -79,6 +82,7 @@ def recompute(report):
         },
         "comparisons": comparisons(report, cells, doubtful),
         "judges": [judge(said) for said in report["judges"]],
+        "judge_panels": panels(cells) if whole else [{} for _ in report["judge_panels"]],
         "history": history(report["history"], contestants),
         # Those of a report whose attempts were left out cannot be told.
         "decision_facts": [
@@ -155,7 +159,10 @@ def comparisons(report, cells, doubtful):
         runs = said["kind"] == "runs"
         a = side_of(before if runs else now, said["a"])
         b = side_of(now, said["b"])
-        again = comparison(a, b, both if runs else doubtful, said["kind"] != "models")
+        sides = a, b, both if runs else doubtful, said["kind"] != "models"
+        again = comparison(*sides)
+        if report["shortened"] != "attempts":
+            again["score"] = score_difference(*sides)
         if report["shortened"] in ("same_cases", "attempts"):
             again["cases"] = again["cases"][: again["gained"] + again["lost"]]
         found[said["kind"]].append(again)

@@ -107,8 +107,10 @@ class LoadedCase:
     checks_checksum: str
     """SHA-256 of all checks of the case."""
     check_checksums: tuple[str, ...]
-    """SHA-256 of each check, in their order, without its weight and message."""
+    """SHA-256 of each check, in their order, without its points and message."""
     has_expect: bool
+    has_points: bool
+    """Whether any check says how many points it is worth."""
     has_oracle: bool
     judge_models: tuple[str, ...]
     """The models that `judge` checks name."""
@@ -331,6 +333,7 @@ def _case(source: CaseSource) -> LoadedCase:
         checks_checksum=checks_checksum,
         check_checksums=check_checksums,
         has_expect=bool(case.expect),
+        has_points=any(check.own_points is not None for check in case.expect),
         has_oracle=bool(case.oracle),
         judge_models=_judge_models(case),
         _source=source,
@@ -340,7 +343,7 @@ def _case(source: CaseSource) -> LoadedCase:
 
 def _judge_models(case: Case) -> tuple[str, ...]:
     judged = (check.judge for check in case.expect if isinstance(check, JudgeCheck))
-    return tuple(dict.fromkeys(query.model for query in judged if query.model))
+    return tuple(dict.fromkeys(name for query in judged for name in query.named))
 
 
 def _shown(source: CaseSource, name: str, resolved: str) -> str:

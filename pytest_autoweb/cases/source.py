@@ -114,7 +114,7 @@ WEBSERVERS = "webservers"
 MAIN = ""
 """The name of the `webserver` server among the names of servers."""
 
-_NOT_DECISIVE = ("weight", "message")
+_NOT_DECISIVE = ("points", "weight", "message")
 """The fields of a check that do not affect whether it holds."""
 Servers = Mapping[str, Mapping[str, str]]
 """Address and data folder of each server, by its name."""
@@ -349,7 +349,7 @@ class RenderedCase:
         """Return the SHA-256 of all checks and of each, in their order.
 
         The checksums cover the code of the user's functions that they call. Those of single checks
-        leave out weight and message.
+        leave out points and message.
         """
         path = self.source.document.path
         entries = self.fields.get("expect") or ()

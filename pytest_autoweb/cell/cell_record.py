@@ -28,6 +28,7 @@ def row_of(cell: Cell, strategy: Strategy, case: Case | None = None) -> PlannedC
         tags=cell.case.tags,
         must_pass=cell.case.must_pass,
         without_checks=not cell.case.has_expect,
+        with_points=cell.case.has_points,
         model=cell.spec.name,
         capture_mode=cell.mode,
         repeat=cell.repeat,

@@ -3,12 +3,10 @@
 The evidence is the state of the page and the network traffic, as text for a model.
 """
 
-import base64
 import re
-import tempfile
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import NamedTuple
 
 from pytest_autoweb.base.errors import ModelError, SettingsError
@@ -22,7 +20,8 @@ from pytest_autoweb.judging.checks.check_type import (
 )
 from pytest_autoweb.judging.checks.compared_values import as_text
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
-from pytest_autoweb.judging.evidence.scene import shot
+from pytest_autoweb.judging.judge_pictures import pictures_of_way
+from pytest_autoweb.judging.majority import majority
 from pytest_autoweb.judging.opinion import GRAMMAR, SCHEMA, quoted, read_opinion
 from pytest_autoweb.models.client import Answered, Client, Request, ask_once
 from pytest_autoweb.models.model_spec import ModelSpec
@@ -46,8 +45,10 @@ class JudgeEvidence(NamedTuple):
     wire: str
     downloads: str
     answer: str
-    picture: str | None
-    """A picture of the page as a `data:` URI, if there is one."""
+    moments: tuple[str, ...] = ()
+    """When each picture was taken, oldest first."""
+    pictures: tuple[str, ...] = ()
+    """The pictures as `data:` URIs."""
 
     @property
     def text(self) -> str:
@@ -62,13 +63,14 @@ class JudgeEvidence(NamedTuple):
             "wire": fence(self.wire or _NOTHING, "network"),
         }
         return parts | {
+            "pictures": "\n".join(f"{at}: {told}" for at, told in enumerate(self.moments, 1)),
             "downloads": fence(self.downloads, "files") if self.downloads else "",
             "answer": fence(self.answer, "answer") if self.answer else "",
         }
 
 
 def collect_evidence(
-    evidence: Evidence, *, with_answer: bool, with_picture: bool, page_tokens: int
+    evidence: Evidence, *, with_answer: bool, with_pictures: bool, page_tokens: int
 ) -> JudgeEvidence:
     """Look at the page once, without touching it."""
 
@@ -88,13 +90,17 @@ def collect_evidence(
     answer = ""
     if with_answer:
         answer = as_text(evidence.answer) if evidence.answered else "(no answer was given)"
+    pictures = pictures_of_way(evidence) if with_pictures else ()
+    # The moments of the pictures name steps, so the actions say to which step they belong.
+    action = partial(_action, with_step=len(pictures) > 1)
     return JudgeEvidence(
         page=clean(f"URL: {page.url}\n{snapshot.text}"),
-        actions=clean(_lines(map(_action, filter(_is_action, evidence.actions)))),
+        actions=clean(_lines(map(action, filter(_is_action, evidence.actions)))),
         wire=clean(_lines(map(_request, filter(_is_told, evidence.wire)))),
         downloads=clean(_lines(files)),
         answer=clean(answer)[:_ANSWER_CHARS],
-        picture=_picture(evidence) if with_picture else None,
+        moments=tuple(moment for moment, _ in pictures),
+        pictures=tuple(uri for _, uri in pictures),
     )
 
 
@@ -109,11 +115,12 @@ def _is_action(call: ToolCall) -> bool:
     return call.acting and not call.replayed
 
 
-def _action(call: ToolCall) -> str:
+def _action(call: ToolCall, *, with_step: bool = False) -> str:
     # The source of a script may hold comments, in which a model could plead its own case.
     arguments = "<script>" if _RUNS_SCRIPTS.search(call.method) else call.arguments
     target = _SCRIPT_IN_TARGET.sub(r"\1(<script>)", call.target)
-    return f"{target}.{call.method}({arguments}): {'done' if call.ok else 'failed'}"
+    step = f"step {call.step_index}: " if with_step else ""
+    return f"{step}{target}.{call.method}({arguments}): {'done' if call.ok else 'failed'}"
 
 
 def _is_told(entry: WireEntry) -> bool:
@@ -125,15 +132,6 @@ def _is_told(entry: WireEntry) -> bool:
 def _request(entry: WireEntry) -> str:
     status = str(entry.status) if entry.status is not None else entry.failed or "no answer"
     return f"{entry.method} {entry.url} -> {status}"
-
-
-def _picture(evidence: Evidence) -> str | None:
-    """Take a picture of the viewport, with password fields covered."""
-    with tempfile.TemporaryDirectory(prefix="autoweb-judge-") as folder:
-        path = Path(folder) / "page.jpg"
-        if not shot(evidence.page, path):
-            return None
-        return "data:image/jpeg;base64," + base64.b64encode(path.read_bytes()).decode()
 
 
 PROMPT = "judge"
@@ -208,9 +206,11 @@ class JudgeSelection:
             SettingsError: see `named`.
         """
         spec = self.named(name)
-        return SelectedJudge(
-            spec, self._client_of(spec.name), judge_id(spec) not in self._calibrated
-        )
+        return SelectedJudge(spec, self._client_of(spec.name), self.advisory(judge_id(spec)))
+
+    def advisory(self, judge: str) -> bool:
+        """Tell whether a judge, or a majority of several, only gives advice."""
+        return judge not in self._calibrated
 
 
 def judge_id(spec: ModelSpec) -> str:
@@ -243,35 +243,55 @@ class JudgedAttempt(NamedTuple):
 class ModelJudge:
     """The `RubricJudge` of one attempt; `exchanges` are its questions so far."""
 
-    judges: Callable[[str | None], SelectedJudge]
-    """Selects the judge; raises SettingsError when there is none, or when it must not judge."""
+    judges: JudgeSelection
     place: JudgedAttempt
     exchanges: tuple[Exchange, ...] = ()
 
     def __call__(self, query: JudgeQuery, evidence: Evidence) -> RubricFinding:
-        """Ask once.
+        """Ask each judge once; of several, more than half decide.
+
+        All are shown the same evidence, but those without vision no picture.
 
         Raises:
             NotEvaluated: no judge model is named, or it is one of those compared.
         """
-        try:
-            selected = self.judges(query.model)
-        except SettingsError as error:
-            raise NotEvaluated(str(error)) from None
-        spec = selected.spec
-        if spec.litellm_model == self.place.model.litellm_model:
-            raise NotEvaluated(f"the judge {spec.name} is the model whose work is judged")
+        selected = [self._selected(name) for name in query.named or (None,)]
         shown = collect_evidence(
             evidence,
             with_answer=query.answer,
-            with_picture=spec.vision,
-            page_tokens=min(_MOST_PAGE_TOKENS, spec.context_tokens // _PAGE_SHARE),
+            with_pictures=any(judge.spec.vision for judge in selected),
+            page_tokens=min(
+                _MOST_PAGE_TOKENS,
+                *(judge.spec.context_tokens // _PAGE_SHARE for judge in selected),
+            ),
         )
-        request = self._request(query, shown, spec)
+        findings = [self._asked(judge, query, shown, evidence.redact) for judge in selected]
+        if len(findings) == 1:
+            return findings[0]
+        return majority(findings, self.judges.advisory)
+
+    def _selected(self, name: str | None) -> SelectedJudge:
+        try:
+            selected = self.judges(name)
+        except SettingsError as error:
+            raise NotEvaluated(str(error)) from None
+        if selected.spec.litellm_model == self.place.model.litellm_model:
+            raise NotEvaluated(f"the judge {selected.spec.name} is the model whose work is judged")
+        return selected
+
+    def _asked(
+        self,
+        selected: SelectedJudge,
+        query: JudgeQuery,
+        shown: JudgeEvidence,
+        redact: Callable[[str], str],
+    ) -> RubricFinding:
+        if not selected.spec.vision:
+            shown = shown._replace(moments=(), pictures=())
         asked = ask_once(
             selected.client,
-            request,
-            evidence.redact,
+            self._request(query, shown, selected.spec),
+            redact,
             usable=lambda text: text if read_opinion(text) else "",
         )
         self.exchanges = (*self.exchanges, asked.exchange)
@@ -281,7 +301,7 @@ class ModelJudge:
     def _request(self, query: JudgeQuery, shown: JudgeEvidence, spec: ModelSpec) -> Request:
         messages = render(
             PROMPT,
-            images=(shown.picture,) if shown.picture else (),
+            images=shown.pictures,
             task=self.place.user_task,
             rubric=query.rubric,
             **shown.fenced(),
@@ -313,6 +333,6 @@ def _finding(asked: Answered, shown: JudgeEvidence, judge: str) -> RubricFinding
     founded = quoted(opinion, shown.text)
     verdict: str = opinion.verdict
     # A picture cannot be quoted, so quotes are required only for textual evidence.
-    if verdict == "pass" and not founded and shown.picture is None:
+    if verdict == "pass" and not founded and not shown.pictures:
         verdict = UNFOUNDED
     return RubricFinding(verdict, opinion.reason, judge, founded, usage=usage)

@@ -29,10 +29,10 @@ def graded(checks_checksum: str) -> str:
 
 
 def score(results: Sequence[CheckResult]) -> tuple[bool | None, float | None]:
-    """Return whether the checks hold, and the weighted credit they earn.
+    """Return whether the checks hold, and which share of their points they earn.
 
     One failed check decides. A check that could not be evaluated leaves the verdict open, because
-    it might have failed. Advisory checks count towards neither.
+    it might have failed; it earns nothing. Advisory checks count towards neither.
 
     Returns:
         `(None, None)` if no check counts.
@@ -42,7 +42,7 @@ def score(results: Sequence[CheckResult]) -> tuple[bool | None, float | None]:
     if not evaluated:
         return None, None
     earned = sum(result.weight * credit_of(result) for result in evaluated)
-    share = earned / sum(result.weight for result in evaluated)
+    share = earned / sum(result.weight for result in counted)
     if any(result.passed is False for result in evaluated):
         return False, share
     return (True if len(evaluated) == len(counted) else None), share
@@ -199,10 +199,13 @@ def _result(entry: _PendingCheck, evidence: Evidence) -> CheckResult:
         message=shown("; ".join(filter(None, (entry.check.message, open_question)))),
         finding=verdict.finding,
         hint=shown(verdict.hint),
-        weight=entry.check.weight,
+        weight=entry.check.own_points or 1.0,
         credit=verdict.credit,
         advisory=verdict.advisory,
         checksum=entry.checksum,
+        votes=tuple(
+            vote.model_copy(update={"reason": shown(vote.reason)}) for vote in verdict.votes
+        ),
         usage=verdict.usage,
         duration_ms=(entry.ended - entry.started) * 1000,
     )

@@ -3,11 +3,21 @@
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from pytest_autoweb.report.wording import columns, count_of, money, one_line, rate, seconds, width
+from pytest_autoweb.report.wording import (
+    columns,
+    count_of,
+    median_text,
+    money,
+    one_line,
+    rate,
+    seconds,
+    width,
+)
 from pytest_autoweb.results.analysis.cell_numbers import Cost, PassRate
 from pytest_autoweb.results.analysis.comparison import CasePair, Comparison, p_text, signed
 from pytest_autoweb.results.analysis.comparison_sides import Change, Side
 from pytest_autoweb.results.analysis.pairing import LeftOut
+from pytest_autoweb.results.analysis.scores import ScoreDifference
 from pytest_autoweb.results.analysis.served import served_text
 from pytest_autoweb.results.records import Outcome
 
@@ -56,6 +66,7 @@ def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
         (metric, rate(a.compared), rate(b.compared), _difference(comparison)),
         *([("  broken as failed", *_rates(a.compared_all, b.compared_all))] if partly else []),
         *(() if executed else _of_all_cells(a, b)),
+        *_score(comparison.score),
         ("cost of a cell", _cost(a), _cost(b), _change(comparison.cost_change)),
         (
             "time of a cell",
@@ -63,7 +74,22 @@ def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
             seconds(b.seconds_per_cell),
             _change(comparison.time_change),
         ),
+        *_median_times(a, b),
     ]
+
+
+def _score(found: ScoreDifference | None) -> Iterator[tuple[str, str, str, str]]:
+    if found is None:
+        return
+    low, high = signed(found.interval.low), signed(found.interval.high)
+    apart = f"{signed(found.difference)} pts ({low} to {high})"
+    name = f"score, {count_of(found.cases, 'case')}"
+    yield name, f"{found.a:.0%}", f"{found.b:.0%}", apart
+
+
+def _median_times(a: Side, b: Side) -> Iterator[tuple[str, str, str, str]]:
+    if a.median_s and b.median_s:
+        yield "  median over cases", median_text(a.median_s), median_text(b.median_s), ""
 
 
 def _head(side: str, label: str) -> str:

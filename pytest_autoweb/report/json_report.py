@@ -26,7 +26,11 @@ from pytest_autoweb.results.analysis.correction_facts import CorrectionFacts, co
 from pytest_autoweb.results.analysis.decision_facts import DecisionFacts, decision_facts
 from pytest_autoweb.results.analysis.early_decision import PairDecision
 from pytest_autoweb.results.analysis.execution_only import ExecutionOnly, execution_only
-from pytest_autoweb.results.analysis.judge_agreement import Agreement
+from pytest_autoweb.results.analysis.judge_agreement import (
+    Agreement,
+    PanelAgreement,
+    panel_agreements,
+)
 from pytest_autoweb.results.analysis.past_runs import History
 from pytest_autoweb.results.analysis.served import changes_of_run
 from pytest_autoweb.results.analysis.stopped_early import with_early_verdicts
@@ -184,6 +188,8 @@ class Report(Record):
     """The decisions of the gates, which determine the exit status."""
     judges: tuple[Agreement, ...] = ()
     """How far the models of `judge` checks agree with people, from `--autoweb-judge-labels`."""
+    judge_panels: tuple[PanelAgreement, ...] = ()
+    """How far judges agree with each other, for each group that votes together."""
     decision_facts: tuple[DecisionFacts, ...] = ()
     """Statistics of the decisions of models that acted by sight."""
     corrections: tuple[CorrectionFacts, ...] = ()
@@ -235,6 +241,7 @@ def build_report(
         baseline=beside.baseline,
         gates=beside.gates,
         judges=beside.judges,
+        judge_panels=panel_agreements(run.cells),
         decision_facts=decision_facts(run.cells),
         corrections=corrections_of(run.cells),
         rejudging=beside.rejudging,

@@ -23,6 +23,8 @@ from pytest_autoweb.report.wording import (
     gate_state,
     gates_alone,
     in_order,
+    limit_lines,
+    median_seconds,
     models_in_modes,
     models_without_checks,
     money,
@@ -32,6 +34,7 @@ from pytest_autoweb.report.wording import (
     price_lines,
     ran_without_checks,
     rate,
+    score_text,
     seconds,
     what_failed,
     with_baseline,
@@ -186,14 +189,20 @@ def _models(summary: Summary, unchecked: AbstractSet[str]) -> list[str]:
         "tokens in / out",
         "median",
     ]
+    if scored := any(row.scores for row in summary.models):
+        head.insert(3, "score")
     lines = [_row(head), _row(["---"] + ["---:"] * (len(head) - 1))]
     for row in summary.models:
         rated = row.model not in unchecked
-        lines.append(_row(_model_row(escape(row.model), row.numbers, rated=rated)))
+        score = [score_text(row.scores.first_attempt if row.scores else None)] if scored else []
+        lines.append(_row(_model_row(escape(row.model), row.numbers, score, rated=rated)))
         if len(row.by_capture) > 1:
+            none = ["–"] * len(score)
             lines += [
-                _row(_model_row(f"↳ in {escape(each.capture_mode)}", each.numbers, rated=rated))
-                for each in row.by_capture
+                _row(
+                    _model_row(f"↳ in {escape(mode.capture_mode)}", mode.numbers, none, rated=rated)
+                )
+                for mode in row.by_capture
             ]
     lines += [
         "",
@@ -202,7 +211,7 @@ def _models(summary: Summary, unchecked: AbstractSet[str]) -> list[str]:
     ]
     if about := list(different_cases(summary)):
         lines += ["", escape(about[0], 600), "", *(f"- {escape(line, 600)}" for line in about[1:])]
-    if prices := list(price_lines(summary)):
+    if prices := [*price_lines(summary), *limit_lines(summary)]:
         lines += ["", *(f"- {escape(line, 400)}" for line in prices)]
     if above := list(chance_lines(summary)):
         lines += ["", escape(above[0], 600), "", *(f"- {escape(line, 600)}" for line in above[1:])]
@@ -220,18 +229,19 @@ def _execution(report: Report) -> list[str]:
     return [escape(lines[0], 600), "", *(f"- {escape(line, 600)}" for line in lines[1:]), ""]
 
 
-def _model_row(name: str, n: Numbers, *, rated: bool) -> list[str]:
+def _model_row(name: str, n: Numbers, score: list[str], *, rated: bool) -> list[str]:
     graded = f"{percent(n.first_attempt.graded.value)} → {percent(n.after_repair.graded.value)}"
     return [
         name,
         rate(n.first_attempt.all_trials) if rated else "no checks",
         rate(n.after_repair.all_trials) if rated else "no checks",
+        *score,
         f"{graded} of {n.first_attempt.graded.trials}" if rated else "no checks",
         *(str(count) for count in n.counts.model_dump().values()),
         str(n.false_success),
         money(n.cost, n.calls),
         f"{n.input_tokens:,} / {n.output_tokens:,}",
-        seconds(n.median_s),
+        median_seconds(n),
     ]
 
 

@@ -131,7 +131,7 @@ PANELS: Variants[Panel] = Variants(
         Panel(
             name="judges",
             title="Judging models",
-            summary="how far judging models agree with people",
+            summary="how far judging models agree with people and with each other",
             order=1200,
             files=("judges.js",),
         ),

@@ -30,7 +30,9 @@ from pytest_autoweb.results.analysis.controls import (
     control_rows,
     is_control,
 )
+from pytest_autoweb.results.analysis.limits import LimitShare, limits_of
 from pytest_autoweb.results.analysis.price import PriceOfPass, oracle_actions, price_of
+from pytest_autoweb.results.analysis.scores import ModelScores, model_scores
 from pytest_autoweb.results.analysis.served import served_of
 from pytest_autoweb.results.analysis.statistics import percentile
 from pytest_autoweb.results.records import (
@@ -136,6 +138,10 @@ class ModelSummary(Record):
     """The models that answered to its name, as the provider tells."""
     price: PriceOfPass | None = None
     """What a passed cell took; None if none passed."""
+    scores: ModelScores | None = None
+    """What share of the points it earns; None where no case has checks with points."""
+    limits: LimitShare | None = None
+    """How many attempts a limit ended; None if there were no attempts."""
     not_run: tuple[str, ...] = ()
     """The ids of cases that were run on another model and not on this one."""
 
@@ -242,6 +248,8 @@ def _models(
             above_chance=above_chance(own, floor, doubtful),
             served=served_of(own),
             price=price_of(own, oracle),
+            scores=model_scores(own, doubtful),
+            limits=limits_of(own),
             by_capture=tuple(
                 CaptureSummary(
                     capture_mode=mode,

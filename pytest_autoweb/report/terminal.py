@@ -14,6 +14,8 @@ from pytest_autoweb.report.wording import (
     execution_lines,
     flaky_cases,
     flips,
+    limit_lines,
+    median_seconds,
     models_in_modes,
     models_without_checks,
     money,
@@ -22,13 +24,14 @@ from pytest_autoweb.report.wording import (
     price_lines,
     ran_without_checks,
     rate,
-    seconds,
+    score_text,
     verdict_of,
     what_failed,
     with_baseline,
 )
 from pytest_autoweb.results.analysis.cell_numbers import Numbers
 from pytest_autoweb.results.analysis.controls import NOOP, RANDOM, ControlRow, is_control
+from pytest_autoweb.results.analysis.judge_agreement import panel_line
 from pytest_autoweb.results.records import CellResult, Outcome
 
 Line = tuple[str, dict[str, bool]]
@@ -71,6 +74,7 @@ def terminal_lines(report: Report, verbosity: int = 0) -> list[Line]:
     if report.agents:
         # The header is printed before the cases' agents are known.
         lines += [(one_line(f"outside agents: {named_agents(report.agents)}", 400), {})]
+    lines += [(one_line(panel_line(found), 400), {}) for found in report.judge_panels]
     summary = report.summary
     if not cells or summary is None:
         return [*lines, ("no cells were run", {"yellow": True})]
@@ -83,6 +87,7 @@ def terminal_lines(report: Report, verbosity: int = 0) -> list[Line]:
     if summary.models:
         lines += _models(summary, models_without_checks(report))
         lines += [(one_line(line, 400), {}) for line in price_lines(summary)]
+        lines += [(one_line(line, 400), {}) for line in limit_lines(summary)]
         lines += [(one_line(line, 600), {}) for line in different_cases(summary)]
     lines += _baseline(report)
     lines += [(one_line(line, 600), {}) for line in execution_lines(report)]
@@ -114,28 +119,33 @@ def _unsteady(report: Report) -> Iterable[Line]:
 
 
 def _models(summary: Summary, unchecked: Collection[str]) -> Iterable[Line]:
-    head = ["model", "first attempt (95%)", "after repair (95%)", "outcomes", "cost", "median"]
+    # A column without content has no width.
+    scored = any(row.scores for row in summary.models)
+    head = ["model", "first attempt (95%)", "after repair (95%)", "score (95%)" if scored else ""]
+    head += ["outcomes", "cost", "median (95%)"]
     rows = []
     for row in summary.models:
         rated = row.model not in unchecked
-        rows.append(_model_row(one_line(row.model, 48), row.numbers, rated=rated))
+        score = score_text(row.scores.first_attempt if row.scores else None) if scored else ""
+        rows.append(_model_row(one_line(row.model, 48), row.numbers, score, rated=rated))
         if len(row.by_capture) > 1:
             rows += [
-                _model_row(f"  in {each.capture_mode}", each.numbers, rated=rated)
+                _model_row(f"  in {each.capture_mode}", each.numbers, "", rated=rated)
                 for each in row.by_capture
             ]
     for i, line in enumerate(columns([head, *rows])):
         yield line, {"bold": True} if i == 0 else {}
 
 
-def _model_row(name: str, numbers: Numbers, *, rated: bool) -> list[str]:
+def _model_row(name: str, numbers: Numbers, score: str, *, rated: bool) -> list[str]:
     return [
         name,
         rate(numbers.first_attempt.all_trials) if rated else "no checks",
         rate(numbers.after_repair.all_trials) if rated else "no checks",
+        score,
         _outcomes(numbers.counts.model_dump()),
         money(numbers.cost, numbers.calls),
-        seconds(numbers.median_s),
+        median_seconds(numbers),
     ]
 
 

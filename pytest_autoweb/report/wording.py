@@ -2,15 +2,18 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.plain_stream import UNSEEN
 from pytest_autoweb.report.summary import Summary
-from pytest_autoweb.results.analysis.cell_numbers import Cost, PassRate
+from pytest_autoweb.results.analysis.cell_numbers import Cost, Numbers, PassRate
 from pytest_autoweb.results.analysis.chance import AboveChance
 from pytest_autoweb.results.analysis.comparison import Comparison, points, signed
-from pytest_autoweb.results.analysis.price import PriceOfPass
+from pytest_autoweb.results.analysis.limits import LimitShare
+from pytest_autoweb.results.analysis.price import Median, PriceOfPass
+from pytest_autoweb.results.analysis.scores import MeanScore
+from pytest_autoweb.results.analysis.statistics import Interval
 from pytest_autoweb.results.records import BROKEN, Attempt, CellResult, Outcome
 from pytest_autoweb.results.runs.side_files import GateResult
 
@@ -132,17 +135,65 @@ def price_lines(summary: Summary) -> Iterator[str]:
 
 def _price(found: PriceOfPass) -> str:
     parts = [
-        f"{found.calls.value:g} calls",
-        f"{found.tokens.value:,.0f} tokens",
-        seconds(found.seconds.value),
+        f"{median_text(found.calls, '{:g}'.format)} calls",
+        f"{median_text(found.tokens, '{:,.0f}'.format)} tokens",
+        median_text(found.seconds),
     ]
     if found.actions:
         beside = found.beside_oracle
-        oracle = f" ({beside.value:.1f} × the oracle's)" if beside else ""
-        parts.append(f"{found.actions.value:g} actions{oracle}")
+        oracle = f", {median_text(beside, '{:.1f}'.format)} × the oracle's" if beside else ""
+        parts.append(f"{median_text(found.actions, '{:g}'.format)} actions{oracle}")
     if found.usd:
-        parts.append(money(Cost(usd=found.usd.value, complete=True), 1))
-    return f"{', '.join(parts)} (medians of {found.passed})"
+        parts.append(median_text(found.usd, lambda usd: money(Cost(usd=usd, complete=True), 1)))
+    return f"{', '.join(parts)} (medians of {found.passed} with 95% intervals)"
+
+
+def median_text(found: Median, write: Callable[[float], str] | None = None) -> str:
+    """Return a median with its interval, by default of seconds, such as `2.3 s (1.9 s–3.1 s)`."""
+    write = write or seconds
+    return write(found.value) + (f" ({_between(found.interval, write)})" if found.interval else "")
+
+
+def _between(interval: Interval, write: Callable[[float], str]) -> str:
+    low, high = write(interval.low), write(interval.high)
+    return low if low == high else f"{low}–{high}"
+
+
+def median_seconds(numbers: Numbers) -> str:
+    """Return the median time of a cell with its interval, such as `2.3 s (1.9 s–3.1 s)`."""
+    if numbers.median_s is None:
+        return seconds(None)
+    return median_text(Median(value=numbers.median_s, interval=numbers.median_interval))
+
+
+def score_text(found: MeanScore | None) -> str:
+    """Return a mean score with its interval, such as `62% (48–75%)`; a dash for None."""
+    if found is None:
+        return "–"
+    low, high = round(found.interval.low * 100), round(found.interval.high * 100)
+    return f"{found.value:.0%} ({low}–{high}%)"
+
+
+def limit_lines(summary: Summary) -> Iterator[str]:
+    """Yield which share of each model's attempts a limit ended, for models with such attempts."""
+    for row in summary.models:
+        if row.limits and row.limits.share:
+            yield f"{one_line(row.model, 48)}: {_limits(row.limits)}"
+
+
+def _limits(found: LimitShare) -> str:
+    counts = {
+        "time": found.time,
+        "steps": found.steps,
+        "tokens": found.tokens,
+        "the cost cap": found.cost,
+    }
+    parts = ", ".join(f"{count} by {name}" for name, count in counts.items() if count)
+    low, high = (found.interval.low, found.interval.high) if found.interval else (0.0, 1.0)
+    return (
+        f"a limit ended {found.share:.0%} ({low:.0%} to {high:.0%}) of "
+        f"{count_of(found.attempts, 'attempt')}: {parts}"
+    )
 
 
 def discrimination_line(summary: Summary) -> str:

@@ -81,7 +81,7 @@ def refuse_unknown_flags(parser: "pytest.Parser", args: Sequence[str]) -> None:
 
 
 _NEED_MODELS = ("cases_file", "cases", "cluster", "controls", "preview", "resume", "shard", "until")
-_GATES = ("min_pass_rate", "max_cost", "compare_fail")
+_GATES = ("min_pass_rate", "min_score", "max_cost", "compare_fail")
 
 
 def report_folder(config: "pytest.Config", environ: Mapping[str, str]) -> Path:

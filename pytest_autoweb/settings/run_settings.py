@@ -400,6 +400,12 @@ class Settings:
         "decides: a failed cell alone does not fail the run. 80%@95 fails only what is shown at "
         "95% to be below.", or_none(least_rate), "PERCENT", everyday=True,
         shown=lambda least: str(least) if least and least.confidence else least and least.percent)
+    min_score = Option(
+        "", "Gate: the least share of the points that each model earns at the first attempt, in "
+        "percent, over the cases whose checks carry `points`. As with the pass rate, a failed "
+        "cell alone then does not fail the run, and 70%@95 decides on the bound.",
+        or_none(least_rate), "PERCENT",
+        shown=lambda least: str(least) if least and least.confidence else least and least.percent)
     max_cost = Option(
         "", "The most US dollars that live model calls of the whole run may cost, over all "
         "workers; a call that might exceed it is not made.", or_none(dollars), "USD",

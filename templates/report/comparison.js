@@ -118,14 +118,17 @@ function sides(c) {
     !same(compared, (side) => side.compared_all) && ["with broken and ungraded cells as not passed", rate(c.a.compared_all), rate(c.b.compared_all), ""],
     !same(compared, whole("first_attempt")) && ["All its cells, first attempt", own(c.a, "first_attempt"), own(c.b, "first_attempt"), ""],
     !same(whole("first_attempt"), whole("after_repair")) && ["All its cells, after repair", own(c.a, "after_repair"), own(c.b, "after_repair"), ""],
+    c.score && [`Share of the points, ${plural(c.score.cases, "case")}`, percent(c.score.a), percent(c.score.b), [points(c.score.difference), el("span.soft", ` (${points(c.score.interval.low, "")} to ${points(c.score.interval.high, "")})`)]],
     [c.a, c.b].some((side) => side.cost_per_cell !== 0) && ["Cost of a compared cell", per(c.a), per(c.b), change(c.cost_change)],
-    ["Time of a compared cell", seconds(c.a.seconds_per_cell), seconds(c.b.seconds_per_cell), change(c.time_change)],
+    ["Time of a compared cell, mean", seconds(c.a.seconds_per_cell), seconds(c.b.seconds_per_cell), change(c.time_change)],
+    c.a.median_s && c.b.median_s && ["The same, median over cases", took(c.a.median_s), took(c.b.median_s), ""],
   ].filter(Boolean);
   return el("div.scroll-x", el("table.rows.sides",
     el("thead", el("tr", el("th"), el("th", { scope: "col" }, "A  ", modelName(c.a.label)), el("th", { scope: "col" }, "B  ", modelName(c.b.label)), el("th", { scope: "col" }, "B against A"))),
     el("tbody", rows.map(([name, a, b, both]) => el("tr", el("th", { scope: "row" }, name), el("td", a), el("td", b), el("td", both))))));
 }
 
+const took = ({ value, interval }) => [seconds(value), interval && el("span.soft", ` (${seconds(interval.low)}–${seconds(interval.high)})`)];
 const per = (side) => (side.cost_per_cell === null ? "unknown" : money(side.cost_per_cell, true));
 const signed = (v) => `${v > 0 ? "+" : v < 0 ? "−" : ""}${Math.abs(v * 100).toFixed(Math.abs(v) < 0.1 ? 1 : 0)}%`;
 function points(v, unit = " points") {

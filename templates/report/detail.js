@@ -149,7 +149,7 @@ export class Detail {
   attempt(cell, a) {
     const shot = (path, label) => this.shot(cell, path, label);
     const film = picturesPart(a, { shot });
-    const checks = a.checks.length > 0 && part(`Checks${a.score === null ? "" : `: ${percent(a.score)}`}`, el("ol.card.checks", a.checks.map(checkItem)));
+    const checks = a.checks.length > 0 && part(`Checks${earned(cell, a)}`, el("ol.card.checks", a.checks.map((check) => checkItem(check, cell.with_points))));
     return [
       a.failure && !cell.reason.includes(a.failure.message) && el("div.reason.is-failed", el("p", text(a.failure.message)), failureNote(a.failure)),
       a.plan_question && el("p.notice", "The model asked: ", text(a.plan_question), el("br"),
@@ -316,7 +316,14 @@ function turnWords(a) {
   return `${plural(a.turns, "turn")}${corrected ? `, ${plural(corrected, "error")} corrected on the way` : ""}`;
 }
 
-function checkItem(check) {
+/* The share of the points, or of the checks where none carries points. */
+function earned(cell, { score, checks }) {
+  if (score === null) return "";
+  const all = checks.filter((check) => !check.advisory).reduce((sum, check) => sum + check.weight, 0);
+  return `: ${percent(score)}${cell.with_points ? ` of ${plural(all, "point")}` : ""}`;
+}
+
+function checkItem(check, withPoints) {
   const tone = check.passed === null ? "ungraded" : check.passed ? "passed" : "failed";
   const facts = [
     ["expected", check.expected],
@@ -326,13 +333,14 @@ function checkItem(check) {
   ].filter(([name, value]) => value || name === "actual" || name === "expected");
   return el("li.is-" + tone, icon(tone), el("div",
     el("span.kind", `${check.index} ${check.type}`), check.finding && el("span.finding", text(check.finding)), check.message && [" ", text(check.message, ".soft.small")],
-    el("span.soft.small.weight", checkWeight(check)),
+    el("span.soft.small.weight", checkWeight(check, withPoints)),
+    check.votes.length > 0 && el("ul.small", check.votes.map((vote) => el("li", text(`${vote.judge}: ${vote.verdict}${vote.reason ? `: ${vote.reason}` : ""}`)))),
     el("dl.versus", facts.map(([name, value, bad]) => [el("dt", name), el("dd" + (bad ? ".bad" : ""), { dir: "auto" }, value)]))));
 }
 
-function checkWeight(check) {
+function checkWeight(check, withPoints) {
   const judged = check.usage.calls > 0 && [`${plural(check.usage.calls, "model call")}`, check.usage.cost_usd !== null && money(check.usage.cost_usd, check.usage.unpriced_calls === 0)];
-  return [check.advisory && "advice only, not part of the verdict", check.weight !== 1 && `weight ${check.weight}`, check.credit !== null && `credit ${percent(check.credit)}`, ...(judged || [])].filter(Boolean).join(", ");
+  return [check.advisory && "advice only, not part of the verdict", withPoints && plural(check.weight, "point"), check.credit !== null && `credit ${percent(check.credit)}`, ...(judged || [])].filter(Boolean).join(", ");
 }
 
 function callsTable(calls) {

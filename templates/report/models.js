@@ -4,9 +4,11 @@ import { OUTCOMES, count, el, fold, modelName, money, percent, plural, range, sa
 import { addPanel } from "./panels.js";
 
 function leaderboard({ summary, execution }) {
+  const scored = summary.models.some((row) => row.scores);
+  const head = ["Model", "First attempt", "After repair", ...(scored ? ["Score"] : []), "Cost", "Time"];
   const board = el("table.card.board" + (summary.models.length > 6 ? ".dense" : ""),
-    el("thead", el("tr", ["Model", "First attempt", "After repair", "Cost", "Time"].map((h) => el("th", { scope: "col" }, h)))),
-    el("tbody", summary.models.map((row) => modelRows(row, execution?.models.find((m) => m.model === row.model)))));
+    el("thead", el("tr", head.map((h) => el("th", { scope: "col" }, h)))),
+    el("tbody", summary.models.map((row) => modelRows(row, execution?.models.find((m) => m.model === row.model), scored))));
   return el("section", { "aria-labelledby": "models-heading" },
     el("div.heading", el("h2", { id: "models-heading" }, "Models")),
     summary.verdict && !summary.models.every((row) => unrated(row, execution?.models.find((m) => m.model === row.model))) && el("p.verdict", text(summary.verdict)),
@@ -38,19 +40,20 @@ function executionNote(execution) {
 
 const ranWords = (rate) => `${percent(rate.value)} (${range(rate.interval)}), ${rate.passed_trials} of ${rate.trials}`;
 
-function modelRows(row, ran) {
+function modelRows(row, ran, scored) {
   const n = row.numbers;
   const main = el("tr",
-    el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), servedLine(row), chanceLine(row.above_chance), leftOutLine(n.not_graded), otherCasesLine(row)),
+    el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), servedLine(row), chanceLine(row.above_chance), limitsLine(row.limits), leftOutLine(n.not_graded), otherCasesLine(row)),
     unrated(row, ran) ? ranCell("First attempt", ran.first_attempt) : rateCell("First attempt", "fill", n.first_attempt, n, ".large"),
     unrated(row, ran) ? ranCell("After repair", ran.after_repair)
       : n.counts.healed ? rateCell("After repair", "gain", n.after_repair, n) : notHealed(n),
+    scored && scoreCell(row.scores),
     el("td", { "data-label": "Cost" }, el("div.rate", n.calls ? money(n.cost.usd, n.cost.complete) : "–"),
       el("div.soft.small", el("div", `${tokens(n.input_tokens)} tokens in`), n.cached_tokens > 0 && el("div", `${tokens(n.cached_tokens)} of them cached`),
         el("div", `${tokens(n.output_tokens)} out`), n.reasoning_tokens > 0 && el("div", `${tokens(n.reasoning_tokens)} of them thoughts`)),
       n.replayed_calls > 0 && el("div.soft.small", `${count(n.replayed_calls)} of ${count(n.calls)} calls replayed`)),
-    el("td", { "data-label": "Time" }, el("div.rate", seconds(n.median_s)), el("div.soft.small", el("div", "median"), el("div.tail", `p95 ${seconds(n.p95_s)}`))));
-  return [main, el("tr.more-row", el("td", { colspan: 5 }, fold("More numbers", "", () => moreNumbers(row), "more")))];
+    el("td", { "data-label": "Time" }, el("div.rate", seconds(n.median_s)), el("div.soft.small", el("div", "median", n.median_interval && ` (95% ${between(n.median_interval, seconds)})`), el("div.tail", `p95 ${seconds(n.p95_s)}`))));
+  return [main, el("tr.more-row", el("td", { colspan: scored ? 6 : 5 }, fold("More numbers", "", () => moreNumbers(row), "more")))];
 }
 
 function ranCell(label, rate) {
@@ -83,6 +86,27 @@ function chanceLine(found) {
   const between = found.interval && ` (95% ${points(found.interval.low)} to ${points(found.interval.high)})`;
   return el("div.soft.small", `${points(found.difference)} points above chance${between || ""}: ${percent(found.rate)} against ${percent(found.floor)} of ${plural(found.cases, "case")}`);
 }
+
+/* The share of the points, where checks carry some; like the rates, over all and over graded cells. */
+function scoreCell(found) {
+  if (!found) return el("td", { "data-label": "Score" }, el("div.rate.soft", "–"));
+  const { first_attempt: first, first_attempt_graded: graded, after_repair: after } = found;
+  const more = (name, other) => other && other.value !== first.value && el("div.soft.small", `${name} ${percent(other.value)} ${range(other.interval)}`);
+  return el("td", { "data-label": "Score" },
+    el("div.rate", percent(first.value), el("span.soft.small", ` ${range(first.interval)}`)),
+    el("div.soft.small", `of the points, ${plural(first.cases, "case")}`),
+    more("graded", graded), more("after repair", after));
+}
+
+const LIMITS = { time: "time", steps: "steps", tokens: "tokens", cost: "the cost cap" };
+
+function limitsLine(found) {
+  if (!found || !found.share) return null;
+  const parts = Object.keys(LIMITS).filter((name) => found[name]).map((name) => `${found[name]} by ${LIMITS[name]}`);
+  return el("div.soft.small", `ended by a limit: ${percent(found.share)} (${range(found.interval)}) of ${plural(found.attempts, "attempt")}: ${parts.join(", ")}`);
+}
+
+const between = ({ low, high }, write) => `${write(low)}–${write(high)}`;
 
 function leftOutLine({ broken, ungraded, controls, needs_input: asking, off_record: off }) {
   const parts = [broken && `${broken} broken`, ungraded && `${ungraded} ungraded`, controls && `${controls} with broken controls`, asking && `${asking} that need input`, off && `${off} off the record`].filter(Boolean);
@@ -134,7 +158,7 @@ function gauge(name, tone, { value, interval }) {
 /* Medians of the passed cells, each with its 95% interval where there are enough of them. */
 function priceOf(price) {
   if (!price) return [];
-  const shown = (found, write) => write(found.value) + (found.interval ? ` (${write(found.interval.low)}–${write(found.interval.high)})` : "");
+  const shown = (found, write) => write(found.value) + (found.interval ? ` (${between(found.interval, write)})` : "");
   return [
     ["Tokens of a passed cell, median", shown(price.tokens, tokens)],
     ["Calls of a passed cell, median", shown(price.calls, (n) => String(n))],

@@ -9,7 +9,7 @@ from made_up_run import BEGAN, CellKey, realistic_cells, run_info, save_run
 from pytest_autoweb.results.analysis.cell_numbers import RunRows, run_rows
 from pytest_autoweb.results.analysis.judge_agreement import agreements, save_agreements
 from pytest_autoweb.results.analysis.past_runs import history_of
-from pytest_autoweb.results.records import CellResult
+from pytest_autoweb.results.records import Attempt, CellResult, CheckResult, JudgeVote
 from pytest_autoweb.results.runs.saving import json_text, plain
 from pytest_autoweb.results.runs.side_files import GateResult
 
@@ -40,9 +40,32 @@ def cells_of(seed: int, *, repeats: int = 1, version: str = "") -> list[CellResu
                 "folder": CellKey(each.case_id, each.model, each.capture_mode, repeat).folder,
                 "checksums": {"case": each.case_id + version, "checks": "c", "prompts": "p"},
                 "outcome": "passed" if weak else each.outcome,
+                "attempts": tuple(map(_with_votes, each.attempts)),
             }
             cells.append(each.model_copy(update=changes))
     return cells
+
+
+def _with_votes(attempt: Attempt) -> Attempt:
+    """The attempt with the advice of three judges, of whom one often sees it differently."""
+    other = "pass" if len(attempt.exchanges) + attempt.attempt_index % 2 else "no_verdict"
+    held = "pass" if attempt.checks_passed else "fail"
+    votes = tuple(
+        JudgeVote(judge=f"openai/judge-{name} (prompt 1a2b3c)", verdict=verdict, reason="seen")
+        for name, verdict in (("a", held), ("b", held), ("c", other))
+    )
+    check = CheckResult(
+        index=len(attempt.checks),
+        type="judge",
+        passed=held == "pass",
+        expected="rubric: the account is shown",
+        actual=f"{held}: 3 judges",
+        where=f"majority of {', '.join(vote.judge for vote in votes)}",
+        finding=held,
+        advisory=True,
+        votes=votes,
+    )
+    return attempt.model_copy(update={"checks": (*attempt.checks, check)})
 
 
 def rows_of(seed: int, days: int, *, repeats: int = 1, version: str = "") -> RunRows:

@@ -71,6 +71,10 @@ STRENGTH = {"openai/gpt-5-mini": 0.8, "ollama_chat/qwen3:8b": 0.55, "local/qwen2
 """Made-up models' chance to pass; the names only make the page look like a real one."""
 
 
+WITH_POINTS = ("order-total", "book-flight", "edit-profile", "enter-time", "user-admin")
+"""The cases whose checks carry points."""
+
+
 @dataclass(frozen=True)
 class CellKey:
     """One cell of the made-up run."""
@@ -93,6 +97,7 @@ def cell(key: CellKey, outcome: Outcome = "passed", **changes: Any) -> CellResul
         "case_path": "cases/shop.yaml",
         "entry_url": "http://127.0.0.1:8000/login",
         "user_task": TASKS.get(key.case_id, "Press the only button."),
+        "with_points": key.case_id in WITH_POINTS,
         "model": key.model,
         "capture_mode": key.mode,
         "repeat": key.repeat,
@@ -181,7 +186,9 @@ def _contestant(key: CellKey, outcome: Outcome, chance: random.Random) -> CellRe
         return cell(key, outcome, failure=failure, reason=failure.message, duration_ms=180_400.0)
     attempts = [_attempt(CODE, ok=outcome in ("passed", "ungraded"), usage=usage)]
     if outcome == "ungraded":
-        attempts = [attempts[0].model_copy(update={"checks": (), "checks_passed": None})]
+        attempts = [
+            attempts[0].model_copy(update={"checks": (), "checks_passed": None, "score": None})
+        ]
     if outcome in ("healed", "failed"):
         attempts.append(_repair(ok=outcome == "healed", usage=usage))
     reasons = {"failed": "check 1 (url) does not hold", "healed": "healed by repair 1"}
@@ -261,7 +268,7 @@ def _attempt(
         checks=_checks(holds),
         executed=ok,
         checks_passed=holds,
-        score=1.0 if holds else 0.5,
+        score=0.75 if holds else 0.5,
         false_success=ok and not holds,
         failure=None if ok else steps[1].failure,
         scene=None if ok else _SCENE,

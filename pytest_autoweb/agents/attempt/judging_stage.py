@@ -11,12 +11,13 @@ from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.browser.page.opening import PageLook, page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
-from pytest_autoweb.judging.checks.check_type import Check, Evidence
+from pytest_autoweb.judging.checks.check_type import Check, Evidence, WayPicture
 from pytest_autoweb.judging.checks.delegated_checks import JudgeCheck
 from pytest_autoweb.judging.evidence.dom_copy import copy_page
 from pytest_autoweb.judging.evidence.downloads import downloads_text
 from pytest_autoweb.judging.evidence.har_file import har_text
 from pytest_autoweb.judging.evidence.scene import shot, take_scene
+from pytest_autoweb.judging.judge_pictures import moment_of
 from pytest_autoweb.judging.verdicts import judge_checks, score
 from pytest_autoweb.results.records import Attempt, CheckResult, Failure
 from pytest_autoweb.results.runs.inert_copies import DOM_FILE
@@ -92,6 +93,7 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         wire=tools.wire,
         downloads=tools.downloads,
         actions=attempt.tool_calls,
+        way=_way(tools) if tools.judge else (),
         rubric_judge=tools.judge,
         replayed=tools.traffic is not None and tools.traffic.mode == "replay",
         case_path=tools.case_path,
@@ -126,6 +128,14 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         verdict = {True: "holds", False: "does not hold", None: "could not be evaluated"}
         tools.log.write(f"check {result.index} {result.type}: {verdict[result.passed]}")
     return _keep_end(attempt, tools, look)
+
+
+def _way(tools: Tools) -> tuple[WayPicture, ...]:
+    """Return the film so far, for a judge."""
+    return tuple(
+        WayPicture(moment_of(frame), tools.cell_folder / frame.picture)
+        for frame in tools.film.frames
+    )
 
 
 def _for_readers(result: CheckResult, redact: Callable[[str], str]) -> CheckResult:

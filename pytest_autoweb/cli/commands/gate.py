@@ -61,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--min-pass-rate", metavar="PERCENT", default="", help=_help("min_pass_rate")
     )
+    parser.add_argument("--min-score", metavar="PERCENT", default="", help=_help("min_score"))
     parser.add_argument(
         "--compare", metavar="RUN", nargs="?", const="latest", default="", help=_help("compare")
     )
@@ -115,8 +116,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _asks(args: argparse.Namespace) -> bool:
     """Tell whether gates are to be applied, and not only told of."""
-    given = (args.min_pass_rate, args.compare, args.compare_fail, args.max_cost, args.groups_from)
-    return any(given) or bool(args.save) or args.autosave
+    given = (args.min_pass_rate, args.min_score, args.compare, args.compare_fail, args.max_cost)
+    return any((*given, args.groups_from)) or bool(args.save) or args.autosave
 
 
 def _apply(args: argparse.Namespace) -> int:
@@ -166,6 +167,7 @@ def _policy(args: argparse.Namespace) -> GatePolicy:
     return GatePolicy(
         min_pass_rate=least.percent if least else None,
         confidence=least.confidence if least else None,
+        min_score=_parsed("min_score", args.min_score),
         groups=groups,
         limits=read_limits(args.compare_fail, "--compare-fail"),
         compare=args.compare or compared_by_default(args.compare_fail),

@@ -24,7 +24,12 @@ from pytest_autoweb.judging.human_labels import (
     read_labels,
     write_labels,
 )
-from pytest_autoweb.results.analysis.judge_agreement import agreement_line, agreements
+from pytest_autoweb.results.analysis.judge_agreement import (
+    agreement_line,
+    agreements,
+    panel_agreements,
+    panel_line,
+)
 from pytest_autoweb.results.records import Attempt, CellResult, CheckResult
 from pytest_autoweb.results.runs.run_folder import RecordedRun, read_run, refuse_other_folders
 from pytest_autoweb.tools.verify.verify_run import Order, asked_judges, verify_run
@@ -82,15 +87,19 @@ def run(args: argparse.Namespace) -> int:
     waiting = sum(label.human is None for label in labels.values())
     new = len(labels) - len(before)
     judges = agreements(LabelFile(labels=tuple(labels.values())).pairs())
+    panels = panel_agreements(saved.cells)
     if args.json:
         counts = {"entries": len(labels), "new": new, "waiting": waiting}
-        print_json("judge-labels", {"file": args.labels, **counts, "judges": judges})
+        found = {"judges": judges, "judge_panels": panels}
+        print_json("judge-labels", {"file": args.labels, **counts, **found})
         return 0
     print(f"{args.labels}: {len(labels)} entries, {new} new")
     if waiting:
         print(f"{waiting} need a human verdict: fill in `human: pass` or `human: fail`")
-    for found in judges:
-        print(agreement_line(found))
+    for judge in judges:
+        print(agreement_line(judge))
+    for panel in panels:
+        print(panel_line(panel))
     return 0
 
 
@@ -121,7 +130,7 @@ def _unlabelled(key: Key, result: CheckResult) -> Label:
 
 
 def _add(labels: dict[Key, Label], results: dict[Key, CheckResult]) -> None:
-    """Add the judge's verdict to every label that has a human one.
+    """Add the verdicts of the judges, and of their majority, to every label with a human one.
 
     The others wait, so that a model's opinion cannot influence the person who labels the cell.
     """
@@ -129,9 +138,14 @@ def _add(labels: dict[Key, Label], results: dict[Key, CheckResult]) -> None:
         label = labels.get(key)
         if label is None or label.human is None or not (result.where and result.finding):
             continue
-        said = JudgeVerdict(judge=result.where, verdict=result.finding, reason=result.actual)
-        others = tuple(other for other in label.judged if other.judge != said.judge)
-        labels[key] = label.model_copy(update={"judged": (*others, said)})
+        said = {vote.judge: (vote.verdict, vote.reason) for vote in result.votes}
+        said[result.where] = result.finding, result.actual
+        others = tuple(other for other in label.judged if other.judge not in said)
+        now = tuple(
+            JudgeVerdict(judge=judge, verdict=verdict, reason=reason)
+            for judge, (verdict, reason) in said.items()
+        )
+        labels[key] = label.model_copy(update={"judged": (*others, *now)})
 
 
 def _asked(

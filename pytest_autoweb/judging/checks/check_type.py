@@ -4,10 +4,10 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 from playwright.sync_api import Page
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pytest_autoweb.base.field_errors import FieldPath
 from pytest_autoweb.base.specs import Spec
@@ -15,7 +15,7 @@ from pytest_autoweb.base.values.patterns import SlowPattern, search
 from pytest_autoweb.base.variants import Variants
 from pytest_autoweb.judging.evidence.downloads import Download
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
-from pytest_autoweb.results.records import ToolCall, Usage
+from pytest_autoweb.results.records import JudgeVote, ToolCall, Usage
 
 
 class JudgeQuery(Spec):
@@ -25,8 +25,23 @@ class JudgeQuery(Spec):
     """What must be seen; the model's own summary is not shown to the judge."""
     model: str | None = None
     """The model to ask; the default is the run's `--autoweb-judge-model`."""
+    models: tuple[str, ...] = ()
+    """Several models that vote, in place of `model`: more than half of them decide."""
     answer: bool = False
     """Whether the evidence includes what the code passed to `answer(...)`."""
+
+    @model_validator(mode="after")
+    def _refuse_no_vote(self) -> Self:
+        if self.model is not None and self.models:
+            raise ValueError("give either `model` or `models`")
+        if len(self.models) == 1 or len(self.models) != len(set(self.models)):
+            raise ValueError("`models` needs at least two different models")
+        return self
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Return the models that it names."""
+        return self.models or ((self.model,) if self.model else ())
 
 
 class RubricFinding(NamedTuple):
@@ -34,15 +49,18 @@ class RubricFinding(NamedTuple):
 
     verdict: str
     """`pass`, `fail`, `impossible`, `captcha` or `insufficient_evidence`; `unfounded` if it passed
-    without a quote that is in the evidence; `no_verdict` if there is none."""
+    without a quote that is in the evidence; `no_verdict` if there is none; `no_majority` if several
+    judges voted and no verdict has more than half of the votes."""
     reason: str
     judge: str
-    """The model and the checksum of its prompt."""
+    """The model and the checksum of its prompt; of several judges, the names of all."""
     quotes: tuple[str, ...] = ()
     """The parts of the evidence on which the verdict rests."""
     advisory: bool = True
     """Whether the verdict does not count, because the judge's agreement with people is unknown."""
     usage: Usage = Usage()
+    votes: tuple[JudgeVote, ...] = ()
+    """What each of several judges said."""
 
 
 class RubricJudge(Protocol):
@@ -55,6 +73,14 @@ class RubricJudge(Protocol):
             NotEvaluated: no model is named, or it is one of those compared.
         """
         ...
+
+
+class WayPicture(NamedTuple):
+    """One picture of the page on the way to the end, with secrets covered."""
+
+    moment: str
+    """When it was taken, such as `after step 2`."""
+    path: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +100,11 @@ class Evidence:
     probes."""
     actions: Sequence[ToolCall] = ()
     """What the code did to the page."""
+    way: Sequence[WayPicture] = ()
+    """The pictures taken on the way to the end, oldest first."""
+    stored: bool = False
+    """Whether the page is a stored copy, which has its text and not its look. Then the last picture
+    of `way` is that of the end."""
     rubric_judge: RubricJudge | None = None
     """The judge to ask; without one, `judge` checks cannot be evaluated."""
     replayed: bool = False
@@ -105,6 +136,8 @@ class Verdict(NamedTuple):
     """Whether the result is only shown, without affecting the case's verdict."""
     usage: Usage = Usage()
     """The usage of a judging model."""
+    votes: tuple[JudgeVote, ...] = ()
+    """What each of several judging models said."""
 
 
 class NotEvaluated(Exception):
@@ -155,8 +188,11 @@ class Check(Spec):
     """Places below the entry whose values are compared with data, so that `1` is not `"1"`
     there."""
 
-    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """How much this check counts in the case's score, relative to the others."""
+    points: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """How many points it earns when it holds. A case in which any check says so has a score; there,
+    a check that does not say so is worth one."""
+    weight: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """The former name of `points`."""
     message: str = ""
     """A text to show beside the result."""
 
@@ -166,6 +202,17 @@ class Check(Spec):
         super().__pydantic_init_subclass__(**kwargs)
         first, _, _ = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")
         cls.summary = " ".join(first.split())
+
+    @model_validator(mode="after")
+    def _refuse_two_names(self) -> Self:
+        if self.points is not None and self.weight is not None:
+            raise ValueError("`weight` is the former name of `points`; keep `points`")
+        return self
+
+    @property
+    def own_points(self) -> float | None:
+        """Return the points as written, under either name; None if nothing is said of them."""
+        return self.weight if self.points is None else self.points
 
     def probe(self, evidence: Evidence) -> CheckProbe:
         """Return the check prepared to inspect the end of an attempt.

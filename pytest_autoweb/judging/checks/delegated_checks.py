@@ -344,6 +344,7 @@ class JudgeCheck(Check):
                 reason="" if passed is not None else said,
                 advisory=finding.advisory,
                 usage=finding.usage,
+                votes=finding.votes,
             )
 
         # Each question costs a call, and the same evidence would give the same answer.

@@ -7,6 +7,7 @@ from pytest_autoweb.report.gates.gate_context import Gate
 from pytest_autoweb.report.gates.model_gates import served, switches
 from pytest_autoweb.report.gates.outcome_gates import (
     groups,
+    least_scores,
     pass_rates,
     pinned_cases,
     without_verdict,
@@ -33,6 +34,12 @@ GATES: Variants[Gate] = Variants(
             summary="each model passes a minimum share of the cells at the first attempt",
             evaluate=pass_rates,
             order=300,
+        ),
+        Gate(
+            name="score",
+            summary="each model earns a minimum share of the points at the first attempt",
+            evaluate=least_scores,
+            order=350,
         ),
         Gate(
             name="groups",

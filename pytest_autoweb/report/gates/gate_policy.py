@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
 
 from pytest_autoweb.base.errors import SettingsError, near_miss
+from pytest_autoweb.base.values.flag_texts import LeastRate
 from pytest_autoweb.report.gates.case_groups import CaseGroup, GroupMember, read_groups
 from pytest_autoweb.settings.run_settings import Settings
 
@@ -22,6 +23,11 @@ class Pinnable(GroupMember, Protocol):
         """Return whether its case is pinned."""
         ...
 
+    @property
+    def with_points(self) -> bool:
+        """Return whether checks of its case carry points."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class GatePolicy:
@@ -31,6 +37,8 @@ class GatePolicy:
     """The least pass rate of first attempts, in percent."""
     confidence: float | None = None
     """How sure it has to be, in percent, that a rate is lower; None if the rate itself decides."""
+    min_score: LeastRate | None = None
+    """The least share of the points at first attempts."""
     groups: tuple[CaseGroup, ...] = ()
     limits: Mapping[Metric, float] = field(default_factory=dict)
     """The allowed deterioration of each metric in percent: percentage points for the pass rate
@@ -45,7 +53,8 @@ class GatePolicy:
     @property
     def asks_anything(self) -> bool:
         """Return whether a flag or a table sets any requirement beyond each cell passing."""
-        return self.min_pass_rate is not None or bool(self.groups or self.limits)
+        least = self.min_pass_rate is not None or self.min_score is not None
+        return least or bool(self.groups or self.limits)
 
     def groups_of(self, member: GroupMember) -> tuple[CaseGroup, ...]:
         return tuple(group for group in self.groups if group.has(member))
@@ -67,6 +76,8 @@ class GatePolicy:
             return False
         if self.min_pass_rate is not None or "pass_rate" in self.limits:
             return True
+        if self.min_score is not None and member.with_points:
+            return True
         groups = self.groups_of(member)
         return any(group.soft or group.min_pass_rate is not None for group in groups)
 
@@ -81,6 +92,7 @@ def read_policy(settings: Settings) -> GatePolicy:
     return GatePolicy(
         min_pass_rate=least.percent if least else None,
         confidence=least.confidence if least else None,
+        min_score=settings.min_score,
         groups=read_groups(settings.rootdir / "pyproject.toml"),
         limits=read_limits(settings.compare_fail, "--autoweb-compare-fail"),
         compare=settings.compare or compared_by_default(settings.compare_fail),

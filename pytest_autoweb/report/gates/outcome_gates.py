@@ -6,11 +6,13 @@ passed. A model without any verdict at all is an error, not a rate of 0 %.
 
 from collections.abc import Iterator, Sequence
 
+from pytest_autoweb.base.values.flag_texts import LeastRate
 from pytest_autoweb.report.gates.case_groups import CaseGroup, empty_group_warning
 from pytest_autoweb.report.gates.gate_context import GateContext
-from pytest_autoweb.report.wording import rate
+from pytest_autoweb.report.wording import count_of, rate
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, by_model
 from pytest_autoweb.results.analysis.counted_outcomes import GOOD, GRADED, first_attempt_rate
+from pytest_autoweb.results.analysis.scores import MeanScore, mean_score
 from pytest_autoweb.results.analysis.statistics import below_by_chance
 from pytest_autoweb.results.runs.side_files import GateResult
 
@@ -64,6 +66,36 @@ def pass_rates(context: GateContext) -> Iterator[GateResult]:
             note = f"{len(own) - len(hard)} cells of soft groups are left out"
             result = result.model_copy(update={"details": (*result.details, note)})
         yield result
+
+
+def least_scores(context: GateContext) -> Iterator[GateResult]:
+    """Judge the share of the points that each model earns at the first attempt."""
+    least = context.policy.min_score
+    if least is None:
+        return
+    for model, own in by_model(context.hard).items():
+        both_sides = 0.95 if least.confidence is None else 2 * least.confidence / 100 - 1
+        found = mean_score(own, "first_attempt", both_sides)
+        if found is None:
+            message = "no check of its cases carries `points`"
+            yield GateResult(name="score", model=model, passed=None, message=message)
+            continue
+        yield _least_score(model, found, least)
+
+
+def _least_score(model: str, found: MeanScore, least: LeastRate) -> GateResult:
+    seen = f"{found.value:.0%} of the points in {count_of(found.cases, 'case')}"
+    if least.confidence is None:
+        passed = found.value >= least.percent / 100 - _ROUNDING
+        between = f"95% {found.interval.low:.0%} to {found.interval.high:.0%}"
+        sign = "reaches" if passed else "is below"
+        message = f"{seen} ({between}) {sign} {least.percent:g}%"
+    else:
+        passed = found.interval.high >= least.percent / 100 - _ROUNDING
+        highest = f"at most {found.interval.high:.0%} at {least.confidence:g}%, one-sided"
+        sign = "does not rule out" if passed else "rules out"
+        message = f"{seen}, {highest}: {sign} {least.percent:g}%"
+    return GateResult(name="score", model=model, passed=passed, message=message)
 
 
 def groups(context: GateContext) -> Iterator[GateResult]:

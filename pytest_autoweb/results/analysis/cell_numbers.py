@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 
 from pytest_autoweb.results.analysis.statistics import (
     Interval,
+    median_interval,
     pass_at_k,
     pass_hat_k,
     percentile,
@@ -62,12 +63,16 @@ class CellSummary(Record):
     """Why `--autoweb-until` left the cell out; it then was `skipped`."""
     without_checks: bool = False
     """Whether its case has no checks."""
+    with_points: bool = False
+    """Whether checks of its case carry points."""
     executed: bool = False
     """Whether every step of the first attempt ran."""
     slow: bool = False
     """Passed, but only after a step was continued with a larger time limit."""
     score: float | None = None
-    """The share of the last attempt's checks that hold, by weight."""
+    """The share of all points that the last attempt earned."""
+    first_score: float | None = None
+    """The share of all points that the first attempt earned; None in rows of earlier versions."""
     calls: int = 0
     """The number of model calls."""
     input_tokens: int = 0
@@ -164,6 +169,7 @@ def cell_row(cell: CellResult) -> CellSummary:
         **{name: getattr(cell, name) for name in kept},
         executed=cell.attempts[0].executed if cell.attempts else False,
         score=cell.attempts[-1].score if cell.attempts else None,
+        first_score=cell.attempts[0].score if cell.attempts else None,
         calls=usage.calls,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
@@ -432,6 +438,8 @@ class Numbers(Record):
     """The cost divided by the number of cells that passed, at the first attempt or after repair."""
     median_s: float | None
     """The median duration of the cells that ran to their end, in seconds."""
+    median_interval: Interval | None = None
+    """Its 95% interval (`statistics.median_interval`); None for fewer than six cells."""
     p95_s: float | None
     """The 95th percentile of the seconds a cell took."""
     total_s: float
@@ -485,6 +493,7 @@ def number(cells: Sequence[CellResult], doubtful: Collection[CaseKey] = ()) -> N
         cost_per_cell=_per(cost, _count(cells, lambda cell: cell.outcome != "skipped")),
         cost_per_pass=_per(cost, _count(cells, lambda cell: cell.passed)),
         median_s=percentile(seconds, 0.5),
+        median_interval=median_interval(seconds),
         p95_s=percentile(seconds, 0.95),
         total_s=sum(seconds),
         stages=_stages(cells),

@@ -6,7 +6,7 @@ benchmarks. The floor of a case is the pass rate of `builtin/random` on it.
 
 from collections.abc import Collection, Mapping, Sequence
 
-from pytest_autoweb.results.analysis.cell_numbers import CaseKey, case_key, is_graded
+from pytest_autoweb.results.analysis.cell_numbers import CaseKey, CellSummary, case_key, is_graded
 from pytest_autoweb.results.analysis.controls import ControlRow
 from pytest_autoweb.results.analysis.counted_outcomes import GOOD
 from pytest_autoweb.results.analysis.statistics import Interval, difference_interval
@@ -54,7 +54,9 @@ def passed_by_chance(rows: Sequence[ControlRow]) -> frozenset[CaseKey]:
 
 
 def above_chance(
-    cells: Sequence[CellResult], floor: Mapping[CaseKey, float], doubtful: Collection[CaseKey] = ()
+    cells: Sequence[CellResult | CellSummary],
+    floor: Mapping[CaseKey, float],
+    doubtful: Collection[CaseKey] = (),
 ) -> AboveChance | None:
     """Return how far a model is above chance; None if no case has a verdict on both.
 
@@ -94,9 +96,9 @@ def discrimination(cells: Sequence[CellResult]) -> Discrimination | None:
     return Discrimination(**{kind: tuple(ids) for kind, ids in kinds.items()})
 
 
-def _means(cells: Sequence[CellResult]) -> dict[CaseKey, float]:
+def _means(cells: Sequence[CellResult | CellSummary]) -> dict[CaseKey, float]:
     """Return the first-attempt rate of each case with a verdict."""
-    own: dict[CaseKey, list[CellResult]] = {}
+    own: dict[CaseKey, list[CellResult | CellSummary]] = {}
     for cell in cells:
         if is_graded(cell):
             own.setdefault(case_key(cell), []).append(cell)

@@ -29,6 +29,7 @@ from pytest_autoweb.results.analysis.pairing import (
     case_mean,
     pair_cases,
 )
+from pytest_autoweb.results.analysis.scores import ScoreDifference, score_difference
 from pytest_autoweb.results.analysis.served import changes_between, changes_within, served_of
 from pytest_autoweb.results.analysis.statistics import (
     ALPHA,
@@ -204,6 +205,8 @@ class Comparison(Record):
     """Whether `p_holm` is at most 0.05; None when no case could be compared."""
     verdict: str
     """One sentence that claims no more than the numbers support."""
+    score: ScoreDifference | None = None
+    """How the earned points differ; None where no compared case has checks with points."""
     cost_change: Change
     """How the cost of a cell differs between the sides."""
     time_change: Change
@@ -440,6 +443,7 @@ def _comparison(
         detectable=_comparison_detectable(contest, family),
         decisive=None if p_holm is None else p_holm <= ALPHA,
         verdict="",
+        score=_score(contest),
         cost_change=change_of(costs(cells_a), costs(cells_b)),
         time_change=change_of(times(cells_a), times(cells_b)),
         changed=tuple(dict.fromkeys(name for pair in contest.pairs for name in pair.changed)),
@@ -447,6 +451,12 @@ def _comparison(
     )
     verdict = verdict_on(unjudged, executed=contest.metric == "executed")
     return unjudged.model_copy(update={"verdict": verdict})
+
+
+def _score(contest: _Contest) -> ScoreDifference | None:
+    if contest.metric == "executed":
+        return None
+    return score_difference([(pair.a, pair.b) for pair in contest.pairs], contest.metric)
 
 
 def _comparison_detectable(contest: _Contest, family: int) -> float | None:

@@ -18,6 +18,7 @@ from pytest_autoweb.results.analysis.cell_numbers import (
 )
 from pytest_autoweb.results.analysis.counted_outcomes import GOOD, Metric
 from pytest_autoweb.results.analysis.pairing import mean_over_modes
+from pytest_autoweb.results.analysis.price import Median, median_of
 from pytest_autoweb.results.analysis.served import served_of
 from pytest_autoweb.results.analysis.statistics import Interval, ratio_interval
 from pytest_autoweb.results.records import CaptureModeName, Record, ServedModel
@@ -63,6 +64,8 @@ class Side(Record):
     """The mean wall time of a compared cell in seconds, averaged within cases first."""
     served: tuple[ServedModel, ...] = ()
     """The models that answered, as the provider tells, over all cells of this side."""
+    median_s: Median | None = None
+    """The median over the compared cases of these times, with its interval; None without cases."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ def side_of(half: Half, cases: Sequence[tuple[CellSummary, ...]], metric: Metric
         for row in half.rows
         if (row.case_path, row.case_id) in keys and row.outcome != "skipped"
     ]
-    spent = costs(cases)
+    spent, took = costs(cases), times(cases)
     return Side(
         label=half.label,
         model=half.model,
@@ -117,7 +120,8 @@ def side_of(half: Half, cases: Sequence[tuple[CellSummary, ...]], metric: Metric
         total_cost=cost_of(half.rows),
         cost=cost_of(compared),
         cost_per_cell=fmean(spent) if spent else None,
-        seconds_per_cell=fmean(times(cases)) if cases else None,
+        seconds_per_cell=fmean(took) if took else None,
+        median_s=median_of(took) if took else None,
         served=served_of(half.rows),
     )
 

@@ -1,14 +1,22 @@
-"""How far judging models agree with people, and whether that is enough for them to count."""
+"""How far judging models agree with people and with each other.
+
+The agreement with people decides whether their verdicts count.
+"""
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from pytest_autoweb.results.analysis.statistics import Interval, cohen_kappa, wilson
-from pytest_autoweb.results.records import Record
+from pytest_autoweb.results.analysis.statistics import (
+    Interval,
+    cohen_kappa,
+    krippendorff_alpha,
+    wilson,
+)
+from pytest_autoweb.results.records import CellResult, CheckResult, Record
 
 JUDGE_FILE = "judge.json"
 """The name of the file in the run folder."""
@@ -78,6 +86,54 @@ def agreement(judge: str, pairs: Iterable[tuple[str, str]]) -> Agreement:
         recall=_share(tp, tp + fn),
         calibrated=not reason,
         reason=reason,
+    )
+
+
+class PanelAgreement(Record):
+    """How far several judges agree with each other, on the checks that all of them voted on."""
+
+    judges: tuple[str, ...]
+    """The models and the checksums of their prompts."""
+    checks: int
+    """The number of results that they voted on, over all attempts."""
+    unanimous: int
+    """How many of these have the same verdict from all of them."""
+    undecided: int
+    """How many have no verdict with more than half of the votes."""
+    alpha: float | None
+    """Krippendorff's alpha of their verdicts, the agreement beyond chance; votes without a verdict
+    are left out. None if there are too few, or all are the same."""
+
+
+_NO_RATING = ("no_verdict", "unfounded")
+
+
+def panel_agreements(cells: Iterable[CellResult]) -> tuple[PanelAgreement, ...]:
+    """Return how far the judges agree that voted together, for each such group."""
+    panels: dict[tuple[str, ...], list[CheckResult]] = {}
+    for cell in cells:
+        for check in (check for attempt in cell.attempts for check in attempt.checks):
+            if check.votes:
+                panels.setdefault(tuple(sorted(v.judge for v in check.votes)), []).append(check)
+    return tuple(_panel(judges, own) for judges, own in sorted(panels.items()))
+
+
+def _panel(judges: tuple[str, ...], checks: Sequence[CheckResult]) -> PanelAgreement:
+    votes = [[vote.verdict for vote in check.votes] for check in checks]
+    return PanelAgreement(
+        judges=judges,
+        checks=len(checks),
+        unanimous=sum(len(set(own)) == 1 for own in votes),
+        undecided=sum(2 * Counter(own).most_common(1)[0][1] <= len(own) for own in votes),
+        alpha=krippendorff_alpha([[v for v in own if v not in _NO_RATING] for own in votes]),
+    )
+
+
+def panel_line(found: PanelAgreement) -> str:
+    alpha = "unknown" if found.alpha is None else f"{found.alpha:.2f}"
+    return (
+        f"judges {', '.join(found.judges)} agree with each other on {found.unanimous} of "
+        f"{found.checks} checks, Krippendorff's alpha {alpha}, no majority on {found.undecided}"
     )
 
 

@@ -59,12 +59,12 @@ def price_of(cells: Sequence[CellResult], oracle: Mapping[CaseKey, float]) -> Pr
     ratios = [count / oracle[key] for key, count in counted if oracle.get(key)]
     return PriceOfPass(
         passed=len(passed),
-        usd=_median([usage.cost_usd or 0.0 for usage in usages]) if known else None,
-        tokens=_median([usage.input_tokens + usage.output_tokens for usage in usages]),
-        calls=_median([usage.calls for usage in usages]),
-        seconds=_median([cell.duration_ms / 1000 for cell in passed]),
-        actions=_median([count for _, count in counted]) if counted else None,
-        beside_oracle=_median(ratios) if ratios else None,
+        usd=median_of([usage.cost_usd or 0.0 for usage in usages]) if known else None,
+        tokens=median_of([usage.input_tokens + usage.output_tokens for usage in usages]),
+        calls=median_of([usage.calls for usage in usages]),
+        seconds=median_of([cell.duration_ms / 1000 for cell in passed]),
+        actions=median_of([count for _, count in counted]) if counted else None,
+        beside_oracle=median_of(ratios) if ratios else None,
     )
 
 
@@ -90,7 +90,8 @@ def _actions(cell: CellResult) -> int | None:
     return acted(last.tool_calls) if last.actions is None else last.actions
 
 
-def _median(values: Sequence[float]) -> Median:
+def median_of(values: Sequence[float]) -> Median:
+    """Return the median of at least one value, with its interval."""
     middle = percentile([*values], 0.5)
     assert middle is not None, "there are values"
     return Median(value=middle, interval=median_interval(values))

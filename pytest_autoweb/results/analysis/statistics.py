@@ -131,6 +131,40 @@ def effective_cases(case_means: Sequence[float], repeats: Sequence[int]) -> floa
     return min(max(n * rate * (1 - rate) / variance, float(n)), most)
 
 
+def score_interval(scores: Sequence[float], confidence: float = 0.95) -> Interval | None:
+    """Return the interval of a mean over cases of scores from 0 to 1, such as partial credit.
+
+    It is Wilson's interval on the number of passed or failed cases that would vary as little as
+    the scores do, and at least on the number of cases. Where all scores are 0 or 1 it is Wilson's.
+
+    Source: as for `rate_interval`; that no scores from 0 to 1 vary more than passes and failures of
+    the same mean, A. Bhatia and C. Davis, "A better bound on the variance", The American
+    Mathematical Monthly 107 (2000) 353-357.
+
+    Args:
+        scores: one for each case, averaged over its repeats.
+        confidence: between 0 and 1.
+
+    Returns:
+        The interval, which never has zero width; None if there are no cases.
+
+    Raises:
+        ValueError: an argument is out of its range.
+    """
+    if not all(0 <= score <= 1 for score in scores):
+        raise ValueError("needs scores from 0 to 1")
+    n = len(scores)
+    if n == 0:
+        return None
+    if all(score in (0, 1) for score in scores):
+        return wilson(fsum(scores), n, confidence)
+    smoothed = (*scores, 0.0, 1.0)
+    rate = fmean(smoothed)
+    worth = max(float(n), n * rate * (1 - rate) / stdev(smoothed) ** 2)
+    # Through rounding, the product may miss its bounds by a tiny amount.
+    return wilson(min(worth, max(0.0, fmean(scores) * worth)), worth, confidence)
+
+
 def difference_interval(differences: Sequence[float], confidence: float = 0.95) -> Interval | None:
     """Return the interval of the mean paired difference between two pass rates.
 
@@ -445,6 +479,37 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
     if by_chance == n * n:
         return None
     return (sum(a == b for a, b in pairs) * n - by_chance) / (n * n - by_chance)
+
+
+def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
+    """Return the agreement of several raters beyond chance, from 0 for chance to 1 for perfect.
+
+    Other than Fleiss' kappa it takes any number of ratings of each item, so one that a rater could
+    not give is left out. With all ratings given, it is Fleiss' kappa but for a correction that
+    matters only for few ratings.
+
+    Source: K. Krippendorff, "Computing Krippendorff's alpha-reliability" (2011), nominal data,
+    any number of observers, missing data.
+
+    Args:
+        units: the ratings of each item; an item with a single rating says nothing.
+
+    Returns:
+        The nominal alpha; None if no item has two ratings, or if all ratings are the same, in which
+        case chance alone would agree as well.
+    """
+    counts = [Counter(ratings) for ratings in units if len(ratings) > 1]
+    every = sum(counts, Counter[Hashable]())
+    by_chance = _unlike_pairs(every)
+    if not by_chance:
+        return None
+    apart = fsum(_unlike_pairs(own) / (own.total() - 1) for own in counts)
+    return 1 - (every.total() - 1) * apart / by_chance
+
+
+def _unlike_pairs(ratings: Counter[Hashable]) -> int:
+    """Return the number of ordered pairs of ratings that differ."""
+    return ratings.total() ** 2 - sum(count * count for count in ratings.values())
 
 
 def percentile(values: list[float], share: float) -> float | None:

@@ -390,6 +390,17 @@ class Look(Record):
     """x, y, width, height of what it shows, in viewport CSS pixels."""
 
 
+class JudgeVote(Record):
+    """What one of several judging models said."""
+
+    judge: str
+    """The model and the checksum of its prompt."""
+    verdict: str
+    """Its verdict, such as `pass`, `fail` or `no_verdict`."""
+    reason: str = ""
+    """Its reason, redacted and shortened."""
+
+
 class CheckResult(Record):
     """The result of one entry of `expect`."""
 
@@ -412,15 +423,17 @@ class CheckResult(Record):
     hint: str = ""
     """What a repair may be told; empty for checks that would give their answer away."""
     weight: float = 1.0
-    """How much the check counts in the score, relative to the others."""
+    """The points that it earns when it holds; 1 where the case says nothing of them."""
     credit: float | None = None
     """Partial credit from 0 to 1; None means 1 if the check holds and 0 if it does not."""
     advisory: bool = False
     """Whether the check is only reported and has no part in the verdict."""
     checksum: str = ""
     """SHA-256 of the check as written, so that a later look knows whether it is the same."""
+    votes: tuple[JudgeVote, ...] = ()
+    """What each judging model said, if several were asked."""
     usage: Usage = Field(default_factory=Usage)
-    """What the judging model used, if one was asked."""
+    """What the judging models used, if any were asked."""
     duration_ms: float = 0.0
     """How long the check was looked at, in milliseconds."""
 
@@ -502,7 +515,8 @@ class Attempt(Record):
     checks_passed: bool | None = None
     """Whether the checks hold; None if that could not be decided."""
     score: float | None = None
-    """The weight that was earned, as a share of the weight of all evaluated checks."""
+    """The share of all points that was earned; a check that could not be evaluated earns none. None
+    if no check was evaluated."""
     false_success: bool = False
     """Whether every step ended well although a check does not hold."""
     failure: Failure | None = None

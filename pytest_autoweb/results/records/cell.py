@@ -40,6 +40,8 @@ class PlannedCell(Record):
     """Whether the case is pinned, so that every one of its cells has to pass."""
     without_checks: bool = False
     """Whether the case has no checks, so that at best every step ran, which proves nothing."""
+    with_points: bool = False
+    """Whether checks of the case carry points, so that its score says more than its verdict."""
     model: str
     """The model's name, as given on the command line."""
     capture_mode: CaptureModeName

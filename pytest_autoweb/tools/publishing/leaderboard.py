@@ -394,6 +394,8 @@ _SETS = {
     "graded": "graded cells: without broken and ungraded ones, and without doubtful cases",
     "common": "cells of the cases common to all entries",
     "timed": "cells that took time",
+    "ran, with points": "all cells that were run of cases whose checks carry points",
+    "graded, with points": "the graded ones of these",
 }
 
 
@@ -407,6 +409,9 @@ def _sets(cells: Sequence[CellResult], summary: Summary) -> Iterator[CellSet]:
             "graded": [e for e in ran if is_graded(e[1]) and case_key(e[1]) not in doubtful],
             "timed": [e for e in own if e[1].duration_ms > 0],
         }
+        if row.scores:
+            for name in ("ran", "graded"):
+                chosen[f"{name}, with points"] = [e for e in chosen[name] if e[1].with_points]
         if row.on_common:
             common = _common_cases(cells, [each.model for each in summary.models])
             chosen["common"] = [e for e in ran if case_key(e[1]) in common]
@@ -455,6 +460,15 @@ def _numbers(row: ModelSummary) -> Iterator[SourcedNumber]:
         yield rate(named, common.first_attempt.all_trials, _FIRST, "common")
         named = "after repair, cases common to all"
         yield rate(named, common.after_repair.all_trials, _AFTER, "common")
+    yield from _score_numbers(row)
+    yield SourcedNumber(
+        entry=entry,
+        name="median seconds",
+        value=numbers.median_s,
+        interval=numbers.median_interval,
+        method="median over cells that took time",
+        of=f"timed: {entry}",
+    )
     cost = numbers.cost
     for name, value, method, of in (
         (
@@ -467,10 +481,34 @@ def _numbers(row: ModelSummary) -> Iterator[SourcedNumber]:
         ),
         ("tokens in", numbers.input_tokens, "sum over cells", "ran"),
         ("tokens out", numbers.output_tokens, "sum over cells", "ran"),
-        ("median seconds", numbers.median_s, "median over cells that took time", "timed"),
         ("95th percentile of seconds", numbers.p95_s, "over cells that took time", "timed"),
     ):
         yield SourcedNumber(entry=entry, name=name, value=value, method=method, of=f"{of}: {entry}")
+
+
+_SCORE = (
+    "mean over cases with points of the share of the points (repeats first, then capture modes)"
+)
+
+
+def _score_numbers(row: ModelSummary) -> Iterator[SourcedNumber]:
+    if row.scores is None:
+        return
+    scores = row.scores
+    for name, found, of in (
+        ("score", scores.first_attempt, "ran"),
+        ("score, graded", scores.first_attempt_graded, "graded"),
+        ("score after repair", scores.after_repair, "ran"),
+        ("score after repair, graded", scores.after_repair_graded, "graded"),
+    ):
+        yield SourcedNumber(
+            entry=row.model,
+            name=name,
+            value=found.value if found else None,
+            interval=found.interval if found else None,
+            method=_SCORE,
+            of=f"{of}, with points: {row.model}",
+        )
 
 
 def _excluded(

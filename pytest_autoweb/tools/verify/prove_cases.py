@@ -50,6 +50,7 @@ _NEUTRAL = {
     "local_analyze": "false",
     "max_cost": "",
     "min_pass_rate": "",
+    "min_score": "",
     "mutants": "",
     "preview": "false",
     "save": "",

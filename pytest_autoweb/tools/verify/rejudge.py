@@ -11,11 +11,12 @@ from playwright.sync_api import Browser
 
 from pytest_autoweb.agents.attempt.tools import change
 from pytest_autoweb.base.errors import BrowserError
-from pytest_autoweb.judging.checks.check_type import Check, Evidence, RubricJudge
+from pytest_autoweb.judging.checks.check_type import Check, Evidence, RubricJudge, WayPicture
 from pytest_autoweb.judging.evidence.dom_copy import OpenCopy, open_copy
 from pytest_autoweb.judging.evidence.downloads import Download, read_downloads
 from pytest_autoweb.judging.evidence.har_file import read_har
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
+from pytest_autoweb.judging.judge_pictures import END, moment_of
 from pytest_autoweb.judging.verdicts import judge_checks, score
 from pytest_autoweb.results.records import Attempt, CheckResult, Failure, Usage
 from pytest_autoweb.results.runs.inert_copies import stored_file
@@ -33,6 +34,8 @@ class Stored:
     downloads: tuple[Download, ...] | None
     server_url: str | None
     """The address of the case's web server during the run."""
+    way: tuple[WayPicture, ...] = ()
+    """The pictures of the way, and last that of the end if there is one."""
 
 
 def read_stored(cell_folder: Path, attempt: Attempt) -> Stored:
@@ -55,7 +58,19 @@ def read_stored(cell_folder: Path, attempt: Attempt) -> Stored:
         wire=wire,
         downloads=none_made if found is None else _downloads(found, attempt_folder),
         server_url=_server_url(text("server")),
+        way=_way(cell_folder, attempt),
     )
+
+
+def _way(folder: Path, attempt: Attempt) -> tuple[WayPicture, ...]:
+    """Return the film for a judge, with the last picture of the attempt at its end."""
+    taken = [(moment_of(frame), frame.picture) for frame in attempt.film]
+    end = attempt.final_screenshot
+    if end is None:
+        return ()
+    way = [*((moment, name) for moment, name in taken if name != end), (END, end)]
+    paths = ((moment, _inside(folder, name)) for moment, name in way)
+    return tuple(WayPicture(moment, path) for moment, path in paths if path)
 
 
 def _inside(folder: Path, name: str) -> Path | None:
@@ -194,6 +209,8 @@ def _judge(
             wire=stored.wire or (),
             downloads=stored.downloads or (),
             actions=attempt.tool_calls,
+            way=stored.way,
+            stored=True,
             rubric_judge=tools.judge(attempt) if tools.judge else None,
             entry_url=attempt.entry_url_used,
         )
@@ -245,7 +262,7 @@ def _as_recorded(old: CheckResult, written: CurrentCheck) -> CheckResult:
     message = old.message
     if AS_RECORDED not in message:
         message = "; ".join(filter(None, (message, AS_RECORDED)))
-    fresh = {"index": written.index, "weight": written.check.weight, "message": message}
+    fresh = {"index": written.index, "weight": written.check.own_points or 1.0, "message": message}
     return old.model_copy(update=fresh)
 
 
@@ -258,7 +275,7 @@ def _undecided(written: CurrentCheck, problem: str) -> CheckResult:
         expected=str(written.check.model_dump(mode="json", exclude_unset=True)),
         actual="",
         message=message,
-        weight=written.check.weight,
+        weight=written.check.own_points or 1.0,
         checksum=written.checksum,
         advisory=written.check.rests_on == "opinion",
     )

@@ -212,6 +212,7 @@ def _rejudge_cell(
             "attempts": tuple(attempts),
             "outcome": outcome,
             "without_checks": not loaded.has_expect,
+            "with_points": loaded.has_points,
             "reason": reason,
             "failure": failure,
             "slow": cell.slow and outcome in ("passed", "healed"),
@@ -458,9 +459,7 @@ def asked_judges(
     with temporary_gateway(max_cost) as gateway:
 
         def spec(model: str) -> ModelSpec:
-            # The stored copy has the page's text but not its look, so a picture would mislead.
-            found = load_project_specs((model,), rootdir, None)[model]
-            return found.model_copy(update={"vision": False})
+            return load_project_specs((model,), rootdir, None)[model]
 
         def client(model: str) -> Client:
             gateway.add(spec(model))

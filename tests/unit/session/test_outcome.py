@@ -453,6 +453,7 @@ def test_the_gates_are_read_once_a_process(tmp_path: Path) -> None:
     settings = SimpleNamespace(
         rootdir=tmp_path,
         min_pass_rate=LeastRate(70.0),
+        min_score=None,
         compare="",
         compare_fail="cost:20%",
         baseline_days=7,

@@ -342,6 +342,7 @@ def test_a_limit_alone_compares_with_the_latest_run(
     settings: Any = SimpleNamespace(
         rootdir=tmp_path,
         min_pass_rate=LeastRate(12.5),
+        min_score=LeastRate(40.0),
         compare=compare,
         compare_fail=fail,
         baseline_days=3,
@@ -351,6 +352,7 @@ def test_a_limit_alone_compares_with_the_latest_run(
 
     assert read_policy(settings) == GatePolicy(
         min_pass_rate=12.5,
+        min_score=LeastRate(40.0),
         groups=(CaseGroup(name="g", tags=["x"], soft=True),),
         limits={"cost": 1.0} if fail else {},
         compare=compared,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from made_up_rows import cells, run
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.base.values.flag_texts import percent
+from pytest_autoweb.base.values.flag_texts import LeastRate, percent
 from pytest_autoweb.report.gates.built_in_gates import GATES
 from pytest_autoweb.report.gates.case_groups import CaseGroup, read_groups
 from pytest_autoweb.report.gates.gate_context import Gate, GateContext, Spending
@@ -97,6 +97,43 @@ def test_a_rate_with_a_confidence_fails_only_if_its_bound_is_below() -> None:
     assert lost.passed is False
     assert lost.message.endswith("at most 56% at 95%, one-sided: rules out 80%")
     assert gates(usual, GatePolicy(min_pass_rate=80))["pass rate"].passed is False
+
+
+def test_a_score_is_asked_over_the_cases_with_points_and_may_be_asked_on_its_bound() -> None:
+    points = cells({"a": "P", "b": "F", "c": "B"}, with_points=True)
+    rows = [
+        *(
+            row.model_copy(update={"first_score": score})
+            for row, score in zip(points, (1.0, 0.5, None), strict=True)
+        ),
+        *cells({"d": "F"}),
+    ]
+
+    missed = gates(run(rows), GatePolicy(min_score=LeastRate(60)))["score"]
+    bound = gates(run(rows), GatePolicy(min_score=LeastRate(60, 95)))["score"]
+    lost = gates(run(rows), GatePolicy(min_score=LeastRate(95, 95)))["score"]
+
+    assert missed.passed is False
+    assert missed.message.startswith("50% of the points in 3 cases (95% ")
+    assert missed.message.endswith(" is below 60%")
+    assert gates(run(rows), GatePolicy(min_score=LeastRate(50)))["score"].passed is True
+    assert bound.passed is True
+    assert bound.message.endswith("at 95%, one-sided: does not rule out 60%")
+    assert lost.passed is False
+
+
+def test_a_score_without_points_is_not_decided() -> None:
+    result = gates(made_up({"a": "P"}), GatePolicy(min_score=LeastRate(60)))["score"]
+
+    assert (result.passed, result.message) == (None, "no check of its cases carries `points`")
+
+
+def test_a_least_score_leaves_failed_cells_of_cases_with_points_to_the_gate() -> None:
+    asked = GatePolicy(min_score=LeastRate(60))
+    (plain,), (graded,) = cells({"a": "F"}), cells({"a": "F"}, with_points=True)
+
+    assert asked.asks_anything
+    assert (asked.decides_on(plain), asked.decides_on(graded)) == (False, True)
 
 
 def test_a_plain_rate_that_is_missed_says_how_often_that_is_chance() -> None:

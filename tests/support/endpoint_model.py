@@ -1,4 +1,4 @@
-"""The endpoint of an outside agent with a model that answers as told, for tests of its protocols."""
+"""The endpoint of an outside agent, and a model behind it that answers as told."""
 
 import json
 from collections.abc import Iterator

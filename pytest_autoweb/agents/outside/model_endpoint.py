@@ -118,7 +118,7 @@ class ModelEndpoint:
 
     def protocol_of(self, path: str, query: str, headers: Container[str]) -> ModelProtocol:
         """Return the protocol that a request is in: OpenAI's chat API unless it is another one."""
-        if path.startswith(("/v1beta/", "/v1alpha/")) or ":" in path:
+        if path.startswith(("/v1beta/", "/v1alpha/")) or "x-goog-api-key" in headers:
             return GeminiApi(self.model, events="alt=sse" in query.split("&"))
         if path.startswith("/v1/messages") or "anthropic-version" in headers:
             return AnthropicApi(self.model)

@@ -50,6 +50,8 @@ def command_of(start: dict[str, Any], packages: Path, node: str) -> list[str]:
         "args": [
             *(str(packages / "@playwright" / "mcp" / "cli.js"), "--cdp-endpoint"),
             *(start["browser"]["cdp_url"], "--output-dir", start["folder"]),
+            # Otherwise actions answer with the name of a file, which no tool here can read.
+            *("--snapshot-mode", "none"),
         ],
     }
     left_out = LEFT_OUT if start["model"]["vision"] else (*LEFT_OUT, SIGHT)
@@ -57,7 +59,9 @@ def command_of(start: dict[str, Any], packages: Path, node: str) -> list[str]:
         *(node, str(packages / "@anthropic-ai" / "claude-code" / "cli-wrapper.cjs")),
         *("--print", "--bare", "--no-session-persistence"),
         *("--output-format", "stream-json", "--verbose"),
-        *("--model", start["model"]["name"], "--system-prompt", INSTRUCTIONS),
+        # The endpoint calls the cell's model whatever the name, and a model's own name would
+        # change what Claude Code offers it.
+        *("--model", "autoweb", "--system-prompt", INSTRUCTIONS),
         # It has no tools of its own, so it can neither read files nor run commands.
         *("--tools", "", "--strict-mcp-config", "--allowedTools", "mcp__browser"),
         *("--mcp-config", json.dumps({"mcpServers": {"browser": server}})),

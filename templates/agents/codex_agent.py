@@ -39,7 +39,9 @@ def settings_of(start: dict[str, Any], packages: Path, home: Path, node: str) ->
     seconds = start["limits"]["seconds"]
     model, server = "model_providers.autoweb.", "mcp_servers.browser."
     return {
-        "model": start["model"]["name"],
+        # The endpoint calls the cell's model whatever the name, and a model's own name would
+        # change what Codex offers it.
+        "model": "autoweb",
         "model_provider": "autoweb",
         model + "name": "autoweb",
         model + "base_url": start["model"]["base_url"],
@@ -53,6 +55,8 @@ def settings_of(start: dict[str, Any], packages: Path, home: Path, node: str) ->
         server + "args": [
             *(str(packages / "@playwright" / "mcp" / "cli.js"), "--cdp-endpoint"),
             *(start["browser"]["cdp_url"], "--output-dir", start["folder"]),
+            # Otherwise actions answer with the name of a file, which no tool here can read.
+            *("--snapshot-mode", "none"),
         ],
         server + "required": True,
         server + "startup_timeout_sec": 60,

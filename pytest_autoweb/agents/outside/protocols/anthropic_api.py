@@ -95,9 +95,10 @@ def _chat_of(asked: Mapping[str, Any]) -> dict[str, Any]:
         ValueError: it asks for a feature that only the service itself offers.
     """
     talk = Conversation()
-    if system := asked.get("system"):
-        talk.say("system", _words(system))
-    for message in asked.get("messages") or ():
+    messages = list(asked.get("messages") or ())
+    if system := [*_opening(asked.get("system"), messages)]:
+        talk.say("system", "\n\n".join(system))
+    for message in messages:
         _add(talk, message.get("role"), message.get("content"))
     choice = asked.get("tool_choice") or {}
     schema = ((asked.get("output_config") or {}).get("format") or {}).get("schema")
@@ -112,6 +113,21 @@ def _chat_of(asked: Mapping[str, Any]) -> dict[str, Any]:
             "stop": list(asked.get("stop_sequences") or ()),
         }
     )
+
+
+def _opening(system: Any, messages: list[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the system's texts before the first reply, and take their messages out.
+
+    Claude Code sends some after the question, where the templates of many models allow none.
+    """
+    if system:
+        yield _words(system)
+    for message in tuple(messages):
+        if message.get("role") == "assistant":
+            return
+        if message.get("role") == "system":
+            messages.remove(message)
+            yield _words(message.get("content"))
 
 
 def _words(content: Any) -> str:

@@ -53,9 +53,9 @@ STRATEGY_NAMES: Variants[Variant] = Variants(
         Description("agentlab", "AgentLab's GenericAgent, on BrowserGym's view and actions"),
         Description("browser-use", "browser-use, an agent in Python"),
         Description("browsergym", "BrowserGym's view of the page and its actions, one a reply"),
-        Description("claude-code", "Claude Code, with the tools of Playwright's MCP server"),
+        Description("claude-code", "Claude Code with Playwright MCP"),
         Description("codegen", "plan and script"),
-        Description("codex", "Codex, with the tools of Playwright's MCP server"),
+        Description("codex", "Codex with Playwright MCP"),
         Description("collect", "addresses behind a list"),
         Description("command", "the program that a case or model names as `agent`"),
         Description(

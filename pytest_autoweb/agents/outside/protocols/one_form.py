@@ -124,7 +124,7 @@ def without_blanks(chat: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in chat.items() if value not in (None, [])}
 
 
-class Call(NamedTuple):
+class FunctionCall(NamedTuple):
     """A call of a tool in a reply."""
 
     id: str
@@ -137,7 +137,7 @@ def text_of(reply: Reply) -> str:
     return str(as_message(reply.text).get("content") or "")
 
 
-def calls_of(reply: Reply) -> Iterator[Call]:
+def calls_of(reply: Reply) -> Iterator[FunctionCall]:
     """Yield the calls of a reply."""
     for call in as_message(reply.text).get("tool_calls") or ():
         function = call.get("function") or {}
@@ -148,7 +148,7 @@ def calls_of(reply: Reply) -> Iterator[Call]:
             given = said
         # The agent rejects arguments that its tool does not take, and tells the model.
         arguments = given if isinstance(given, dict) else {"arguments": given}
-        yield Call(str(call["id"]), str(function.get("name")), arguments)
+        yield FunctionCall(str(call["id"]), str(function.get("name")), arguments)
 
 
 def tokens_of(chat: Mapping[str, Any]) -> int:

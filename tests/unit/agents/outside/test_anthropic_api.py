@@ -52,11 +52,10 @@ def asked(client: "Anthropic", messages: list[Any], **more: Any) -> "Message":
 QUESTION = {"role": "user", "content": [{"type": "text", "text": "look at hunter2"}, SHOWN]}
 
 
-def test_a_conversation_with_pictures_tools_and_results(
+def test_a_message_is_asked_for_with_pictures_and_tools(
     client: "Anthropic", model: ToldClient
 ) -> None:
     model.says(both("so be it", CALLS))
-    model.says("it says hunter2")
 
     first = asked(
         client,
@@ -85,7 +84,14 @@ def test_a_conversation_with_pictures_tools_and_results(
     sent = model.requests[0]
     assert (sent.max_tokens, sent.stop, sent.messages[1].images) == (50, ("END",), (PICTURE,))
 
-    # The client sends back what it got, with results of which one failed and one is a picture.
+
+def test_results_are_sent_back_one_failed_and_one_a_picture(
+    client: "Anthropic", model: ToldClient
+) -> None:
+    model.says(both("so be it", CALLS))
+    model.says("it says hunter2")
+    first = asked(client, [QUESTION], tools=[TOOL])
+    # The client sends back what it got.
     thought: Any = {"type": "thinking", "thinking": "hm", "signature": "s"}
     results = [
         {"type": "tool_result", "tool_use_id": "c1", "is_error": True, "content": "no such button"},
@@ -114,6 +120,23 @@ def test_a_conversation_with_pictures_tools_and_results(
         {"role": "user", "content": [{"type": "text", "text": "Go on."}]},
     ]
     assert model.chat["tool_choice"] == {"type": "function", "function": {"name": "click"}}
+
+
+def test_the_systems_texts_before_the_first_reply_come_first(
+    client: "Anthropic", model: ToldClient
+) -> None:
+    model.says("fine")
+    told: Any = {"role": "system", "content": [{"type": "text", "text": "Today is Friday."}]}
+    say = [{"role": "user", "content": "hello"}, told]
+
+    asked(client, [*say, {"role": "assistant", "content": "hi"}, told], system="Be brief.")
+
+    assert [(each["role"], each["content"]) for each in model.chat["messages"]] == [
+        ("system", "Be brief.\n\nToday is Friday."),
+        ("user", "hello"),
+        ("assistant", "hi"),
+        ("system", "Today is Friday."),
+    ]
 
 
 def test_a_stream_has_the_events_of_the_service(client: "Anthropic", model: ToldClient) -> None:

@@ -58,6 +58,7 @@ STRATEGY_NAMES: Variants[Variant] = Variants(
         Description("codex", "Codex with Playwright MCP"),
         Description("collect", "addresses behind a list"),
         Description("command", "the program that a case or model names as `agent`"),
+        Description("human", "a person, who presses Done in a page with the task"),
         Description(
             "playwright-mcp", "Playwright's MCP server, driven by a loop that calls its tools"
         ),

@@ -29,7 +29,7 @@ probes: ## Only the hostile probes: each in a session alone and in one with work
 cluster: ## Only the tests of cells on a Ray cluster, whose nodes are killed; installs Ray first
 	@scripts/cluster
 
-agents: ## Install five outside agents and compare them with the built-in ones on twenty tasks
+agents: ## Install seven outside agents and compare them with the built-in ones on twenty tasks
 	@scripts/agents
 
 setup: ## Only set up: .venv, packages, a browser

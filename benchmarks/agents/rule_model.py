@@ -107,6 +107,17 @@ def _for_mcp(request: Request, moves: list[Move]) -> str:
     return _call("browser_type", **about, text=move.text)
 
 
+def _for_coding_agent(request: Request, moves: list[Move]) -> str:
+    """Claude Code and Codex: the same tools under longer names, and the end is a text."""
+    (call,) = json.loads(_for_mcp(request, moves))["assistant"]["tool_calls"]
+    name, given = call["function"]["name"], call["function"]["arguments"]
+    if name == "finish":
+        return "done"
+    function = {"name": f"mcp__browser__{name}", "arguments": given}
+    calls = [{"id": f"call-{request.turn}", "type": "function", "function": function}]
+    return json.dumps({"assistant": {"content": None, "tool_calls": calls}})
+
+
 _TAGS = {"a": "link", "input": "textbox", "span": "generic", "li": "tab"}
 
 
@@ -205,6 +216,8 @@ def _for_codegen(request: Request, moves: list[Move]) -> str:
 
 
 FORMS = {
+    "claude-code": _for_coding_agent,
+    "codex": _for_coding_agent,
     "playwright-mcp": _for_mcp,
     "browser-use": _for_browser_use,
     "browsergym": _for_browsergym,

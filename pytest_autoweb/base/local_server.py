@@ -50,6 +50,8 @@ class LocalHandler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     wrong_token = "wrong token"
     """What is said to whoever does not bear the token."""
+    token_headers: tuple[str, ...] = ()
+    """Headers that may bear the token as well as `Authorization`."""
 
     def check_token(self) -> None:
         """Make sure that the request bears the server's token.
@@ -57,8 +59,10 @@ class LocalHandler(BaseHTTPRequestHandler):
         Raises:
             RequestRefused: it does not.
         """
-        scheme, _, given = self.headers.get("Authorization", "").partition(" ")
-        if scheme != "Bearer" or not is_token(given, self.server.token):
+        scheme, _, bearer = self.headers.get("Authorization", "").partition(" ")
+        given = [bearer] if scheme == "Bearer" else []
+        given += [self.headers.get(name, "") for name in self.token_headers]
+        if not any(is_token(each, self.server.token) for each in given):
             raise RequestRefused(401, self.wrong_token)
 
     def read_body(self, most: int) -> bytes:

@@ -53,9 +53,12 @@ STRATEGY_NAMES: Variants[Variant] = Variants(
         Description("agentlab", "AgentLab's GenericAgent, on BrowserGym's view and actions"),
         Description("browser-use", "browser-use, an agent in Python"),
         Description("browsergym", "BrowserGym's view of the page and its actions, one a reply"),
+        Description("claude-code", "Claude Code with Playwright MCP"),
         Description("codegen", "plan and script"),
+        Description("codex", "Codex with Playwright MCP"),
         Description("collect", "addresses behind a list"),
         Description("command", "the program that a case or model names as `agent`"),
+        Description("human", "a person, who presses Done in a page with the task"),
         Description(
             "playwright-mcp", "Playwright's MCP server, driven by a loop that calls its tools"
         ),

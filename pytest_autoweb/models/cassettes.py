@@ -27,6 +27,7 @@ _VOLATILE = re.compile(
     r"""
       (?P<origin>(?<![\w.-])(?:127\.0\.0\.1|localhost|\[::1\])(?::|%3[Aa])\d{1,5}(?!\d))
     | (?<=[ ])(?P<mark>[0-9a-f]{8})(?=>>)       # the digest in a fence's lines (prompts.fence)
+    | (?<=Wall[ ]time:[ ])(?P<seconds>\d+\.\d+)(?=[ ]seconds\b)   # Codex, at a tool's result
     """,
     re.VERBOSE,
 )
@@ -42,8 +43,8 @@ _ADVICE = (
 class RequestPlaceholders:
     """The volatile pieces of one request, each with the placeholder that is stored instead.
 
-    Volatile pieces are local ports, which differ in each run, and the digests in fence lines, which
-    depend on text that contains such ports.
+    Volatile pieces are local ports, which differ in each run, the digests in fence lines, which
+    depend on text that contains such ports, and how long a tool of Codex took.
     """
 
     def __init__(self) -> None:
@@ -69,6 +70,9 @@ class RequestPlaceholders:
 
     def _name(self, match: re.Match[str]) -> str:
         kind = match.lastgroup
+        if kind == "seconds":
+            # Nothing refers to them, and two may be equal in one run alone.
+            return "<seconds>"
         number = sum(name.startswith(f"<{kind}:") for name in self._names.values()) + 1
         return self._names.setdefault(match[0], f"<{kind}:{number}>")
 

@@ -161,6 +161,9 @@ def main() -> None:
         start["browser"]["cdp_url"],
         "--output-dir",
         start["folder"],
+        # Otherwise actions answer with the name of a file, which no tool here can read.
+        "--snapshot-mode",
+        "none",
     ]
     try:
         problem = work(McpServer(command, start["folder"]), start)

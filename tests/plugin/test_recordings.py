@@ -12,7 +12,7 @@ import pytest
 from session_server import autoweb_command
 from shop_project import SharedProject
 
-from pytest_autoweb.cli.commands.trace import has_display
+from pytest_autoweb.base.display import has_display
 
 SECRET = "hunter2-hunter2"
 BEHIND = """

@@ -139,7 +139,9 @@ class Adapter:
             tell(f"npm install {' '.join(self.node)}")
             # It uses the cell's browser, so none has to be downloaded.
             skip = {"PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"}
-            _run([npm, "install", "--no-fund", "--no-audit", *self.node], self.folder, skip)
+            # Without a prefix, npm would install into the project around the folder, if any.
+            here = ("--prefix", str(self.folder), "--no-fund", "--no-audit")
+            _run([npm, "install", *here, *self.node], self.folder, skip)
         (self.folder / INSTALLED).write_text("\n".join(self._packages()) + "\n", encoding="utf-8")
 
     def _packages(self) -> list[str]:
@@ -161,6 +163,7 @@ INSTALLED = "installed.txt"
 """The file in an adapter's folder that lists the installed packages; written last."""
 _TAIL = 1_500
 _PIN = re.compile(r"==|(?<=.)@")
+_PLAYWRIGHT_MCP = "@playwright/mcp@0.0.83"
 
 ADAPTERS = {
     adapter.name: adapter
@@ -194,9 +197,19 @@ ADAPTERS = {
             ),
         ),
         Adapter(
+            name="claude-code",
+            script="claude_code_agent.py",
+            node=("@anthropic-ai/claude-code@2.1.332", _PLAYWRIGHT_MCP),
+        ),
+        Adapter(
+            name="codex",
+            script="codex_agent.py",
+            node=("@openai/codex@0.171.0", _PLAYWRIGHT_MCP),
+        ),
+        Adapter(
             name="playwright-mcp",
             script="playwright_mcp_agent.py",
-            node=("@playwright/mcp@0.0.83",),
+            node=(_PLAYWRIGHT_MCP,),
         ),
         Adapter(
             name="stagehand",

@@ -1,43 +1,35 @@
-"""The endpoint through which an outside agent calls the cell's model, in the form of OpenAI's APIs.
+"""The endpoint through which an outside agent calls the cell's model.
 
 Every call goes through the cell's own client, and so through the gateway: cassettes, the money cap,
-rate limits, usage and the cell's record apply as for the built-in agents.
-
-A request to the responses API is converted to a chat, so it takes the same path as every other
-call; the reply is converted to a response, or to its stream of events, sent in one piece. Features
-that run at the service itself (its tools, conversations and files) have no counterpart with other
-providers and are refused.
+rate limits, usage and the cell's record apply as for the built-in agents. `protocols` has the APIs
+that it speaks; whichever is used, the same chat is redacted, passed on and recorded.
 """
 
-import json
 import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping
 from typing import Any, Self
 
 from pydantic import ValidationError
 
+from pytest_autoweb.agents.outside.protocols.anthropic_api import AnthropicApi
+from pytest_autoweb.agents.outside.protocols.chat_api import ChatApi
+from pytest_autoweb.agents.outside.protocols.gemini_api import GeminiApi
+from pytest_autoweb.agents.outside.protocols.one_form import ModelProtocol, Sent, as_json
+from pytest_autoweb.agents.outside.protocols.responses_api import ResponsesApi
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.local_server import LocalHandler, LocalServer, RequestRefused
 from pytest_autoweb.base.whole_characters import read_json
-from pytest_autoweb.models.agent_chat import ChatBody, as_message, as_text, is_picture
+from pytest_autoweb.models.agent_chat import ChatBody, as_text, is_picture
 from pytest_autoweb.models.client import Client, Message, Reply, Request, ask_once
 from pytest_autoweb.models.gateway import LARGEST_BODY
 from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.results.records import Exchange, Usage
-
-_ITEM_ROLES = ("user", "assistant", "system", "developer")
-_TEXTS = ("input_text", "output_text", "text")
-_AT_THE_SERVICE = ("background", "conversation", "prompt")
-"""Request fields that ask the service to store or fetch something."""
-_ENDINGS = {"length": "max_output_tokens", "content_filter": "content_filter"}
+from pytest_autoweb.results.records import Exchange
 
 _CODES = {401: "auth", 404: "not_found", 429: "limit", 503: "ended"}
 """The code of each status that says why a call was not passed on; others are invalid requests."""
-_JSON, _EVENTS = "application/json", "text/event-stream"
-_THERE_IS = "there is only /v1/chat/completions, /v1/responses and /v1/models"
 _TAKEN = frozenset(ChatBody.model_fields)
 _OF_TOOLS = frozenset(("tools", "tool_choice", "parallel_tool_calls"))
 """Fields that services refuse in requests without tools."""
@@ -55,233 +47,6 @@ _WORDS = frozenset(
 """Words of the API itself, which stay even where a secret is one of them."""
 _STATUS = {"auth": 401, "budget": 402, "rate_limit": 429, "timeout": 504, "unavailable": 503}
 _ROLE_OF: Mapping[str, Any] = {"system": "system", "developer": "system", "assistant": "assistant"}
-
-
-def chat_of(asked: Mapping[str, Any], earlier: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Convert a request of the responses API to one of the chat API.
-
-    Args:
-        asked: the request's body.
-        earlier: the messages up to and including the response that the request continues.
-
-    Raises:
-        ValueError: it asks for a feature that only the service itself offers.
-    """
-    for name in _AT_THE_SERVICE:
-        if asked.get(name):
-            raise ValueError(f"{name} is not supported: nothing is kept at a service")
-    given = asked.get("input")
-    items = [{"role": "user", "content": given}] if isinstance(given, str) else given or []
-    if not isinstance(items, list):
-        raise ValueError("input must be a text or a list of items")
-    chat: dict[str, Any] = {
-        "messages": [*_instructions(asked), *earlier, *_messages(items)],
-        "tools": [_tool(tool) for tool in asked.get("tools") or ()],
-        "tool_choice": _choice(asked.get("tool_choice")),
-        "parallel_tool_calls": asked.get("parallel_tool_calls"),
-        "response_format": _format(asked.get("text")),
-        "max_tokens": asked.get("max_output_tokens"),
-    }
-    return {name: value for name, value in chat.items() if value not in (None, [])}
-
-
-def _instructions(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
-    words = asked.get("instructions")
-    return [{"role": "system", "content": words}] if words else []
-
-
-def _messages(items: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return items as messages: calls in the message they came with, pictures after results."""
-    found: list[dict[str, Any]] = []
-    pictures: list[dict[str, Any]] = []
-    for item in items:
-        if not isinstance(item, Mapping):
-            raise ValueError("an item of input is no object")
-        kind = item.get("type") or "message"
-        if kind == "function_call_output":
-            texts, shown = _output(item.get("output"))
-            pictures += shown
-            found.append({"role": "tool", "tool_call_id": item.get("call_id"), "content": texts})
-            continue
-        # A chat allows no pictures in results, and no messages between the results of one reply.
-        found += [{"role": "user", "content": pictures}] if pictures else []
-        pictures = []
-        if kind == "message":
-            found.append(_said(item))
-        elif kind == "function_call":
-            _add_call(found, item)
-        elif kind != "reasoning":
-            raise ValueError(f"items of type {kind!r} are not supported")
-    return found + ([{"role": "user", "content": pictures}] if pictures else [])
-
-
-def _said(item: Mapping[str, Any]) -> dict[str, Any]:
-    role, content = item.get("role"), item.get("content")
-    if role not in _ITEM_ROLES:
-        raise ValueError(f"a message's role must be one of {', '.join(_ITEM_ROLES)}")
-    if isinstance(content, str):
-        return {"role": role, "content": content}
-    parts = [_part(part) for part in content or ()]
-    if role == "assistant":
-        return {"role": role, "content": "\n".join(part.get("text", "") for part in parts)}
-    return {"role": role, "content": parts}
-
-
-def _part(part: Any) -> dict[str, Any]:
-    kind = part.get("type") if isinstance(part, Mapping) else None
-    if kind in _TEXTS:
-        return {"type": "text", "text": part.get("text") or ""}
-    if kind == "refusal":
-        return {"type": "text", "text": part.get("refusal") or ""}
-    if kind == "input_image" and isinstance(part.get("image_url"), str):
-        picture = {"url": part["image_url"]}
-        if part.get("detail") in ("low", "high"):
-            picture["detail"] = part["detail"]
-        return {"type": "image_url", "image_url": picture}
-    raise ValueError(
-        f"content of type {kind!r} is not supported: there are texts, and pictures by image_url"
-    )
-
-
-def _output(output: Any) -> tuple[str, list[dict[str, Any]]]:
-    if isinstance(output, str):
-        return output, []
-    parts = [_part(part) for part in output or ()]
-    texts = [part["text"] for part in parts if part["type"] == "text"]
-    return "\n".join(texts), [part for part in parts if part["type"] == "image_url"]
-
-
-def _add_call(found: list[dict[str, Any]], item: Mapping[str, Any]) -> None:
-    function = {"name": item.get("name"), "arguments": item.get("arguments") or "{}"}
-    call = {"id": item.get("call_id"), "type": "function", "function": function}
-    if not found or found[-1]["role"] != "assistant":
-        found.append({"role": "assistant", "content": None})
-    found[-1].setdefault("tool_calls", []).append(call)
-
-
-def _tool(tool: Any) -> dict[str, Any]:
-    kind = tool.get("type") if isinstance(tool, Mapping) else None
-    if kind != "function":
-        raise ValueError(
-            f"tools of type {kind!r} run at the service, and are not supported; there is 'function'"
-        )
-    names = ("name", "description", "parameters", "strict")
-    function = {name: tool[name] for name in names if tool.get(name) is not None}
-    return {"type": "function", "function": function}
-
-
-def _choice(choice: Any) -> Any:
-    if not isinstance(choice, Mapping):
-        return choice
-    if choice.get("type") != "function":
-        raise ValueError(f"tool_choice of type {choice.get('type')!r} is not supported")
-    return {"type": "function", "function": {"name": choice.get("name")}}
-
-
-def _format(text: Any) -> dict[str, Any] | None:
-    form = text.get("format") if isinstance(text, Mapping) else None
-    if not isinstance(form, Mapping) or form.get("type") in (None, "text"):
-        return None
-    if form["type"] != "json_schema":
-        return {"type": form["type"]}
-    names = ("name", "description", "schema", "strict")
-    schema = {name: form[name] for name in names if form.get(name) is not None}
-    return {"type": "json_schema", "json_schema": schema}
-
-
-def response_of(
-    message: Mapping[str, Any], finish: str, usage: Usage, model: str, asked: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return a reply as a response.
-
-    Args:
-        message: the reply as a message of the chat API.
-        finish: the reason why it ended.
-        usage: its token usage.
-        model: the model's name.
-        asked: the request's body.
-    """
-    cut = _ENDINGS.get(finish)
-    state = "incomplete" if cut else "completed"
-    output: list[dict[str, Any]] = []
-    if message.get("content"):
-        part = {
-            "type": "output_text",
-            "text": message["content"],
-            "annotations": [],
-            "logprobs": [],
-        }
-        output.append({"type": "message", "role": "assistant", "status": state, "content": [part]})
-    for call in message.get("tool_calls") or ():
-        function = call.get("function") or {}
-        about = {"name": function.get("name"), "arguments": function.get("arguments") or "{}"}
-        output.append(
-            {"type": "function_call", "call_id": call["id"], "status": "completed", **about}
-        )
-    return {
-        "id": f"resp_{secrets.token_hex(12)}",
-        "object": "response",
-        "created_at": int(time.time()),
-        "status": state,
-        "error": None,
-        "incomplete_details": {"reason": cut} if cut else None,
-        "instructions": asked.get("instructions"),
-        "metadata": asked.get("metadata") or {},
-        "model": model,
-        "output": [{"id": f"item_{secrets.token_hex(8)}", **item} for item in output],
-        "parallel_tool_calls": asked.get("parallel_tool_calls") is not False,
-        "previous_response_id": asked.get("previous_response_id"),
-        "temperature": None,
-        "text": asked.get("text") or {"format": {"type": "text"}},
-        "tool_choice": asked.get("tool_choice") or "auto",
-        "tools": asked.get("tools") or [],
-        "top_p": None,
-        "usage": {
-            "input_tokens": usage.input_tokens,
-            "input_tokens_details": {"cached_tokens": usage.cached_tokens, "cache_write_tokens": 0},
-            "output_tokens": usage.output_tokens,
-            "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
-            "total_tokens": usage.input_tokens + usage.output_tokens,
-        },
-    }
-
-
-def events_of(response: Mapping[str, Any]) -> bytes:
-    """Return a whole response as the events of a stream."""
-    events = [
-        {**event, "sequence_number": number} for number, event in enumerate(_events(response))
-    ]
-    lines = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
-    return "".join(lines).encode()
-
-
-def _events(response: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    begun = {**response, "status": "in_progress", "output": [], "usage": None}
-    begun["incomplete_details"] = None
-    for kind in ("created", "in_progress"):
-        yield {"type": f"response.{kind}", "response": begun}
-    for number, item in enumerate(response["output"]):
-        place = {"output_index": number}
-        blank: dict[str, Any] = {"content": []} if item["type"] == "message" else {"arguments": ""}
-        added = {**item, **blank, "status": "in_progress"}
-        yield {"type": "response.output_item.added", **place, "item": added}
-        yield from _parts(item, {**place, "item_id": item["id"]})
-        yield {"type": "response.output_item.done", **place, "item": item}
-    yield {"type": f"response.{response['status']}", "response": response}
-
-
-def _parts(item: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    if item["type"] == "function_call":
-        kind, said = "response.function_call_arguments", item["arguments"]
-        yield {"type": f"{kind}.delta", **place, "delta": said}
-        yield {"type": f"{kind}.done", **place, "arguments": said, "name": item["name"]}
-        return
-    (part,) = item["content"]
-    place, text = {**place, "content_index": 0}, part["text"]
-    yield {"type": "response.content_part.added", **place, "part": {**part, "text": ""}}
-    yield {"type": "response.output_text.delta", **place, "delta": text, "logprobs": []}
-    yield {"type": "response.output_text.done", **place, "text": text, "logprobs": []}
-    yield {"type": "response.content_part.done", **place, "part": part}
 
 
 class ModelEndpoint:
@@ -310,7 +75,7 @@ class ModelEndpoint:
         self._most, self._now = most, now
         self._lock = threading.Lock()
         self._refused, self._ended = 0, False
-        self._responses: dict[str, tuple[Mapping[str, Any], ...]] = {}
+        self._responses = ResponsesApi(spec.name)
         self.token = secrets.token_urlsafe(24)
         self.exchanges: list[Exchange] = []
         """The calls so far."""
@@ -320,8 +85,13 @@ class ModelEndpoint:
 
     @property
     def base_url(self) -> str:
-        """Return the base URL for a client of OpenAI's API."""
-        return f"http://127.0.0.1:{self._http.server_port}/v1"
+        """Return the base URL for clients of OpenAI's APIs."""
+        return f"{self.root_url}/v1"
+
+    @property
+    def root_url(self) -> str:
+        """Return the base URL for clients of Anthropic's and Gemini's APIs."""
+        return f"http://127.0.0.1:{self._http.server_port}"
 
     @property
     def most(self) -> int:
@@ -346,48 +116,24 @@ class ModelEndpoint:
             with self._lock:
                 self._ended = True
 
-    def chat(self, body: bytes) -> tuple[bytes, str]:
-        """Answer a body of the chat API; return the answer's body and its type.
+    def protocol_of(self, path: str, query: str, headers: Container[str]) -> ModelProtocol:
+        """Return the protocol that a request is in: OpenAI's chat API unless it is another one."""
+        if path.startswith(("/v1beta/", "/v1alpha/")) or "x-goog-api-key" in headers:
+            return GeminiApi(self.model, events="alt=sse" in query.split("&"))
+        if path.startswith("/v1/messages") or "anthropic-version" in headers:
+            return AnthropicApi(self.model)
+        return self._responses if path == "/v1/responses" else ChatApi(self.model)
+
+    def answer(self, protocol: ModelProtocol, path: str, body: bytes) -> Sent:
+        """Answer a request's body.
 
         Raises:
             ModelError: the call failed.
             RequestRefused: it was not made.
         """
-        asked = _object(body)
-        if asked.get("n") not in (None, 1):
-            raise RequestRefused(400, "n must be 1")
-        completion = _completion(self._reply(asked, "chat"), self.model)
-        if not asked.get("stream"):
-            return json.dumps(completion).encode(), _JSON
-        options = asked.get("stream_options") or {}
-        return _chunks(completion, bool(options.get("include_usage"))), _EVENTS
+        return protocol.answer(path, _object(body), self._reply)
 
-    def respond(self, body: bytes) -> tuple[bytes, str]:
-        """Answer a body of the responses API; return the answer's body and its type.
-
-        Raises:
-            ModelError: the call failed.
-            RequestRefused: it was not made.
-        """
-        asked = _object(body)
-        before = asked.get("previous_response_id")
-        if before and before not in self._responses:
-            raise RequestRefused(404, f"this attempt has had no response {before!r}")
-        try:
-            chat = chat_of(asked, self._responses[before] if before else ())
-        except (ValueError, TypeError, AttributeError) as error:
-            raise RequestRefused(400, f"not a response request: {error}") from None
-        reply = self._reply(chat, "response")
-        message = as_message(reply.text)
-        response = response_of(message, reply.finish_reason, reply.usage, self.model, asked)
-        # Instructions apply to a single response.
-        said = chat["messages"][1 if asked.get("instructions") else 0 :]
-        self._responses[response["id"]] = (*said, message)
-        if asked.get("stream"):
-            return events_of(response), _EVENTS
-        return json.dumps(response).encode(), _JSON
-
-    def _reply(self, asked: Mapping[str, Any], kind: str) -> Reply:
+    def _reply(self, asked: Mapping[str, Any]) -> Reply:
         try:
             if not asked.get("messages"):
                 raise ValueError("messages are missing")
@@ -400,7 +146,7 @@ class ModelEndpoint:
                 }
             )
         except (ValueError, ValidationError) as error:
-            raise RequestRefused(400, f"not a {kind} request: {error}") from None
+            raise RequestRefused(400, f"not a chat request: {error}") from None
         most = asked.get("max_completion_tokens") or asked.get("max_tokens")
         stop = asked.get("stop") or ()
         return self._asked(
@@ -499,40 +245,6 @@ def _message(sent: Mapping[str, Any]) -> Message:
     )
 
 
-def _completion(reply: Reply, model: str) -> dict[str, Any]:
-    message, usage = as_message(reply.text), reply.usage
-    ending = "tool_calls" if message.get("tool_calls") else reply.finish_reason or "stop"
-    return {
-        "id": f"chatcmpl-{secrets.token_hex(8)}",
-        "object": "chat.completion",
-        "created": int(time.time()),
-        "model": model,
-        "choices": [{"index": 0, "message": message, "finish_reason": ending, "logprobs": None}],
-        "usage": {
-            "prompt_tokens": usage.input_tokens,
-            "completion_tokens": usage.output_tokens,
-            "total_tokens": usage.input_tokens + usage.output_tokens,
-        },
-    }
-
-
-def _chunks(completion: dict[str, Any], with_usage: bool) -> bytes:
-    """Return a whole reply as the events of a stream."""
-    (choice,) = completion["choices"]
-    delta = dict(choice["message"])
-    if calls := delta.get("tool_calls"):
-        delta["tool_calls"] = [{"index": index, **call} for index, call in enumerate(calls)]
-    head = {**completion, "object": "chat.completion.chunk"}
-    usage = head.pop("usage")
-    first = {"index": 0, "delta": delta, "finish_reason": None}
-    last = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
-    events: list[dict[str, Any]] = [{**head, "choices": [each]} for each in (first, last)]
-    if with_usage:
-        events.append({**head, "choices": [], "usage": usage})
-    lines = [*(json.dumps(event) for event in events), "[DONE]"]
-    return "".join(f"data: {line}\n\n" for line in lines).encode()
-
-
 class _Server(LocalServer):
     def __init__(self, endpoint: ModelEndpoint) -> None:
         self.endpoint = endpoint
@@ -542,42 +254,35 @@ class _Server(LocalServer):
 class _Handler(LocalHandler):
     server: _Server
     wrong_token = "wrong token: it belongs to one attempt of one cell"
+    token_headers = ("x-api-key", "x-goog-api-key")
 
     def do_GET(self) -> None:
-        self._serve(self._models)
+        self._serve(self._listed)
 
     def do_POST(self) -> None:
         self._serve(self._posted)
 
-    def _serve(self, answer: Callable[[], tuple[bytes, str]]) -> None:
+    def _serve(self, answer: Callable[[ModelProtocol, str], Sent]) -> None:
+        path, _, query = self.path.partition("?")
+        protocol = self.server.endpoint.protocol_of(path, query, self.headers)
         try:
             self.check_token()
-            data, kind = answer()
+            status, sent = 200, answer(protocol, path)
         except RequestRefused as error:
-            self._fail(error.status, _CODES.get(error.status, "invalid_request"), error.reason)
+            status = error.status
+            code = _CODES.get(status, "invalid_request")
+            sent = as_json(protocol.error(status, code, error.reason))
         except ModelError as error:
-            self._fail(_STATUS.get(error.cause, 400), error.cause, error.detail)
-        else:
-            self._answer(200, data, kind)
-
-    def _models(self) -> tuple[bytes, str]:
-        if self.path.rstrip("/") != "/v1/models":
-            raise RequestRefused(404, _THERE_IS)
-        listed = [{"id": self.server.endpoint.model, "object": "model", "owned_by": "autoweb"}]
-        return json.dumps({"object": "list", "data": listed}).encode(), _JSON
-
-    def _posted(self) -> tuple[bytes, str]:
-        endpoint = self.server.endpoint
-        routes = {"/v1/chat/completions": endpoint.chat, "/v1/responses": endpoint.respond}
-        answer = routes.get(self.path.partition("?")[0])
-        if answer is None:
-            raise RequestRefused(404, _THERE_IS)
-        return answer(self.read_body(LARGEST_BODY))
-
-    def _fail(self, status: int, code: str, message: str) -> None:
-        error = {"message": message, "type": code, "code": code, "param": None}
-        self._answer(status, json.dumps({"error": error}).encode(), _JSON)
-
-    def _answer(self, status: int, data: bytes, kind: str) -> None:
+            status = _STATUS.get(error.cause, 400)
+            sent = as_json(protocol.error(status, error.cause, error.detail))
         # The gateway has already retried where that may help.
-        self.send(status, data, kind, {"x-should-retry": "false"})
+        self.send(status, sent.body, sent.kind, {"x-should-retry": "false"})
+
+    def _listed(self, protocol: ModelProtocol, path: str) -> Sent:
+        listing = protocol.listing(path.rstrip("/"))
+        if listing is None:
+            raise RequestRefused(404, f"there is nothing to GET at {path}")
+        return as_json(listing)
+
+    def _posted(self, protocol: ModelProtocol, path: str) -> Sent:
+        return self.server.endpoint.answer(protocol, path, self.read_body(LARGEST_BODY))

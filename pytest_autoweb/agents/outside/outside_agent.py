@@ -357,6 +357,7 @@ def _start(
         "model": {
             "name": tools.spec.litellm_model,
             "base_url": endpoint.base_url,
+            "root_url": endpoint.root_url,
             "api_key": endpoint.token,
             "vision": tools.spec.vision,
         },

@@ -4,10 +4,10 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 
+from pytest_autoweb.base.display import has_display
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cli.run_arguments import add_cell_arguments, named_cell
 from pytest_autoweb.report.wording import one_line
@@ -79,14 +79,6 @@ def run(args: argparse.Namespace) -> int:
         return 0
     print(f"autoweb: the viewer could not be opened. {_elsewhere(path)}", file=sys.stderr)
     return 1
-
-
-def has_display(environ: Mapping[str, str], platform: str) -> bool:
-    """Tell whether a window can be opened here and would be seen."""
-    if platform in ("darwin", "win32"):
-        return "SSH_CONNECTION" not in environ
-    # Over SSH with a forwarded display, there is one.
-    return bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
 
 
 def _chosen(paths: list[Path], number: int | None) -> Path:

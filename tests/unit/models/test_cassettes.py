@@ -121,6 +121,17 @@ def test_two_local_servers_are_not_confused(tmp_path: Path) -> None:
     assert again.text == "http://127.0.0.1:7002 http://127.0.0.1:7001"
 
 
+def test_how_long_a_tool_of_codex_took_does_not_matter(tmp_path: Path) -> None:
+    took = "Wall time: {} seconds\nOutput:\ndone"
+    recorded(tmp_path, (request(took.format("0.0160") * 2), reply()))
+
+    # In the recorded run both took as long; the text of a page is not a time.
+    twice = took.format("0.0821") + took.format("1.2")
+    assert store(tmp_path, "none").replay(request(twice), SPEC) is not None
+    with pytest.raises(ModelError):
+        store(tmp_path, "none").replay(request(twice.replace("Wall", "Last")), SPEC)
+
+
 def test_the_digest_of_a_fence_around_a_page_does_not_matter(tmp_path: Path) -> None:
     page = "<<page {0}>>\nhttp://127.0.0.1:{1}\n<<end page {0}>>"
     recorded(tmp_path, (request(page.format("0a1b2c3d", 1234)), reply()))

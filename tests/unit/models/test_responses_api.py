@@ -1,76 +1,36 @@
 """The endpoint's two APIs, as OpenAI's own client for Python uses them."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from endpoint_model import CALLS, PARAMETERS, PICTURE, USAGE, ToldClient, both, served
 from openai import BadRequestError, NotFoundError, OpenAI, RateLimitError
 from openai.types.responses import Response
 
-from pytest_autoweb.agents.outside.model_endpoint import ModelEndpoint
 from pytest_autoweb.base.errors import ModelError
-from pytest_autoweb.models.client import Reply, Request
-from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.results.records import Usage
+from pytest_autoweb.models.client import Reply
 
-PICTURE = "data:image/png;base64,iVBORw0KGgo="
-CALLS: list[dict[str, Any]] = [
-    {"id": f"c{n}", "type": "function", "function": {"name": "click", "arguments": f'{{"n": {n}}}'}}
-    for n in (1, 2)
-]
 TOOL: dict[str, Any] = {
     "type": "function",
     "name": "click",
     "description": "Click it.",
-    "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}},
+    "parameters": PARAMETERS,
     "strict": False,
 }
 SCHEMA = {"type": "object", "properties": {"ok": {"type": "boolean"}}}
-USAGE = Usage(calls=1, input_tokens=9, output_tokens=4, cached_tokens=3, reasoning_tokens=2)
-
-
-def both(content: str | None, calls: list[dict[str, Any]]) -> str:
-    return json.dumps({"assistant": {"content": content, "tool_calls": calls}})
-
-
-class Client:
-    """Answers in order, and keeps what it was asked."""
-
-    def __init__(self, *answers: Reply | ModelError) -> None:
-        self.answers, self.requests = list(answers), list[Request]()
-
-    def complete(self, request: Request) -> Reply:
-        self.requests.append(request)
-        answer = self.answers.pop(0)
-        if isinstance(answer, ModelError):
-            raise answer
-        return answer
-
-    @property
-    def chat(self) -> dict[str, Any]:
-        """The newest chat."""
-        sent = self.requests[-1].chat
-        assert sent is not None
-        return sent.model_dump(exclude_none=True)
 
 
 @pytest.fixture
-def model() -> Client:
-    return Client()
+def model() -> ToldClient:
+    return ToldClient()
 
 
 @pytest.fixture
-def client(model: Client) -> Iterator[OpenAI]:
-    like = Request(model="fake/m", messages=(), stage="agent", case_id="case")
-    spec = ModelSpec(name="fake/m", vision=True)
-
-    def redact(text: str) -> str:
-        return text.replace("hunter2", "<secret:password>")
-
+def client(model: ToldClient) -> Iterator[OpenAI]:
     with (
-        ModelEndpoint(model, spec, like, redact, most=20) as served,
-        OpenAI(base_url=served.base_url, api_key=served.token) as client,
+        served(model) as endpoint,
+        OpenAI(base_url=endpoint.base_url, api_key=endpoint.token) as client,
     ):
         yield client
 
@@ -104,7 +64,7 @@ def begun(client: OpenAI) -> Response:
 
 
 @pytest.mark.long
-def test_a_response_is_asked_for_with_pictures_and_tools(client: OpenAI, model: Client) -> None:
+def test_a_response_is_asked_for_with_pictures_and_tools(client: OpenAI, model: ToldClient) -> None:
     model.answers.append(Reply(text=both("so be it", CALLS), usage=USAGE))
 
     first = begun(client)
@@ -119,8 +79,8 @@ def test_a_response_is_asked_for_with_pictures_and_tools(client: OpenAI, model: 
     assert first.usage.output_tokens_details.reasoning_tokens == 2
     function = {name: value for name, value in TOOL.items() if name != "type"}
     assert model.chat == {
-        "messages": ({"role": "system", "content": "Be brief."}, CHAT_QUESTION),
-        "tools": ({"type": "function", "function": function},),
+        "messages": [{"role": "system", "content": "Be brief."}, CHAT_QUESTION],
+        "tools": [{"type": "function", "function": function}],
         "tool_choice": {"type": "function", "function": {"name": "click"}},
         "parallel_tool_calls": False,
     }
@@ -128,7 +88,7 @@ def test_a_response_is_asked_for_with_pictures_and_tools(client: OpenAI, model: 
 
 
 def test_a_conversation_goes_on_with_results_or_by_the_id_of_a_response(
-    client: OpenAI, model: Client
+    client: OpenAI, model: ToldClient
 ) -> None:
     model.answers += [
         Reply(text=both("so be it", CALLS), usage=USAGE),
@@ -149,12 +109,12 @@ def test_a_conversation_goes_on_with_results_or_by_the_id_of_a_response(
     second = client.responses.create(model="whatever", input=given)
 
     assert second.output_text == "it says hunter2"
-    results = (
+    results = [
         {"role": "tool", "tool_call_id": "c1", "content": "clicked"},
         {"role": "tool", "tool_call_id": "c2", "content": ""},
         {"role": "user", "content": [CHAT_PICTURE]},
-    )
-    assert model.chat["messages"] == (CHAT_QUESTION, CHAT_ANSWER, *results)
+    ]
+    assert model.chat["messages"] == [CHAT_QUESTION, CHAT_ANSWER, *results]
 
     # Instructions are no part of the conversation.
     form: Any = {"type": "json_schema", "name": "verdict", "schema": SCHEMA, "strict": True}
@@ -170,7 +130,7 @@ def test_a_conversation_goes_on_with_results_or_by_the_id_of_a_response(
     assert third.incomplete_details is not None
     assert third.incomplete_details.reason == "max_output_tokens"
     asked = {"role": "user", "content": "And now?"}
-    assert model.chat["messages"] == (CHAT_QUESTION, CHAT_ANSWER, asked)
+    assert model.chat["messages"] == [CHAT_QUESTION, CHAT_ANSWER, asked]
     schema = {"name": "verdict", "schema": SCHEMA, "strict": True}
     assert model.chat["response_format"] == {"type": "json_schema", "json_schema": schema}
     assert "tool_choice" not in model.chat
@@ -178,7 +138,7 @@ def test_a_conversation_goes_on_with_results_or_by_the_id_of_a_response(
         client.responses.create(model="whatever", input="again")
 
 
-def test_streams_of_both_apis_hold_the_whole_reply(client: OpenAI, model: Client) -> None:
+def test_streams_of_both_apis_hold_the_whole_reply(client: OpenAI, model: ToldClient) -> None:
     model.answers += [Reply(text=both("so be it", CALLS), usage=USAGE)] * 2
     model.answers.append(Reply(text="to be cont", usage=USAGE, finish_reason="length"))
     tool: Any = TOOL
@@ -238,7 +198,7 @@ def test_streams_of_both_apis_hold_the_whole_reply(client: OpenAI, model: Client
     ],
 )
 def test_what_only_the_service_can_do_is_refused(
-    client: OpenAI, model: Client, asked: Any, words: str
+    client: OpenAI, model: ToldClient, asked: Any, words: str
 ) -> None:
     with pytest.raises(BadRequestError, match=words):
         client.responses.create(model="m", **asked)
@@ -249,3 +209,20 @@ def test_what_only_the_service_can_do_is_refused(
 def test_a_response_of_another_attempt_is_not_known(client: OpenAI) -> None:
     with pytest.raises(NotFoundError, match="no response 'resp_1'"):
         client.responses.create(model="m", input="x", previous_response_id="resp_1")
+
+
+def test_functions_in_a_namespace_keep_it(client: OpenAI, model: ToldClient) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "mcp__click", "arguments": "{}"}}
+    model.answers += [Reply(text=both(None, [call]), usage=USAGE), Reply(text="done", usage=USAGE)]
+    grouped: Any = {"type": "namespace", "name": "mcp", "description": "Tools.", "tools": [TOOL]}
+
+    first = client.responses.create(model="m", input="go", tools=[grouped, TOOL])  # type: ignore[list-item]
+
+    (called,) = first.output
+    assert called.type == "function_call"
+    assert (called.namespace, called.name) == ("mcp", "click")
+    offered = [tool["function"]["name"] for tool in model.chat["tools"]]
+    assert offered == ["mcp__click", "click"]
+    result: Any = {"type": "function_call_output", "call_id": "c1", "output": "clicked"}
+    client.responses.create(model="m", input=[called.model_dump(), result])  # type: ignore[list-item]
+    assert model.chat["messages"][0]["tool_calls"] == [call]

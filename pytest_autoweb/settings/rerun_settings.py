@@ -15,9 +15,9 @@ _REPLAYED = {"record_mode": "none", "traffic": "replay"}
 """Settings with the one value that cannot reach more than the default: only what was recorded."""
 OF_RUNS = frozenset(
     ("models", "repeat", "controls", "report", "stdout", "shard", "blobs", "dir", "save",
-     "autosave", "compare", "compare_fail", "store", "preview", "min_pass_rate", "min_score", "until",
-     "local_analyze", "concurrency", "files", "cases_file", "mutants", "pause", "resume", "watch", "otel",
-     "language", "report_max_chars", "baseline_days", "local_model")
+     "autosave", "compare", "compare_fail", "store", "preview", "min_pass_rate", "min_score",
+     "until", "local_analyze", "concurrency", "files", "cases_file", "mutants", "pause", "resume",
+     "watch", "otel", "language", "report_max_chars", "baseline_days", "local_model")
 )  # fmt: skip
 """Settings that are about a run and not about a cell."""
 _STEPS = ("max_turns", "max_decisions")

@@ -68,7 +68,7 @@ def test_code_by_turns_acts_on_the_record_it_found(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["redrawn", "pressed"])
+@pytest.mark.parametrize("kind", ["redrawn", "pointed"])
 def test_a_drag_by_selectors_takes_hold_of_the_record_it_found(
     browser: Browser, tmp_path: Path, site: Site, kind: str
 ) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT))
-
-from benchmarks.marks_pages import admin_pages
 from pytest_autoweb.browser.egress.chromium import launch_args
 from pytest_autoweb.browser.marks.marking import mark_page
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from benchmarks.marks_pages import ROOT, admin_pages
 
 REFUSED = "ann.abel"
 

@@ -36,11 +36,12 @@ def tick(locator: Locator, method: str, args: Sequence[Any], kwargs: Mapping[str
     try:
         options = {name: kwargs[name] for name in _OF_CLICK if name in kwargs}
         locator.click(**{**options, **left})
-        if _is_checked(box) == wanted:
-            return ""
-        if not _is_gone(box, locator, wanted):
+        now = _is_checked(box)
+        if now is None and (now := _of_its_successor(locator)) is None:
+            return f"({method}() was done, and the box is gone from the page since)"
+        if now is not wanted:
             raise Error(f"Locator.{method}: Clicking the checkbox did not change its state")
-        return f"({method}() was done, and the box is gone from the page since)"
+        return ""
     finally:
         box.dispose()
 
@@ -51,7 +52,9 @@ def tick_in(item: Any, method: str, args: Sequence[Any], kwargs: Mapping[str, An
         return tick(item, method, args, kwargs)
     selector = args[0] if args else kwargs["selector"]
     rest = {name: value for name, value in kwargs.items() if name not in {"selector", "strict"}}
-    return tick(item.locator(selector), method, args[1:], rest)
+    found = item.locator(selector)
+    # Of several elements, methods of a page take the first one.
+    return tick(found if kwargs.get("strict") else found.first, method, args[1:], rest)
 
 
 def _wanted(method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
@@ -83,22 +86,19 @@ def _left(kwargs: Mapping[str, Any], began: float) -> dict[str, float]:
 
 
 def _is_checked(box: ElementHandle) -> bool | None:
+    """Tell whether a box is checked; None once it was removed, or its page was left."""
     try:
         return box.is_checked()
     except Error:
-        # It was removed.
         return None
 
 
-def _is_gone(box: ElementHandle, locator: Locator, wanted: bool) -> bool:
-    """Tell whether a box was removed, and no other one in its place would have to be changed."""
+def _of_its_successor(locator: Locator) -> bool | None:
+    """Tell whether the box that the page drew in place of the other one is checked, if it did."""
     try:
-        if box.evaluate("one => one.isConnected"):
-            return False
-        # By its place, the next box would be found.
+        # By its place, the next box of a list would be found.
         if is_positional(locator) or locator.count() != 1:
-            return True
-        return locator.is_checked(timeout=_LOOK_MS) is wanted
+            return None
+        return locator.is_checked(timeout=_LOOK_MS)
     except Error:
-        # The page was left.
-        return True
+        return None

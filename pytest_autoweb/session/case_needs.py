@@ -2,13 +2,15 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import pytest
 
 from pytest_autoweb.base.errors import CaseError, joined_errors
+from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cell.cell_inputs import Cell
 from pytest_autoweb.cell.hands import lacking_told, needs_of
-from pytest_autoweb.cell.strategies import strategy_of
+from pytest_autoweb.cell.strategies import ACT, BY_REFS, BY_REFS_IN_TURNS, strategy_of
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.session.collection import BAD_CASES
 from pytest_autoweb.session.items import CellItem
@@ -49,14 +51,45 @@ _NAMED = 3
 
 def lacking_in(cells: Iterable[Cell]) -> Iterator[str]:
     """Yield a sentence for each model with cases that may need what its strategy cannot do."""
-    found: dict[tuple[str, frozenset[str]], dict[str, None]] = {}
+    able: list[_Able] = []
     for cell in cells:
-        strategy = strategy_of(cell.strategy, cell.spec)
-        if not strategy.lacks or not (lacking := needs_of(cell.case.shape) & strategy.lacks):
-            continue
         by_refs = cell.strategy == "codegen" and cell.spec.dialect == "refs"
         who = f"{cell.spec.name} ({'the dialect refs' if by_refs else cell.strategy})"
-        found.setdefault((who, lacking), {})[cell.case.id] = None
+        able.append(_Able(who, strategy_of(cell.strategy, cell.spec).lacks, cell.case))
+    return _lacking(able)
+
+
+def lacking_anywhere(cases: Iterable[LoadedCase]) -> Iterator[str]:
+    """Yield a sentence for each way of working that lacks what cases may need.
+
+    Only the ways that the cases themselves allow count: that of their agent, or else all.
+    """
+    ways = {
+        "act": ("act", ACT.lacks),
+        "the dialect refs": ("codegen", BY_REFS_IN_TURNS.lacks),
+        "the dialect refs of small models": ("codegen", BY_REFS.lacks),
+    }
+    return _lacking(
+        _Able(who, lacks, case)
+        for who, (strategy, lacks) in ways.items()
+        for case in cases
+        if case.strategy in {None, strategy}
+    )
+
+
+class _Able(NamedTuple):
+    """Who may be asked to solve a case, and what that one cannot do."""
+
+    who: str
+    lacks: frozenset[str]
+    case: LoadedCase
+
+
+def _lacking(able: Iterable[_Able]) -> Iterator[str]:
+    found: dict[tuple[str, frozenset[str]], dict[str, None]] = {}
+    for who, lacks, case in able:
+        if lacks and (lacking := needs_of(case.shape) & lacks):
+            found.setdefault((who, lacking), {})[case.id] = None
     for (who, lacking), cases in found.items():
         named = ", ".join(list(cases)[:_NAMED])
         more = f" and {len(cases) - _NAMED} more" if len(cases) > _NAMED else ""

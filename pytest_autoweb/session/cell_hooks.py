@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.chromium import missing_browser
 from pytest_autoweb.session.autoweb_fixture import Autoweb
 from pytest_autoweb.session.case_files import is_case_file
-from pytest_autoweb.session.case_needs import report_unmet
+from pytest_autoweb.session.case_needs import lacking_in, report_unmet
 from pytest_autoweb.session.collection import CaseFile, InlineCases
 from pytest_autoweb.session.controller import RunController
 from pytest_autoweb.session.extras import make_scheduler, use_cluster
 from pytest_autoweb.session.help_texts import fill_help
+from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.opened_session import open_session, write_manifest
 from pytest_autoweb.session.other_plugins import CellProtocol
 from pytest_autoweb.session.playwright_fixtures import (
@@ -228,12 +230,23 @@ class CellHooks:
         if cells and not self.settings.preview:
             report_unmet(session)
             self._refuse_without_browser(session)
+            self._tell_lacking(session)
         if cells or self._shards is not None:
             try:
                 write_manifest(session)
             except (AutowebError, OSError) as error:
                 where = self.settings.report
                 refuse(self._config, f"the run cannot be saved in {where}: {first_line(error)}")
+
+    def _tell_lacking(self, session: pytest.Session) -> None:
+        """Let the controller of workers, which collects nothing, say what cells may lack."""
+        worker = getattr(self._config, "workerinput", {}).get("workerid")
+        if worker is None or (shared := self._config.stash[SESSION].shared).away:
+            return
+        cells = [item.cell for item in session.items if isinstance(item, CellItem)]
+        if told := list(lacking_in(cells)):
+            with suppress(OSError):
+                shared.lacking_file(worker).write_text("\n".join(told), encoding="utf-8")
 
     def _refuse_without_browser(self, session: pytest.Session) -> None:
         """Refuse once, before the first cell, where the machine lacks a browser that is asked for.

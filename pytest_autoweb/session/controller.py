@@ -4,6 +4,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -133,7 +134,7 @@ class RunController:
     ) -> None:
         self._config, self._settings, self._interruption = config, settings, interruption
         self._started, self._clock = datetime.now(UTC), time.monotonic()
-        self._bad_cases = False
+        self._bad_cases = self._told_lacking = False
         self._environment: Environment | None = None
         self._notices: list[str] = []
         self._reading: RunReading | None = None
@@ -235,7 +236,8 @@ class RunController:
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
         """Say what is known once the cases are: what cells may lack, and how far a gate is chance.
 
-        The controller of xdist's workers collects nothing; there the gate tells it at the end.
+        The controller of xdist's workers collects nothing: the first worker tells it what cells may
+        lack, and the gate tells the rest at the end.
         """
         cells = [item.cell for item in items if isinstance(item, CellItem)]
         told = [f"autoweb: {sentence}" for sentence in lacking_in(cells)]
@@ -245,6 +247,20 @@ class RunController:
             if warning := fails_by_chance(least.percent, len(cases)):
                 told.append(f"autoweb: --autoweb-min-pass-rate: {warning}")
         return told
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any) -> None:
+        """Say what cells may lack, as the first of the workers tells it."""
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        worker = str(node.workerinput["workerid"])
+        if self._told_lacking or terminal is None:
+            return
+        self._told_lacking = True
+        # There is none if nothing is lacking.
+        with suppress(OSError):
+            told = self.shared.lacking_file(worker).read_text("utf-8").splitlines()
+            for sentence in told:
+                terminal.write_line(neutral(one_line(f"autoweb: {sentence}", 1000)))
 
     def _header_parts(self, environment: Environment) -> Iterator[HeaderPart]:
         session = self._config.stash[SESSION]

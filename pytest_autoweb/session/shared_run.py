@@ -67,6 +67,10 @@ class SharedRun(NamedTuple):
         """Return the file to which all processes append the cells that were to run again."""
         return Path(self.session_folder) / "second-runs"
 
+    def lacking_file(self, worker: str) -> Path:
+        """Return the file in which a worker says what its cells may lack, once it knows them."""
+        return Path(self.session_folder) / f"lacking-{worker}"
+
     @property
     def claims_folder(self) -> Path:
         """Return the folder in which processes claim the cells that they run."""

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from pytest_autoweb.browser.page.element_locators import plain_locator
+from pytest_autoweb.browser.page.page_tree import register_listing
 
 Show = Callable[[str], Page]
 
@@ -87,6 +88,34 @@ def test_a_page_that_replaced_the_dom_cannot_change_what_is_found(show: Show) ->
     element = page.locator("button >> nth=1")
 
     assert_finds(page, plain_locator(element), element)
+
+
+HOSTILE = {
+    "forges": "Element.prototype.getAttribute = () => 'x'; Array.prototype.indexOf = () => 0;"
+    "JSON.stringify = () => '[]'",
+    "never answers": "Element.prototype.getAttribute = () => { for (;;); };"
+    "Object.defineProperty(Element.prototype, 'localName', { get() { for (;;); } })",
+}
+
+
+@pytest.mark.parametrize("code", HOSTILE.values(), ids=HOSTILE)
+def test_a_page_cannot_answer_in_place_of_the_proof(blank: Page, code: str) -> None:
+    register_listing(blank)
+    # Only documents that open from now on know it.
+    blank.goto("about:blank#again")
+    blank.reload()
+    blank.set_content(
+        "<ul><li>Ann <button>Edit</button><li>Bob <button>Edit</button></ul><p onclick=1>Pay</p>"
+        f"<script>{code}</script>"
+    )
+    second, pay = blank.locator("button >> nth=1"), blank.locator("p")
+
+    found = [plain_locator(second), plain_locator(pay)]
+
+    assert found == [
+        'page.get_by_role("listitem").filter(has_text="Bob Edit").get_by_role("button")',
+        'page.get_by_text("Pay", exact=True)',
+    ]
 
 
 def test_an_element_that_is_gone_has_none(show: Show) -> None:

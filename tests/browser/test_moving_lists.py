@@ -67,6 +67,25 @@ def test_code_by_turns_acts_on_the_record_it_found(
         assert click.element in told
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["redrawn", "pointed"])
+def test_a_drag_by_selectors_takes_hold_of_the_record_it_found(
+    browser: Browser, tmp_path: Path, site: Site, kind: str
+) -> None:
+    place = 1 if kind in LOST else 11
+    code = f"page.drag_and_drop('button >> nth={place}', 'h1')"
+
+    result, told = by_turns(browser, tmp_path, site, kind, f"```python\n{code}\n```")
+
+    [drag] = [call for call in result.attempts[0].tool_calls if call.method == "drag_and_drop"]
+    if kind in LOST:
+        assert MOVED in str(drag.error)
+        assert MOVED in told
+    else:
+        assert drag.ok, drag.error
+        assert drag.element.startswith('button "Delete" beside "No. 111 ')
+
+
 def numbered(record: int, action: str) -> Reply:
     """A line about the button of this record in the list that the model is shown."""
 

@@ -4,6 +4,7 @@ import pytest
 from moving_lists import KINDS, page_of
 from playwright.sync_api import Error, Locator, Page, TimeoutError
 
+from pytest_autoweb.browser.page import same_element
 from pytest_autoweb.browser.page.same_element import (
     ElementIdentity,
     RowsMovedError,
@@ -308,3 +309,63 @@ def test_what_stands_beside_an_element_is_its_rows_text(
     assert identity_of(blank.get_by_role("button", name="Open").nth(1)) == ElementIdentity(
         "button", "Open", beside
     )
+
+
+COINS = """<table>{}</table><script>
+  window.done = [];
+  const rows = [...document.querySelectorAll('tr')];
+  document.querySelector('table').addEventListener('click', (event) => {{
+    window.done.push(event.target.closest('tr').firstChild.textContent); }});
+  let count = 100;
+  document.addEventListener('mousemove', () => {{ count += 1; {} }}, true);
+</script>"""
+COIN = "<tr><td>Coin {0}<td>{1}.50 EUR<td>open<td><button>Buy</button>"
+SAME_ROW = {
+    "price": "rows[2].children[1].textContent = `${count}.50 EUR`",
+    "what is alike in all rows": "rows[2].children[2].textContent = 'closed'",
+}
+OTHER_ROW = {
+    "names": "rows.forEach((row, at) => { row.firstChild.textContent = `Coin ${at + count}`; })",
+    "name": "rows[2].firstChild.textContent = 'Coin Z'",
+    "all prices": "for (const row of rows) row.children[1].textContent = `${++count}.50 EUR`",
+}
+
+
+def coins(page: Page, change: str) -> str:
+    """Buy the third one while its page changes under the mouse; return what was told."""
+    rows = "".join(COIN.format(name, at) for at, name in enumerate("ABCDEFG"))
+    page.set_content(COINS.format(rows, change))
+    return click(page.get_by_role("button", name="Buy").nth(2))
+
+
+@pytest.mark.parametrize("change", SAME_ROW.values(), ids=SAME_ROW)
+def test_a_row_whose_value_changes_is_the_same_row(blank: Page, change: str) -> None:
+    told = coins(blank, change)
+
+    assert done(blank) == ["Coin C"], told
+
+
+@pytest.mark.parametrize("change", OTHER_ROW.values(), ids=OTHER_ROW)
+def test_a_row_that_may_be_another_record_is_not_acted_on(blank: Page, change: str) -> None:
+    told = coins(blank, change)
+
+    assert told.startswith('the rows moved: button "Buy" beside "Coin C 2.50 EUR')
+    assert done(blank) == []
+
+
+def test_documents_that_were_open_before_are_looked_at_after_scrolling(
+    blank: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(same_element, "ENGINE", "unheard")
+    blank.set_content(page_of("redrawn"))
+
+    told = click(blank.get_by_role("button", name="Delete").nth(11))
+
+    assert told.startswith('the rows moved: button "Delete" beside ')
+    assert done(blank) == []
+
+    still = "<h1>Orders</h1><button onclick='window.done = [1]'>Pay</button>"
+    blank.set_content(still)
+    click(blank.get_by_role("button").first)
+
+    assert done(blank) == [1]

@@ -31,6 +31,14 @@ _PLACE = """(found, wanted) => {
 }"""
 
 
+_SAME = """(wanted, found) => {
+  for (let i = 0; i < found.length; i += 1) if (found[i] === wanted) return i;
+  return -1;
+}"""
+_FEW = 30
+"""So many elements are compared one by one."""
+
+
 def plain_locator(element: Locator) -> str:
     """Return an expression that starts at `page` and finds exactly this element now.
 
@@ -164,27 +172,40 @@ def _in_order(handle: ElementHandle) -> tuple[Frame, Expression] | None:
         return None
     # Its name is not asked for: that would be the page's own code, which need not end.
     kind = Expression((Call("locator", "*"),))
-    _, place = _place(handle, frame, kind, frame)
+    ask = lambda: _place_among(handle, kind.on(frame))  # noqa: E731
+    _, place = call_within(frame, _CALL_MS, ask)
     return (frame, kind.nth(place)) if place >= 0 else None
 
 
-def _place(
-    handle: ElementHandle, frame: Frame, expression: Expression, root: Frame | None = None
-) -> tuple[int, int]:
-    """Return how many elements an expression finds from the page, or `root`, and which is meant.
+def _place(handle: ElementHandle, frame: Frame, expression: Expression) -> tuple[int, int]:
+    """Return how many elements an expression finds from the page, and which of them is meant.
+
+    They are looked for in the isolated world, as they are for any action, where a page cannot have
+    replaced what tells a role or a name. Only of very many it is done among the page's own scripts.
 
     Returns:
         The number of elements, and the element's place among them; -1 if it is not among them.
     """
+    found = expression.on(frame.page)
 
     def look() -> tuple[int, int]:
-        count, place = expression.on(root or frame.page).evaluate_all(_PLACE, handle)
-        return int(count), int(place)
+        count = found.count()
+        if count > _FEW:
+            return _place_among(handle, found)
+        if not count:
+            return 0, -1
+        others = found.element_handles()
+        return len(others), int(handle.evaluate(_SAME, others))
 
     # It is an error to look in another frame than the element's.
     with suppress(Error):
         return call_within(frame, _CALL_MS, look)
     return 0, -1
+
+
+def _place_among(handle: ElementHandle, found: Locator) -> tuple[int, int]:
+    count, place = found.evaluate_all(_PLACE, handle)
+    return int(count), int(place)
 
 
 def _frame_steps(frame: Frame) -> tuple[Call, ...] | None:

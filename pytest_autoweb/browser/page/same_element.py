@@ -28,10 +28,10 @@ ENGINE = "same"
 _TRIES = 3
 """How often a call is made whose element was about to be another one before it was reached."""
 _VERDICT_MS = 2_000.0
-_LOOK_MS = 500.0
+_LOOK_MS = 1_000.0
 _SAID_CHARS = 60
 _AFTER_DRAWING = """() => new Promise((done) => {
-  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20)));
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 150)));
 })"""
 _ROW_CHARS = 300
 _NOTE_MS = 1_000.0
@@ -211,7 +211,7 @@ def _by_texts(locator: Locator, call: Callable[[Locator], T]) -> T:
     before = _said(first)
     with suppress(Error):
         first.scroll_into_view_if_needed(timeout=_LOOK_MS)
-        # Lists are drawn anew in the frame after they were scrolled.
+        # Lists are drawn anew soon after they were scrolled.
         call_within(
             locator.page, _LOOK_MS, lambda: first.evaluate(_AFTER_DRAWING, timeout=_LOOK_MS)
         )

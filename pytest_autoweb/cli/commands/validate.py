@@ -9,14 +9,15 @@ from pathlib import Path
 
 from pytest_autoweb.base.errors import CaseError, SettingsError
 from pytest_autoweb.cases.deployment import Deployment
-from pytest_autoweb.cases.loader import load_case_file
+from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.session.case_files import holds_cases
+from pytest_autoweb.session.case_needs import lacking_anywhere
 from pytest_autoweb.session.project_variants import project_variants
 
 _ABOUT = """\
 Reads case files as pytest does and says what is wrong in them: one line for each mistake, with file
-and line. Nothing is run, opened or sent. Files that hold no cases are passed over, so that it can
-be given all YAML files of a commit.
+and line. What an agent cannot do for a case is noted. Nothing is run, opened or sent. Files that
+hold no cases are passed over, so that it can be given all YAML files of a commit.
 
   autoweb validate cases
   autoweb validate cases/shop.yaml
@@ -57,7 +58,10 @@ def run(args: argparse.Namespace) -> int:
     # Most commits change no case; the conftest is then not loaded.
     if files:
         with project_variants():
-            mistakes = [mistake for file in files for mistake in _mistakes(file)]
+            read = [_read(file) for file in files]
+            mistakes = [mistake for _, found in read for mistake in found]
+            for sentence in lacking_anywhere([case for cases, _ in read for case in cases]):
+                print(f"note: {sentence}", file=sys.stderr)
     for mistake in mistakes:
         print(mistake)
     count = len(mistakes)
@@ -77,14 +81,14 @@ def _case_files(path: Path) -> Iterator[Path]:
     yield from (file for file in found if file.is_file() and holds_cases(file))
 
 
-def _mistakes(file: Path) -> list[CaseError]:
+def _read(file: Path) -> tuple[tuple[LoadedCase, ...], list[CaseError]]:
+    """Return the cases of a file, or the mistakes in it."""
     text = file.read_text(encoding="utf-8", errors="replace")
     unset = dict.fromkeys(_VARIABLE.findall(text), _STAND_IN)
     given = {name: value for name, value in os.environ.items() if value}
     usual = Deployment()
     deployment = Deployment(usual.base_url or f"{_STAND_IN}/", {**unset, **given})
     try:
-        load_case_file(file, deployment)
+        return load_case_file(file, deployment), []
     except CaseError as error:
-        return error.all()
-    return []
+        return (), error.all()

@@ -82,3 +82,41 @@ def test_without_a_path_the_folder_of_cases_is_read(
 
     assert main(["validate"]) == 1
     assert "cases/bad.yaml:" in capsys.readouterr().out
+
+
+NEEDY = """    oracle: |
+      # Step 1
+      page.mouse.move(9, 9)
+      page.mouse.wheel(0, 300)
+      page.once("dialog", lambda asked: asked.accept("because"))
+      page.get_by_text("Ask").click()
+"""
+
+
+def test_what_agents_cannot_do_for_a_case_is_noted(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "cases/good.yaml").write_text(GOOD + NEEDY, encoding="utf-8")
+
+    assert main(["validate"]) == 0
+
+    notes = capsys.readouterr().err.splitlines()[:-1]
+    assert notes == [
+        "note: act cannot type into prompts, which case look may need",
+        "note: the dialect refs of small models cannot scroll or type into prompts, "
+        "which case look may need",
+    ]
+
+
+def test_only_the_agent_of_a_case_is_asked_what_it_lacks(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = GOOD.replace("user_task", "strategy: codegen\n    user_task")
+    drawing = "    oracle: |\n      # Step 1\n      page.mouse.click(9, 9)\n"
+    (project / "cases/good.yaml").write_text(case + drawing, encoding="utf-8")
+
+    assert main(["validate"]) == 0
+
+    notes = capsys.readouterr().err
+    assert "note: the dialect refs cannot click at a place in a drawing" in notes
+    assert "note: act" not in notes

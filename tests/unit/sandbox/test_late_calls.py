@@ -32,9 +32,6 @@ class LateButton(Locator):
             raise PlaywrightTimeout(self.told.pop())
         return "clicked"
 
-    def check(self, **options: Any) -> None:
-        self.click(**options)
-
 
 class Departure:
     """A page that is on its way for some looks; notes since when it was asked for."""
@@ -72,15 +69,6 @@ def test_a_click_that_was_done_is_not_repeated_while_its_page_comes(
     assert {name for name, _, _ in sandbox.page.calls} == {"wait_for_timeout"}
     note = "(click() was done, but the page that it leads to took longer than 20 s)"
     assert (sandbox.facade.take_note(), sandbox.facade.take_note()) == (note, "")
-
-
-def test_a_box_that_is_gone_once_it_is_ticked_is_no_error(sandbox: FakeSandbox) -> None:
-    sandbox.border.leaving = Departure(0)
-
-    assert sandbox.call("check", on=LateButton(DONE), kind="Locator") is None
-    assert (
-        sandbox.facade.take_note() == "(check() was done, and the box is gone from the page since)"
-    )
 
 
 def test_a_page_that_never_comes_is_told(sandbox: FakeSandbox) -> None:

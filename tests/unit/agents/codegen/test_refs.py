@@ -164,6 +164,16 @@ def test_capable_models_are_told_what_could_not_be_read(line: str, problem: str)
     assert not read.done
 
 
+@pytest.mark.parametrize("line", ["e41.click()", "e2.drag_to(e41)"])
+def test_a_number_that_the_list_leaves_out_is_refused_with_a_way_to_see_it(line: str) -> None:
+    read = read_lines(f"```\ne2.click()\n{line}\n```", EVERY, left_out=frozenset({"e41"}))
+
+    assert len(read.actions) == 1
+    assert read.problem.startswith("e41 is in a part of the page that the list leaves out")
+    assert "show_more(N)" in read.problem
+    assert read.left_out == (line,)
+
+
 def test_lines_of_capable_models_are_neither_counted_nor_cut() -> None:
     long = "x" * 5_000
     text = "\n".join(["I fill it in:", *[f'e1.fill("{long}")'] * 30, "done()"])

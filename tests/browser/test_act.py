@@ -266,6 +266,7 @@ def test_a_retry_is_told_what_became_of_the_attempt_but_not_what_was_expected(
 ) -> None:
     case = {
         "entry_url": site.put("/", "<h1>3 sheets</h1><button>More</button>"),
+        "user_task": "Press More. Return how many sheets there are.",
         "expect": [{"answer": {"equals": "three sheets"}}],
     }
     pressed = on("click", "More")
@@ -274,14 +275,19 @@ def test_a_retry_is_told_what_became_of_the_attempt_but_not_what_was_expected(
         browser,
         tmp_path,
         case,
-        [pressed, do("done", answer="two"), do("done", answer="three sheets")],
+        [pressed, do("done", answer="two"), pressed, do("done", answer="three sheets")],
         max_repairs=1,
     )
 
-    told = prompt(client.requests[2])
+    told, later = prompt(client.requests[2]), prompt(client.requests[3])
     assert "Not as it should be: the answer." in told
     assert '- click "More"' in told
     assert '=== answer ===\n"two"' in told
     assert "=== address at the end ===" in told
+    # As the attempt ended as done: the parts of the task, and once the page in few words.
+    for parts in (told, later):
+        assert "1. Press More.\n2. Return how many sheets there are." in parts
+    assert 'heading "3 sheets" | button "More"' in told
+    assert "The page at its end was:" not in later
     assert "three sheets" not in told
     assert result.outcome == "healed"

@@ -244,7 +244,9 @@ def _items(piece: str, row: int, before: str) -> Iterator[Item]:
     name = json.loads(found["name"]) if found["name"] else ""
     number = found["ref"] or found["mark"] or ""
     left = piece[found.end() :]
-    if role == "text":
+    if role == "text" and re.fullmatch(rf"img {_QUOTED.pattern}", left):
+        yield from _items(left, row, "")
+    elif role == "text":
         yield Item(row, "", name or left)
     elif found["end"] and (role in _HOLDERS or re.match(r"(?:e\d+ )?option\b", left)):
         yield Item(row, role, name, found["rest"], "", number)

@@ -27,7 +27,15 @@ from pytest_autoweb.models.client import (
 )
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import objects_in
-from pytest_autoweb.models.reply_forms import Flag, Number, ReplyForm, Text, Word, schema_of
+from pytest_autoweb.models.reply_forms import (
+    Flag,
+    Kind,
+    Number,
+    ReplyForm,
+    Text,
+    Word,
+    schema_of,
+)
 from pytest_autoweb.results.records import Exchange
 from pytest_autoweb.results.records.attempt import Probe
 
@@ -97,16 +105,13 @@ def read_reply(reply: str, question: PictureQuestion) -> Reading:
 
 _SIDES = {"v": ("left", "right", "crossed"), "h": ("above", "below", "crossed")}
 _UNASKED = "none"
-ANSWER_SCHEMA = schema_of(
-    ReplyForm(
-        {
-            "found": Flag(),
-            **{axis: Word((*sides, _UNASKED)) for axis, sides in _SIDES.items()},
-            "mark": Number(0, whole=True),
-            "text": Text(),
-        }
-    )
-)
+_ANSWER: dict[str, Kind] = {
+    "found": Flag(),
+    **{axis: Word((*sides, _UNASKED)) for axis, sides in _SIDES.items()},
+    "mark": Number(0, whole=True),
+    "text": Text(),
+}
+ANSWER_SCHEMA = schema_of(ReplyForm(_ANSWER))
 """The JSON schema of all answers alike, because services compile each schema anew."""
 
 

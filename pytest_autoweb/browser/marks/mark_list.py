@@ -65,7 +65,8 @@ def _without_value(mark: Mark) -> Mark:
     if not mark.held:
         return mark
     flat = " ".join(mark.held.split())
-    texts = tuple(text for text in mark.texts if text != flat)
+    # Of a chosen file, browsers give a path that is none.
+    texts = tuple(t for t in mark.texts if t != flat and not t.startswith("C:\\fakepath\\"))
     return replace(mark, text=mark.name, texts=texts)
 
 

@@ -105,6 +105,9 @@
   const linesOf = (element, tag) => {
     if (dom.isSecret(element)) return '';
     const type = (dom.attr(element, 'type') || '').toLowerCase();
+    if (tag === 'input' && type === 'file') {
+      return Array.from(element.files || []).map((file) => file.name).join(', ').slice(0, LIMIT);
+    }
     const held = visuals.isEditor(element) ? visuals.editorText(element)
       : dom.editable(element) ? visuals.richText(element)
         : ['input', 'textarea'].includes(tag) && !NO_VALUE.has(type) ? dom.value(element) : '';

@@ -2,12 +2,18 @@
 
 import json
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_autoweb.agents.locate.candidates import Rect
-from pytest_autoweb.agents.locate.interview import form_of, read_reply
+from pytest_autoweb.agents.locate.interview import (
+    ANSWER_SCHEMA,
+    form_of,
+    read_reply,
+    whole_form,
+)
 from pytest_autoweb.agents.locate.questions import Badge, PictureAnswer, PictureQuestion
 
 BOX = Rect(10, 10, 50, 20)
@@ -125,3 +131,24 @@ def test_the_form_asks_for_what_is_read(question: PictureQuestion) -> None:
         form = form.replace(options, first)
 
     assert read_reply(form, question).problem == ""
+
+
+@pytest.mark.parametrize("question", [LINES, VERTICAL, COMBINED, PICK, LOOK])
+@pytest.mark.parametrize("found", [True, False])
+def test_an_answer_that_the_schema_admits_is_read_whatever_was_asked(
+    question: PictureQuestion, found: bool
+) -> None:
+    answer = {
+        "found": found,
+        "v": "left" if found and question.x is not None else "none",
+        "h": "above" if found and question.y is not None else "none",
+        "mark": question.badges[0].number if found and question.badges else 0,
+        "text": "",
+    }
+    jsonschema.validate(answer, ANSWER_SCHEMA)
+
+    answered, problem = read_reply(json.dumps(answer), question)
+
+    assert problem == ""
+    assert answered.visible is found
+    assert all(f'"{name}": ' in whole_form() for name in answer)

@@ -34,6 +34,8 @@ GRACE_S = 3.0
 _KILL_S = 5.0
 _KEEPER_S = GRACE_S + _KILL_S + 2.0
 _LOOK_S = 1.0
+_MISSED_S = 1.0
+"""Limit on the looks for a process that is there and was not seen."""
 _ADOPTS = sys.platform == "linux"
 _PR_SET_CHILD_SUBREAPER = 36
 # Windows has neither SIGHUP nor SIGKILL; there a console that closes sends SIGBREAK.
@@ -79,12 +81,18 @@ class ProcessTree:
     def living(self) -> set[psutil.Process]:
         """Return the processes that still run, the command's own among them."""
         self._looked = time.monotonic()
+        self._look()
+        # Who lost its parent during the look was missed, and is a child of this process by now.
+        while not self._seen and self._reap() and time.monotonic() < self._looked + _MISSED_S:
+            self._look()
+        return self._seen
+
+    def _look(self) -> None:
         self._reap()
         found = set(psutil.Process().children(recursive=True))
         if not _ADOPTS:
             found |= self._seen.union(*map(_children, self._seen))
         self._seen = {process for process in found if _runs(process)}
-        return self._seen
 
     def end(self, grace_s: float = GRACE_S) -> int:
         """End everything, first by asking, and return the command's exit status."""
@@ -97,18 +105,23 @@ class ProcessTree:
                 time.sleep(POLL_S / 5)
         return self._process.wait()
 
-    def _reap(self) -> None:
-        """Take the exit status of adopted processes, which would stay as zombies."""
+    def _reap(self) -> bool:
+        """Take the exit status of adopted processes, which would stay as zombies.
+
+        Returns:
+            Whether any process is left, so far as the system tells.
+        """
         self._process.poll()
         if sys.platform != "linux":
-            return
+            return False
         how = os.WEXITED | os.WNOHANG | os.WNOWAIT
         try:
             # The command's own status is Popen's to take.
             while (ended := os.waitid(os.P_ALL, 0, how)) and ended.si_pid != self.pid:
                 os.waitpid(ended.si_pid, 0)
         except ChildProcessError:
-            return
+            return False
+        return True
 
 
 def _named(command: Sequence[str]) -> list[str]:

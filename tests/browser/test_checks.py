@@ -171,7 +171,8 @@ def test_all_failing_checks_wait_together(account: Page) -> None:
     results = judge(account, *[{"text": f"missing {n}"} for n in range(10)], timeout_s=1.5)
 
     assert not any(result.passed for result in results)
-    assert time.monotonic() - started < 5
+    # One after the other they would take 15 s.
+    assert time.monotonic() - started < 12
 
 
 @pytest.mark.long

@@ -85,6 +85,27 @@ def test_what_a_command_detached_ends_with_it(child: Path) -> None:
     assert not lives(pid_in(child))
 
 
+# Is another process at each look, as a daemon is while it starts.
+HOP = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+until = time.monotonic() + 0.5
+while time.monotonic() < until:
+    if os.fork():
+        os._exit(0)
+open(sys.argv[1] + ".new", "w").write(str(os.getpid()))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+time.sleep(600)
+"""
+
+
+def test_what_leaves_its_parent_during_each_look_ends_too(child: Path) -> None:
+    done = subprocess.run(kept(python(HOP, str(child)), os.getpid()), check=False)
+
+    assert done.returncode == 0
+    assert not lives(pid_in(child))
+
+
 def test_everything_ends_when_the_keeper_is_asked(child: Path) -> None:
     script = DETACH + "time.sleep(600)"
     with subprocess.Popen(kept(python(script, str(child)), os.getpid())) as keeper:

@@ -134,7 +134,7 @@ def test_a_page_is_given_the_time_that_is_left_and_a_frame_a_second() -> None:
     one(page, TextCheck(text="x"), timeout_s=0)
 
     assert 2800 < page.timeouts[0] <= 3000
-    assert page.timeouts[1:] == [1000]
+    assert page.timeouts[1:] == [3000]
     assert frame.timeouts == [1000, 1000]
 
 
@@ -321,7 +321,7 @@ def test_what_a_script_gives_decides(gives: dict[str, Any], summary: Any) -> Non
 
     assert summed(result) == summary
     assert result.expected == "truthy: () => x"
-    assert page.timeouts == [1000]
+    assert page.timeouts == [3000]
     assert "() => x" in page.codes[0]
 
 

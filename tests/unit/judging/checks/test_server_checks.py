@@ -297,7 +297,7 @@ def test_a_server_that_takes_its_time_leaves_the_check_open() -> None:
         result = judge(http(f"http://127.0.0.1:{silent.getsockname()[1]}/"), timeout_s=0)
 
     assert result.passed is None
-    assert "did not answer within 1 s" in result.message
+    assert "did not answer within 3 s" in result.message
     assert time.monotonic() - began < 8
 
 

@@ -18,7 +18,7 @@ from pytest_autoweb.browser.page.frames import RefElement
 from pytest_autoweb.browser.page.locator_expressions import Call, Expression, parse_locator
 from pytest_autoweb.browser.page.own_world import ask_about
 
-_CALL_MS = 3_000.0
+_CALL_MS = 10_000.0
 _REF = re.compile(r"\[ref=(\w+)\]")
 _SHOWN = 80
 _ROW_CHARS = 300

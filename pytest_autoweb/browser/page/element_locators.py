@@ -23,7 +23,7 @@ from pytest_autoweb.browser.page.locator_expressions import (
 )
 from pytest_autoweb.browser.page.own_world import ask_about
 
-_CALL_MS = 3_000.0
+_CALL_MS = 10_000.0
 _PLACE = """(found, wanted) => {
   let at = -1;
   for (let i = 0; i < found.length; i += 1) if (found[i] === wanted) at = i;

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import shutil
 import sys
 import time
@@ -11,17 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
 
-import psutil
-
 from pytest_autoweb.cli.arguments import text_path
 from pytest_autoweb.cli.watched_session import refused, run_logged
 from pytest_autoweb.report.wording import one_line
-from pytest_autoweb.tools.demo.conclusion import conclude, left_recordings, tally
+from pytest_autoweb.tools.demo.conclusion import conclude, tally
 from pytest_autoweb.tools.demo.laid_out import (
-    MOST_S,
     Recorded,
     lay_out,
-    patience,
     recorded_models,
     session_command,
     session_environment,
@@ -74,11 +69,7 @@ def run(args: argparse.Namespace) -> int:
     lay_out(args.folder)
     _say(_about(models, args.folder))
     names = tuple(each.model for each in models)
-    seconds = patience(psutil.getloadavg()[0], os.cpu_count() or 1)
-    _play(names, args.folder, seconds)
-    if seconds < MOST_S and left_recordings(args.folder / _REPORT):
-        _say("This machine is too busy for that; once more, with more patience.")
-        _play(names, args.folder, MOST_S)
+    _play(names, args.folder)
     won, wrong, costs = conclude(args.folder / _REPORT)
     page = (args.folder / _REPORT / "index.html").resolve()
     for what, line in (("Who won", won), ("What went wrong", wrong), ("What it cost", costs)):
@@ -105,13 +96,12 @@ def _say(text: str) -> None:
     print(text, flush=True)
 
 
-def _play(models: tuple[str, ...], folder: Path, seconds: float) -> None:
+def _play(models: tuple[str, ...], folder: Path) -> None:
     """Run the session, tell of its progress on stderr, and keep what it says in `pytest.log`.
 
     Args:
         models: the recorded ones.
         folder: of the demo.
-        seconds: what the steps of an attempt get.
 
     Raises:
         AutowebError: pytest could not run the cases.
@@ -128,7 +118,7 @@ def _play(models: tuple[str, ...], folder: Path, seconds: float) -> None:
 
     live.show("starting the browser", ended=0, planned=0)
     try:
-        code = run_logged(command, folder, log, look, session_environment(seconds))
+        code = run_logged(command, folder, log, look, session_environment())
     finally:
         live.clear()
     if code not in (0, 1):

@@ -35,11 +35,6 @@ def conclude(folder: Path) -> tuple[str, ...]:
     return who_won(summary), what_went_wrong(summary, run.cells), what_it_costs(run)
 
 
-def left_recordings(folder: Path) -> bool:
-    """Tell whether a cell of a run came to where nothing was recorded, as on a slow machine."""
-    return any(map(_has_no_reply, read_run(folder).cells))
-
-
 def _lost(run: RecordedRun) -> list[CellResult]:
     verdicts = ("passed", "healed", "failed")
     return [cell for cell in run.cells if cell.outcome not in verdicts or _has_no_reply(cell)]

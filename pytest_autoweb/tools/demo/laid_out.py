@@ -21,9 +21,10 @@ autoweb_models_file = models.yaml
 _PLUGINS = ("base_url", "playwright", "xdist", "autoweb")
 """What cells need of pytest's plugins; older versions of pytest-playwright need the first."""
 _KEPT = ("AUTOWEB_CHROMIUM",)
-MOST_S = 40.0
-"""The seconds that the steps of an attempt get on a machine of which others leave little."""
-_LEAST_S = 3.0
+_SECONDS = 60
+"""What the steps of an attempt get, and each step: as much as the busiest machine needs. With too
+little, a step ends at an earlier line than when it was recorded, and no reply is recorded for that.
+"""
 
 
 class Recorded(NamedTuple):
@@ -109,30 +110,17 @@ def session_command(models: tuple[str, ...], report: Path) -> list[str]:
         "--assert=plain",
         "--autoweb-max-repairs=1",
         "--autoweb-concurrency=12",
+        f"--autoweb-step-timeout={_SECONDS}",
         "--autoweb-check-timeout=0.5",
         f"--autoweb-report={report}",
     ]  # fmt: skip
 
 
-def patience(load: float, processors: int) -> float:
-    """Return the seconds that the steps of an attempt get: the fewer, the less the machine does.
-
-    Where the models wait for what never comes, the whole time passes. With too little, a step ends
-    at an earlier line than when it was recorded, and the replies to that are not recorded.
-    """
-    return max(_LEAST_S, min(MOST_S, _LEAST_S * load / processors))
-
-
-def session_environment(seconds: float, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of the session: the user's, without what is meant for own runs.
-
-    Args:
-        seconds: what the steps of an attempt get.
-        environ: the user's.
-    """
+def session_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment of the session: the user's, without what is meant for own runs."""
     own = {
         name: value
         for name, value in environ.items()
         if name in _KEPT or not name.startswith(("AUTOWEB_", "PYTEST_"))
     }
-    return {**own, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "DEMO_SHOP_SECONDS": f"{seconds:g}"}
+    return {**own, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "DEMO_SHOP_SECONDS": str(_SECONDS)}

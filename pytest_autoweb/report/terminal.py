@@ -166,10 +166,7 @@ def _cells(
         cell
         for cell in cells
         if not (
-            cell.passed
-            or cell.not_needed
-            or _fails_as_it_should(cell)
-            or ran_without_checks(cell)
+            cell.passed or cell.not_needed or _fails_as_it_should(cell) or ran_without_checks(cell)
         )
     ]
     few = all_of_them or len(cells) <= MATRIX_LINES

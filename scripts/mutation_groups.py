@@ -26,6 +26,13 @@ GROUPS: dict[str, Group] = {
             "tests/unit/results/analysis/test_switching.py",
         ),
     ),
+    "early": Group(
+        (
+            "pytest_autoweb.results.analysis.e_process",
+            "pytest_autoweb.results.analysis.early_decision",
+        ),
+        ("tests/unit/results/analysis/test_early_decision.py",),
+    ),
     "comparison": Group(
         (
             "pytest_autoweb.results.analysis.counted_outcomes",

@@ -45,6 +45,7 @@ def cells_of(shop: SharedProject) -> list[dict[str, Any]]:
     return [cell for case in report_of(shop)["cases"] for cell in case["cells"]]
 
 
+@pytest.mark.long
 def test_a_decided_run_leaves_out_the_rest_and_says_why(project: pytest.Pytester) -> None:
     shop = asking(project)
 

@@ -11,7 +11,7 @@ from pytest_autoweb.agents.attempt.strategy import CorrectionArm
 from pytest_autoweb.agents.attempt.tools import Clock
 from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.agents.correction.retry_decision import Rules
-from pytest_autoweb.base.values.flag_texts import LeastRate
+from pytest_autoweb.base.values.flag_texts import LeastRate, Until
 from pytest_autoweb.cell.cell_outcome import cell_outcome
 from pytest_autoweb.cell.corrections import ArmAttempts, arm_run, correct, repairable
 from pytest_autoweb.cell.strategies import OFF, PLAIN
@@ -458,6 +458,7 @@ def test_the_gates_are_read_once_a_process(tmp_path: Path) -> None:
         compare_fail="cost:20%",
         baseline_days=7,
         max_cost=1.5,
+        until=Until(),
         allow_unpriced=True,
     )
     config = cast(pytest.Config, SimpleNamespace(stash=pytest.Stash()))

@@ -7,7 +7,7 @@ import pytest
 from made_up_rows import SUMS, cells, run
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.base.values.flag_texts import LeastRate
+from pytest_autoweb.base.values.flag_texts import LeastRate, Until
 from pytest_autoweb.report.gates.case_groups import CaseGroup, groups_file
 from pytest_autoweb.report.gates.gate_context import Spending
 from pytest_autoweb.report.gates.gate_decision import evaluate_gates, verdict_of
@@ -347,6 +347,7 @@ def test_a_limit_alone_compares_with_the_latest_run(
         compare_fail=fail,
         baseline_days=3,
         max_cost=2.5,
+        until=Until(),
         allow_unpriced=True,
     )
 

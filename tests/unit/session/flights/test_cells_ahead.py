@@ -123,10 +123,8 @@ class Node:
         self.shutting_down = True
 
 
-@pytest.mark.parametrize(("items", "first"), [(100, 12), (40, 9), (6, 3), (2, 1)])
-def test_each_worker_is_sent_what_it_can_have_in_flight_but_not_more_than_its_share(
-    items: int, first: int
-) -> None:
+def scheduling_of(items: int, **own: Any) -> tuple[FlightScheduling, list[Node]]:
+    """The controller's scheduling and two workers that have collected so many items."""
     options = {"tx": ["popen", "popen"], "maxschedchunk": None}
     config: Any = SimpleNamespace(
         getvalue=options.get, getoption=options.get, option=SimpleNamespace(**options),
@@ -135,16 +133,38 @@ def test_each_worker_is_sent_what_it_can_have_in_flight_but_not_more_than_its_sh
     scheduling = FlightScheduling.__new__(FlightScheduling)
     scheduling.__dict__.update(
         numnodes=2, node2collection={}, node2pending={}, pending=[], collection=None,
-        log=lambda *_: None, config=config, maxschedchunk=None, _most=8,
+        log=lambda *_: None, config=config, maxschedchunk=None, **own,
     )  # fmt: skip
     nodes = [Node(), Node()]
     for node in nodes:
         scheduling.add_node(node)
         scheduling.add_node_collection(node, [str(number) for number in range(items)])
+    return scheduling, nodes
+
+
+@pytest.mark.parametrize(("items", "first"), [(100, 12), (40, 9), (6, 3), (2, 1)])
+def test_each_worker_is_sent_what_it_can_have_in_flight_but_not_more_than_its_share(
+    items: int, first: int
+) -> None:
+    scheduling, nodes = scheduling_of(items, _most=8, _order=None)
 
     scheduling.schedule()
 
     assert [len(node.sent) for node in nodes] == [first, first]
+    run_all(scheduling, nodes, items)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_what_is_most_urgent_is_sent_first_and_nothing_is_lost(most: int) -> None:
+    scheduling, nodes = scheduling_of(40, _most=most, _order=lambda names: names[::-1])
+
+    scheduling.schedule()
+
+    assert nodes[0].sent[:2] == [39, 38]
+    run_all(scheduling, nodes, 40)
+
+
+def run_all(scheduling: FlightScheduling, nodes: list[Node], items: int) -> None:
     # A worker runs an item once it knows the next one, or that there is none.
     left = scheduling.node2pending
     while able := [n for n in nodes if len(left[n]) > 1 or (left[n] and n.shutting_down)]:

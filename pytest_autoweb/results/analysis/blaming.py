@@ -44,6 +44,8 @@ _PATHS: tuple[tuple[ArmName, ...], ...] = (
     ("old", "replies_recorded", "new"),
     ("old", "new"),
 )
+_PLAYED: tuple[ArmName, ...] = ("old", "replies_recorded", "replies_live")
+"""The arms that play the oracle, in the order of what changes."""
 _WORDS: Mapping[Factor, str] = {
     "harness": "the harness",
     "app": "the app",
@@ -215,12 +217,8 @@ def _oracle_steps(
 ) -> tuple[Effect, ...]:
     """Return what became of the oracle: it needs no replies, so two arms tell of the site."""
     own = {name: _of(rows, oracle) for name, rows in arms.items() if name != "new"}
-    ran = [name for name in ("old", "replies_recorded", "replies_live") if _has_rows(own, name)]
+    ran = [name for name in _PLAYED if name in own and own[name].rows]
     return _steps(ran, own, same) if len(ran) > 1 else ()
-
-
-def _has_rows(arms: Mapping[ArmName, RunRows], name: ArmName) -> bool:
-    return name in arms and bool(arms[name].rows)
 
 
 def _decided(

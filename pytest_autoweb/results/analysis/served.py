@@ -54,10 +54,10 @@ def changes_of_run(rows: RunRows, baseline: RunRows | None = None) -> dict[str, 
         rows: the run.
         baseline: the earlier run.
     """
-    now, then = _by_model(rows), {} if baseline is None else _by_model(baseline)
+    then = _by_model(baseline) if baseline else {}
     return {
         model: (*changes_within(served), *changes_between(then.get(model, ()), served))
-        for model, served in now.items()
+        for model, served in _by_model(rows).items()
     }
 
 
@@ -70,7 +70,7 @@ def served_text(served: Sequence[ServedModel]) -> str:
     return ", ".join(words) + (f" and {len(served) - _LISTED} more" * (len(served) > _LISTED))
 
 
-def _by_model(rows: RunRows) -> Mapping[str, tuple[ServedModel, ...]]:
+def _by_model(rows: RunRows) -> dict[str, tuple[ServedModel, ...]]:
     own = by_model([row for row in rows.rows if not is_control(row.model)])
     return {model: served_of(cells) for model, cells in own.items()}
 

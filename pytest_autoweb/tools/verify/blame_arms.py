@@ -24,7 +24,7 @@ from pytest_autoweb.settings.rerun_settings import OF_RUNS, TakenSettings, taken
 from pytest_autoweb.tools.verify.prove_cases import Start, run_session
 
 _OWN = OF_RUNS | {
-    *("capture", "max_repairs", "record_mode", "traffic", "cassettes", "traffic_files")
+    *("capture", "max_repairs", "record_mode", "traffic", "dir", "cassettes", "traffic_files")
 }
 """Settings of the later run that the arms set themselves, or that are about a whole run."""
 _PREFIX = "--autoweb-"
@@ -130,8 +130,8 @@ class ArmsOrder:
             "max_repairs": "0",
             "record_mode": "off" if arm == "model_recorded" else "place",
             "traffic": "off" if arm == "replies_live" else "replay",
-            "cassettes": str(self._place("cassettes")),
-            "traffic_files": str(self._place("traffic_files")),
+            # Cassettes and traffic lie in it, unless the project itself says where they are.
+            **({"dir": str(self._place("dir"))} if _value(self.info, "dir") else {}),
         }
 
     def _place(self, name: str) -> Path:

@@ -1,6 +1,7 @@
 """`autoweb run blame` before it runs anything: which runs are meant, and what the arms lack."""
 
 import json
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,10 @@ from pytest_autoweb.models.cassettes import (
 )
 from pytest_autoweb.report.json_report import load_any
 from pytest_autoweb.results.analysis.blaming import Factor
-from pytest_autoweb.results.records import CellResult, Outcome
+from pytest_autoweb.results.analysis.controls import ORACLE
+from pytest_autoweb.results.records import CellResult, Failure, Outcome, Usage
 from pytest_autoweb.results.runs.loaded_run import load_run
-from pytest_autoweb.tools.verify.blame_arms import ArmsOrder, PlannedArm, planned_arms
+from pytest_autoweb.tools.verify.blame_arms import ArmsOrder, PlannedArm, planned_arms, run_arm
 
 CASES = """
 version: 1
@@ -184,3 +186,59 @@ def test_a_model_has_to_be_named_where_both_runs_have_several(
     assert "name one model with --model; both runs have m" in capsys.readouterr().err
     assert main(["run", "blame", "two", "more", "--model", "mm"]) == 4
     assert "not both runs have 'mm'" in capsys.readouterr().err
+
+
+def played(folder: Path, *changed: CellResult) -> Any:
+    """Return what stands for a session of pytest: it leaves these cells in the arm's folder."""
+    commands: list[Sequence[str]] = []
+
+    def start(command: Sequence[str], rootdir: Path) -> int:
+        commands.append(command)
+        (report,) = (each for each in command if each.startswith("--autoweb-report="))
+        save_run(Path(report.partition("=")[2]), list(changed), ts="20261122_093000_000")
+        return 1
+
+    start.commands = commands  # type: ignore[attr-defined]
+    return start
+
+
+def lost(case_id: str, replayed: int) -> CellResult:
+    failure = Failure(kind="model", message="no recording for model m")
+    usage = {"generate": Usage(calls=2, replayed_calls=replayed)}
+    key = CellKey(case_id, "m")
+    return cell(key, "broken", failure=failure, usage=usage, traffic="replayed")
+
+
+def test_replies_that_end_too_early_have_failed_and_a_live_cell_is_none_of_a_replay(
+    project: Path,
+) -> None:
+    for case_id in IDS:
+        recorded(project, case_id, "2026-11-20")
+        (project / f"cases/traffic/shop/{case_id}.har").write_text("{}")
+    found = order(project)
+    arm = planned_arms(found)[0]
+    start = played(
+        project,
+        lost("both", replayed=1),
+        lost("replies", replayed=0),
+        cell(CellKey("traffic", "m"), "passed"),
+        cell(CellKey("both", ORACLE), "passed", traffic="replayed"),
+    )
+
+    rows = run_arm(found, arm, start)
+    again = run_arm(found, arm, start)
+
+    assert rows is not None
+    told = [(row.case_id, row.model, row.outcome) for row in rows.rows]
+    assert told == [("both", "m", "failed"), ("both", ORACLE, "passed")]
+    # What was run for the same two runs is read again.
+    assert again == rows
+    (command,) = start.commands
+    assert {"--autoweb-record-mode=place", "--autoweb-traffic=replay"} <= {*command}
+    assert command[-2] == "--base-url=http://127.0.0.1:8000/"
+
+
+def test_an_arm_without_cases_is_not_run(project: Path) -> None:
+    found = order(project)
+
+    assert run_arm(found, PlannedArm("model_recorded", (), (), ()), played(project)) is None

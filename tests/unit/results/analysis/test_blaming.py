@@ -1,6 +1,7 @@
 """Who changed: made-up arms, in which it is known."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import pytest
 from made_up_rows import cases, run
@@ -12,7 +13,6 @@ from pytest_autoweb.results.analysis.blaming import (
     blame,
     harness_differences,
 )
-from pytest_autoweb.results.analysis.cell_numbers import RunRows
 from pytest_autoweb.results.analysis.controls import ORACLE
 
 GOOD, BAD, LEFT = "P" * 12, "F" * 12, "O" * 12
@@ -21,8 +21,10 @@ GOOD, BAD, LEFT = "P" * 12, "F" * 12, "O" * 12
 def blamed(same: Sequence[Factor] = (), oracle: dict[str, str] | None = None, **arms: str) -> Blame:
     played = oracle or {}
     names = dict.fromkeys((*arms, *played))
-    runs: dict[ArmName, RunRows] = {
-        name: run(cases(arms.get(name, ""), "m"), cases(played.get(name, ""), ORACLE), day=day)  # type: ignore[misc]
+    runs = {
+        cast(ArmName, name): run(
+            cases(arms.get(name, ""), "m"), cases(played.get(name, ""), ORACLE), day=day
+        )
         for day, name in enumerate(names)
     }
     return blame("m", runs, ORACLE, same)

@@ -16,7 +16,11 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
-from statistics_check import Floats, case_chances, row, two_models
+from statistics_check import (  # type: ignore[import-not-found]
+    case_chances,
+    row,
+    two_models,
+)
 
 from pytest_autoweb.base.values.flag_texts import LeastRate
 from pytest_autoweb.report.gates.gate_context import GateContext
@@ -27,6 +31,9 @@ from pytest_autoweb.results.analysis.chance import above_chance
 from pytest_autoweb.results.analysis.comparison import Comparison, compare_models
 from pytest_autoweb.results.analysis.scores import score_difference
 from pytest_autoweb.results.analysis.switching import switch_of
+
+Floats = Any
+"""A NumPy array of floats."""
 
 CASES = (20, 60, 200)
 LIKENESS, TIE = 0.5, 0.5
@@ -83,19 +90,22 @@ def _share(
 
 def _is_decisive(chance: np.random.Generator, n: int, right: bool, *, repeats: int) -> bool:
     pair = (0.5, 0.7) if right else (0.6, 0.6)
-    found = compared(*two_models(chance, 1, n, pair, LIKENESS, TIE, repeats), repeats)
+    a, b = two_models(chance, 1, n, pair, LIKENESS, TIE, repeats)
+    found = compared(a, b, repeats)
     return found.decisive is True
 
 
 def _is_safe(chance: np.random.Generator, n: int, right: bool, *, margin: float) -> bool:
     pair = (0.6, 0.6) if right else (0.6, 0.6 - margin)
-    found = compared(*two_models(chance, 1, n, pair, LIKENESS, TIE, 1), 1)
+    a, b = two_models(chance, 1, n, pair, LIKENESS, TIE, 1)
+    found = compared(a, b, 1)
     return switch_of(found, margin).answer == "safe"
 
 
 def _is_not_safe(chance: np.random.Generator, n: int, right: bool, *, margin: float) -> bool:
     pair = (0.6, 0.4) if right else (0.6, 0.6 - margin)
-    found = compared(*two_models(chance, 1, n, pair, LIKENESS, TIE, 1), 1)
+    a, b = two_models(chance, 1, n, pair, LIKENESS, TIE, 1)
+    found = compared(a, b, 1)
     return switch_of(found, margin).answer == "not safe"
 
 
@@ -103,14 +113,14 @@ def _rate_fails(
     chance: np.random.Generator, n: int, right: bool, *, confidence: float | None
 ) -> bool:
     chances = case_chances(chance.random((1, n)), 0.65 if right else 0.8, LIKENESS)
-    rows = cells("m", chance.binomial(1, chances)[0], 1)
+    rows = cells("m", _drawn(chance, 1, chances), 1)
     policy = GatePolicy(min_pass_rate=80, confidence=confidence)
     return any(gate.failed for gate in pass_rates(GateContext(run_of(rows), policy)))
 
 
 def _score_fails(chance: np.random.Generator, n: int, right: bool) -> bool:
     chances = case_chances(chance.random((1, n)), 0.6 if right else 0.7, LIKENESS)
-    rows = scored("m", chance.binomial(CHECKS, chances)[0] / CHECKS)
+    rows = scored("m", _drawn(chance, CHECKS, chances) / CHECKS)
     policy = GatePolicy(min_score=LeastRate(70, 95))
     return any(gate.failed for gate in least_scores(GateContext(run_of(rows), policy)))
 
@@ -123,13 +133,19 @@ def _scores_differ(chance: np.random.Generator, n: int, right: bool) -> bool:
     return found is not None and not found.interval.low <= 0 <= found.interval.high
 
 
+def _drawn(chance: np.random.Generator, tries: int, chances: Floats) -> Floats:
+    """Return how many tries of each case succeed."""
+    drawn: Floats = chance.binomial(tries, chances)
+    return drawn[0]
+
+
 def _is_above_chance(chance: np.random.Generator, n: int, right: bool) -> bool:
     # Each case is played three times at random; a model that is no better has the same chances.
     hardness = chance.random((1, n))
     floor = case_chances(hardness, 0.3, LIKENESS)
     model = case_chances(hardness, 0.5, LIKENESS) if right else floor
-    plays = chance.binomial(3, floor)[0] / 3
-    rows = cells("m", chance.binomial(1, model)[0], 1)
+    plays = _drawn(chance, 3, floor) / 3
+    rows = cells("m", _drawn(chance, 1, model), 1)
     found = above_chance(
         rows, {(r.case_path, r.case_id): p for r, p in zip(rows, plays, strict=True)}
     )

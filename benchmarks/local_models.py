@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
-from statistics_check import row
+from statistics_check import row  # type: ignore[import-not-found]
 
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
 from pytest_autoweb.results.analysis.chance import above_chance, floors, passed_by_chance

@@ -29,6 +29,7 @@ from pytest_autoweb.results.analysis.statistics import (
     mcnemar,
     rate_interval,
     ratio_interval,
+    score_interval,
     sign_flip,
     wilson,
 )
@@ -60,6 +61,7 @@ def main() -> None:
     chance = np.random.default_rng(args.seed)
     for title, table in (
         ("Pass rate: share of 95% intervals that contain the true rate", rates),
+        ("Mean score of cases with four checks: the same", scores),
         ("Difference of two pass rates: the same", differences),
         ("Ratio of costs: the same", ratios),
         ("Equal models: share of runs called decisive (5% at most is promised)", sizes),
@@ -89,6 +91,23 @@ def rates(chance: np.random.Generator, runs: int) -> Iterator[str]:
             for name, method in methods.items():
                 scores[name].append(score(method(draws, m), rate))
         yield row(n, m, *map(summary, scores.values()))
+
+
+def scores(chance: np.random.Generator, runs: int) -> Iterator[str]:
+    """Yield the coverage of intervals of a mean score, each of a share of four equal points."""
+    methods: dict[str, Callable[[Floats], Intervals]] = {
+        "ours": lambda draws: [score_interval(x.tolist()) for x in draws],
+        "t": t_intervals,
+        "bootstrap": lambda draws: bootstraps(draws, chance),
+    }
+    yield row("cases", *(f"{name}: mean / worst / width" for name in methods))
+    for n in CASES:
+        found: dict[str, list[Score]] = {name: [] for name in methods}
+        for rate, likeness in product(RATES, LIKENESS):
+            draws = trials(chance, chance.random((runs, n)), rate, likeness, 4)
+            for name, method in methods.items():
+                found[name].append(score(method(draws), rate))
+        yield row(n, *map(summary, found.values()))
 
 
 def differences(chance: np.random.Generator, runs: int) -> Iterator[str]:

@@ -23,6 +23,7 @@ GROUPS: dict[str, Group] = {
             "tests/unit/results/analysis/test_statistics_promises.py",
             "tests/unit/results/analysis/test_statistics_reference.py",
             "tests/unit/results/analysis/test_price.py",
+            "tests/unit/results/analysis/test_scores.py",
             "tests/unit/results/analysis/test_switching.py",
         ),
     ),

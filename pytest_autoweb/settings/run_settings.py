@@ -402,8 +402,7 @@ class Settings:
         shown=lambda least: str(least) if least and least.confidence else least and least.percent)
     min_score = Option(
         "", "Gate: the least share of the points that each model earns at the first attempt, in "
-        "percent, over the cases whose checks carry `points`. As with the pass rate, a failed "
-        "cell alone then does not fail the run, and 70%@95 decides on the bound.",
+        "percent, over the cases whose checks carry `points`; else as --autoweb-min-pass-rate.",
         or_none(least_rate), "PERCENT",
         shown=lambda least: str(least) if least and least.confidence else least and least.percent)
     max_cost = Option(

@@ -89,6 +89,11 @@ def test_the_first_page_shows_models_controls_and_every_cell(
     expect(page.locator(".matrix button.cell")).to_have_count(36)
     expect(page.locator(".board .model-name").first).to_have_text("openai/gpt-5-mini")
     expect(page.get_by_text("unknown").first).to_be_visible()
+    # Some of these cases carry points.
+    expect(page.locator(".board thead th").nth(3)).to_have_text("Score")
+    expect(page.locator(".board tbody tr").first).to_contain_text("of the points, 5 cases")
+    expect(page.locator(".board")).to_contain_text("ended by a limit: ")
+    expect(page.locator(".board tbody tr").first).to_contain_text("median (95% ")
 
 
 def test_what_a_model_is_and_what_it_read_from_a_cache_can_be_seen(

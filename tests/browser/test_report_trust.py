@@ -292,6 +292,8 @@ def test_judges_are_shown_with_their_agreement(rich: Path, show: Show) -> None:
 
     expect(part.locator("tbody tr")).to_contain_text("96%")
     expect(part.locator("tbody tr td").last).to_have_text("yes")
+    expect(part).to_contain_text("Several judges vote; more than half decide.")
+    expect(part).to_contain_text("Krippendorff's alpha")
 
 
 def test_the_sections_can_be_reached_from_the_top(rich: Path, show: Show) -> None:

@@ -10,14 +10,17 @@ from pytest_autoweb.judging.human_labels import JudgeVerdict, Label, write_label
 from pytest_autoweb.judging.model_judge import judge_id
 from pytest_autoweb.models.model_spec import ModelSpec
 
-FLAGS = ("cases/judged.yaml", "--autoweb-models=fake/good", "--autoweb-max-repairs=0")
+FLAGS = (
+    *("cases/judged.yaml", "--autoweb-models=fake/good", "--autoweb-max-repairs=0"),
+    "--autoweb-models-file=models.yaml",
+)
 
 
 @pytest.mark.long
 def test_without_labels_a_judge_gives_advice_from_evidence_that_the_model_did_not_write(
     judged: pytest.Pytester,
 ) -> None:
-    judged.runpytest_subprocess(*FLAGS, "--autoweb-judge-model=fake/judge")
+    result = judged.runpytest_subprocess(*FLAGS, "--autoweb-judge-model=fake/judge")
     found = cells(judged)
 
     assert {case: cell["outcome"] for case, cell in found.items()} == {
@@ -28,6 +31,7 @@ def test_without_labels_a_judge_gives_advice_from_evidence_that_the_model_did_no
         "garbled": "passed",
         "claimed": "passed",
         "down": "passed",
+        "voted": "passed",
     }
     assert opinions(found) == {
         "both": (True, "pass", True),
@@ -37,6 +41,7 @@ def test_without_labels_a_judge_gives_advice_from_evidence_that_the_model_did_no
         "garbled": (None, "no_verdict", True),
         "claimed": (None, "unfounded", True),
         "down": (None, "no_verdict", True),
+        "voted": (True, "pass", True),
     }
     assert "no reply in time" in found["down"]["attempts"][0]["checks"][-1]["message"]
     assert "advice only" in found["alone"]["reason"]
@@ -47,6 +52,23 @@ def test_without_labels_a_judge_gives_advice_from_evidence_that_the_model_did_no
         assert shown in asked["prompt"]
     for hidden in ("SECRETLY", "correct-horse-battery"):
         assert hidden not in asked["prompt"]
+    _see_the_vote(found["voted"]["attempts"][0])
+    result.stdout.fnmatch_lines(
+        ["judges fake/eyes*, fake/harsh*, fake/judge* agree with each other on 0 of 1 checks*"]
+    )
+
+
+def _see_the_vote(attempt: dict[str, Any]) -> None:
+    """Two of three judges say pass; the one with vision saw the whole way."""
+    check = attempt["checks"][-1]
+    said = {vote["judge"].partition(" ")[0]: vote["verdict"] for vote in check["votes"]}
+    assert said == {"fake/judge": "pass", "fake/eyes": "pass", "fake/harsh": "fail"}
+    assert (check["usage"]["calls"], check["where"][:12]) == (3, "majority of ")
+    blind, seeing, _ = (e["prompt"] for e in attempt["exchanges"] if e["stage"] == "judge")
+    told = ("PICTURES", "1: when the page was opened", "2: after step 1", "3: at the end")
+    assert all(text in seeing for text in (*told, "step 1: page."))
+    assert not any(text in blind for text in told)
+    assert "SECRETLY" not in seeing
 
 
 def write_twenty_labels(project: pytest.Pytester) -> None:
@@ -144,6 +166,10 @@ cases:
   - {id: garbled, expect: [{text: Shop}, {judge: {rubric: "Gibberish."}}]}
   - {id: claimed, expect: [{text: Shop}, {judge: {rubric: "The moon is full."}}]}
   - {id: down, expect: [{text: Shop}, {judge: {rubric: "Nobody answers."}}]}
+  - id: voted
+    expect:
+      - {text: Shop}
+      - judge: {rubric: "Ana is greeted.", models: [fake/judge, fake/eyes, fake/harsh]}
 """
 
 ANSWERS = '''{
@@ -170,7 +196,14 @@ answer("ANSWERED-SECRETLY")
         if "moon" in request.messages[1].content
         else fail(request)
     )},
+    "fake/eyes": {"judge": lambda request: see(request)},
+    "fake/harsh": {"judge": '{"quotes": [], "reason": "no", "verdict": "fail"}'},
 }
+
+def see(request):
+    shown = request.messages[1].images
+    whole_way = len(shown) == 3 and all(uri.startswith("data:image/jpeg") for uri in shown)
+    return '{"reason": "seen", "verdict": "%s"}' % ("pass" if whole_way else "fail")
 
 def fail(request):
     raise ModelError("timeout", request.model, "no reply in time")
@@ -180,6 +213,7 @@ def fail(request):
 @pytest.fixture
 def judged(project: pytest.Pytester, scripted: Callable[[str], None]) -> pytest.Pytester:
     (project.path / "cases/judged.yaml").write_text(CASES)
+    (project.path / "models.yaml").write_text("fake/eyes: {vision: true}")
     scripted(ANSWERS)
     return project
 

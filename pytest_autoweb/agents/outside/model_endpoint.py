@@ -148,11 +148,13 @@ class ModelEndpoint:
         except (ValueError, ValidationError) as error:
             raise RequestRefused(400, f"not a chat request: {error}") from None
         most = asked.get("max_completion_tokens") or asked.get("max_tokens")
-        stop = asked.get("stop") or ()
+        stop = asked.get("stop") or []
         return self._asked(
             ChatBody.model_validate(redacted_chat(chat.model_dump(), self._redact)),
             max_tokens=most if isinstance(most, int) and most > 0 else None,
-            stop=tuple(map(self._redact, (stop,) if isinstance(stop, str) else stop)),
+            stop=tuple(
+                self._redact(str(end)) for end in (stop if isinstance(stop, list) else [stop])
+            ),
         )
 
     def _asked(self, chat: ChatBody, **settings: Any) -> Reply:

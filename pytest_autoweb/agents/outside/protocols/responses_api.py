@@ -44,7 +44,7 @@ class ResponsesApi(ChatApi):
 
     def answer(self, path: str, asked: Mapping[str, Any], pass_on: PassOn) -> Sent:
         """Answer a request; see `ModelProtocol`."""
-        before = asked.get("previous_response_id")
+        before = str(asked.get("previous_response_id") or "")
         if before and before not in self._responses:
             raise RequestRefused(404, f"this attempt has had no response {before!r}")
         earlier = self._responses[before] if before else ()

@@ -27,7 +27,7 @@ from pytest_autoweb.agents.correction.advice import PROMPTS
 from pytest_autoweb.agents.outside.adapters import ADAPTERS, declared_in_case
 from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside.outside_agent import judge_what_is_left, run_outside_agent
-from pytest_autoweb.agents.outside.person import person_settings
+from pytest_autoweb.agents.outside.person import PERSON, person_settings
 from pytest_autoweb.base.variant_names import ARM_NAMES, STRATEGY_NAMES, StrategyName
 from pytest_autoweb.base.variants import BoundVariants
 from pytest_autoweb.cell import hands
@@ -184,5 +184,5 @@ def outside_agent(name: str, summary: str, settings: AgentSettings) -> Strategy:
 
 for adapter in ADAPTERS.values():
     STRATEGIES.add(outside_agent(**STRATEGIES.about(adapter.name), settings=adapter.settings))
-STRATEGIES.add(outside_agent(**STRATEGIES.about("human"), settings=person_settings))
+STRATEGIES.add(outside_agent(**STRATEGIES.about(PERSON), settings=person_settings))
 STRATEGIES.add(outside_agent(**STRATEGIES.about(COMMAND), settings=declared_in_case))

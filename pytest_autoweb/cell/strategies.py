@@ -27,8 +27,8 @@ from pytest_autoweb.agents.correction.advice import PROMPTS
 from pytest_autoweb.agents.outside.adapters import ADAPTERS, declared_in_case
 from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside.outside_agent import judge_what_is_left, run_outside_agent
-from pytest_autoweb.agents.outside.person import PERSON, person_settings
-from pytest_autoweb.base.variant_names import ARM_NAMES, STRATEGY_NAMES, StrategyName
+from pytest_autoweb.agents.outside.person import person_settings
+from pytest_autoweb.base.variant_names import ARM_NAMES, PERSON, STRATEGY_NAMES, StrategyName
 from pytest_autoweb.base.variants import BoundVariants
 from pytest_autoweb.cell import hands
 from pytest_autoweb.models.model_spec import ModelSpec

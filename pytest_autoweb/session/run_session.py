@@ -19,10 +19,10 @@ from pytest_autoweb.agents.correction.naming_model import NamingModel
 from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside.adapters import declared_in_case, identity_of, settings_of
 from pytest_autoweb.agents.outside.outside_agent import check_command
-from pytest_autoweb.agents.outside.person import PERSON
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError, CaseError, ModelError, SettingsError
 from pytest_autoweb.base.redaction import environment_keys
+from pytest_autoweb.base.variant_names import PERSON
 from pytest_autoweb.browser.egress.chromium import ON, own_sandbox
 from pytest_autoweb.browser.egress.remote_browsers import BrowserPool
 from pytest_autoweb.cases.case import Case

@@ -12,8 +12,6 @@ from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.settings.agent_command import AgentCommand
 
-PERSON = "human"
-"""The name of the agent."""
 STAND_IN = "AUTOWEB_HUMAN"
 """The variable that names a program which takes the person's place, for tests without a display."""
 _SECONDS = 3600.0

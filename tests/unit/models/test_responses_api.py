@@ -216,7 +216,7 @@ def test_functions_in_a_namespace_keep_it(client: OpenAI, model: ToldClient) -> 
     model.answers += [Reply(text=both(None, [call]), usage=USAGE), Reply(text="done", usage=USAGE)]
     grouped: Any = {"type": "namespace", "name": "mcp", "description": "Tools.", "tools": [TOOL]}
 
-    first = client.responses.create(model="m", input="go", tools=[grouped, TOOL])  # type: ignore[list-item]
+    first = client.responses.create(model="m", input="go", tools=[grouped, TOOL])
 
     (called,) = first.output
     assert called.type == "function_call"
@@ -224,7 +224,7 @@ def test_functions_in_a_namespace_keep_it(client: OpenAI, model: ToldClient) -> 
     offered = [tool["function"]["name"] for tool in model.chat["tools"]]
     assert offered == ["mcp__click", "click"]
     result: Any = {"type": "function_call_output", "call_id": "c1", "output": "clicked"}
-    client.responses.create(model="m", input=[called.model_dump(), result])  # type: ignore[list-item]
+    client.responses.create(model="m", input=[called.model_dump(), result])
     assert model.chat["messages"][0]["tool_calls"] == [call]
 
 

@@ -268,7 +268,7 @@ def _items(
     offered = {_joined(space, tool.get("name")): (space, tool) for space, tool in _functions(asked)}
     for call in message.get("tool_calls") or ():
         function = call.get("function") or {}
-        name, given = function.get("name"), function.get("arguments") or "{}"
+        name, given = str(function.get("name")), function.get("arguments") or "{}"
         namespace, tool = offered.get(name, ("", {}))
         item = {"call_id": call["id"], "name": tool.get("name") or name, "status": "completed"}
         if namespace:

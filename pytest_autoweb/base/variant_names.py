@@ -10,6 +10,8 @@ from typing import NamedTuple
 from pytest_autoweb.base.errors import near_miss
 from pytest_autoweb.base.variants import Variant, Variants
 
+PERSON = "human"
+"""The agent for which a person stands in the model's place, so that no model is called."""
 _AGENT_NAME = r"[A-Za-z][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*"
 """Agents have the names of their projects, e.g. `browser-use`."""
 
@@ -58,7 +60,7 @@ STRATEGY_NAMES: Variants[Variant] = Variants(
         Description("codex", "Codex with Playwright MCP"),
         Description("collect", "addresses behind a list"),
         Description("command", "the program that a case or model names as `agent`"),
-        Description("human", "a person, who presses Done in a page with the task"),
+        Description(PERSON, "a person, who presses Done in a page with the task"),
         Description(
             "playwright-mcp", "Playwright's MCP server, driven by a loop that calls its tools"
         ),

@@ -29,7 +29,7 @@ from pytest_autoweb.agents.outside.adapters import ADAPTERS, declared_in_case
 from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside.outside_agent import judge_what_is_left, run_outside_agent
 from pytest_autoweb.agents.outside.person import person_settings
-from pytest_autoweb.base.variant_names import ARM_NAMES, STRATEGY_NAMES, StrategyName
+from pytest_autoweb.base.variant_names import ARM_NAMES, PERSON, STRATEGY_NAMES, StrategyName
 from pytest_autoweb.base.variants import BoundVariants
 from pytest_autoweb.cell import hands
 from pytest_autoweb.models.model_spec import ModelSpec
@@ -209,5 +209,5 @@ def outside_agent(name: str, summary: str, settings: AgentSettings) -> Strategy:
 
 for adapter in ADAPTERS.values():
     STRATEGIES.add(outside_agent(**STRATEGIES.about(adapter.name), settings=adapter.settings))
-STRATEGIES.add(outside_agent(**STRATEGIES.about("human"), settings=person_settings))
+STRATEGIES.add(outside_agent(**STRATEGIES.about(PERSON), settings=person_settings))
 STRATEGIES.add(outside_agent(**STRATEGIES.about(COMMAND), settings=declared_in_case))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from pytest_autoweb.base.errors import ModelError
+from pytest_autoweb.base.variant_names import PERSON
 from pytest_autoweb.models.key_file import KEY_FILE, with_key_file
 from pytest_autoweb.models.model_spec import ModelSpec, load_project_specs, resolve_target
 from pytest_autoweb.models.providers import problem_by_name
@@ -19,7 +20,11 @@ def uncallable(settings: Settings, environ: Mapping[str, str]) -> list[str]:
         return []
     live = settings.models if settings.record_mode == "off" else settings.live
     specs = load_project_specs(settings.models, settings.rootdir, settings.models_file)
-    called = [spec for name, spec in specs.items() if name in live]
+    called = [
+        spec
+        for name, spec in specs.items()
+        if name in live and (spec.agent_name or settings.strategy) != PERSON
+    ]
     environ = with_key_file(environ, settings.rootdir / KEY_FILE)
     found = [(spec.name, _problem(spec, environ)) for spec in called if spec.provider == "litellm"]
     return [f"{name}: {problem}" for name, problem in found if problem]

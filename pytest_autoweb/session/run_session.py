@@ -22,6 +22,7 @@ from pytest_autoweb.agents.outside.outside_agent import check_command
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError, CaseError, ModelError, SettingsError
 from pytest_autoweb.base.redaction import environment_keys
+from pytest_autoweb.base.variant_names import PERSON
 from pytest_autoweb.browser.egress.chromium import ON, own_sandbox
 from pytest_autoweb.browser.egress.remote_browsers import BrowserPool
 from pytest_autoweb.cases.case import Case
@@ -429,7 +430,8 @@ class RunSession:
         others = [full_name(self.settings.local_model)] if self.settings.local_analyze else []
         judges = [self._judges.named(None).name] if self.settings.judge_model else []
         naming = [self.settings.failure_model] if self.settings.failure_model else []
-        called = self._called([*self.settings.models, *judges, *naming])
+        models = [name for name in self.settings.models if not self._is_person(name)]
+        called = self._called([*models, *judges, *naming])
         self.gateway.add(*called, *self._called(others))
         if not called:
             return
@@ -456,6 +458,10 @@ class RunSession:
         checks = self.gateway.check(names) if names else ()
         if bad := [f"{check.model}: {check.detail}" for check in checks if not check.ok]:
             raise SettingsError(cannot_call(bad))
+
+    def _is_person(self, name: str) -> bool:
+        """Return whether a name in place of a model's is a person's, who is not called."""
+        return (self.spec(name).agent_name or self.settings.strategy) == PERSON
 
     def _called(self, names: Iterable[str]) -> list[ModelSpec]:
         specs = [self.spec(name) for name in dict.fromkeys(names)]

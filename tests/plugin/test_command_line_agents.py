@@ -73,11 +73,14 @@ def called(number: int, tool: str, **given: str) -> Answer:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("installed")
-def test_claude_code_and_codex_solve_a_cell_and_are_replayed(project: pytest.Pytester) -> None:
+def test_claude_code_and_codex_solve_a_cell_and_are_replayed(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-" + "a" * 32)
     (project.path / "cases/shop.yaml").write_text(CASE)
     with LoginModel() as server:
         (project.path / "pyproject.toml").write_text(
-            f'[tool.autoweb.models."openai/m"]\napi_base = "{server.api_base}"\napi_key = "none"\n'
+            f'[tool.autoweb.models."openai/m"]\napi_base = "{server.api_base}"\n'
         )
         flags = ("cases", "--autoweb-models=openai/m", f"--autoweb-agents={','.join(NAMES)}")
         more = ("--autoweb-max-repairs=0", "--autoweb-concurrency=2")

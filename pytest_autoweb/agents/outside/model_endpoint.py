@@ -9,7 +9,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 from pydantic import ValidationError
@@ -116,11 +116,12 @@ class ModelEndpoint:
             with self._lock:
                 self._ended = True
 
-    def protocol_of(self, path: str, query: str, headers: Container[str]) -> ModelProtocol:
+    def protocol_of(self, path: str, query: str, headers: Iterable[str]) -> ModelProtocol:
         """Return the protocol that a request is in: OpenAI's chat API unless it is another one."""
-        if path.startswith(("/v1beta/", "/v1alpha/")) or "x-goog-api-key" in headers:
+        given = {name.lower() for name in headers}
+        if path.startswith(("/v1beta/", "/v1alpha/")) or "x-goog-api-key" in given:
             return GeminiApi(self.model, events="alt=sse" in query.split("&"))
-        if path.startswith("/v1/messages") or "anthropic-version" in headers:
+        if path.startswith("/v1/messages") or "anthropic-version" in given:
             return AnthropicApi(self.model)
         return self._responses if path == "/v1/responses" else ChatApi(self.model)
 
@@ -148,11 +149,13 @@ class ModelEndpoint:
         except (ValueError, ValidationError) as error:
             raise RequestRefused(400, f"not a chat request: {error}") from None
         most = asked.get("max_completion_tokens") or asked.get("max_tokens")
-        stop = asked.get("stop") or ()
+        stop = asked.get("stop") or []
         return self._asked(
             ChatBody.model_validate(redacted_chat(chat.model_dump(), self._redact)),
             max_tokens=most if isinstance(most, int) and most > 0 else None,
-            stop=tuple(map(self._redact, (stop,) if isinstance(stop, str) else stop)),
+            stop=tuple(
+                self._redact(str(end)) for end in (stop if isinstance(stop, list) else [stop])
+            ),
         )
 
     def _asked(self, chat: ChatBody, **settings: Any) -> Reply:
@@ -264,7 +267,7 @@ class _Handler(LocalHandler):
 
     def _serve(self, answer: Callable[[ModelProtocol, str], Sent]) -> None:
         path, _, query = self.path.partition("?")
-        protocol = self.server.endpoint.protocol_of(path, query, self.headers)
+        protocol = self.server.endpoint.protocol_of(path, query, self.headers.keys())
         try:
             self.check_token()
             status, sent = 200, answer(protocol, path)

@@ -216,7 +216,7 @@ def test_functions_in_a_namespace_keep_it(client: OpenAI, model: ToldClient) -> 
     model.answers += [Reply(text=both(None, [call]), usage=USAGE), Reply(text="done", usage=USAGE)]
     grouped: Any = {"type": "namespace", "name": "mcp", "description": "Tools.", "tools": [TOOL]}
 
-    first = client.responses.create(model="m", input="go", tools=[grouped, TOOL])  # type: ignore[list-item]
+    first = client.responses.create(model="m", input="go", tools=[grouped, TOOL])
 
     (called,) = first.output
     assert called.type == "function_call"
@@ -224,5 +224,38 @@ def test_functions_in_a_namespace_keep_it(client: OpenAI, model: ToldClient) -> 
     offered = [tool["function"]["name"] for tool in model.chat["tools"]]
     assert offered == ["mcp__click", "click"]
     result: Any = {"type": "function_call_output", "call_id": "c1", "output": "clicked"}
-    client.responses.create(model="m", input=[called.model_dump(), result])  # type: ignore[list-item]
+    client.responses.create(model="m", input=[called.model_dump(), result])
     assert model.chat["messages"][0]["tool_calls"] == [call]
+
+
+def test_tools_that_take_a_text_and_tools_that_an_item_adds(
+    client: OpenAI, model: ToldClient
+) -> None:
+    given = {"name": "patch", "arguments": '{"input": "+ tea"}'}
+    call = {"id": "c1", "type": "function", "function": given}
+    model.answers += [Reply(text=both(None, [call]), usage=USAGE), Reply(text="done", usage=USAGE)]
+    form = {"type": "grammar", "syntax": "lark", "definition": "start: TEA"}
+    patch = {"type": "custom", "name": "patch", "description": "Change it.", "format": form}
+    asked: Any = [
+        {"type": "additional_tools", "role": "developer", "tools": [patch]},
+        {"role": "user", "content": "go"},
+    ]
+
+    with client.responses.stream(model="m", input=asked) as stream:
+        kinds = [event.type for event in stream if "custom" in event.type]
+        (called,) = stream.get_final_response().output
+
+    assert called.type == "custom_tool_call"
+    assert (called.name, called.input) == ("patch", "+ tea")
+    kind = "response.custom_tool_call_input"
+    assert kinds == [f"{kind}.delta", f"{kind}.done"]
+    (offered,) = model.chat["tools"]
+    assert offered["function"]["parameters"]["required"] == ["input"]
+    assert "start: TEA" in offered["function"]["description"]
+    result: Any = {"type": "custom_tool_call_output", "call_id": "c1", "output": "changed"}
+    more: Any = [*asked, called.model_dump(exclude_none=True), result]
+    client.responses.create(model="m", input=more)
+    assert model.chat["messages"][1:] == [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "changed"},
+    ]

@@ -241,6 +241,7 @@ def _events(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "message_start", "message": begun}
     yield {"type": "ping"}
     content: Sequence[Mapping[str, Any]] = message["content"]
+    blank: dict[str, Any]
     for index, block in enumerate(content):
         if block["type"] == "text":
             blank, delta = {"text": ""}, {"type": "text_delta", "text": block["text"]}

@@ -33,8 +33,9 @@ class ChatApi:
         completion = completion_of(pass_on(asked), self._model)
         if not asked.get("stream"):
             return as_json(completion)
-        options = asked.get("stream_options") or {}
-        return _chunks(completion, bool(options.get("include_usage")))
+        options = asked.get("stream_options")
+        with_usage = isinstance(options, Mapping) and bool(options.get("include_usage"))
+        return _chunks(completion, with_usage)
 
     def listing(self, path: str) -> Mapping[str, Any] | None:
         """Return the list of the one model; see `ModelProtocol`."""

@@ -114,7 +114,7 @@ def _chat_of(asked: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError("candidateCount must be 1")
     functions = [_function(one) for one in _declared(asked)]
     calling = _field(_field(asked, "toolConfig"), "functionCallingConfig") or {}
-    allowed = _field(calling, "allowedFunctionNames") or ()
+    allowed: Sequence[Any] = _field(calling, "allowedFunctionNames") or ()
     if allowed:
         functions = [one for one in functions if one["function"]["name"] in allowed]
     choice: Any = _MODES.get(str(calling.get("mode")).upper())

@@ -184,7 +184,7 @@ def understood(
     """
     try:
         return read(asked, *more)
-    except (ValueError, TypeError, AttributeError, KeyError) as error:
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else error
         raise RequestRefused(400, f"not a {kind} request: {what}") from None
 

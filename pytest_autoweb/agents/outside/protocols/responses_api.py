@@ -5,6 +5,7 @@ tools, conversations and files) have no counterpart with other providers and are
 of the same attempt can be continued by its id.
 """
 
+import json
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from pytest_autoweb.agents.outside.protocols.one_form import (
     without_blanks,
 )
 from pytest_autoweb.base.local_server import RequestRefused
+from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.models.agent_chat import as_message
 from pytest_autoweb.models.client import Reply
 from pytest_autoweb.results.records import Usage
@@ -32,6 +34,19 @@ _ITEM_ROLES = ("user", "assistant", "system", "developer")
 _TEXTS = ("input_text", "output_text", "text")
 _AT_THE_SERVICE = ("background", "conversation", "prompt")
 """Request fields that ask the service to store or fetch something."""
+_MORE_TOOLS = "additional_tools"
+_CUSTOM = "custom_tool_call"
+_TEXT_ALONE = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+}
+_BLANK: Mapping[str, Mapping[str, Any]] = {
+    "message": {"content": []},
+    "function_call": {"arguments": ""},
+    _CUSTOM: {"input": ""},
+}
+"""What an item of each type has at the beginning of its stream."""
 _ENDINGS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
@@ -44,7 +59,7 @@ class ResponsesApi(ChatApi):
 
     def answer(self, path: str, asked: Mapping[str, Any], pass_on: PassOn) -> Sent:
         """Answer a request; see `ModelProtocol`."""
-        before = asked.get("previous_response_id")
+        before = str(asked.get("previous_response_id") or "")
         if before and before not in self._responses:
             raise RequestRefused(404, f"this attempt has had no response {before!r}")
         earlier = self._responses[before] if before else ()
@@ -85,13 +100,7 @@ def _chat_of(asked: Mapping[str, Any], earlier: Sequence[Mapping[str, Any]]) -> 
     return without_blanks(
         {
             "messages": [*instructions, *earlier, *_messages(items)],
-            "tools": [
-                function_tool(
-                    _joined(namespace, tool.get("name")),
-                    *(tool.get(name) for name in ("description", "parameters", "strict")),
-                )
-                for namespace, tool in _functions(asked)
-            ],
+            "tools": [_tool(namespace, tool) for namespace, tool in _functions(asked)],
             "tool_choice": _choice(asked.get("tool_choice")),
             "parallel_tool_calls": asked.get("parallel_tool_calls"),
             "response_format": _format(asked.get("text")),
@@ -106,14 +115,17 @@ def _messages(items: Sequence[Any]) -> list[dict[str, Any]]:
         if not isinstance(item, Mapping):
             raise ValueError("an item of input is no object")
         kind = item.get("type") or "message"
-        if kind == "function_call_output":
+        if kind in ("function_call_output", f"{_CUSTOM}_output"):
             talk.result(item.get("call_id"), _output(item.get("output")))
         elif kind == "message":
             talk.say(*_said(item))
-        elif kind == "function_call":
+        elif kind in ("function_call", _CUSTOM):
             name = _joined(item.get("namespace"), item.get("name"))
-            talk.call(str(item.get("call_id")), name, item.get("arguments") or "{}")
-        elif kind != "reasoning":
+            given = item.get("arguments") or "{}"
+            if kind == _CUSTOM:
+                given = json.dumps({"input": item.get("input")}, ensure_ascii=False)
+            talk.call(str(item.get("call_id")), name, given)
+        elif kind not in ("reasoning", _MORE_TOOLS):
             raise ValueError(f"items of type {kind!r} are not supported")
     return talk.messages()
 
@@ -154,18 +166,36 @@ def _output(output: Any) -> list[dict[str, Any]]:
 
 def _functions(asked: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the functions that a request offers, each with its namespace, which may be empty."""
-    for tool in asked.get("tools") or ():
+    for tool in [*(asked.get("tools") or ()), *_more_tools(asked.get("input"))]:
         kind = tool.get("type") if isinstance(tool, Mapping) else None
-        if kind == "function":
+        if kind in ("function", "custom"):
             yield "", tool
         elif kind == "namespace":
             for inner in _functions({"tools": tool.get("tools")}):
                 yield str(tool.get("name")), inner[1]
         else:
             raise ValueError(
-                f"tools of type {kind!r} run at the service, and are not supported; there is "
-                "'function', and 'namespace' with functions"
+                f"tools of type {kind!r} run at the service, and are not supported; there are "
+                "'function', 'custom', and 'namespace' with such"
             )
+
+
+def _tool(namespace: str, tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool for a chat, in which one that takes a text is a function of that text."""
+    name, says = _joined(namespace, tool.get("name")), tool.get("description")
+    if tool.get("type") != "custom":
+        return function_tool(name, says, tool.get("parameters"), tool.get("strict"))
+    form = tool.get("format") or {}
+    if form.get("type") == "grammar":
+        says = f"{says}\n\nThe input follows this grammar:\n{form.get('definition')}"
+    return function_tool(name, says, _TEXT_ALONE)
+
+
+def _more_tools(given: Any) -> Iterator[Any]:
+    """Yield the tools that items of the input add."""
+    for item in given if isinstance(given, list) else ():
+        if isinstance(item, Mapping) and item.get("type") == _MORE_TOOLS:
+            yield from item.get("tools") or ()
 
 
 def _joined(namespace: Any, name: Any) -> str:
@@ -235,22 +265,27 @@ def _items(
     if said := message.get("content"):
         part = {"type": "output_text", "text": said, "annotations": [], "logprobs": []}
         yield {"type": "message", "role": "assistant", "status": state, "content": [part]}
-    names = {
-        _joined(namespace, tool.get("name")): {"name": tool.get("name"), "namespace": namespace}
-        for namespace, tool in _functions(asked)
-        if namespace
-    }
+    offered = {_joined(space, tool.get("name")): (space, tool) for space, tool in _functions(asked)}
     for call in message.get("tool_calls") or ():
         function = call.get("function") or {}
-        name = function.get("name")
-        about = {"name": name, "arguments": function.get("arguments") or "{}"}
-        yield {
-            "type": "function_call",
-            "call_id": call["id"],
-            "status": "completed",
-            **about,
-            **names.get(name, {}),
-        }
+        name, given = str(function.get("name")), function.get("arguments") or "{}"
+        namespace, tool = offered.get(name, ("", {}))
+        item = {"call_id": call["id"], "name": tool.get("name") or name, "status": "completed"}
+        if namespace:
+            item["namespace"] = namespace
+        if tool.get("type") == "custom":
+            yield {"type": _CUSTOM, "input": _text_alone(given), **item}
+        else:
+            yield {"type": "function_call", "arguments": given, **item}
+
+
+def _text_alone(arguments: str) -> str:
+    """Return the text for a tool that takes nothing else."""
+    try:
+        given = read_json(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    return str(given["input"]) if isinstance(given, dict) and "input" in given else arguments
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
@@ -270,8 +305,7 @@ def _events(response: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"type": f"response.{kind}", "response": begun}
     for number, item in enumerate(response["output"]):
         place = {"output_index": number}
-        blank: dict[str, Any] = {"content": []} if item["type"] == "message" else {"arguments": ""}
-        added = {**item, **blank, "status": "in_progress"}
+        added = {**item, **_BLANK[item["type"]], "status": "in_progress"}
         yield {"type": "response.output_item.added", **place, "item": added}
         yield from _parts(item, {**place, "item_id": item["id"]})
         yield {"type": "response.output_item.done", **place, "item": item}
@@ -279,6 +313,11 @@ def _events(response: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _parts(item: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    if item["type"] == _CUSTOM:
+        kind, said = "response.custom_tool_call_input", item["input"]
+        yield {"type": f"{kind}.delta", **place, "delta": said}
+        yield {"type": f"{kind}.done", **place, "input": said}
+        return
     if item["type"] == "function_call":
         kind, said = "response.function_call_arguments", item["arguments"]
         yield {"type": f"{kind}.delta", **place, "delta": said}

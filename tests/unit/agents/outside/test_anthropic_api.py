@@ -49,7 +49,7 @@ def asked(client: "Anthropic", messages: list[Any], **more: Any) -> "Message":
     return message
 
 
-QUESTION = {"role": "user", "content": [{"type": "text", "text": "look at hunter2"}, SHOWN]}
+QUESTION: Any = {"role": "user", "content": [{"type": "text", "text": "look at hunter2"}, SHOWN]}
 
 
 def test_a_message_is_asked_for_with_pictures_and_tools(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.long
 
 SHOWN = {"inline_data": {"mime_type": "image/png", "data": base64.b64decode(PICTURE_DATA)}}
-QUESTION = {"role": "user", "parts": [{"text": "look at hunter2"}, SHOWN]}
+QUESTION: Any = {"role": "user", "parts": [{"text": "look at hunter2"}, SHOWN]}
 DECLARED = {
     "name": "click",
     "description": "Click it.",
@@ -113,10 +113,8 @@ def test_a_conversation_with_pictures_functions_and_results(
     # The client sends back what it got, and two results without ids, in order.
     answer = {"function_response": {"name": "click", "response": {"result": "clicked"}}}
     failure = {"function_response": {"name": "click", "response": {"error": "none"}}}
-    second = client.models.generate_content(
-        model="whatever",
-        contents=[QUESTION, candidate.content, {"role": "user", "parts": [answer, failure]}],  # type: ignore[list-item]
-    )
+    contents += [candidate.content, {"role": "user", "parts": [answer, failure]}]
+    second = client.models.generate_content(model="whatever", contents=contents)
 
     assert second.text == "it says hunter2"
     assert model.chat["messages"] == [
@@ -156,7 +154,7 @@ def test_a_stream_has_a_piece_for_each_part(
 
 def test_tokens_are_estimated_and_the_model_is_listed(client: "Client", model: ToldClient) -> None:
     few = client.models.count_tokens(model="m", contents="word " * 100).total_tokens
-    more = client.models.count_tokens(model="m", contents=[QUESTION]).total_tokens  # type: ignore[list-item]
+    more = client.models.count_tokens(model="m", contents=[QUESTION]).total_tokens
 
     assert few is not None
     assert more is not None

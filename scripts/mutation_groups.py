@@ -198,6 +198,7 @@ NOT_ASKED = frozenset(
         "tests/unit/sandbox/test_step_language_docs.py",
         "tests/unit/store/test_queries.py",
         "tests/unit/cli/test_compare_command.py",
+        "tests/unit/cli/test_blame_command.py",
     ),
 )
 """Unit tests that import one of the modules and still are in no group: they take long, or they are

@@ -216,7 +216,9 @@ def _oracle_steps(
     arms: Mapping[ArmName, RunRows], oracle: str, same: Collection[Factor]
 ) -> tuple[Effect, ...]:
     """Return what became of the oracle: it needs no replies, so two arms tell of the site."""
-    own = {name: _of(rows, oracle) for name, rows in arms.items() if name != "new"}
+    own: dict[ArmName, RunRows] = {
+        name: _of(rows, oracle) for name, rows in arms.items() if name != "new"
+    }
     ran = [name for name in _PLAYED if name in own and own[name].rows]
     return _steps(ran, own, same) if len(ran) > 1 else ()
 

@@ -1,6 +1,6 @@
 """Who changed: made-up arms, in which it is known."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import pytest
@@ -18,8 +18,9 @@ from pytest_autoweb.results.analysis.controls import ORACLE
 GOOD, BAD, LEFT = "P" * 12, "F" * 12, "O" * 12
 
 
-def blamed(same: Sequence[Factor] = (), oracle: dict[str, str] | None = None, **arms: str) -> Blame:
-    played = oracle or {}
+def blamed(
+    arms: Mapping[str, str], same: Sequence[Factor] = (), played: Mapping[str, str] = {}
+) -> Blame:
     names = dict.fromkeys((*arms, *played))
     runs = {
         cast(ArmName, name): run(
@@ -48,7 +49,7 @@ def full(**changed: str) -> dict[str, str]:
     ],
 )
 def test_the_one_that_changed_is_named(arms: dict[str, str], culprit: str) -> None:
-    found = blamed(**arms)
+    found = blamed(arms)
 
     assert (found.answer, found.culprits) == ("named", (culprit,))
     assert found.verdict.startswith(
@@ -61,7 +62,8 @@ def test_the_one_that_changed_is_named(arms: dict[str, str], culprit: str) -> No
 def test_two_that_changed_are_both_named() -> None:
     half = "P" * 12 + "F" * 12
     arms = dict.fromkeys(("old", "replies_recorded"), "P" * 24)
-    found = blamed(**arms, model_recorded=half, replies_live=half, new="F" * 24)
+    arms |= {"model_recorded": half, "replies_live": half, "new": "F" * 24}
+    found = blamed(arms)
 
     assert found.culprits == ("app", "model")
 
@@ -69,19 +71,20 @@ def test_two_that_changed_are_both_named() -> None:
 def test_the_way_without_a_recorded_site_needs_the_same_harness() -> None:
     arms = {"old": GOOD, "replies_live": GOOD, "new": BAD}
 
-    assert blamed(("harness",), **arms).culprits == ("model",)
-    assert blamed(("harness",), **{**arms, "replies_live": BAD}).culprits == ("app",)
-    unsure = blamed(**{**arms, "replies_live": BAD})
+    assert blamed(arms, ("harness",)).culprits == ("model",)
+    assert blamed({**arms, "replies_live": BAD}, ("harness",)).culprits == ("app",)
+    unsure = blamed({**arms, "replies_live": BAD})
     assert unsure.answer == "cannot tell"
     assert unsure.verdict.startswith("cannot tell: the harness or the app (12 lost")
 
 
 def test_without_anything_recorded_it_cannot_tell_but_the_oracle_may() -> None:
+    ends = {"old": GOOD, "new": BAD}
     oracle = {"old": GOOD, "replies_live": BAD}
 
-    nothing = blamed(("harness",), old=GOOD, new=BAD)
-    told = blamed(("harness",), oracle, old=GOOD, new=BAD)
-    sound = blamed((), {"old": GOOD, "replies_live": GOOD}, old=GOOD, new=BAD)
+    nothing = blamed(ends, ("harness",))
+    told = blamed(ends, ("harness",), oracle)
+    sound = blamed(ends, (), {"old": GOOD, "replies_live": GOOD})
 
     assert nothing.verdict.startswith("cannot tell: the app or the model (12 lost")
     assert nothing.advice[0].startswith("run the cases on the earlier version of the app: where")
@@ -100,7 +103,7 @@ def test_without_anything_recorded_it_cannot_tell_but_the_oracle_may() -> None:
 def test_recordings_of_another_run_name_nobody() -> None:
     arms = full(replies_recorded=BAD, model_recorded=BAD, replies_live=BAD)
 
-    found = blamed(("harness",), **arms)
+    found = blamed(arms, ("harness",))
 
     assert found.culprits == ()
     assert "they are not the recordings of that run" in found.verdict
@@ -109,7 +112,7 @@ def test_recordings_of_another_run_name_nobody() -> None:
 def test_few_cases_name_a_suspect_only() -> None:
     arms = {name: outcomes[:3] for name, outcomes in full(replies_live=BAD).items()}
 
-    found = blamed(**arms)
+    found = blamed(arms)
 
     assert found.answer == "cannot tell"
     assert "3 of 3 cases differ between the runs, and fewer than 6 decide nothing" in found.verdict

@@ -130,7 +130,7 @@ def shop(
 
 def settle(folder: Path, check_timeout: float) -> None:
     text = INI.replace("autoweb_check_timeout = 1\n", f"autoweb_check_timeout = {check_timeout}\n")
-    (folder / "tox.ini").write_text(f"{text}autoweb_concurrency = 8\nautoweb_max_repairs = 0\n")
+    (folder / "tox.ini").write_text(f"{text}autoweb_concurrency = 4\nautoweb_max_repairs = 0\n")
 
 
 def later_run(shop: pytest.Pytester, *more: str) -> pytest.RunResult:

@@ -123,14 +123,14 @@ def test_few_cases_name_a_suspect_only() -> None:
 
 
 def test_a_run_that_is_no_worse_has_nobody_to_blame() -> None:
-    found = blamed(old="PPFF", new="PPPF")
+    found = blamed({"old": "PPFF", "new": "PPPF"})
 
     assert found.answer == "nothing to blame"
     assert found.culprits == ()
 
 
 def test_a_site_that_both_runs_replayed_cannot_be_it() -> None:
-    found = blamed(("app",), old=GOOD, replies_recorded=GOOD, new=BAD)
+    found = blamed({"old": GOOD, "replies_recorded": GOOD, "new": BAD}, ("app",))
 
     assert found.culprits == ("model",)
 

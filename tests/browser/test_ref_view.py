@@ -82,6 +82,30 @@ def test_each_number_finds_its_own_element(show: Show) -> None:
     assert {"Deep", "INV-1", "INV-12", "here", "Dark", "More", "Note", "A", "B"} <= named
 
 
+def test_what_is_pointed_at_or_scrolled_is_found_again(show: Show) -> None:
+    rows = "".join(f"<li>Order {n} <button>Open</button></li>" for n in range(9))
+    page = show(
+        "<style>.c {display: none} .o:hover .c {display: inline}</style>"
+        "<ul><li class=o>Ann <span class=c><button>Block</button></span></ul>"
+        "<div class=o>Bob <span class=c><button>Block</button></span></div>"
+        f"<div style='height:60px;overflow:auto'><ul>{rows}</ul></div>"
+        f"<div aria-label=Log style='height:60px;overflow:auto'>{'words<br>' * 9}</div>"
+        f"<section aria-label=Old style='height:60px;overflow:auto'>{'<p>words' * 9}</section>"
+    )
+
+    view = view_of(page)
+
+    kinds = [(e.role, e.name) for e in view.elements if e.role != "button"]
+    assert kinds == [
+        ("listitem", "Ann"),
+        ("hoverable", "Bob"),
+        ("scrollable", ""),
+        ("scrollable", "Log"),
+        ("region", "Old"),
+    ]
+    assert_each_finds_its_own(page, view)
+
+
 def test_a_text_that_equals_the_name_of_an_element_stays(show: Show) -> None:
     page = show(
         "<a href=/receipts>Receipts</a><button>Open</button><div><div>Ticket 1</div>"

@@ -297,14 +297,14 @@ class _Heard(NamedTuple):
     """Which elements of a document listen to clicks."""
 
     url: str
-    count: int
+    size: int
     """Elements of the document."""
     found: list[int]
     """Those that listen, by their order."""
 
     @classmethod
     def read(cls, told: Mapping[str, Any]) -> "_Heard":
-        return cls(str(told["url"]), int(told["count"]), [int(at) for at in told["found"]])
+        return cls(str(told["url"]), int(told["size"]), [int(at) for at in told["found"]])
 
 
 def _listeners(root: Page | Frame) -> list[_Heard]:

@@ -10,6 +10,7 @@ from pytest_autoweb.browser.page.quiet import wait_until_quiet
 _FIELDS = ("fill", "click", "press")
 # Not their accessible name is listed, but what they show.
 _SHOW_TEXT = frozenset({"clickable", "hoverable", "row", "listitem"})
+_WITHOUT_ROLE = frozenset({"scrollable", "hoverable"})
 _ACTIONS: dict[str, tuple[str, ...]] = {
     "textbox": _FIELDS,
     "searchbox": _FIELDS,
@@ -58,8 +59,9 @@ def _element(listed: ListedElement) -> RefElement:
         disabled="disabled" in listed.states,
         near=listed.near,
         find=listed.place.handle,
-        snapshot_ref=listed.ref,
-        said=listed.name if by_text else "",
+        # Playwright's snapshot of a box without a role begins with what is in it.
+        snapshot_ref="" if listed.role in _WITHOUT_ROLE else listed.ref,
+        said=listed.name if by_text and listed.role != "scrollable" else "",
     )
 
 

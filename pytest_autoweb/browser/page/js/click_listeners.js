@@ -17,5 +17,5 @@
       if (dom.shadow(element)) roots.push(dom.shadow(element));
     }
   }
-  return { url: document.URL, found, count: index };
+  return { url: document.URL, found, size: index };
 }

@@ -552,7 +552,7 @@
       }
     }
     // Of frames with one address, only their number of elements tells which is which.
-    const fitting = framed.filter((one) => one.count === index);
+    const fitting = framed.filter((one) => one.size === index);
     if (fitting.length) {
       fitting[0].found.filter((at) => fitting.every((one) => one.found.includes(at)))
         .forEach((at) => listening.add(at));

@@ -1,7 +1,7 @@
 """How often a text of the wrong element is accepted, and one of the right element refused.
 
     python benchmarks/expected_texts.py
-    python benchmarks/expected_texts.py --groups town admin --wrong 20 --list 10
+    python benchmarks/expected_texts.py --groups town admin --list 10
 
 Real pages, real marks, the real verifier; no model. Every marked element of every page is chosen
 by its number with a text that a person reads on it, whole or in part, and with texts of other
@@ -118,7 +118,7 @@ def main() -> None:
     """Mark the pages once, then choose."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--groups", nargs="+", choices=GROUPS, default=list(GROUPS))
-    parser.add_argument("--wrong", type=int, default=20, help="wrong texts of each kind")
+    parser.add_argument("--wrong", type=int, default=4, help="wrong texts of each kind")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--list", type=int, default=0, metavar="N", help="print N errors of a kind")
     options = parser.parse_args()

@@ -148,10 +148,11 @@ class _Follower:
     def _type(self, shown: Shown, part: str, said: list[str]) -> str:
         text, field = said
         if part.startswith("type the word after"):
-            found = re.search(rf"{text} (\S+)", shown.message)
+            found = re.findall(rf"{text} (\S+)", shown.message)
             if not found:
                 raise Lost(f"no word after {text!r}")
-            text = found[1]
+            # The task may say the same before.
+            text = found[-1]
         return self._hands.fill(shown, shown.listing.find(field), text)
 
     def _choose(self, shown: Shown, part: str, said: list[str]) -> str:

@@ -43,6 +43,14 @@ _TEXT_CHARS = 2_000
 _Numbered = Annotated[int, BeforeValidator(mark_of)]
 MarkNumber = Annotated[_Numbered, OneOf()]
 AnyText = Annotated[str, Text()]
+
+
+def _on_one_line(value: object) -> object:
+    # In the list of elements this stands for a line break, which no comparison needs.
+    return value.replace("⏎", " ") if isinstance(value, str) else value
+
+
+SeenText = Annotated[str, BeforeValidator(_on_one_line), Text()]
 LongText = Annotated[str, Text(), Field(max_length=_TEXT_CHARS)]
 Way = Annotated[Literal["down", "up"], Word(("down", "up"))]
 Across = Annotated[float, Number(310)]
@@ -82,9 +90,9 @@ class _DecidedAction(BaseModel):
 class OnElement(_DecidedAction):
     """An action on one marked element."""
 
-    expected_text: AnyText
+    expected_text: SeenText
     """The element's text as the model sees it; empty or a description for icons."""
-    near: AnyText = ""
+    near: SeenText = ""
     """What surrounds the element (a row, a card), where others have the same text."""
     mark_id: MarkNumber
 
@@ -114,8 +122,8 @@ class FormField(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
-    expected_text: AnyText
-    near: AnyText = ""
+    expected_text: SeenText
+    near: SeenText = ""
     mark_id: MarkNumber
     text: LongText
     """What to type, or the option of a select box."""
@@ -179,8 +187,8 @@ class Drag(OnElement):
     """Drag an element and drop it on another, which is verified in the same way."""
 
     action: Literal["drag"]
-    to_expected_text: AnyText
-    to_near: AnyText = ""
+    to_expected_text: SeenText
+    to_near: SeenText = ""
     to_mark_id: Annotated[_Numbered, OneOf(example=4)]
 
 

@@ -85,10 +85,10 @@ def _act(turn: Turn, action: Action, memory: ActMemory) -> Turn:
         memory.extracted.append(read)
         line = f"{line}: {read!r:.300}"
     if isinstance(action, ReadDownload):
-        read = read_download(tools, turn.view.page, 1)
-        if read is None:
+        file = read_download(tools, turn.view.page, 1)
+        if file is None:
             return _came_to_nothing(turn, action, NO_DOWNLOAD, memory)
-        memory.keep_file(read)
+        memory.keep_file(file)
     if isinstance(action, Retry):
         memory.failures_in_a_row += 1
     else:

@@ -98,7 +98,11 @@
   const pieces = [];
   const openers = new Map();
   const keepText = (node, at) => {
-    if (at.faint || !dom.nodeValue(node).trim() || page.length > 3000) return;
+    if (at.faint || page.length > 3000) return;
+    if (!dom.nodeValue(node).trim()) {
+      if (dom.nodeValue(node) && pieces.length) pieces[pieces.length - 1].spaced = true;
+      return;
+    }
     const rects = rangeRects(node).filter(solid).map((r) => shift(at.view, r));
     const seen = rects.map((r) => meet(r, at.clip)).filter((r) => area(r) > 0);
     page.push(...seen);
@@ -431,7 +435,7 @@
       if (told(piece) || !piece.at.up) continue;
       const block = piece.said ? piece : blockOf(piece.at.up);
       const last = made[made.length - 1];
-      const text = piece.said || dom.nodeValue(piece.node);
+      const text = (piece.said || dom.nodeValue(piece.node)) + (piece.spaced ? ' ' : '');
       if (last && last.block === block && last.seen === piece.seen
         && !between(last.marks, piece.marks)) {
         last.text += text;

@@ -492,6 +492,7 @@ class Verdict(NamedTuple):
     reason: str = ""
     advisory: bool = False
     usage: Usage = Usage()
+    votes: tuple[JudgeVote, ...] = ()
 
 class Evidence:
     page: Page

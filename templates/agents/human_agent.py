@@ -165,7 +165,7 @@ def main() -> None:
         try:
             problem = work(browser.contexts[0], start)
         except Error as error:
-            problem = str(error).partition("\n")[0]
+            problem = " ".join(error.message.split())[:300]
         say("failed", reason=problem) if problem else say("done")
 
 

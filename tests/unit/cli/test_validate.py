@@ -102,7 +102,6 @@ def test_what_agents_cannot_do_for_a_case_is_noted(
 
     notes = capsys.readouterr().err.splitlines()[:-1]
     assert notes == [
-        "note: act cannot type into prompts, which case look may need",
         "note: the dialect refs of small models cannot scroll or type into prompts, "
         "which case look may need",
     ]

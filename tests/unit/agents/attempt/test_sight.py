@@ -87,7 +87,7 @@ def finder(monkeypatch: pytest.MonkeyPatch, found: LocatorResult) -> tuple[Sight
     monkeypatch.setattr(
         finders, "Sight", lambda *_, **__: SimpleNamespace(locate=lambda *_, **__: found)
     )
-    monkeypatch.setattr(finders, "VisionModel", lambda *_: None)
+    monkeypatch.setattr(finders, "VisionModel", lambda *_, **__: None)
     monkeypatch.setattr(finders, "_page_of", lambda page: page)
     after: list[Any] = []
     tools: Any = SimpleNamespace(

@@ -129,22 +129,8 @@ def storage_table(f):
     )
 
 
-def verdict_table(f):
-    """What a run waits for most."""
-
-    def shown(setup):
-        def cell(cells):
-            work, wait = parts(f, cells, setup)
-            return "processor" if work >= wait else "calls of the model"
-
-        return cell
-
-    return "\n".join([HEAD, *(row(setup[0], shown(setup)) for setup in SETUPS)])
-
-
 TABLES = {
     "time": time_table,
-    "bottleneck": verdict_table,
     "limits": limit_table,
     "money": money_table,
     "memory": memory_table,

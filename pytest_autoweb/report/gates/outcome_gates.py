@@ -13,7 +13,7 @@ from pytest_autoweb.report.wording import count_of, rate
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, by_model
 from pytest_autoweb.results.analysis.counted_outcomes import GOOD, GRADED, first_attempt_rate
 from pytest_autoweb.results.analysis.scores import MeanScore, mean_score
-from pytest_autoweb.results.analysis.statistics import below_by_chance
+from pytest_autoweb.results.analysis.statistics import below_by_chance, highest_rate
 from pytest_autoweb.results.runs.side_files import GateResult
 
 _PASSED = GOOD["after_repair"]
@@ -186,12 +186,15 @@ def _not_ruled_out(
     name: str, model: str, rows: Sequence[CellSummary], least: float, confidence: float
 ) -> GateResult:
     """Fail a rate only if its upper bound, one-sided, is below what is asked."""
-    both_sides = 2 * confidence / 100 - 1
-    reached = first_attempt_rate(rows, both_sides)
+    reached = first_attempt_rate(rows, 2 * confidence / 100 - 1)
     assert reached.interval is not None, "there are cells"
-    passed = reached.interval.high >= least / 100 - _ROUNDING
+    bound = reached.interval.high
+    if reached.trials == reached.cases:
+        # Without repeats there is an exact bound; that of few cases by approximation is too low.
+        bound = highest_rate(reached.passed_trials, reached.trials, confidence / 100)
+    passed = bound >= least / 100 - _ROUNDING
     sign = "does not rule out" if passed else "rules out"
-    highest = f"at most {reached.interval.high:.0%} at {confidence:g}%, one-sided"
+    highest = f"at most {bound:.0%} at {confidence:g}%, one-sided"
     seen = f"{reached.value:.0%}, {reached.passed_trials} of {reached.trials}"
     message = f"first attempt {seen}, {highest}: {sign} {least:g}%"
     missing = sum(row.outcome not in GRADED for row in rows)

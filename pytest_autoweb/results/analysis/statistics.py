@@ -350,6 +350,34 @@ def below_by_chance(n: int, rate: float) -> float:
     return _at_most(ceil(n * rate - 1e-9) - 1, n, rate)
 
 
+def highest_rate(passed: int, n: int, confidence: float = 0.95) -> float:
+    """Return the highest share of passing trials that this many passes do not rule out, one-sided.
+
+    The bound is exact: a side that passes a higher share shows so few passes in at most
+    `1 - confidence` of all runs, however few the trials are.
+
+    Source: C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated
+    in the case of the binomial", Biometrika 26 (1934) 404-413.
+
+    Args:
+        passed: the number of successes.
+        n: the number of independent trials.
+        confidence: between 0 and 1.
+
+    Raises:
+        ValueError: an argument is out of its range.
+    """
+    if not 0 <= passed <= n or not 0 < confidence < 1:
+        raise ValueError(f"needs 0 <= passed <= n, got passed={passed}, n={n}, {confidence}")
+    low, high = 0.0, 1.0
+    while high - low > 1e-12:
+        middle = (low + high) / 2
+        low, high = (
+            (middle, high) if _at_most(passed, n, middle) > 1 - confidence else (low, middle)
+        )
+    return high
+
+
 def all_failures_late(before: int, after: int, failures: int) -> float:
     """Return the probability that all failures fall into the later trials by chance alone.
 

@@ -1,6 +1,7 @@
 """Gates on a run alone: what fails a run, what only gets a notice, what bad settings say."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -92,11 +93,27 @@ def test_a_rate_with_a_confidence_fails_only_if_its_bound_is_below() -> None:
 
     assert held.passed is True
     assert held.message == (
-        "first attempt 70%, 7 of 10, at most 87% at 95%, one-sided: does not rule out 80%"
+        "first attempt 70%, 7 of 10, at most 91% at 95%, one-sided: does not rule out 80%"
     )
     assert lost.passed is False
-    assert lost.message.endswith("at most 56% at 95%, one-sided: rules out 80%")
+    assert lost.message.endswith("at most 61% at 95%, one-sided: rules out 80%")
     assert gates(usual, GatePolicy(min_pass_rate=80))["pass rate"].passed is False
+
+
+@pytest.mark.parametrize("cases", [5, 13, 20, 60])
+def test_a_rate_with_a_confidence_fails_who_deserves_it_as_seldom_as_it_says(cases: int) -> None:
+    policy = GatePolicy(min_pass_rate=80, confidence=95)
+    failing = [
+        passed
+        for passed in range(cases + 1)
+        if gates(made_up({f"c{n}": "P" if n < passed else "F" for n in range(cases)}), policy)[
+            "pass rate"
+        ].passed
+        is False
+    ]
+
+    # The chance of each number of passes, of a model whose rate is the one that is asked for.
+    assert 0 < sum(comb(cases, k) * 0.8**k * 0.2 ** (cases - k) for k in failing) <= 0.05
 
 
 def test_a_score_is_asked_over_the_cases_with_points_and_may_be_asked_on_its_bound() -> None:

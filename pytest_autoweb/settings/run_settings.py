@@ -378,7 +378,7 @@ class Settings:
         "servers of Playwright (ws://HOST:PORT/) or of Chromium's debugging port "
         "(http://HOST:PORT), separated by commas or given by several flags. Each worker takes "
         "one, and another if that is lost.", endpoints, "URLS",
-        shown=lambda value: [str(one) for one in value], repeatable=True, everyday=True)
+        shown=lambda value: [str(one) for one in value], repeatable=True)
     judge_model = Option(
         "", "The model for `judge` checks that name none; it must not be one of the models "
         "compared.", str, "NAME")

@@ -242,7 +242,13 @@ def test_equal_rates_stand_once_and_panels_that_say_nothing_are_not_there(
     expect(board.get_by_text("none of 7 repairs helped")).to_be_visible()
     expect(page.get_by_text("fake/good passes more")).to_have_count(1)
     names = page.locator(".sides tbody th")
-    expect(names).to_have_text(["Compared cases, first attempt", "Time of a compared cell"])
+    expect(names).to_have_text(
+        [
+            "Compared cases, first attempt",
+            "Time of a compared cell, mean",
+            "The same, median over cases",
+        ]
+    )
     expect(page.get_by_text("unknown")).to_have_count(0)
     headings = page.locator("main h2[id]").all_inner_texts()
     assert headings == ["7 failed", "Models", "Compare two", "Cells", "Slowest"]

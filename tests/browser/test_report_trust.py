@@ -335,7 +335,7 @@ def test_a_check_says_where_it_looked_and_what_it_found(show: Show) -> None:
     page.locator("button.cell").first.click()
 
     first, second = (page.locator(".checks li").nth(i) for i in (0, 1))
-    for words in ("PARTIAL_MATCH", "records 2 and 3", "batch MB-002", "weight 2, credit 33%"):
+    for words in ("PARTIAL_MATCH", "records 2 and 3", "batch MB-002", "credit 33%"):
         expect(first).to_contain_text(words)
     expect(second).to_contain_text("captcha")
     expect(second).to_contain_text("advice only, not part of the verdict")

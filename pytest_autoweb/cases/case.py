@@ -134,7 +134,8 @@ class Case(Spec):
 
         In a file with an infeasible case nobody is told, for the same reason.
         """
-        return self.may_answer and not (self.infeasible or self._beside_infeasible)
+        refusable = any(isinstance(check, InfeasibleCheck) for check in self.expect)
+        return self.may_answer and not (refusable or self.infeasible or self._beside_infeasible)
 
     def beside_infeasible(self) -> "Case":
         """Return the case as one of a file in which a task cannot be done."""

@@ -93,6 +93,6 @@ def test_cases_without_the_common_sentence_count_as_well(
     kind = f"infeasible, {kind}"
     _, action = asked(browser, tmp_path, site, way, KINDS["action"], kind)
     _, refusal = asked(browser, tmp_path, site, way, KINDS[kind], "action")
-    _, question = asked(browser, tmp_path, site, way, KINDS["question"], "action")
+    _, question = asked(browser, tmp_path, site, way, KINDS["question"], kind)
 
     assert action == refusal == question

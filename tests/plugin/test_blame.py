@@ -185,7 +185,7 @@ def test_the_app_the_model_and_the_harness_are_named_when_they_changed(
         "calls), and now m-2025-06-01 (16 calls)"
     )
     assert model["records"]["model"] == [changed]
-    gated.stdout.fnmatch_lines([f"gate FAILED: served, openai/m: {changed}"])
+    gated.stdout.fnmatch_lines([f"gate FAILED: served (openai/m): {changed}"])
     report = json.loads((folder / "autoweb-report/report.json").read_text())
     assert f"openai/m: {changed}" in report["notes"]
     served = [{"served": "m-2025-06-01", "fingerprint": "fp_2", "calls": 16}]

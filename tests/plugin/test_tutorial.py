@@ -39,6 +39,7 @@ STAND_INS = {
 NOT_RUN = {
     "autoweb models check": "asks a service",
     "autoweb db serve": "serves until it is stopped",
+    "autoweb run blame": "calls models; test_blame runs it",
 }
 ONE_CASE = " -k Oolong"
 _FENCE = re.compile(r"```(?:console|bash|sh)?\n(.*?)```", re.DOTALL)

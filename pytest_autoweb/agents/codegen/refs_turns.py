@@ -55,9 +55,17 @@ from pytest_autoweb.browser.page.acted_element import (
 )
 from pytest_autoweb.browser.page.capture import unlisted
 from pytest_autoweb.browser.page.frames import RefElement, RefView
+from pytest_autoweb.browser.page.locator_expressions import parse_locator
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
 from pytest_autoweb.browser.page.ref_view import numbered_view
-from pytest_autoweb.browser.page.same_element import AS_LISTED, note_elements
+from pytest_autoweb.browser.page.same_element import (
+    AS_LISTED,
+    ElementIdentity,
+    RowsMovedError,
+    identity_of,
+    note_elements,
+    pinned,
+)
 from pytest_autoweb.browser.page.small_list import small_view
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import whole_lines
@@ -421,16 +429,31 @@ def _aimed(
         wait_until_quiet(front_tab(tools))
     try:
         action = _located(action, aims)
-        as_listed = {normalized(each.locator): AS_LISTED for each in action.elements}
+        as_listed = {normalized(each.locator): _as_listed(each) for each in action.elements}
         tools.shown.clear()
         tools.shown.update(as_listed)
-    except ElementChangedError as changed:
+    except (ElementChangedError, RowsMovedError) as changed:
         return action, f"{tools.redact(str(changed))}: look again"
     except Error as error:
         return action, f"the page does not answer: {tools.redact(error.message)[:200]}"
     if action.pair and (normalized(action.pair[0]), action.pair[1]) in _failed_pairs(tools):
         return action, "this failed in an earlier attempt: find another way"
     return action, ""
+
+
+def _as_listed(element: RefElement) -> ElementIdentity:
+    """Return what an element's locator must find when the line acts, though rows move meanwhile.
+
+    A locator by a place finds whatever is there by then. So it is told the texts of the very
+    element, which until now are those of the list.
+
+    Raises:
+        RowsMovedError: the element shows another record than when it was listed.
+    """
+    expression = parse_locator(element.locator.removeprefix("page."))
+    if element.kept is None or expression is None or not expression.is_placed:
+        return AS_LISTED
+    return identity_of(pinned(element.kept(), AS_LISTED)) or AS_LISTED
 
 
 def _located(action: Action, aims: Mapping[str, Aim]) -> Action:

@@ -214,6 +214,8 @@ class RefElement:
     """A text beside it that tells it from others of its name, such as the first one of its row."""
     find: Callable[[], ElementHandle | None] | None = None
     """Finds the very element, as long as no other list is made of the page."""
+    kept: Callable[[], Locator] | None = None
+    """Returns the locator that finds it as `find` does."""
     snapshot_ref: str = ""
     """Playwright's own ref of the element, which changes with its role and name."""
     said: str = ""

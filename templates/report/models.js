@@ -75,7 +75,9 @@ function rateCell(label, tone, rates, n, size = "") {
 }
 
 /* What answered to the model's name, if its provider tells; reports of earlier versions do not. */
-function servedLine({ served = [] }) {
+function servedLine({ model, served = [] }) {
+  // Where only its own name came back, there is nothing to say.
+  if (served.length === 1 && !served[0].fingerprint && model.split("/").at(-1) === served[0].served) return null;
   const words = served.slice(0, 4).map((s) => `${s.served || "a model"}${s.fingerprint ? ` (${s.fingerprint})` : ""}, ${plural(s.calls, "call")}`);
   return words.length > 0 && el("div.soft.small", text(`answered by ${words.join("; ")}${served.length > 4 ? ` and ${served.length - 4} more` : ""}`));
 }

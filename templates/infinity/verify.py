@@ -96,8 +96,8 @@ def main():
     answers = []
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         for job in asked["jobs"]:
-            found = {"rulings": [ruling(job, each, requests) for each in asked["states"]]}
-            found["solution"] = solution(job, asked["states"][0])
+            found = {"ruling": ruling(job, asked["state"], requests)}
+            found["solution"] = solution(job, asked["state"])
             if found["solution"] is not None:
                 found["solved"] = ruling(job, found["solution"], requests)
             answers.append(found)

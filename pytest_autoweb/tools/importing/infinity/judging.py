@@ -9,25 +9,23 @@ for them.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from playwright.sync_api import Error
 
 from pytest_autoweb.judging.checks.delegated_checks import CheckContext, CheckVerdict
 from pytest_autoweb.results.records import ToolCall
 from pytest_autoweb.tools.importing.infinity.app_server import FIRST, LAST
-from pytest_autoweb.tools.importing.infinity.board import Task, checksum
+from pytest_autoweb.tools.importing.infinity.board import checksum
 from pytest_autoweb.tools.importing.infinity.changes import beyond
 from pytest_autoweb.tools.importing.infinity.verifying import (
     Ruling,
     Solution,
-    State,
     VerifierHangs,
-    judged,
     ruling_on,
+    solution_of,
 )
 
 FORGED = "forged_state"
@@ -91,8 +89,7 @@ def verified(
         return CheckVerdict(False, ruling.words, where="the application's state")
     if forged := _forged(context, file, last):
         return CheckVerdict(False, forged, where="the application's state", finding=FORGED)
-    task = Task(Path(app).name, "real", name, "", file, Path(app, solutions) if solutions else None)
-    further = _further(task, first, last)
+    further = _further(file, Path(app, solutions), name, first, last) if solutions else ""
     told = f"{ruling.words} Changed beyond the board's solution: {further}" if further else ""
     return CheckVerdict(
         True,
@@ -132,26 +129,20 @@ def _reaches_in(action: ToolCall) -> bool:
     return _REACHES_IN.search(action.arguments) is not None
 
 
-def _further(task: Task, first: str, last: str) -> str:
+def _further(verifier: Path, solutions: Path, name: str, first: str, last: str) -> str:
     """Return what was changed beyond the board's solution, as words; empty if nothing was."""
-    solution = _solution(task, first)
+    solution = _solution(verifier, solutions, name, first)
     if solution is None or not solution.ruling.passed:
         return ""
-    found = beyond(json.loads(first), solution.state, json.loads(last))
-    return _listed(found)
+    return _listed(beyond(json.loads(first), solution.state, json.loads(last)))
 
 
 @lru_cache(maxsize=64)
-def _solution(task: Task, first: str) -> Solution | None:
+def _solution(verifier: Path, solutions: Path, name: str, first: str) -> Solution | None:
     try:
-        return judged([task], [_object(first)], _SECONDS)[0].solution
+        return solution_of(verifier, solutions, name, json.loads(first), _SECONDS)
     except VerifierHangs:
         return None
-
-
-def _object(text: str) -> State:
-    state: Mapping[str, Any] = json.loads(text)
-    return state
 
 
 def _listed(places: Sequence[str]) -> str:

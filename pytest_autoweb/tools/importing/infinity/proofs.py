@@ -55,13 +55,11 @@ def prove(
             found = [
                 Proof(
                     task,
-                    undone=verdict.rulings[0].passed,
+                    undone=verdict.ruling.passed,
                     solved=verdict.solution.ruling.passed if verdict.solution else None,
                     words=verdict.solution.ruling.words if verdict.solution else "",
                 )
-                for task, verdict in zip(
-                    app.tasks, judged(app.tasks, [state], _SECONDS), strict=True
-                )
+                for task, verdict in zip(app.tasks, judged(app.tasks, state, _SECONDS), strict=True)
             ]
         except VerifierHangs as hangs:
             raise VerifierHangs(f"{app.name}: {hangs}") from None

@@ -43,11 +43,11 @@ class VerifierHangs(AutowebError):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is said of a task: of each state that was given, and of the board's own solution."""
+    """What is said of a task: of a state, and of what the board's own solution makes of it."""
 
-    rulings: tuple[Ruling, ...]
+    ruling: Ruling
     solution: Solution | None
-    """What the solution makes of the first state; None if the board has none."""
+    """None if the board has no solution of the task."""
 
 
 def ruling_on(verifier: Path, state: State, seconds: float) -> Ruling:
@@ -56,29 +56,44 @@ def ruling_on(verifier: Path, state: State, seconds: float) -> Ruling:
     Raises:
         VerifierHangs: it did not end within `seconds`.
     """
-    (found,) = _run([{"verifier": str(verifier)}], [state], seconds)
-    return _ruling(found["rulings"][0])
+    (found,) = _run([{"verifier": str(verifier)}], state, seconds)
+    return _ruling(found["ruling"])
 
 
-def judged(tasks: Sequence[Task], states: Sequence[State], seconds: float) -> list[Judgement]:
-    """Return what is said of each task on these states, with the board's solution of the first.
+def solution_of(
+    verifier: Path, solutions: Path, name: str, state: State, seconds: float
+) -> Solution | None:
+    """Return what the board's solution of a task makes of a state; None if it has none.
+
+    Args:
+        verifier: the task's.
+        solutions: the file that holds the solutions of its suite.
+        name: the task's name, such as `task_e1`.
+        state: the state before.
+        seconds: how long both may take.
 
     Raises:
-        VerifierHangs: they did not all end within `seconds`.
+        VerifierHangs: they did not end within `seconds`.
     """
-    jobs = [
-        {"verifier": str(t.verifier), "solutions": str(t.solutions or ""), "name": t.name}
-        for t in tasks
-    ]
+    (found,) = _run([_job(verifier, solutions, name)], state, seconds)
+    return _solution(found)
+
+
+def judged(tasks: Sequence[Task], state: State, seconds: float) -> list[Judgement]:
+    """Return what is said of each task on a state.
+
+    Raises:
+        VerifierHangs: the verifiers and solutions did not all end within `seconds`.
+    """
+    jobs = [_job(task.verifier, task.solutions, task.name) for task in tasks]
     return [
-        Judgement(
-            tuple(map(_ruling, found["rulings"])),
-            None
-            if found["solution"] is None
-            else Solution(found["solution"], _ruling(found["solved"])),
-        )
-        for found in _run(jobs, states, seconds)
+        Judgement(_ruling(found["ruling"]), _solution(found))
+        for found in _run(jobs, state, seconds)
     ]
+
+
+def _job(verifier: Path, solutions: Path | None, name: str) -> dict[str, str]:
+    return {"verifier": str(verifier), "solutions": str(solutions or ""), "name": name}
 
 
 def _ruling(found: Sequence[Any]) -> Ruling:
@@ -86,15 +101,19 @@ def _ruling(found: Sequence[Any]) -> Ruling:
     return Ruling(passed is True, str(words))
 
 
-def _run(
-    jobs: Sequence[Mapping[str, str]], states: Sequence[State], seconds: float
-) -> list[dict[str, Any]]:
+def _solution(found: Mapping[str, Any]) -> Solution | None:
+    if found["solution"] is None:
+        return None
+    return Solution(found["solution"], _ruling(found["solved"]))
+
+
+def _run(jobs: Sequence[Mapping[str, str]], state: State, seconds: float) -> list[dict[str, Any]]:
     program = asset_dir("templates") / "infinity" / "verify.py"
     try:
         ran = subprocess.run(
             # Isolated: no variables, no user's packages, not even the working folder on the path.
             [sys.executable, "-I", "-S", str(program)],
-            input=json.dumps({"jobs": list(jobs), "states": list(states)}),
+            input=json.dumps({"jobs": list(jobs), "state": state}),
             capture_output=True,
             text=True,
             timeout=seconds,

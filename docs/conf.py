@@ -17,6 +17,9 @@ from sphinx.application import Sphinx
 from pytest_autoweb import __version__
 from pytest_autoweb.cases.file_layout import case_json_schema
 from pytest_autoweb.cli.command_line import COMMANDS, build_parser, command_parser
+from pytest_autoweb.report.gates.built_in_gates import GATES
+from pytest_autoweb.session.help_texts import HELP_LISTS
+from pytest_autoweb.settings.run_settings import OPTIONS
 
 ROOT = Path(__file__).parent.parent
 
@@ -85,6 +88,46 @@ def case_file() -> str:
     return "\n".join(sections)
 
 
+def flags(everyday: bool) -> str:
+    """Return a table of the flags that `pytest --help` shows, or of all the others."""
+    rows = [
+        f"| `{_cell(option.usage)}` | {f'`{option.default}`' if option.default else 'none'} "
+        f"| {_cell(in_a_sentence(option.help))} |"
+        for option in OPTIONS
+        if option.everyday is everyday and not option.instead
+    ]
+    return "\n".join(["| flag | default | meaning |", "|---|---|---|", *rows])
+
+
+def in_a_sentence(text: str) -> str:
+    """Return a help text with what is registered in the place of each placeholder."""
+    for name, kind in HELP_LISTS.items():
+        told = (f"{variant.name} ({variant.summary})" for variant in kind.values())
+        text = text.replace(f"{{{name}}}", ", ".join(told))
+    return text
+
+
+def old_names() -> str:
+    """Return a table of the flags of earlier versions, with what to write instead."""
+    rows = [
+        f"| `{old.flag}` | `--autoweb-{(option.instead or option.name).replace('_', '-')}` "
+        f"| {_cell(in_a_sentence(option.help))} |"
+        for option in OPTIONS
+        for old in option.names
+        if option.instead or old.name == option.former
+    ]
+    return "\n".join(["| old name | write | meaning |", "|---|---|---|", *rows])
+
+
+def gates() -> str:
+    """Return a table of the built-in gates, in the order in which they are judged."""
+    rows = [
+        f"| `{gate.name}` | {gate.order} | {_cell(gate.summary)} |"
+        for gate in sorted(GATES.values(), key=lambda gate: gate.order)
+    ]
+    return "\n".join(["| gate | order | holds when |", "|---|--:|---|", *rows])
+
+
 def _kind(about: dict[str, Any]) -> str:
     if "$ref" in about:
         return str(about["$ref"]).rpartition("/")[2]
@@ -109,6 +152,10 @@ def page_of_the_repository(name: str) -> str:
 SOURCES = {
     "commands": commands,
     "case file": case_file,
+    "everyday flags": lambda: flags(everyday=True),
+    "other settings": lambda: flags(everyday=False),
+    "old names": old_names,
+    "gates": gates,
     "changelog": lambda: page_of_the_repository("CHANGELOG.md"),
     "contributing": lambda: page_of_the_repository("CONTRIBUTING.md"),
 }

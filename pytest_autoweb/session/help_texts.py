@@ -23,7 +23,7 @@ HELP_LISTS: Mapping[str, Variants[Any]] = {
 
 _REST = (
     "{count} more settings, for measurements and special places, have a flag, an ini key and a "
-    "variable as well: `autoweb debug settings` and docs/flags.md list them all."
+    "variable as well: `autoweb debug settings` lists them all."
 )
 
 

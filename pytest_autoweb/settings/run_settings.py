@@ -212,6 +212,12 @@ class Option(Generic[T]):
         return self.names[0].flag
 
     @property
+    def usage(self) -> str:
+        """Return the flag with its value, in brackets where it may be given without one."""
+        value = f"={self.metavar}" if self.metavar else ""
+        return f"{self.flag}[{value}]" if value and self.bare is not None else self.flag + value
+
+    @property
     def dest(self) -> str:
         """Return its attribute on pytest's options, and its ini key."""
         return self.names[0].dest

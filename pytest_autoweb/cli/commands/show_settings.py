@@ -46,8 +46,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     for option in settings:
         mark = "*" if option.everyday else " "
-        value = f"={option.metavar}" if option.metavar else ""
-        print(f"{mark} {option.flag}{value}  [ini: {option.dest}, env: {option.env}]")
+        print(f"{mark} {option.usage}  [ini: {option.dest}, env: {option.env}]")
         if option.default:
             print(f"    default: {option.default}")
         for line in plain_text(filled(option.help)).splitlines():

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from made_up_run import CellKey, cell, save_run
 
-from pytest_autoweb.report.gates.built_in_gates import GATES
 from pytest_autoweb.report.json_report import PanelContent, Report
 from pytest_autoweb.report.panels import PANELS, Panel
 from pytest_autoweb.report.write import write_report
@@ -151,11 +150,8 @@ def test_a_report_of_before_panels_is_read(tmp_path: Path) -> None:
     assert Report.model_validate_json(json.dumps(older)).panels == ()
 
 
-def test_the_documentation_lists_every_built_in_gate_and_panel() -> None:
-    gates = sorted(GATES.values(), key=lambda gate: gate.order)
+def test_the_documentation_lists_every_built_in_panel() -> None:
     panels = sorted(PANELS.values(), key=lambda panel: panel.order)
 
-    told = "\n".join(f"| `{gate.name}` | {gate.order} | {gate.summary} |" for gate in gates)
-    assert f"\n{told}\n" in (DOCS / "ci.md").read_text(encoding="utf-8")
     told = "\n".join(f"| {p.title} | `{p.name}` | {p.order} | {p.summary} |" for p in panels)
     assert f"\n{told}\n" in (DOCS / "report.md").read_text(encoding="utf-8")

@@ -144,6 +144,7 @@ SYSTEM_ONLY = {"_ctypes", "fcntl", "msvcrt", "resource", "winreg"}
 MAY_IMPORT_LATE = {
     "cli/commands/completion.py",
     "cli/commands/dashboard.py",
+    "cli/commands/serve_mcp.py",
     "cli/opened_store.py",
     "cli/commands/database_runs.py",
     "base/errors.py",
@@ -498,6 +499,7 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
         "otel",
         "traffic",
         "watch",
+        "mcp",
         "completion",
         "cluster",
     )

@@ -75,6 +75,7 @@ COMMANDS = {
         "locate", "find an element of a page by its description, with a vision model"
     ),
     "debug schema": Command("schema", "print the JSON Schema of a file format"),
+    "mcp": Command("serve_mcp", ""),
     "completion": Command("completion", ""),
     "validate": Command("validate", ""),
 }
@@ -174,6 +175,8 @@ Cells are run by pytest; `pytest --help` lists the everyday --autoweb-* flags un
 "autoweb":
 
   pytest cases --autoweb-models=openai/gpt-5-mini,ollama_chat/qwen3:8b
+
+For coding agents: `autoweb mcp --help`.
 
 Answers by question: https://github.com/pytest-autoweb/pytest-autoweb/blob/main/docs/how-do-i.md
 

@@ -6,12 +6,10 @@ They are the same for every command: the run first, a cell behind it, and withou
 import argparse
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.named_cells import find_cell, only_cell
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.loaded_run import Run, load_run
 from pytest_autoweb.results.runs.run_folder import is_run_folder
@@ -125,40 +123,3 @@ def run_around(place: Path) -> Path | None:
         return None
     here = Path.cwd()
     return found.relative_to(here) if found.is_relative_to(here) else found
-
-
-def only_cell(cells: Sequence[CellResult], folder: Path) -> CellResult:
-    """Return the cell of a run that has only one.
-
-    Raises:
-        SettingsError: there are several; the message lists some.
-    """
-    if len(cells) == 1:
-        return cells[0]
-    raise SettingsError(f"{folder} is a run; name one of its cells behind it: {_some(cells)}")
-
-
-def find_cell(cells: tuple[CellResult, ...], said: str, folder: Path) -> CellResult:
-    """Return the one cell that is meant.
-
-    Raises:
-        SettingsError: none is, or several are; the message lists some.
-    """
-    place = Path(said)
-    if place.is_file():
-        place = place.parent
-    if place.is_dir() and place.resolve().is_relative_to(folder.resolve()):
-        said = place.resolve().relative_to(folder.resolve()).as_posix()
-    fits = [cell for cell in cells if said in (cell.folder, cell.test_name)]
-    fits = fits or [cell for cell in cells if said in cell.test_name]
-    if len(fits) == 1:
-        return fits[0]
-    if fits:
-        raise SettingsError(f"{len(fits)} cells fit {said!r}; name one of {_some(fits)}")
-    raise SettingsError(f"no cell of the run fits {said!r}; there are {_some(cells)}")
-
-
-def _some(cells: Sequence[CellResult]) -> str:
-    # The run may be somebody else's.
-    names = ", ".join(one_line(cell.test_name) for cell in cells[:8])
-    return names + ("" if len(cells) <= 8 else ", …")

@@ -94,6 +94,7 @@ READINGS = [
             + [f"{name} (version {of})" for name, of in d["prompt_versions"].items()]
         ),
     ),
+    Reading("validate", ("cases", "broken.yaml"), lambda d: d["mistakes"], code=1),
     Reading("debug settings", (), lambda d: [setting["flag"] for setting in d["settings"]]),
     Reading(
         "run rejudge",
@@ -175,6 +176,9 @@ def ran(shared_project: SharedProject) -> Iterator[SharedProject]:
     (project.path / "packed/conftest.py").write_text(TALKATIVE)
     (project.path / "conftest.py").write_text(TALKATIVE)
     (project.path / "one.html").write_text("<button>Save</button>")
+    (project.path / "broken.yaml").write_text(
+        "version: 1\ncases:\n- {id: a, entry_url: 'http://a.test/', user_tusk: b}\n"
+    )
     judged = CheckResult(index=0, type="judge", passed=True, expected="rubric: a", actual="yes")
     attempts = (Attempt(attempt_index=1, checks=(judged,)),)
     cells = [cell(CellKey("a", model), attempts=attempts) for model in ("x/m", "x/n")]

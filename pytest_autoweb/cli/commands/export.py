@@ -19,11 +19,11 @@ from pytest_autoweb.cli.proof_arguments import (
 )
 from pytest_autoweb.cli.run_arguments import (
     add_cell_arguments,
-    find_cell,
     named_run,
     names_run,
     run_around,
 )
+from pytest_autoweb.report.named_cells import find_cell
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.foreign_run import case_file
 from pytest_autoweb.results.runs.loaded_run import load_run

@@ -9,7 +9,7 @@ from made_up_run import CellKey, cell, run_info
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cli.commands.rerun import pytest_flags
-from pytest_autoweb.cli.run_arguments import find_cell
+from pytest_autoweb.report.named_cells import find_cell
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.loaded_run import Run
 

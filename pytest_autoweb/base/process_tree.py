@@ -60,6 +60,8 @@ NO_LIMITS = TreeLimits()
 OVER_MEMORY, OVER_PROCESSES = 121, 122
 """The exit status of a keeper that ended its command because of a limit."""
 _WEIGH_S = 0.4
+# Rows of the kernel's summary: anonymous memory, and that which processes share without a file.
+_UNSHARED = ("Pss_Anon:", "Pss_Shmem:")
 
 OWN_GROUP: dict[str, Any]
 if sys.platform == "win32":
@@ -111,8 +113,10 @@ class ProcessTree:
         self._look()
         if limits.processes and sum(map(_threads, self._seen)) > limits.processes:
             return OVER_PROCESSES
-        megabytes = sum(map(_megabytes, self._seen)) if limits.memory_mb else 0
-        return OVER_MEMORY if megabytes > limits.memory_mb else 0
+        for weigh in (_about_megabytes, _megabytes) if limits.memory_mb else ():
+            if sum(map(weigh, self._seen)) <= limits.memory_mb:
+                return 0
+        return OVER_MEMORY if limits.memory_mb else 0
 
     def _look(self) -> None:
         self._reap()
@@ -179,12 +183,28 @@ def _runs(process: psutil.Process) -> bool:
         return False
 
 
-def _megabytes(process: psutil.Process) -> float:
+def _about_megabytes(process: psutil.Process) -> float:
+    """Return about what a process uses; what a fork shares with its parent counts in both."""
     try:
         used = process.memory_info()
     except psutil.Error:
         return 0
     return float(used.rss - getattr(used, "shared", 0)) / 1e6
+
+
+def _megabytes(process: psutil.Process) -> float:
+    """Return the share of a process in the memory that is not of files.
+
+    That takes the kernel milliseconds for a large process.
+    """
+    if sys.platform != "linux":
+        return _about_megabytes(process)
+    try:
+        rows = Path(f"/proc/{process.pid}/smaps_rollup").read_text(encoding="utf-8")
+    except OSError:
+        return 0
+    counted = [row.split() for row in rows.splitlines() if row.startswith(_UNSHARED)]
+    return sum(int(row[1]) for row in counted) * 1024 / 1e6
 
 
 def _threads(process: psutil.Process) -> int:

@@ -19,7 +19,7 @@ from pytest_autoweb.sandbox.levels import Level
 from pytest_autoweb.sandbox.program_walls import Walls
 
 _START_S = 30.0
-NO_WALLS = Walls(0, False)
+NO_WALLS = Walls(0, False, False)
 # The ABI of Landlock from which on it holds something as a whole.
 _FILES, _TCP, _SIGNALS = 3, 4, 6
 
@@ -33,8 +33,6 @@ class ProgramReach(NamedTuple):
     """Files and folders that it may also change."""
     ports: tuple[int, ...]
     """TCP ports that it may connect to, whatever the host, since Landlock knows ports alone."""
-    listens: bool
-    """Whether it may wait for connections on these ports."""
     processes: int
     """Processes and threads that its user may have more than there are now."""
 
@@ -98,7 +96,8 @@ def hold_of(level: Level) -> Hold:
         ("files", abi >= _FILES),
         ("TCP ports", abi >= _TCP),
         ("other processes", abi >= _SIGNALS and walls.seccomp),
-        ("UDP and Unix sockets", walls.seccomp),
+        ("UDP", walls.seccomp),
+        ("Unix sockets", abi >= _SIGNALS and walls.hidden),
         ("memory and processes", not off),
     )
     by = tuple(name for name, stands in rows if stands)
@@ -115,6 +114,6 @@ def refuse_gaps(level: Level, name: str) -> None:
     if level == "strict" and missing:
         raise SandboxError(
             f"the agent {name!r} is to be held strictly, and this machine does not hold its "
-            f"{', '.join(missing)}, which takes Linux 6.12 or newer with Landlock and seccomp; "
-            "sandbox = auto holds what can be held"
+            f"{', '.join(missing)}, which takes Linux 6.12 or newer with Landlock, seccomp and "
+            "namespaces; sandbox = auto holds what can be held"
         )

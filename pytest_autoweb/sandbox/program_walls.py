@@ -55,7 +55,7 @@ _BIND_AND_CONNECT = 0b11
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _CONTROL
 
 # Each is a name, its number on x86-64 and on ARM64. They lead around what Landlock holds: sockets
-# by io_uring, a listener without `bind`, memory and keys that processes of a user share.
+# by io_uring, memory and keys that processes of a user share.
 _REFUSED = """
     io_uring_setup 425 425 | io_uring_enter 426 426 | io_uring_register 427 427
     ptrace 101 117 | process_vm_readv 310 270 | process_vm_writev 311 271 | kcmp 312 272
@@ -64,11 +64,10 @@ _REFUSED = """
     bpf 321 280 | perf_event_open 298 241 | userfaultfd 323 282 | open_by_handle_at 304 265
     setns 308 268 | kexec_load 246 104 | init_module 175 105 | finit_module 313 273
 """
-_LISTEN = "listen 50 201"
-_LOOKED_AT = "socket 41 198 | socketpair 53 199 | sendto 44 206 | sendmsg 46 211 | sendmmsg 307 269"
+_LOOKED_AT = "socket 41 198 | sendto 44 206 | sendmsg 46 211 | sendmmsg 307 269"
 _AND = 0x54
 _UNIX, _IPV4, _IPV6, _NETLINK = 1, 2, 10, 16
-_STREAM, _SEQUENCE, _KIND = 1, 5, 0xF
+_STREAM, _KIND = 1, 0xF
 _TCP = 6
 # Connects without being asked for by `connect`, which Landlock watches.
 _FAST_OPEN = 0x2000_0000
@@ -79,6 +78,9 @@ _CAPABILITIES = range(64)
 _OVERRIDES_FILE_MODES = 1
 _DROP_FROM_BOUNDS = 24
 _PRCTL, _CAPSET = {"x86_64": 157, "aarch64": 167}, {"x86_64": 126, "aarch64": 91}
+_UNSHARE, _MOUNT = {"x86_64": 272, "aarch64": 97}, {"x86_64": 165, "aarch64": 40}
+_NEW_MOUNTS, _NEW_USER = 0x2_0000, 0x1000_0000
+_BIND, _PRIVATE = 0x1000, 0x4_4000
 _CAPABILITIES_V3 = 0x2008_0522
 
 
@@ -88,23 +90,15 @@ class Walls(NamedTuple):
     landlock: int
     """Landlock's ABI, or 0 if it is missing."""
     seccomp: bool
+    hidden: bool
+    """Whether Unix sockets that have a file are out of sight."""
 
 
-def program_filter(machine: Machine, *, listens: bool) -> bytes:
-    """Return the filter in the kernel's format.
-
-    Args:
-        machine: what it runs on.
-        listens: whether the program may wait for connections.
-    """
+def program_filter(machine: Machine) -> bytes:
+    """Return the filter in the kernel's format."""
     column = 1 if machine is MACHINES["x86_64"] else 2
-    looked_at = numbers_of_calls(_LOOKED_AT, column)
-    refused = numbers_of_calls(_REFUSED if listens else f"{_REFUSED} | {_LISTEN}", column)
-    lines = calls_of(machine)
-    lines += branch(IS, looked_at["socket"], _sockets(), [])
-    # A pair of datagram sockets could be sent to any socket of the machine that has a name.
-    pair = _kind_of(_STREAM, [verdict(ALLOW)], _kind_of(_SEQUENCE, [verdict(ALLOW)], []))
-    lines += branch(IS, looked_at["socketpair"], [*pair, verdict(FAIL)], [])
+    looked_at, refused = numbers_of_calls(_LOOKED_AT, column), numbers_of_calls(_REFUSED, column)
+    lines = [*calls_of(machine), *branch(IS, looked_at["socket"], _sockets(), [])]
     for name, flags in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
         fast = [instruction(LOAD, argument(flags)), *choice(HAS_BIT, _FAST_OPEN, FAIL, ALLOW)]
         lines += branch(IS, looked_at[name], fast, [])
@@ -114,14 +108,15 @@ def program_filter(machine: Machine, *, listens: bool) -> bytes:
 
 
 def _sockets() -> list[bytes]:
-    """Return the lines that allow TCP, and asking the kernel for the machine's own addresses."""
+    """Return the lines that allow TCP, Unix sockets, and asking for the machine's addresses."""
     protocol = instruction(LOAD, argument(2))
     by_default = [protocol, *branch(IS, 0, [verdict(ALLOW)], []), *choice(IS, _TCP, ALLOW, FAIL)]
-    tcp = [*_kind_of(_STREAM, by_default, []), verdict(FAIL)]
+    kind = [instruction(LOAD, argument(1)), instruction(_AND, _KIND)]
+    tcp = [*kind, *branch(IS, _STREAM, by_default, []), verdict(FAIL)]
     routes = [protocol, *choice(IS, 0, ALLOW, FAIL)]
-    family = instruction(LOAD, argument(0))
     return [
-        family,
+        instruction(LOAD, argument(0)),
+        *branch(IS, _UNIX, [verdict(ALLOW)], []),
         *branch(IS, _IPV4, tcp, []),
         *branch(IS, _IPV6, tcp, []),
         *branch(IS, _NETLINK, routes, []),
@@ -129,9 +124,47 @@ def _sockets() -> list[bytes]:
     ]
 
 
-def _kind_of(kind: int, then: list[bytes], otherwise: list[bytes]) -> list[bytes]:
-    kind_of_socket = [instruction(LOAD, argument(1)), instruction(_AND, _KIND)]
-    return [*kind_of_socket, *branch(IS, kind, then, []), *otherwise]
+def hide_sockets(call: SystemCall, machine: str, own: Iterable[str]) -> bool:
+    """Put something else in the place of each Unix socket that there is, for this process alone.
+
+    Landlock watches only sockets without a file. Those of services (Docker's, the session's, an
+    agent of keys) have one, and exist before the program does.
+
+    Args:
+        call: the system call.
+        machine: the name of the processor's architecture.
+        own: folders of the program, whose sockets stay.
+
+    Returns:
+        Whether the kernel gave this process a view of its own.
+    """
+    user, group = os.geteuid(), os.getegid()
+    if call(_UNSHARE[machine], _NEW_MOUNTS) and not _become_own_user(call, machine, user, group):
+        return False
+    if call(_MOUNT[machine], None, b"/", None, _PRIVATE, None):
+        return False
+    rows = Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape")
+    for row in rows.splitlines():
+        path = row.split(None, 7)[-1]
+        kept = any(Path(path).is_relative_to(folder) for folder in own)
+        if path.startswith("/") and not kept:
+            # Those of other containers are not here.
+            call(_MOUNT[machine], b"/dev/null", os.fsencode(path), None, _BIND, None)
+    return True
+
+
+def _become_own_user(call: SystemCall, machine: str, user: int, group: int) -> bool:
+    """Enter a namespace in which an ordinary user may change what this process sees."""
+    if call(_UNSHARE[machine], _NEW_USER | _NEW_MOUNTS):
+        return False
+    itself = Path("/proc/self")
+    try:
+        (itself / "setgroups").write_text("deny", encoding="ascii")
+        (itself / "uid_map").write_text(f"{user} {user} 1", encoding="ascii")
+        (itself / "gid_map").write_text(f"{group} {group} 1", encoding="ascii")
+    except OSError:
+        return False
+    return True
 
 
 def grant_reach(call: SystemCall, ruleset: int, abi: int, reach: dict[str, Any]) -> None:
@@ -200,22 +233,22 @@ def raise_walls(reach: dict[str, Any]) -> Walls:
     """Raise the walls that this machine has, and return which stand."""
     call = system_call()
     if call is None:
-        return Walls(0, False)
+        return Walls(0, False, False)
     machine = os.uname().machine
     die_with_parent(call)
     # This imports something, which is out of reach once the walls stand.
     limit_processes(reach["processes"])
+    hidden = hide_sockets(call, machine, reach["write"])
     forbid_new_rights(call)
     landlock = raise_landlock(call, lambda ruleset, abi: grant_reach(call, ruleset, abi, reach))
     drop_capabilities(call, machine)
-    program = program_filter(MACHINES[machine], listens=bool(reach["listens"]))
-    return Walls(landlock, raise_seccomp(call, program))
+    return Walls(landlock, raise_seccomp(call, program_filter(MACHINES[machine])), hidden)
 
 
 def offered() -> Walls:
     """Return the walls that stand after they were raised, which is how it is found out."""
     nothing: dict[str, Iterable[Any]] = {"read": (), "write": (), "ports": ()}
-    return raise_walls({**nothing, "processes": 100, "listens": False})
+    return raise_walls({**nothing, "processes": 100})
 
 
 def main() -> None:

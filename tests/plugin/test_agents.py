@@ -148,8 +148,8 @@ cases:
 """
 VERDICT = {"verdict": "pass", "reason": "So it is.", "quotes": ["Shop"]}
 NOTE = (
-    "outside the sandbox, as processes of their own, held: files, TCP ports, other processes, UDP "
-    "and Unix sockets, memory and processes"
+    "outside the sandbox, as processes of their own, held: files, TCP ports, other processes, UDP, "
+    "Unix sockets, memory and processes"
 )
 
 

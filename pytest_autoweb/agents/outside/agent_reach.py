@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -44,7 +45,6 @@ _PROGRAMS = ("bin", "sbin", "Scripts", "shims")
 _BY_NAME = ("node", "python3")
 # Of the person's session, whose services are out of reach.
 _DROPPED = ("XDG_", "DBUS_", "XAUTHORITY", "DISPLAY", "WAYLAND_")
-_OWN_HOME, _OWN_TEMPORARY = "home", "tmp"
 
 
 def level_of(settings: AgentCommand, session: Level) -> Level:
@@ -60,6 +60,9 @@ class AgentPlaces(NamedTuple):
     closed: tuple[Path, ...]
     """Files and folders that it must not read by reading a folder around them: the case file with
     its checks, and the run."""
+
+    own: tuple[str, ...] = ()
+    """Folders that belong to the agent besides the one that it is told."""
 
     def shares(self, folder: Path) -> bool:
         """Tell whether a folder holds more than an agent or a program."""
@@ -95,40 +98,46 @@ def reach_of(
         *start["files"],
         *_declared("read", settings.read, places.rootdir),
     )
-    write = (start["folder"], *_DEVICES, *_declared("write", settings.write, places.rootdir))
+    write = (
+        start["folder"],
+        *places.own,
+        *_DEVICES,
+        *_declared("write", settings.write, places.rootdir),
+    )
     return ProgramReach(
         read=tuple(dict.fromkeys(map(str, read))),
         write=write,
         ports=(*sorted(needed), *settings.ports),
-        listens=bool(settings.ports),
         processes=settings.processes,
     )
 
 
-def held_environ(environ: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Return the environment of a held program, whose home and temporary files are in its folder.
+@contextmanager
+def own_home(environ: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Make a home with temporary files for an attempt, and delete it at the end.
+
+    Its path is short, because that of a Unix socket is limited to some hundred characters.
 
     Args:
         environ: the variables that every program gets.
-        folder: the agent's own folder.
+
+    Yields:
+        The folder, and the environment of a held program.
     """
-    home, temporary = folder / _OWN_HOME, folder / _OWN_TEMPORARY
-    for place in (home, temporary):
-        place.mkdir(parents=True, exist_ok=True)
-    kept = {name: value for name, value in environ.items() if not name.startswith(_DROPPED)}
-    return {
-        **kept,
-        "HOME": str(home),
-        **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(temporary)),
-        # It has no datagrams, and asks for names over TCP where it may connect to port 53.
-        "RES_OPTIONS": "use-vc",
-    }
-
-
-def forget_home(folder: Path) -> None:
-    """Delete what programs left in the home and among the temporary files of an attempt."""
-    for name in (_OWN_HOME, _OWN_TEMPORARY):
-        shutil.rmtree(folder / name, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="aw-", ignore_cleanup_errors=True) as folder:
+        temporary = Path(folder) / "tmp"
+        temporary.mkdir()
+        kept = {name: value for name, value in environ.items() if not name.startswith(_DROPPED)}
+        yield (
+            folder,
+            {
+                **kept,
+                "HOME": folder,
+                **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(temporary)),
+                # It has no datagrams, and asks for names over TCP where it may connect to port 53.
+                "RES_OPTIONS": "use-vc",
+            },
+        )
 
 
 def _declared(setting: str, paths: Iterable[str], rootdir: Path) -> Iterator[str]:

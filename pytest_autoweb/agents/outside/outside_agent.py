@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -31,9 +31,8 @@ from pytest_autoweb.agents.attempt.tools import Tools, change, fail
 from pytest_autoweb.agents.outside.adapters import Settings, settings_of
 from pytest_autoweb.agents.outside.agent_reach import (
     AgentPlaces,
-    forget_home,
-    held_environ,
     level_of,
+    own_home,
     reach_of,
 )
 from pytest_autoweb.agents.outside.model_endpoint import ModelEndpoint
@@ -362,29 +361,22 @@ def _driven(settings: AgentCommand, attempt: Attempt, tools: Tools) -> Attempt:
 @contextmanager
 def _running(settings: AgentCommand, start: dict[str, Any], tools: Tools) -> Iterator[AgentProcess]:
     """Start the agent as it is held, and end it."""
-    level, work = level_of(settings, tools.settings.sandbox), Path(start["folder"])
+    level = level_of(settings, tools.settings.sandbox)
     refuse_gaps(level, tools.spec.agent_name or COMMAND)
-    env, rootdir = browser_environ(os.environ), tools.settings.rootdir
-    reach, limits = None, NO_LIMITS
-    if level != "off":
-        limits = TreeLimits(settings.memory_mb, settings.processes)
-    if level != "off" and walls_here().landlock:
-        closed = (tools.folder, *([tools.case_path] if tools.case_path else []))
-        reach = reach_of(settings, start, AgentPlaces(rootdir, closed), os.environ)
-        env = held_environ(env, work)
     tools.log.write(f"agent: {hold_of(level)}")
-    try:
-        with running_agent(
-            settings.command,
-            folder=rootdir,
-            env={**env, **settings.env},
-            reach=reach,
-            limits=limits,
-        ) as agent:
-            yield agent
-    finally:
-        if reach is not None:
-            forget_home(work)
+    reach, rootdir = None, tools.settings.rootdir
+    limits = NO_LIMITS if level == "off" else TreeLimits(settings.memory_mb, settings.processes)
+    with ExitStack() as stack:
+        env = browser_environ(os.environ)
+        if level != "off" and walls_here().landlock:
+            home, env = stack.enter_context(own_home(env))
+            closed = (tools.folder, *([tools.case_path] if tools.case_path else []))
+            places = AgentPlaces(rootdir, closed, (home,))
+            reach = reach_of(settings, start, places, os.environ)
+        env |= settings.env
+        yield stack.enter_context(
+            running_agent(settings.command, folder=rootdir, env=env, reach=reach, limits=limits)
+        )
 
 
 def _start(

@@ -27,7 +27,6 @@ SOCKETS = {
     "connects while it sends": "socket.socket().sendto(b'x', 0x20000000, ('127.0.0.1', PORT))",
     "connects by several paths": "socket.socket(2, 1, 262).connect(('127.0.0.1', PORT))",
     "waits for connections": "s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen()",
-    "waits without binding": "socket.socket().listen()",
     "sends a datagram": "socket.socket(2, 2).sendto(b'x', ('127.0.0.1', PORT))",
     "asks for a name": "socket.socket(10, 2)",
     "connects to a Unix socket": "socket.socket(1, 1).connect(NAMED)",

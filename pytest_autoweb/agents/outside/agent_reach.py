@@ -22,7 +22,7 @@ from pytest_autoweb.settings.agent_command import AgentCommand
 
 # Programs and libraries. Of the system's settings only those that programs read to start, resolve
 # names and check certificates, because as root a program could read the rest, too.
-_SYSTEM = (
+_OF_ROOT = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/snap"),
     *("/nix/store", "/gnu/store", "/home/linuxbrew/.linuxbrew", "/var/cache/fontconfig"),
     *("/proc", "/sys/devices/system", "/sys/fs/cgroup", "/run/systemd/resolve"),
@@ -35,7 +35,9 @@ _OF_ETC = """
     pki/tls/cert.pem pki/tls/openssl.cnf profile protocols python3 redhat-release resolv.conf
     services shells ssl/certs ssl/cert.pem ssl/openssl.cnf terminfo timezone xdg
 """
-_DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
+DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
+SYSTEM = (*_OF_ROOT, *(f"/etc/{name}" for name in _OF_ETC.split()))
+"""What programs of a system need to run."""
 _NODE_LOOKS_FOR = ("node_modules", "package.json")
 # What belongs to an installation beside its folder of programs.
 _OF_PREFIX = """
@@ -91,8 +93,7 @@ def reach_of(
     urls = (start["browser"]["cdp_url"], start["model"]["base_url"])
     needed = {urlsplit(url).port or 0 for url in urls}
     read = (
-        *_SYSTEM,
-        *(f"/etc/{name}" for name in _OF_ETC.split()),
+        *SYSTEM,
         *_interpreters(settings.command[0], places, environ),
         *_installation(settings.command[1:], places),
         *start["files"],
@@ -101,7 +102,7 @@ def reach_of(
     write = (
         start["folder"],
         *places.own,
-        *_DEVICES,
+        *DEVICES,
         *_declared("write", settings.write, places.rootdir),
     )
     return ProgramReach(

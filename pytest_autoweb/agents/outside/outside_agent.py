@@ -35,6 +35,7 @@ from pytest_autoweb.agents.outside.agent_reach import (
     own_home,
     reach_of,
 )
+from pytest_autoweb.agents.outside.held_browser import HELD_BROWSER, held_launch
 from pytest_autoweb.agents.outside.model_endpoint import ModelEndpoint
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError, SettingsError
@@ -226,7 +227,10 @@ def running_agent(
 
 
 def open_agent_page(
-    browser_type: BrowserType, launch_args: dict[str, Any], context_args: dict[str, Any]
+    browser_type: BrowserType,
+    launch_args: dict[str, Any],
+    context_args: dict[str, Any],
+    held: Sequence[str] | None = None,
 ) -> Page:
     """Return the page of a new browser that listens for other programs on this machine.
 
@@ -234,6 +238,7 @@ def open_agent_page(
         browser_type: Chromium.
         launch_args: the launch arguments of cells' browsers.
         context_args: the arguments for the context.
+        held: the files that a held browser may read besides its own; None if it is not held.
 
     Raises:
         BrowserError: the browser is not Chromium.
@@ -247,7 +252,11 @@ def open_agent_page(
     arguments = {**launch_args, **context_args}
     arguments.pop("storage_state", None)
     arguments["args"] = [*(launch_args.get("args") or ()), _PORT_FLAG]
-    context: BrowserContext = browser_type.launch_persistent_context("", **arguments)
+    hold = None if held is None else held_launch(browser_type, arguments, held)
+    profile, arguments = (hold.profile, hold.arguments) if hold else ("", arguments)
+    context: BrowserContext = browser_type.launch_persistent_context(profile, **arguments)
+    if hold:
+        context.on("close", lambda _: hold.folder.cleanup())
     if state is not None:
         context.set_storage_state(state)
     return context.pages[0] if context.pages else context.new_page()
@@ -259,16 +268,22 @@ def debugging_address(page: Page) -> str:
     Raises:
         BrowserError: it does not listen.
     """
-    browser = page.context.browser
-    found = _PROFILE.search(_command_line(browser)) if browser else None
+    profile = _profile_of(page)
     deadline = time.monotonic() + _PORT_S
-    while found and time.monotonic() < deadline:
-        file = Path(found[1]) / _PORT_FILE
+    while profile and time.monotonic() < deadline:
+        file = Path(profile) / _PORT_FILE
         # The browser writes the file while it starts.
         if file.is_file() and (lines := file.read_text(encoding="utf-8").splitlines()):
             return f"http://127.0.0.1:{lines[0]}"
         page.wait_for_timeout(50)
     raise BrowserError("the browser of an outside agent does not listen for it")
+
+
+def _profile_of(page: Page) -> str:
+    """Return the folder of the browser's profile, or "" if it is not known."""
+    browser = page.context.browser
+    found = _PROFILE.search(_command_line(browser)) if browser else None
+    return found[1] if found else ""
 
 
 def _command_line(browser: Browser) -> str:
@@ -363,7 +378,8 @@ def _running(settings: AgentCommand, start: dict[str, Any], tools: Tools) -> Ite
     """Start the agent as it is held, and end it."""
     level = level_of(settings, tools.settings.sandbox)
     refuse_gaps(level, tools.spec.agent_name or COMMAND)
-    tools.log.write(f"agent: {hold_of(level)}")
+    browser = "held" if HELD_BROWSER in _profile_of(tools.page) else "NOT held"
+    tools.log.write(f"agent: {hold_of(level)}; its browser: {browser}")
     reach, rootdir = None, tools.settings.rootdir
     limits = NO_LIMITS if level == "off" else TreeLimits(settings.memory_mb, settings.processes)
     with ExitStack() as stack:

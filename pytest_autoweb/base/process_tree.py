@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 if __name__ == "__main__":
     # A bare interpreter finds no installed package by itself.
@@ -44,6 +44,24 @@ _ASKS_TO_END = [
     for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
     if hasattr(signal, name)
 ]
+
+
+class TreeLimits(NamedTuple):
+    """What a command and all that comes from it may use together; 0 means no limit."""
+
+    memory_mb: int = 0
+    """Megabytes of memory in use, apart from what is shared with files. Reserved addresses do not
+    count, because Node and browsers reserve far more than they use."""
+    processes: int = 0
+    """Processes and their threads."""
+
+
+NO_LIMITS = TreeLimits()
+OVER_MEMORY, OVER_PROCESSES = 121, 122
+"""The exit status of a keeper that ended its command because of a limit."""
+_WEIGH_S = 0.4
+# Rows of the kernel's summary: anonymous memory, and that which processes share without a file.
+_UNSHARED = ("Pss_Anon:", "Pss_Shmem:")
 
 OWN_GROUP: dict[str, Any]
 if sys.platform == "win32":
@@ -86,6 +104,19 @@ class ProcessTree:
         while not self._seen and self._reap() and time.monotonic() < self._looked + _MISSED_S:
             self._look()
         return self._seen
+
+    def excess(self, limits: TreeLimits) -> int:
+        """Return the exit status for a limit that is exceeded, or 0."""
+        if not any(limits) or time.monotonic() - self._looked < _WEIGH_S:
+            return 0
+        self._looked = time.monotonic()
+        self._look()
+        if limits.processes and sum(map(_threads, self._seen)) > limits.processes:
+            return OVER_PROCESSES
+        for weigh in (_about_megabytes, _megabytes) if limits.memory_mb else ():
+            if sum(map(weigh, self._seen)) <= limits.memory_mb:
+                return 0
+        return OVER_MEMORY if limits.memory_mb else 0
 
     def _look(self) -> None:
         self._reap()
@@ -150,6 +181,37 @@ def _runs(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
+
+
+def _about_megabytes(process: psutil.Process) -> float:
+    """Return about what a process uses; what a fork shares with its parent counts in both."""
+    try:
+        used = process.memory_info()
+    except psutil.Error:
+        return 0
+    return float(used.rss - getattr(used, "shared", 0)) / 1e6
+
+
+def _megabytes(process: psutil.Process) -> float:
+    """Return the share of a process in the memory that is not of files.
+
+    That takes the kernel milliseconds for a large process.
+    """
+    if sys.platform != "linux":
+        return _about_megabytes(process)
+    try:
+        rows = Path(f"/proc/{process.pid}/smaps_rollup").read_text(encoding="utf-8")
+    except OSError:
+        return 0
+    counted = [row.split() for row in rows.splitlines() if row.startswith(_UNSHARED)]
+    return sum(int(row[1]) for row in counted) * 1024 / 1e6
+
+
+def _threads(process: psutil.Process) -> int:
+    try:
+        return int(process.num_threads())
+    except psutil.Error:
+        return 0
 
 
 def _tell(process: psutil.Process, ask: Callable[[psutil.Process], None]) -> None:
@@ -219,16 +281,19 @@ def import_folders() -> list[str]:
     )
 
 
-def kept(command: Sequence[str], owner: int) -> list[str]:
+def kept(command: Sequence[str], owner: int, limits: TreeLimits = NO_LIMITS) -> list[str]:
     """Return the command line that runs a command below a keeper.
 
     The keeper hands its standard streams, folder and environment on, and exits with the command's
     status after everything that comes from the command was ended. It does so when the command ends,
-    when the owner is gone, and on SIGTERM; after SIGKILL it can end nothing. End it by `end_kept`,
+    when the owner is gone, on SIGTERM, and when a limit is exceeded, with a status that tells so;
+    after SIGKILL it can end nothing. End it by `end_kept`,
     since Windows knows no way of asking a process to end.
     """
     bare = [sys.executable, "-I", "-S", __file__]
-    return [*bare, os.pathsep.join(import_folders()), f"{owner}:{start_mark(owner)}", *command]
+    bounds = f"{limits.memory_mb}:{limits.processes}"
+    owned = f"{owner}:{start_mark(owner)}"
+    return [*bare, os.pathsep.join(import_folders()), owned, bounds, *command]
 
 
 def end_kept(keeper: "subprocess.Popen[bytes]") -> None:
@@ -257,15 +322,19 @@ def main() -> None:
     """Keep one command, as `kept` asks for it."""
     pid, _, mark = sys.argv[2].partition(":")
     over = EndConditions([(int(pid), mark)])
+    limits = TreeLimits(*map(int, sys.argv[3].split(":")))
     try:
-        tree = ProcessTree(sys.argv[3:])
+        tree = ProcessTree(sys.argv[4:])
     except OSError as error:
         sys.exit(str(error))
-    while tree.status is None and not over.is_over():
+    excess = 0
+    while tree.status is None and not over.is_over() and not excess:
         tree.watch()
+        excess = tree.excess(limits)
         time.sleep(POLL_S)
-    code = tree.end()
-    sys.exit(128 - code if code < 0 else code)
+    # What takes too much is not asked first.
+    code = tree.end(0 if excess else GRACE_S)
+    sys.exit(excess or (128 - code if code < 0 else code))
 
 
 if __name__ == "__main__":

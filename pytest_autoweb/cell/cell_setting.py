@@ -28,7 +28,5 @@ def setting_of(cell: Cell, settings: Settings) -> CellSetting:
     strategy = strategy_of(cell.strategy, cell.spec)
     agent = None
     if strategy.outside is not None:
-        agent = identity_of(
-            cell.strategy, strategy.outside, cell.spec, cell.case.command, settings.rootdir
-        )
+        agent = identity_of(cell.strategy, strategy.outside, cell.spec, cell.case.command, settings)
     return CellSetting(cell, settings, strategy, recording_of(cell, settings), agent)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from pytest_autoweb.report.json_report import CaseReport, Report, ReportedPanel, Scalar
-from pytest_autoweb.report.reported_agents import named_agents
+from pytest_autoweb.report.reported_agents import agents_by_hold
 from pytest_autoweb.report.summary import MatrixCell, Summary
 from pytest_autoweb.report.wording import (
     EVERY_STEP_RAN,
@@ -138,9 +138,8 @@ def _notices(gates: Sequence[GateResult]) -> Iterator[str]:
 
 def _outside(report: Report) -> list[str]:
     """Return the note about agents that are not confined like the built-in ones."""
-    if not report.agents:
-        return []
-    return [f"Outside agents ran: {named_agents(report.agents)}: {report.agents[0].not_held}."]
+    notes = agents_by_hold(report.agents).items()
+    return [f"Outside agents ran: {names}: {note}." for names, note in notes]
 
 
 def _baseline(report: Report) -> list[str]:

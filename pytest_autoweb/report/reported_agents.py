@@ -1,15 +1,20 @@
-"""The outside agents of a run, with their versions and a note that they are not confined."""
+"""The outside agents of a run, with their versions and what holds them."""
 
 from collections.abc import Iterable
 
 from pytest_autoweb.results.records import CellResult, OutsideAgent
 
-NOT_HELD = (
-    "outside the sandbox, as processes of their own that reach files and the network as you do; "
+_OLDER = "which reach files and the network as you do"
+_ALL_THE_SAME = (
     "their browsers are confined by the egress proxy, their model calls by the gateway, their time "
     "by a kill"
 )
-"""The note in header and report about agents that run outside the worker."""
+
+
+def what_holds(agent: OutsideAgent) -> str:
+    """Return the note in header and report about an agent that runs outside the worker."""
+    by = f"outside the sandbox, as processes of their own, {agent.held or _OLDER}"
+    return f"{by}; {_ALL_THE_SAME}"
 
 
 class ReportedAgent(OutsideAgent):
@@ -19,8 +24,8 @@ class ReportedAgent(OutsideAgent):
     """The models that it asked, as the report names them."""
     cells: int = 0
     """The number of cells that it drove."""
-    not_held: str = NOT_HELD
-    """What it is not held by, and what holds it all the same."""
+    not_held: str = ""
+    """What holds it, and what does not."""
 
 
 def agents_of(cells: Iterable[CellResult]) -> tuple[ReportedAgent, ...]:
@@ -32,11 +37,20 @@ def agents_of(cells: Iterable[CellResult]) -> tuple[ReportedAgent, ...]:
     return tuple(
         ReportedAgent(
             **dict(agent),
+            not_held=what_holds(agent),
             models=tuple(dict.fromkeys(cell.model for cell in driven)),
             cells=len(driven),
         )
         for agent, driven in found.items()
     )
+
+
+def agents_by_hold(agents: Iterable[OutsideAgent]) -> dict[str, str]:
+    """Return the agents in one line for each note about what holds them."""
+    found: dict[str, list[OutsideAgent]] = {}
+    for agent in agents:
+        found.setdefault(what_holds(agent), []).append(agent)
+    return {named_agents(held): note for note, held in found.items()}
 
 
 def named_agents(agents: Iterable[OutsideAgent]) -> str:

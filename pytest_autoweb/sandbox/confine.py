@@ -16,7 +16,7 @@ KILL, FAIL, ALLOW = 0x8000_0000, 0x0005_0000 | EPERM, 0x7FFF_0000
 """Verdicts of the filter: end the process, answer EPERM, let the call through."""
 
 # The filter instructions in use: load a word, three comparisons, return the verdict.
-_LOAD, _IS, _AT_LEAST, _HAS_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+LOAD, IS, _AT_LEAST, HAS_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 # Offsets in the kernel's description of a call; an argument is eight bytes, low word first.
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 
@@ -56,13 +56,16 @@ class Machine(NamedTuple):
     breaking_out: dict[str, int]
 
 
-def _numbers(table: str, column: int) -> dict[str, int]:
+def numbers_of_calls(table: str, column: int) -> dict[str, int]:
     rows = [row.split() for row in table.replace("\n", " | ").split(" | ") if row.strip()]
     return {row[0]: int(row[column]) for row in rows if row[column] != "-"}
 
 
 def _machine(arch: int, column: int) -> Machine:
-    return Machine(arch, _numbers(_COMPUTING, column), _numbers(_BREAKING_OUT, column))
+    computing, breaking_out = _COMPUTING, _BREAKING_OUT
+    return Machine(
+        arch, numbers_of_calls(computing, column), numbers_of_calls(breaking_out, column)
+    )
 
 
 MACHINES: dict[str, Machine] = {
@@ -74,42 +77,49 @@ MACHINES: dict[str, Machine] = {
 
 def filter_program(machine: Machine, pid: int) -> bytes:
     """Return the filter in the kernel's format, for the process with this id."""
-    lines = [_line(_LOAD, _ARCH), *_if(_IS, machine.arch, [], [_verdict(KILL)])]
-    lines += [_line(_LOAD, _NUMBER), *_if(_AT_LEAST, _X32, [_verdict(KILL)], [])]
+    lines = calls_of(machine)
     # An interpreter that is already loaded needs no further executable memory.
-    executable = [_line(_LOAD, _argument(2)), *_choice(_HAS_BIT, _PROT_EXEC, FAIL, ALLOW)]
+    executable = [instruction(LOAD, argument(2)), *choice(HAS_BIT, _PROT_EXEC, FAIL, ALLOW)]
     # `abort` sends a signal to its own process, which is the only permitted target.
-    own = [_line(_LOAD, _argument(0)), *_choice(_IS, pid, ALLOW, KILL)]
+    own = [instruction(LOAD, argument(0)), *choice(IS, pid, ALLOW, KILL)]
     looked_at = {"mmap": executable, "mprotect": executable, "tgkill": own}
     for name, number in machine.computing.items():
-        lines += _if(_IS, number, looked_at.get(name, [_verdict(ALLOW)]), [])
+        lines += branch(IS, number, looked_at.get(name, [verdict(ALLOW)]), [])
     for number in machine.breaking_out.values():
-        lines += _if(_IS, number, [_verdict(KILL)], [])
-    return b"".join([*lines, _verdict(FAIL)])
+        lines += branch(IS, number, [verdict(KILL)], [])
+    return b"".join([*lines, verdict(FAIL)])
 
 
-def _line(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
+def calls_of(machine: Machine) -> list[bytes]:
+    """Return how a filter begins: it loads a call's number, and ends what is of no such machine."""
+    return [
+        *(instruction(LOAD, _ARCH), *branch(IS, machine.arch, [], [verdict(KILL)])),
+        *(instruction(LOAD, _NUMBER), *branch(_AT_LEAST, _X32, [verdict(KILL)], [])),
+    ]
+
+
+def instruction(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
     return struct.pack("<HBBI", code, then, otherwise, value)
 
 
-def _verdict(value: int) -> bytes:
-    return _line(_RETURN, value)
+def verdict(value: int) -> bytes:
+    return instruction(_RETURN, value)
 
 
-def _argument(number: int) -> int:
+def argument(number: int) -> int:
     return _ARGUMENTS + 8 * number
 
 
-def _if(test: int, value: int, then: list[bytes], otherwise: list[bytes]) -> list[bytes]:
+def branch(test: int, value: int, then: list[bytes], otherwise: list[bytes]) -> list[bytes]:
     """Return a comparison with its branches, of which only one may have lines.
 
     That branch must end in a verdict, as jumps only skip what follows.
     """
-    return [_line(test, value, len(otherwise), len(then)), *then, *otherwise]
+    return [instruction(test, value, len(otherwise), len(then)), *then, *otherwise]
 
 
-def _choice(test: int, value: int, then: int, otherwise: int) -> list[bytes]:
-    return [_line(test, value, 0, 1), _verdict(then), _verdict(otherwise)]
+def choice(test: int, value: int, then: int, otherwise: int) -> list[bytes]:
+    return [instruction(test, value, 0, 1), verdict(then), verdict(otherwise)]
 
 
 SystemCall = Callable[..., int]
@@ -163,13 +173,31 @@ def forbid_new_rights(call: SystemCall) -> None:
     call(_PRCTL_AND_SECCOMP[_kernel_machine()][0], _SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
-def raise_landlock(call: SystemCall) -> int:
-    """Give up files, TCP and everything else Landlock covers; return its ABI, or 0 if missing."""
-    abi = call(_CREATE_RULESET, None, 0, _VERSION)
+def landlock_abi(call: SystemCall) -> int:
+    """Return the version of Landlock's interface that the kernel has, or 0 if it has none."""
+    return max(0, call(_CREATE_RULESET, None, 0, _VERSION))
+
+
+def file_rights(abi: int) -> int:
+    """Return the kinds of file access that Landlock knows, as bits."""
+    bits = next(count for since, count in reversed(_FILE_RIGHTS.items()) if abi >= since)
+    return (1 << bits) - 1
+
+
+def raise_landlock(
+    call: SystemCall, grant: Callable[[int, int], None] = lambda ruleset, abi: None
+) -> int:
+    """Give up files, TCP and everything else Landlock covers; return its ABI, or 0 if missing.
+
+    Args:
+        call: the system call.
+        grant: adds rules to the ruleset for what is allowed all the same; it is given the
+            ruleset's descriptor and the ABI.
+    """
+    abi = landlock_abi(call)
     if abi < 1:
         return 0
-    bits = next(count for since, count in reversed(_FILE_RIGHTS.items()) if abi >= since)
-    rights = struct.pack("<Q", (1 << bits) - 1)
+    rights = struct.pack("<Q", file_rights(abi))
     if abi >= 4:
         rights += struct.pack("<Q", _TCP_BIND_AND_CONNECT)
     if abi >= 6:
@@ -178,17 +206,23 @@ def raise_landlock(call: SystemCall) -> int:
     ruleset = call(_CREATE_RULESET, rights, len(rights), 0)
     if ruleset < 0:
         return 0
+    grant(ruleset, abi)
     refused = call(_RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
     return 0 if refused else abi
 
 
-def raise_seccomp(call: SystemCall) -> bool:
-    """Give up every system call that computing does not need; return whether this worked."""
+def raise_seccomp(call: SystemCall, program: bytes = b"") -> bool:
+    """Give up every system call that a filter refuses; return whether this worked.
+
+    Args:
+        call: the system call.
+        program: the filter; by default that of the worker, which leaves what computing needs.
+    """
     machine = _kernel_machine()
     prctl, seccomp = _PRCTL_AND_SECCOMP[machine]
-    program = array("B", filter_program(MACHINES[machine], os.getpid()))
-    address, length = program.buffer_info()
+    lines = array("B", program or filter_program(MACHINES[machine], os.getpid()))
+    address, length = lines.buffer_info()
     # The kernel's `struct sock_fprog`: how many instructions of eight bytes there are, and where.
     described = struct.pack("HP", length // 8, address)
     # A container may refuse one of these two calls and allow the other.

@@ -69,12 +69,17 @@ def _opened(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> Pag
     return page
 
 
-def open_apart(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> Page:
+def open_apart(
+    request: pytest.FixtureRequest,
+    context_args: dict[str, Any],
+    held: Sequence[str] | None = None,
+) -> Page:
     """Return a page of a browser that only this cell has, for an outside agent to connect to.
 
     Args:
         request: the request of the running test.
         context_args: arguments for its context; they win over those of `browser_context_args`.
+        held: the files that a held browser may read besides its own; None if it is not held.
 
     Raises:
         BrowserError: the browser is no Chromium or not on this machine, or `browser_context_args`
@@ -88,7 +93,7 @@ def open_apart(request: pytest.FixtureRequest, context_args: dict[str, Any]) -> 
     kept = {name: value for name, value in given.items() if name not in taken}
     launch_args = request.getfixturevalue("browser_type_launch_args")
     browser_type = request.getfixturevalue("browser_type")
-    page = open_agent_page(browser_type, launch_args, {**kept, **context_args})
+    page = open_agent_page(browser_type, launch_args, {**kept, **context_args}, held)
     WATCH.reason = ""
     WATCH.trust(again=True)
     return page

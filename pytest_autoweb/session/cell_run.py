@@ -24,7 +24,7 @@ from pytest_autoweb.session.browser_replacement import (
 )
 from pytest_autoweb.session.flights.flights import FLIGHTS, Flights, OpenPage, processes_of
 from pytest_autoweb.session.flights.prefetched_page import prefetched_page_of
-from pytest_autoweb.session.guarded_run import is_outside, run_or_break
+from pytest_autoweb.session.guarded_run import files_of_held_browser, is_outside, run_or_break
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.lent_resources import resources_of
 from pytest_autoweb.session.pytest_outcome import policy_of, raise_outcome
@@ -111,9 +111,11 @@ def run_with_fixtures(
     `broken` cell like any other infrastructure failure.
     """
     outside = is_outside(cell)
+    held = files_of_held_browser(cell, session.settings)
+    open_page_of = partial(open_apart, held=held) if outside else open_living
 
     def open_page(context_args: dict[str, Any]) -> "Page":
-        page = (open_apart if outside else open_living)(request, context_args)
+        page = open_page_of(request, context_args)
         opened.append(page.context)
         session.see_browser(page.context.browser, remote=connected or pool is not None)
         return page

@@ -25,7 +25,8 @@ from pytest_autoweb.browser.egress.chromium import (
 from pytest_autoweb.browser.egress.guarded_page import describe_egress
 from pytest_autoweb.browser.egress.remote_browsers import HOLDS, LOST, described
 from pytest_autoweb.cell.cell_recording import describe_traffic
-from pytest_autoweb.report.reported_agents import NOT_HELD, named_agents
+from pytest_autoweb.report.reported_agents import agents_by_hold, named_agents
+from pytest_autoweb.sandbox.confined_program import LACKS
 from pytest_autoweb.sandbox.levels import Layers
 from pytest_autoweb.sandbox.worker_process import workers_of
 from pytest_autoweb.session.run_session import RunSession
@@ -91,9 +92,13 @@ class Environment:
                 lines += (f"  {line}" for line in (HOLDS, LOST))
             yield HeaderPart("\n".join(lines), "browsers elsewhere")
         if outside := run.outside_agents():
-            names = named_agents(outside)
-            short = f"agents OUTSIDE the sandbox: {names}"
-            yield HeaderPart(f"autoweb agents: {names}: {NOT_HELD}", short, weaker=True)
+            loose = [agent for agent in outside if LACKS in agent.held]
+            held = agents_by_hold(outside).items()
+            detail = "\n".join(f"autoweb agents: {names}: {note}" for names, note in held)
+            short = f"outside agents held: {named_agents(outside)}"
+            if loose:
+                short = f"agents NOT wholly held: {named_agents(loose)}"
+            yield HeaderPart(detail, short, weaker=bool(loose))
         if own := self._own_sandbox:
             off = own.startswith("OFF")
             detail = f"autoweb browser: Chromium's own sandbox is {own}"

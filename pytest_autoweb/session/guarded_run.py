@@ -3,7 +3,8 @@
 import pytest
 
 from pytest_autoweb.agents.outside.adapters import settings_of
-from pytest_autoweb.base.errors import named_line
+from pytest_autoweb.agents.outside.agent_reach import level_of
+from pytest_autoweb.base.errors import SettingsError, named_line
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_record import broken_cell, skipped_cell
 from pytest_autoweb.cell.pipeline import run_cell
@@ -11,6 +12,7 @@ from pytest_autoweb.cell.strategies import strategy_of
 from pytest_autoweb.results.analysis.controls import ORACLE
 from pytest_autoweb.results.records import CellResult, Failure
 from pytest_autoweb.results.runs.saving import mark_started
+from pytest_autoweb.settings.run_settings import Settings
 
 NO_SECRETS = (
     "the case has secrets, which an outside agent is told only with `secrets: true` in its settings"
@@ -57,6 +59,20 @@ def run_or_break(cell: Cell, resources: CellResources) -> CellResult:
 
 def is_outside(cell: Cell) -> bool:
     return strategy_of(cell.strategy, cell.spec).outside is not None
+
+
+def files_of_held_browser(cell: Cell, settings: Settings) -> tuple[str, ...] | None:
+    """Return the files that the browser of a held agent may upload, or None if it is not held."""
+    outside = strategy_of(cell.strategy, cell.spec).outside
+    try:
+        agent = settings_of(outside, cell.spec, cell.case.command) if outside else None
+    except SettingsError:
+        # The attempt says what is missing.
+        agent = None
+    if agent is None or level_of(agent, settings.sandbox) == "off":
+        return None
+    base = cell.case.path.parent if cell.case.path else settings.rootdir
+    return tuple(str(base / name) for name in cell.case.shape.files)
 
 
 def _lacks_secrets(cell: Cell) -> bool:

@@ -18,6 +18,7 @@ from filelock import FileLock
 from pytest_autoweb.agents.correction.naming_model import NamingModel
 from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside.adapters import declared_in_case, identity_of, settings_of
+from pytest_autoweb.agents.outside.agent_reach import level_of
 from pytest_autoweb.agents.outside.outside_agent import check_command
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError, CaseError, ModelError, SettingsError
@@ -55,6 +56,7 @@ from pytest_autoweb.results.analysis.judge_agreement import Agreement, agreement
 from pytest_autoweb.results.records import ModelDescription, OutsideAgent
 from pytest_autoweb.results.runs.run_folder import read_manifest
 from pytest_autoweb.results.runs.saving import fresh_run_folder, reopen_run
+from pytest_autoweb.sandbox.confined_program import refuse_gaps
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
 from pytest_autoweb.session.cluster.remote_session import RemoteSession
 from pytest_autoweb.session.flights.flights import how_many
@@ -380,7 +382,7 @@ class RunSession:
     def outside_agents(self) -> tuple[OutsideAgent, ...]:
         """Return the outside agents that are known before the cases are."""
         found = (
-            identity_of(name, outside, spec, None, self.settings.rootdir)
+            identity_of(name, outside, spec, None, self.settings)
             for name, outside, spec in self._driven_from_outside()
         )
         return tuple(dict.fromkeys(found))
@@ -390,11 +392,13 @@ class RunSession:
 
         Raises:
             SettingsError: one of them is not installed, or its program is not found.
+            SandboxError: one is to be held strictly, and this machine cannot.
         """
         for name, given, spec in self._driven_from_outside():
             if given is not declared_in_case or isinstance(spec.agent, AgentCommand):
-                command = settings_of(given, spec, None).command
-                check_command(name, command, self.settings.rootdir)
+                settings = settings_of(given, spec, None)
+                check_command(name, settings.command, self.settings.rootdir)
+                refuse_gaps(level_of(settings, self.settings.sandbox), name)
 
     def check_browsers(self, names: Sequence[str]) -> None:
         """Connect to each remote browser once, before the run costs anything.

@@ -22,7 +22,7 @@ export function masthead(report, contestants) {
         el("div", el("h3", "Environment"), pairsTable(Object.entries(report.environment))),
         report.agents?.map((agent) => el("div", el("h3", "Outside agent ", text(agent.name)), pairsTable([
           ["version", agent.version || "unknown"], ["command", agent.command.join(" ") || "not there"],
-          ["checksum", agent.checksum.slice(0, 16)], ["cells", String(agent.cells)], ["models", agent.models.join(", ")]]))),
+          ["checksum", agent.checksum.slice(0, 16)], ["held", agent.held || "not recorded"], ["cells", String(agent.cells)], ["models", agent.models.join(", ")]]))),
         report.model_settings?.map(({ model, settings }) => el("div", el("h3", modelName(model)),
           pairsTable(settings.map((row) => [row.name, row.value, row.source])))))),
     outsideAgents(report.agents ?? []),
@@ -34,11 +34,13 @@ export function masthead(report, contestants) {
   ];
 }
 
-/* Readers have to know which programs of other people ran here, and what did not hold them. */
+/* Readers have to know which programs of other people ran here, and what held them. */
 function outsideAgents(agents) {
-  if (!agents.length) return null;
-  const names = new Set(agents.map((agent) => agent.version ? `${agent.name} (${agent.version})` : agent.name));
-  return el("p.notice", el("b", "Outside agents ran: "), text([...names].join(", ")), ": ", text(agents[0].not_held), ".");
+  const notes = Map.groupBy(agents, (agent) => agent.not_held);
+  return [...notes].map(([note, held]) => {
+    const names = new Set(held.map((agent) => agent.version ? `${agent.name} (${agent.version})` : agent.name));
+    return el("p.notice", el("b", "Outside agents ran: "), text([...names].join(", ")), ": ", text(note), ".");
+  });
 }
 
 function replayedNotice(report) {

@@ -31,7 +31,7 @@ def test_programs_of_others_drive_the_cells_and_are_held_like_the_built_in_agent
         )
 
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["autoweb: *; agents OUTSIDE the sandbox: plain-one, hang; *"])
+    result.stdout.fnmatch_lines(["autoweb: *; outside agents held: plain-one, hang; *"])
     found = cells(project.path)
     plain, hang = found["login", "openai/m@plain-one"], found["login", "openai/m@hang"]
     nosy = found["login", "openai/m"]
@@ -56,7 +56,7 @@ def test_programs_of_others_drive_the_cells_and_are_held_like_the_built_in_agent
     # One that hangs is killed with all that it has started.
     assert hang["failure"]["kind"] == "timeout"
     assert "killed" in hang["reason"]
-    assert not is_alive(int((project.path / "child.pid").read_text()))
+    assert not is_alive(int((project.path / "said/child.pid").read_text()))
 
     assert_saw_only_its_own(nosy, project.path / "autoweb-report" / nosy["folder"])
 
@@ -147,7 +147,10 @@ cases:
       - judge: {rubric: It names the shop.}
 """
 VERDICT = {"verdict": "pass", "reason": "So it is.", "quotes": ["Shop"]}
-NOTE = "outside the sandbox, as processes of their own"
+NOTE = (
+    "outside the sandbox, as processes of their own, held: files, TCP ports, other processes, UDP, "
+    "Unix sockets, memory and processes"
+)
 
 
 @pytest.mark.long
@@ -322,7 +325,7 @@ say(type="done")
 HANG = """
 import subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-open("child.pid", "w").write(str(child.pid))
+open("said/child.pid", "w").write(str(child.pid))
 time.sleep(600)
 """
 
@@ -347,11 +350,13 @@ def furnish(folder: Path, api_base: str) -> None:
     (folder / "cases/shop.yaml").write_text(CASES.format(nosy=json.dumps("nosy.py")))
     (folder / "nosy.py").write_text(NOSY)
     (folder / "hang.py").write_text(HANG)
+    (folder / "said").mkdir()
     (folder / "pyproject.toml").write_text(
         '[tool.autoweb.models."openai/m"]\n'
         f'api_base = "{api_base}"\ninput_cost_per_mtok = 1.0\noutput_cost_per_mtok = 2.0\n'
         f'[tool.autoweb.agents.plain-one]\ncommand = ["{{python}}", {json.dumps(str(PLAIN))}]\n'
         '[tool.autoweb.agents.hang]\ncommand = ["{python}", "hang.py"]\ntimeout = 1.5\n'
+        'write = ["said"]\n'
     )
 
 

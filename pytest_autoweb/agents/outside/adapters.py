@@ -21,12 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_autoweb.agents.outside.agent_reach import level_of
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.base.variant_names import STRATEGY_NAMES
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import OutsideAgent
+from pytest_autoweb.sandbox.confined_program import hold_of
 from pytest_autoweb.settings.agent_command import COMMAND, AgentCommand
+from pytest_autoweb.settings.run_settings import Settings as RunSettings
 
 HOME = "AUTOWEB_AGENTS_DIR"
 """The variable that overrides the folder for agents in the user's cache."""
@@ -273,7 +276,7 @@ def settings_of(given: Settings, spec: ModelSpec, own: AgentCommand | None) -> A
 
 
 def identity_of(
-    name: str, given: Settings, spec: ModelSpec, own: AgentCommand | None, folder: Path
+    name: str, given: Settings, spec: ModelSpec, own: AgentCommand | None, session: RunSettings
 ) -> OutsideAgent:
     """Return the identity of a cell's agent; a missing agent has neither command nor checksum.
 
@@ -282,7 +285,7 @@ def identity_of(
         given: see `settings_of`.
         spec: the cell's model.
         own: the program that the case names, if any.
-        folder: the rootdir, which is the agent's working folder.
+        session: the settings of the session.
     """
     try:
         settings = settings_of(given, spec, own)
@@ -292,7 +295,8 @@ def identity_of(
         name=name,
         version=settings.version,
         command=tuple(_word(word) for word in settings.command),
-        checksum=_checksum(settings, folder),
+        checksum=_checksum(settings, session.rootdir),
+        held=str(hold_of(level_of(settings, session.sandbox))),
     )
 
 

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -29,22 +29,44 @@ from pytest_autoweb.agents.attempt.execute import relative
 from pytest_autoweb.agents.attempt.judging_stage import judge_outcome
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail
 from pytest_autoweb.agents.outside.adapters import Settings, settings_of
+from pytest_autoweb.agents.outside.agent_reach import (
+    AgentPlaces,
+    level_of,
+    own_home,
+    reach_of,
+)
+from pytest_autoweb.agents.outside.held_browser import HELD_BROWSER, held_launch
 from pytest_autoweb.agents.outside.model_endpoint import ModelEndpoint
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError, SettingsError
 from pytest_autoweb.base.language import StepProblem
-from pytest_autoweb.base.process_tree import OWN_GROUP, end_kept, kept
+from pytest_autoweb.base.process_tree import (
+    NO_LIMITS,
+    OVER_MEMORY,
+    OVER_PROCESSES,
+    OWN_GROUP,
+    TreeLimits,
+    end_kept,
+    kept,
+)
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.chromium import browser_environ
 from pytest_autoweb.browser.page.opening import browser_ended
 from pytest_autoweb.judging.evidence.scene import shot
 from pytest_autoweb.models.client import Request
 from pytest_autoweb.results.records import Attempt, Failure, FailureKind, StepResult
-from pytest_autoweb.settings.agent_command import AgentCommand
+from pytest_autoweb.sandbox.confined_program import (
+    ProgramReach,
+    confined,
+    hold_of,
+    refuse_gaps,
+    walls_here,
+)
+from pytest_autoweb.sandbox.program_walls import NOT_HELD
+from pytest_autoweb.settings.agent_command import COMMAND, PYTHON, AgentCommand
 
 LINE_BYTES = 1_000_000
 """Limit on a line from the agent; a longer one arrives in pieces, none of them a valid message."""
-_PYTHON = "{python}"
 _LINES = 500
 
 _PORT_FLAG = "--remote-debugging-port=0"
@@ -63,6 +85,8 @@ BLAMED = "agent"
 _LINE_CHARS = 2_000
 _ANSWER_CHARS = 200_000
 _TICK_MS = 50
+_REFUSED = re.compile(r"Permission denied|Operation not permitted|\bEACCES\b|\bEPERM\b")
+_REFUSED_CHARS = 200
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -147,7 +171,7 @@ def check_command(name: str, command: Sequence[str], folder: Path) -> None:
         SettingsError: it is neither on the path nor a file in the folder.
     """
     program = command[0]
-    if program == _PYTHON or shutil.which(program) or shutil.which(str(folder / program)):
+    if program == PYTHON or shutil.which(program) or shutil.which(str(folder / program)):
         return
     raise SettingsError(
         f"the agent {name!r} cannot be started: {program!r} is no program on the PATH and none in "
@@ -157,28 +181,35 @@ def check_command(name: str, command: Sequence[str], folder: Path) -> None:
 
 @contextmanager
 def running_agent(
-    command: Sequence[str], *, folder: Path, env: Mapping[str, str]
+    command: Sequence[str],
+    *,
+    folder: Path,
+    env: Mapping[str, str],
+    reach: ProgramReach | None = None,
+    limits: TreeLimits = NO_LIMITS,
 ) -> Iterator[AgentProcess]:
     """Start an agent, and end it at the end with everything that it has started.
 
-    It also ends when this process does, however that happens. Of this process's environment it
-    inherits only what every program needs, and no keys.
+    It also ends when this process does, however that happens.
 
     Args:
         command: the program with its arguments; `{python}` is this interpreter.
         folder: the working folder.
-        env: further variables.
+        env: its environment variables.
+        reach: what it may reach; None for a program that is not held.
+        limits: what it may use with all that it starts.
 
     Raises:
         SettingsError: the program cannot be started.
     """
-    words = [sys.executable if word == _PYTHON else word for word in command]
+    words = [sys.executable if word == PYTHON else word for word in command]
     check_command("command", words, folder)
+    held = words if reach is None else confined(words, reach)
     try:
         process = subprocess.Popen(
-            kept(words, os.getpid()),
+            kept(held, os.getpid(), limits),
             cwd=folder,
-            env={**browser_environ(os.environ), **env},
+            env=env,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -196,7 +227,10 @@ def running_agent(
 
 
 def open_agent_page(
-    browser_type: BrowserType, launch_args: dict[str, Any], context_args: dict[str, Any]
+    browser_type: BrowserType,
+    launch_args: dict[str, Any],
+    context_args: dict[str, Any],
+    held: Sequence[str] | None = None,
 ) -> Page:
     """Return the page of a new browser that listens for other programs on this machine.
 
@@ -204,6 +238,7 @@ def open_agent_page(
         browser_type: Chromium.
         launch_args: the launch arguments of cells' browsers.
         context_args: the arguments for the context.
+        held: the files that a held browser may read besides its own; None if it is not held.
 
     Raises:
         BrowserError: the browser is not Chromium.
@@ -217,7 +252,11 @@ def open_agent_page(
     arguments = {**launch_args, **context_args}
     arguments.pop("storage_state", None)
     arguments["args"] = [*(launch_args.get("args") or ()), _PORT_FLAG]
-    context: BrowserContext = browser_type.launch_persistent_context("", **arguments)
+    hold = None if held is None else held_launch(browser_type, arguments, held)
+    profile, arguments = (hold.profile, hold.arguments) if hold else ("", arguments)
+    context: BrowserContext = browser_type.launch_persistent_context(profile, **arguments)
+    if hold:
+        context.on("close", lambda _: hold.folder.cleanup())
     if state is not None:
         context.set_storage_state(state)
     return context.pages[0] if context.pages else context.new_page()
@@ -229,16 +268,22 @@ def debugging_address(page: Page) -> str:
     Raises:
         BrowserError: it does not listen.
     """
-    browser = page.context.browser
-    found = _PROFILE.search(_command_line(browser)) if browser else None
+    profile = _profile_of(page)
     deadline = time.monotonic() + _PORT_S
-    while found and time.monotonic() < deadline:
-        file = Path(found[1]) / _PORT_FILE
+    while profile and time.monotonic() < deadline:
+        file = Path(profile) / _PORT_FILE
         # The browser writes the file while it starts.
         if file.is_file() and (lines := file.read_text(encoding="utf-8").splitlines()):
             return f"http://127.0.0.1:{lines[0]}"
         page.wait_for_timeout(50)
     raise BrowserError("the browser of an outside agent does not listen for it")
+
+
+def _profile_of(page: Page) -> str:
+    """Return the folder of the browser's profile, or "" if it is not known."""
+    browser = page.context.browser
+    found = _PROFILE.search(_command_line(browser)) if browser else None
+    return found[1] if found else ""
 
 
 def _command_line(browser: Browser) -> str:
@@ -267,6 +312,8 @@ class _Told:
     answer: Any = None
     done: bool = False
     failed: str = ""
+    refused: str = ""
+    """The last line of its output that tells of something that it was refused."""
     logged: int = 0
 
 
@@ -301,18 +348,17 @@ def _driven(settings: AgentCommand, attempt: Attempt, tools: Tools) -> Attempt:
     endpoint = ModelEndpoint(
         tools.client, tools.spec, like, tools.redact, most=limit, now=tools.clock.now
     )
-    folder, env = tools.settings.rootdir, settings.env
     began, waited = tools.clock.now(), tools.budget.waited()
     with dialogs_answered(tools, tools.log.write), endpoint:
         start = _start(settings, attempt, tools, endpoint, seconds)
         tools.wire.counting = True
-        with running_agent(settings.command, folder=folder, env=env) as agent:
+        with _running(settings, start, tools) as agent:
             agent.send(start)
 
             def left() -> float:
                 return seconds - (tools.clock.now() - began - tools.budget.waited() + waited)
 
-            ending = _follow(agent, told, tools, left)
+            ending = _follow(agent, told, tools, left, settings)
     spent = tools.clock.now() - began - tools.budget.waited() + waited
     tools.budget.left = max(0.0, tools.budget.left - spent)
     for exchange in endpoint.exchanges:
@@ -325,6 +371,28 @@ def _driven(settings: AgentCommand, attempt: Attempt, tools: Tools) -> Attempt:
         executed=ending is None,
     )
     return _with_failure(attempt, tools, endpoint, ending)
+
+
+@contextmanager
+def _running(settings: AgentCommand, start: dict[str, Any], tools: Tools) -> Iterator[AgentProcess]:
+    """Start the agent as it is held, and end it."""
+    level = level_of(settings, tools.settings.sandbox)
+    refuse_gaps(level, tools.spec.agent_name or COMMAND)
+    browser = "held" if HELD_BROWSER in _profile_of(tools.page) else "NOT held"
+    tools.log.write(f"agent: {hold_of(level)}; its browser: {browser}")
+    reach, rootdir = None, tools.settings.rootdir
+    limits = NO_LIMITS if level == "off" else TreeLimits(settings.memory_mb, settings.processes)
+    with ExitStack() as stack:
+        env = browser_environ(os.environ)
+        if level != "off" and walls_here().landlock:
+            home, env = stack.enter_context(own_home(env))
+            closed = (tools.folder, *([tools.case_path] if tools.case_path else []))
+            places = AgentPlaces(rootdir, closed, (home,))
+            reach = reach_of(settings, start, places, os.environ)
+        env |= settings.env
+        yield stack.enter_context(
+            running_agent(settings.command, folder=rootdir, env=env, reach=reach, limits=limits)
+        )
 
 
 def _start(
@@ -373,7 +441,11 @@ def _start(
 
 
 def _follow(
-    agent: AgentProcess, told: _Told, tools: Tools, left: Callable[[], float]
+    agent: AgentProcess,
+    told: _Told,
+    tools: Tools,
+    left: Callable[[], float],
+    settings: AgentCommand,
 ) -> tuple[FailureKind, str] | None:
     """Read the agent's messages until it ends; return why it was stopped, or None."""
     while True:
@@ -382,18 +454,27 @@ def _follow(
         if (code := agent.status) is not None:
             for line in agent.lines():
                 _take(line, told, tools)
-            return _why_ended(code, told)
+            return _why_ended(code, told, settings)
         if left() <= 0:
             return "timeout", "the agent was killed, because its time was over"
         _let_events_in(tools.page)
 
 
-def _why_ended(code: int, told: _Told) -> tuple[FailureKind, str] | None:
+def _why_ended(code: int, told: _Told, settings: AgentCommand) -> tuple[FailureKind, str] | None:
     """Return why an agent that exited has not done its task, or None if it claims to have."""
+    if code == OVER_MEMORY:
+        most = f"{settings.memory_mb:,} MB of memory (memory_mb)"
+        return "limit", f"the agent was ended: with what it started it took more than {most}"
+    if code == OVER_PROCESSES:
+        most = f"{settings.processes:,} processes and threads (processes)"
+        return "limit", f"the agent was ended: with what it started it had more than {most}"
+    if code == NOT_HELD:
+        return "agent", "the agent was not started, because it could not be held; see its log"
     if told.failed:
         return "step", f"the agent gave up: {told.failed}"
     if code:
-        return "step", f"the agent ended with exit status {code}"
+        held = f": {told.refused} (`read`, `write` and `ports` let a held agent reach more)"
+        return "step", f"the agent ended with exit status {code}{held if told.refused else ''}"
     return None if told.done else ("step", "the agent ended without saying that it is done")
 
 
@@ -471,6 +552,8 @@ def _log(text: str, told: _Told, tools: Tools) -> None:
     if not text:
         return
     told.logged += 1
+    if _REFUSED.search(text):
+        told.refused = _short(text, tools)[-_REFUSED_CHARS:]
     if told.logged <= MAX_LOG_LINES:
         tools.log.write(f"agent: {text[:_LINE_CHARS]}")
     elif told.logged == MAX_LOG_LINES + 1:

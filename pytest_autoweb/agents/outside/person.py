@@ -37,5 +37,7 @@ def person_settings() -> AgentCommand:
         timeout=_SECONDS,
         # A person who is to log in has to know the password; only the page of ours tells it.
         secrets=True,
+        # It opens the person's own browser, which is theirs to hold.
+        sandbox="off",
         env={name: os.environ[name] for name in passed_on if name in os.environ},
     )

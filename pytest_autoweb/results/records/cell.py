@@ -102,6 +102,8 @@ class OutsideAgent(Record):
     not there."""
     checksum: str = ""
     """The SHA-256 sum of its settings, the files that its command names and its packages."""
+    held: str = ""
+    """What of it the kernel held, and what not; empty in older records."""
 
 
 class CellResult(PlannedCell):

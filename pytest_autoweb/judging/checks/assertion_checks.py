@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import partial
 from typing import Annotated, Any
 
 from playwright.sync_api import Error, Page, expect
@@ -9,6 +10,7 @@ from pydantic import AfterValidator
 
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.python_source import read_expression
+from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.judging.checks.check_type import (
     CHECKS,
     Check,
@@ -188,8 +190,9 @@ class AssertionCheck(Check):
         asserted = _Assertion(self.assertion)
 
         def look(seconds: float) -> Verdict:
+            limit = max(2 * _LOOK_MS, seconds * 1000)
             try:
-                asserted.hold(evidence.page)
+                call_within(evidence.page, limit, partial(asserted.hold, evidence.page))
             except AssertionError as error:
                 return Verdict(False, evidence.redact(_seen(str(error))), where=evidence.page.url)
             except Error as error:

@@ -171,7 +171,7 @@ class _AtRunTime(ast.NodeTransformer):
     def __init__(self, runtime: RuntimeTexts) -> None:
         self._runtime = runtime
 
-    def visit_Constant(self, node: ast.Constant) -> ast.expr:  # noqa: N802 - ast's own name
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
         if isinstance(node.value, str) and self._runtime.inside(node.value):
             return ast.parse(self._runtime.expression(node.value), mode="eval").body
         return node

@@ -46,6 +46,6 @@ def test_one_assertion_is_taken(code: str) -> None:
     ],
 )
 def test_anything_else_is_refused_with_the_reason(code: str, why: str) -> None:
-    with pytest.raises(ValidationError, match="(?s).*") as refused:
+    with pytest.raises(ValidationError, match="assertion") as refused:
         AssertionCheck(assertion=code)
     assert why in str(refused.value)

@@ -1,5 +1,6 @@
 """A case's checks as plain Playwright assertions, as far as possible. Pure text."""
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -7,6 +8,7 @@ from typing import Any, NamedTuple
 from pytest_autoweb.base.specs import Pattern
 from pytest_autoweb.base.values.url_globs import GLOB_TOKEN
 from pytest_autoweb.judging.checks.answer_checks import AnswerCheck
+from pytest_autoweb.judging.checks.assertion_checks import AssertionCheck
 from pytest_autoweb.judging.checks.check_type import Check
 from pytest_autoweb.judging.checks.compared_values import as_text
 from pytest_autoweb.judging.checks.expected_values import AnswerSpec
@@ -161,6 +163,23 @@ def as_script(js: str, runtime: RuntimeTexts) -> str:
 def _js(check: JsCheck, inputs: AssertionInputs) -> Assertion:
     script = as_script(check.js, inputs.runtime)
     return Assertion((f"page.wait_for_function({script}, timeout={WAIT_MS})",))
+
+
+class _AtRunTime(ast.NodeTransformer):
+    """Puts names in place of texts that are known only when the test runs."""
+
+    def __init__(self, runtime: RuntimeTexts) -> None:
+        self._runtime = runtime
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        if isinstance(node.value, str) and self._runtime.inside(node.value):
+            return ast.parse(self._runtime.expression(node.value), mode="eval").body
+        return node
+
+
+def _playwrights(check: AssertionCheck, inputs: AssertionInputs) -> Assertion:
+    tree = ast.parse(check.assertion.strip(), mode="eval")
+    return Assertion((ast.unparse(_AtRunTime(inputs.runtime).visit(tree)),))
 
 
 def _answer(check: AnswerCheck, inputs: AssertionInputs) -> Assertion:
@@ -393,6 +412,7 @@ _WRITERS: dict[type[Check], Callable[[Any, AssertionInputs], Assertion]] = {
     TextCheck: _text,
     ElementCheck: _element,
     JsCheck: _js,
+    AssertionCheck: _playwrights,
     AnswerCheck: _answer,
     RequestCheck: _request,
     DownloadCheck: _download,

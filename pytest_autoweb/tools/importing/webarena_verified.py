@@ -9,11 +9,13 @@ import importlib
 import json
 import logging
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -55,6 +57,24 @@ _REPLY = (
     "PERMISSION_DENIED_ERROR, DATA_VALIDATION_ERROR or UNKNOWN_ERROR), retrieved_data (a list for "
     "RETRIEVE, else null) and error_details (null after SUCCESS)."
 )
+KNOWN_WRONG = "known-wrong"
+"""The tag of tasks that their evaluators refuse however they are done."""
+_WRONG: Mapping[int, tuple[int, str]] = {
+    339: (2, "expects a filter of issues at an address that the site does not use (#46)"),
+    429: (2, "expects two pages, of which its evaluator sees the last alone (#42)"),
+    475: (2, "expects a field of a box that is not checked, which browsers do not send (#46)"),
+    600: (2, "expects a form's address that the site does not use (#46)"),
+    625: (2, "expects a form's address that the site does not use (#46)"),
+    676: (2, "its evaluator takes a later request for the one that decides (#46)"),
+    699: (2, "expects fields of a form under names that the site does not use (#46)"),
+    700: (2, "expects fields of a form under names that the site does not use (#46)"),
+}
+"""Tasks by number, with the last revision that is known to be wrong, and the reason with the number
+of the issue or pull request at ServiceNow/webarena-verified."""
+_RIGHT_FROM = {
+    22: ((1, 1, 2), "its evaluator before version 1.1.2 fails where no data is right (#5)")
+}
+"""Tasks that only the evaluators of earlier versions refuse."""
 _COOKIES = "needs values of cookies, which the record of the wire never holds"
 
 _NEVER_KEPT = re.compile(r"(?i)cookie|authorization|token|secret|session|^accept|^sec-fetch|^host$")
@@ -160,6 +180,32 @@ def _put_back(site: str) -> str:
     )
 
 
+def why_wrong(task: Mapping[str, Any]) -> str:
+    """Return why a task cannot be solved in its revision; empty if nothing is known against it."""
+    last, reason = _WRONG.get(task["task_id"], (0, ""))
+    revision = task.get("revision", 1)
+    # Whoever mends a task counts its revision up.
+    if isinstance(revision, int) and revision <= last:
+        return reason
+    right, reason = _RIGHT_FROM.get(task["task_id"], ((), ""))
+    return reason if _installed() < right else ""
+
+
+@cache
+def _installed() -> tuple[int, ...]:
+    """Return the version of the evaluators here; without any, that of the latest there may be."""
+    try:
+        numbers = re.findall(r"\d+", version("webarena-verified"))[:3]
+    except PackageNotFoundError:
+        return (sys.maxsize,)
+    return tuple(map(int, numbers))
+
+
+def known_wrong(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the tasks that are known to be wrong, one a line, with the reason."""
+    return [f"webarena-{task['task_id']}: {why}" for task in tasks if (why := why_wrong(task))]
+
+
 def _case(task: Mapping[str, Any]) -> str:
     first, *others = task["start_urls"]
     also = [f"It also concerns {_address(url)}." for url in others]
@@ -197,7 +243,8 @@ def _tags(task: Mapping[str, Any]) -> list[str]:
     answers = [one.get("expected", {}) for one in task["eval"] if "Agent" in one["evaluator"]]
     kind = str(answers[0].get("task_type", "")) if answers else ""
     feasible = all(answer.get("status", "SUCCESS") == "SUCCESS" for answer in answers)
-    tags = ["webarena", *task["sites"], *([kind] if kind.isalpha() else [])]
+    wrong = [KNOWN_WRONG] if why_wrong(task) else []
+    tags = ["webarena", *task["sites"], *([kind] if kind.isalpha() else []), *wrong]
     return tags if feasible else [*tags, "infeasible"]
 
 

@@ -343,6 +343,23 @@ def seen_at(url: str, answer: Any = None) -> Any:
     return SimpleNamespace(answered=answer is not None, answer=answer, url=url)
 
 
+def test_tasks_that_the_benchmark_itself_knows_to_be_wrong_say_so_until_they_are_revised(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    wrong = {**TASKS[1], "task_id": 429, "revision": 2}
+    right = {**wrong, "task_id": 475, "revision": 3}
+    Path("data.json").write_text(json.dumps([wrong, right]))
+
+    assert main(["benchmark", "import", "webarena-verified", "--data", "data.json", "-o", "w"]) == 0
+    assert {case.id: "known-wrong" in case.tags for case in loaded(Path("w"))} == {
+        "webarena-429": True,
+        "webarena-475": False,
+    }
+    said = capsys.readouterr().out
+    assert "known to be wrong: webarena-429: expects two pages" in said
+    assert "webarena-475:" not in said
+
+
 def test_tasks_of_visualwebarena_are_judged_by_its_rules_and_others_are_counted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

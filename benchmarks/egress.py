@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from playwright.sync_api import sync_playwright
 
 from pytest_autoweb.browser.egress.chromium import cell_launch_args, launch_args
-from pytest_autoweb.browser.egress.request_routes import RequestRoutes
 from pytest_autoweb.browser.egress.proxy import EgressProxy
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
+from pytest_autoweb.browser.egress.request_routes import RequestRoutes
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

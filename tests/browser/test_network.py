@@ -1,8 +1,8 @@
 from local_site import Site
 from playwright.sync_api import BrowserContext, Error
 
-from pytest_autoweb.browser.egress.request_routes import RequestRoutes
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
+from pytest_autoweb.browser.egress.request_routes import RequestRoutes
 
 
 def test_requests_to_other_origins_are_aborted_and_reported(
@@ -53,7 +53,9 @@ def test_navigations_and_web_sockets_to_other_origins_are_blocked(
 def test_a_listed_origin_is_reached(
     fresh_context: BrowserContext, site: Site, other_site: Site
 ) -> None:
-    RequestRoutes.of(fresh_context).begin(OriginPolicy(site.url, [other_site.url]), lambda origin: None)
+    RequestRoutes.of(fresh_context).begin(
+        OriginPolicy(site.url, [other_site.url]), lambda origin: None
+    )
     other_site.put("/lib.js", "document.title = 'lib'")
     page = fresh_context.new_page()
 

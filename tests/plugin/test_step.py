@@ -2,10 +2,12 @@
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from openai_server import Answer, OpenAIServer, Seen
+from session_server import autoweb_command
 from shop_project import LEAN, SharedProject
 
 pytestmark = pytest.mark.long
@@ -291,3 +293,66 @@ def test_recorded_steps_replay_on_workers_without_model_and_say_when_the_page_di
     said = changed.stdout.str()
     assert "autoweb_step('Add blue to the cart') on openai/m: broken: " in said
     assert "--autoweb-record-mode=extend asks for what is missing" in said
+
+
+EXPORTED = """import pytest
+
+class TestCart:
+    def test_adds(self, page, shop, autoweb_step):
+        page.goto(shop)
+        autoweb_step("add blue to the cart")
+        autoweb_step.check("the cart shows one item")
+        assert page.locator("#t").inner_text() == "$20.00"
+
+def test_unnoticed(page, shop, autoweb_step):
+    page.goto(shop)
+    autoweb_step("add red")
+
+def test_reads(page, shop, autoweb_step):
+    page.goto(shop)
+    autoweb_step("add blue")
+    assert autoweb_step.read("the total", float) == 20
+"""
+
+
+def test_export_writes_proven_calls_as_plain_lines_and_refuses_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = furnish(tmp_path, EXPORTED, SCRIPTED)
+    ran = project.run("--autoweb-models=fake/m")
+    monkeypatch.chdir(tmp_path)
+    exported = subprocess.run(
+        [*autoweb_command(), "export", "autoweb-report"],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    said = exported.stdout + exported.stderr
+
+    assert ran.parseoutcomes() == {"passed": 3}, ran.stdout.str()
+    assert exported.returncode == 1, said
+    assert "wrote   test_shop_plain.py::TestCart::test_adds" in said
+    assert "refused test_unnoticed: it passes without its actions as well" in said
+    assert "refused test_reads: line 17 reads a value" in said
+    assert (
+        (tmp_path / "test_shop_plain.py")
+        .read_text()
+        .startswith(
+            """from playwright.sync_api import expect
+
+import pytest
+
+class TestCart:
+    def test_adds(self, page, shop):
+        page.goto(shop)
+        # add blue to the cart
+        page.get_by_role("button", name="Add blue").click()
+        # the cart shows one item
+        expect(page.locator("body")).to_contain_text("1 item in the cart", use_inner_text=True)
+        assert page.locator("#t").inner_text() == "$20.00"
+
+def test_unnoticed(page, shop, autoweb_step):
+"""
+        )
+    )

@@ -7,12 +7,15 @@ from functools import partial
 
 from pytest_autoweb.agents.attempt.entry import open_entry, take_over
 from pytest_autoweb.agents.attempt.strategy import Strategy
-from pytest_autoweb.agents.attempt.tools import NamedStage
+from pytest_autoweb.agents.attempt.tools import NamedStage, Tools, change, fail
+from pytest_autoweb.agents.codegen.script_turns import is_cut_off
 from pytest_autoweb.agents.reading.read_value import PROMPT, Reading, read_value
 from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.base.language import StepProblem
 from pytest_autoweb.base.variant_names import StrategyName
 from pytest_autoweb.cell.strategies import COLLECT, JUDGE, STRATEGIES, strategy_of
 from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.results.records import Attempt, Failure
 
 TAKE_OVER = NamedStage("open", take_over)
 
@@ -40,6 +43,7 @@ def doing(name: StrategyName, spec: ModelSpec) -> Strategy:
     stages = tuple(TAKE_OVER if stage.run is open_entry else stage for stage in strategy.first)
     if TAKE_OVER not in stages:
         stages = (TAKE_OVER, *stages)
+    stages = (*stages[:-1], NamedStage("done", _refuse_cut_off), *stages[-1:])
     return Strategy(
         name=strategy.name,
         summary=strategy.summary,
@@ -48,6 +52,15 @@ def doing(name: StrategyName, spec: ModelSpec) -> Strategy:
         uses_capture=strategy.uses_capture,
         lacks=strategy.lacks,
     )
+
+
+def _refuse_cut_off(attempt: Attempt, tools: Tools) -> Attempt:
+    """Fail an attempt whose turns were used up, since a step has no checks that would tell."""
+    if attempt.failure or not is_cut_off(attempt):
+        return attempt
+    message = attempt.code_notes[-1]
+    failure = Failure(kind="limit", message=message)
+    return fail(change(attempt, executed=False), failure, StepProblem.quoted("(turns)", message))
 
 
 def reading_of(reading: Reading) -> Strategy:

@@ -97,6 +97,8 @@ TESTS = """
 import pytest
 from pydantic import BaseModel
 
+pytestmark = pytest.mark.autoweb_step(model="fake/m")
+
 class Shirt(BaseModel):
     name: str
     price: float
@@ -169,6 +171,11 @@ def test_type(page, shop, autoweb_step):
     with pytest.raises(TypeError, match="not dict"):
         autoweb_step.read("it", dict)
 """
+WITHOUT_MODEL = """
+def test_without_model(page, shop, autoweb_step):
+    page.goto(shop)
+    autoweb_step("add blue")
+"""
 INI = f"[pytest]\naddopts = {LEAN}\nautoweb_check_timeout = 1\nautoweb_step_timeout = 5\n"
 
 
@@ -185,9 +192,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[pytest.RunResult, Pat
     """One session without a flag, in which each test takes a step."""
     folder = tmp_path_factory.mktemp("steps")
     project = furnish(folder, TESTS, SCRIPTED)
+    (folder / "test_without.py").write_text(WITHOUT_MODEL)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COUPON", "hush-hush-4711")
-        patch.setenv("AUTOWEB_MODELS", "fake/m")
         return project.run(), folder
 
 
@@ -206,7 +213,7 @@ def test_steps_checks_and_values_work_on_the_tests_own_page(
     output = ran[0].stdout.str()
 
     assert not [name for name in (*passed, "test_works") if f"_ {name}" in output], output
-    assert ran[0].parseoutcomes() == {"passed": 5, "failed": 6}
+    assert ran[0].parseoutcomes() == {"passed": 5, "failed": 7}
 
 
 def test_a_failed_step_says_what_was_asked_what_failed_and_where_its_files_are(
@@ -234,6 +241,22 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(ran: tuple[pytest.RunResul
     assert "call page.goto(…) first" in _said(ran, "test_blank")
     assert "'stagehand' opens pages of its own" in _said(ran, "test_agent_with_pages_of_its_own")
     assert "modle" in _said(ran, "test_misspelt")
+    assert "autoweb_step needs a model" in _said(ran, "test_without_model")
+
+
+def test_several_models_make_several_tests_unless_a_mark_names_one(
+    pytester: pytest.Pytester,
+) -> None:
+    furnish(pytester.path, TESTS.replace("pytestmark", "unused"), SCRIPTED)
+    (pytester.path / "test_marked.py").write_text(TESTS)
+    models = "--autoweb-models=fake/a,builtin/noop,fake/b"
+    listed = pytester.runpytest(models, "--collect-only", "-q", "-k", "not_done").stdout.str()
+
+    assert re.findall(r"^test_\S+", listed, re.M) == [
+        "test_marked.py::test_not_done[chromium]",
+        "test_shop.py::test_not_done[fake/a-chromium]",
+        "test_shop.py::test_not_done[fake/b-chromium]",
+    ]
 
 
 def test_a_secret_is_in_none_of_the_files(ran: tuple[pytest.RunResult, Path]) -> None:

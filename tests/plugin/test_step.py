@@ -57,6 +57,7 @@ SCRIPTED = (
     SERVED
     + """
 import json
+import re
 from pytest_autoweb.testing import ScriptedClient
 
 def press(name):
@@ -66,6 +67,8 @@ def turn(request):
     task = request.messages[1].content
     if "coupon" in task:
         return 'Now.\\n```python\\npage.get_by_label("Coupon").fill("<secret:COUPON>")\\n```\\nDONE'
+    if "dither" in task:
+        return f'Now.\\n```python\\npage.get_by_label("Coupon").fill("{request.turn}")\\n```'
     named = [n for n in ("Add blue", "Add red", "Call", "Add green") if n.lower() in task]
     return press(named[0])
 
@@ -87,9 +90,20 @@ def value(request):
     found = next(value for name, value in VALUES.items() if name in asked)
     return json.dumps({"found": True, "value": found})
 
+def decide(request):
+    listed = request.messages[-1].content
+    if "1 item in the cart" in listed:
+        return '{"action": "done"}'
+    mark = int(re.search(r'^\\[(\\d+)\\] \\S+ "Add red"', listed, re.M)[1])
+    return json.dumps(
+        {"action": "click", "mark_id": mark, "expected_text": "Add red", "confidence": 0.9}
+    )
+
 def pytest_autoweb_client(spec):
     if spec.name.startswith("fake/"):
-        return ScriptedClient({"generate": turn, "judge": verdict, "read": value})
+        return ScriptedClient(
+            {"generate": turn, "judge": verdict, "read": value, "decide": decide}
+        )
 """
 )
 
@@ -121,6 +135,16 @@ def test_other_page(context, shop, autoweb_step):
     other.goto(shop)
     autoweb_step("add red", page=other)
     assert other.locator("#t").inner_text() == "$25.50"
+
+@pytest.mark.autoweb_step(agent="act")
+def test_by_decisions(page, shop, autoweb_step):
+    page.goto(shop)
+    autoweb_step("put the red shirt into the cart")
+    assert page.locator("#t").inner_text() == "$25.50"
+
+def test_dithers(page, shop, autoweb_step):
+    page.goto(shop)
+    autoweb_step("dither")
 
 def test_not_done(page, shop, autoweb_step):
     page.set_default_timeout(2000)
@@ -177,6 +201,7 @@ def test_without_model(page, shop, autoweb_step):
     autoweb_step("add blue")
 """
 INI = f"[pytest]\naddopts = {LEAN}\nautoweb_check_timeout = 1\nautoweb_step_timeout = 5\n"
+INI += "autoweb_max_turns = 2\n"
 
 
 def furnish(folder: Path, tests: str, conftest: str = SERVED) -> SharedProject:
@@ -209,11 +234,17 @@ def _said(ran: tuple[pytest.RunResult, Path], test: str) -> str:
 def test_steps_checks_and_values_work_on_the_tests_own_page(
     ran: tuple[pytest.RunResult, Path],
 ) -> None:
-    passed = {"test_other_page", "test_secret", "test_other_origins", "test_type"}
+    passed = {
+        "test_by_decisions",
+        "test_other_page",
+        "test_secret",
+        "test_other_origins",
+        "test_type",
+    }
     output = ran[0].stdout.str()
 
     assert not [name for name in (*passed, "test_works") if f"_ {name}" in output], output
-    assert ran[0].parseoutcomes() == {"passed": 5, "failed": 7}
+    assert ran[0].parseoutcomes() == {"passed": 6, "failed": 8}
 
 
 def test_a_failed_step_says_what_was_asked_what_failed_and_where_its_files_are(
@@ -233,6 +264,7 @@ def test_a_failed_step_says_what_was_asked_what_failed_and_where_its_files_are(
 def test_a_verdict_has_to_quote_the_page_and_a_value_to_stand_there(
     ran: tuple[pytest.RunResult, Path],
 ) -> None:
+    assert "The limit of 2 turns was reached" in _said(ran, "test_dithers")
     assert "unfounded" in _said(ran, "test_does_not_hold")
     assert "the page does not show “$99.00”" in _said(ran, "test_made_up")
 

@@ -17,7 +17,10 @@ from pytest_autoweb.base.values.normal_forms import canonical_text, normalise
 from pytest_autoweb.base.values.quantities import NUMBER, UnknownLocale, locale_of, number_readings
 
 _SHOWN_CHARS = 120
-_SIGNED = re.compile(rf"(?P<sign>(?<![\w.)])[+-])?[^\W\d_]{{0,3}}[^\w\s.,'-]?(?P<number>{NUMBER})")
+_SIGNED = re.compile(
+    # The sign stands before the currency or after it: -$5, $-5, -EUR 5.
+    rf"(?P<sign>(?<![\w.)])[+-](?=\S))?[^\W\d_]{{0,3}}[^\w\s.,'-]? ?(?P<number>{NUMBER})"
+)
 
 
 class NotShown(Exception):

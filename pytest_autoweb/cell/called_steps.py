@@ -9,11 +9,12 @@ from pytest_autoweb.agents.attempt.entry import open_entry, take_over
 from pytest_autoweb.agents.attempt.strategy import Strategy
 from pytest_autoweb.agents.attempt.tools import NamedStage, Tools, change, fail
 from pytest_autoweb.agents.codegen.script_turns import is_cut_off
-from pytest_autoweb.agents.reading.read_value import PROMPT, Reading, read_value
+from pytest_autoweb.agents.reading.read_value import PROMPT, AskedValue, read_value
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.language import StepProblem
 from pytest_autoweb.base.variant_names import StrategyName
 from pytest_autoweb.cell.strategies import COLLECT, JUDGE, STRATEGIES, strategy_of
+from pytest_autoweb.judging.model_judge import PROMPT as JUDGE_PROMPT
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import Attempt, Failure
 
@@ -23,6 +24,7 @@ CHECKING = Strategy(
     name="check",
     summary="a model judges a sentence",
     first=(TAKE_OVER, JUDGE),
+    prompts=(JUDGE_PROMPT,),
     uses_capture=False,
 )
 
@@ -63,7 +65,7 @@ def _refuse_cut_off(attempt: Attempt, tools: Tools) -> Attempt:
     return fail(change(attempt, executed=False), failure, StepProblem.quoted("(turns)", message))
 
 
-def reading_of(reading: Reading) -> Strategy:
+def reading_of(reading: AskedValue) -> Strategy:
     """Return the stages that read a value, which is in `reading` afterwards."""
     return Strategy(
         name="read",

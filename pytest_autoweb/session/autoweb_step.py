@@ -1,5 +1,6 @@
 """The value of the `autoweb_step` fixture: a model takes a step on the page of an ordinary test."""
 
+import hashlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from pydantic import Field, ValidationError
 
 from pytest_autoweb.agents.attempt.strategy import Strategy
 from pytest_autoweb.agents.reading.asked_types import UnreadableType, reply_kind
-from pytest_autoweb.agents.reading.read_value import Reading
+from pytest_autoweb.agents.reading.read_value import AskedValue
 from pytest_autoweb.base.errors import AutowebError, CaseError, SettingsError, listed
 from pytest_autoweb.base.specs import Seconds, Spec
 from pytest_autoweb.base.values.normal_forms import without_password
@@ -137,7 +138,7 @@ class AutowebStep:
             reply_kind(kind)
         except UnreadableType as error:
             raise TypeError(f"autoweb_step.{error}") from None
-        reading = Reading(kind)
+        reading = AskedValue(kind)
         result = self._carried_out(
             "read", what, page, self._model(), lambda case, spec: reading_of(reading)
         )
@@ -278,7 +279,7 @@ class AutowebStep:
         whole = f"{node} {kind} {text}" + (f" {number}" if number > 1 else "")
         test = node.rpartition("::")[2].partition("[")[0]
         slug = safe_name(f"{test}.{text}".replace(" ", "-"))[:_SLUG_CHARS].strip("-._")
-        return f"{slug}-{safe_name(f'{whole} ')[-8:]}"
+        return f"{slug}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
 
     def _fresh(self, folder: str) -> str:
         used = self._config.stash.setdefault(_USED, Counter())

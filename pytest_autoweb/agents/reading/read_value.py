@@ -12,7 +12,7 @@ from pytest_autoweb.agents.codegen.captured_pages import page_budget
 from pytest_autoweb.agents.reading.asked_types import reply_kind, told_fields
 from pytest_autoweb.agents.reading.shown_values import (
     NotShown,
-    ShownPage,
+    PageWords,
     known_locale,
     shown_value,
 )
@@ -42,7 +42,7 @@ _REPLY_TOKENS = 2_000
 
 
 @dataclass(slots=True)
-class Reading:
+class AskedValue:
     """The value that a test asks for, and what was read."""
 
     kind: Any
@@ -51,11 +51,11 @@ class Reading:
     """The value, once it was read."""
 
 
-def read_value(reading: Reading, attempt: Attempt, tools: Tools) -> Attempt:
+def read_value(reading: AskedValue, attempt: Attempt, tools: Tools) -> Attempt:
     """Ask for the words of the page that are meant, twice if the page does not show them."""
     form = ReplyForm({"found": Flag(), "value": reply_kind(reading.kind)})
     listing = tools.redact(_listing(tools))
-    page = ShownPage(f"{listing}\n{tools.redact(_visible_text(tools))}", _locale(tools))
+    page = PageWords(f"{listing}\n{tools.redact(_visible_text(tools))}", _locale(tools))
     messages = _question(reading, form, listing, tools)
     wrong = ""
     for turn in range(_TRIES):
@@ -90,7 +90,9 @@ def _user(text: str) -> Message:
     return Message(role="user", content=text)
 
 
-def _question(reading: Reading, form: ReplyForm, listing: str, tools: Tools) -> tuple[Message, ...]:
+def _question(
+    reading: AskedValue, form: ReplyForm, listing: str, tools: Tools
+) -> tuple[Message, ...]:
     example = json.dumps({**example_of(form), "found": True}, ensure_ascii=False)
     return render(
         PROMPT,
@@ -101,7 +103,7 @@ def _question(reading: Reading, form: ReplyForm, listing: str, tools: Tools) -> 
     )
 
 
-def _read(reading: Reading, reply: str, page: ShownPage) -> Any:
+def _read(reading: AskedValue, reply: str, page: PageWords) -> Any:
     for found in objects_in(strip_reasoning(reply)):
         if found.get("found") is False:
             raise NotShown("the page does not show it")

@@ -27,7 +27,7 @@ class NotShown(Exception):
     """Raised when words are not on the page, or do not mean one value of the type."""
 
 
-class ShownPage(NamedTuple):
+class PageWords(NamedTuple):
     """What a page shows, as far as values are looked for in it."""
 
     text: str
@@ -55,7 +55,7 @@ def known_locale(language: str) -> str | None:
     return language
 
 
-def shown_value(kind: Any, said: Any, page: ShownPage, at: str = "") -> Any:
+def shown_value(kind: Any, said: Any, page: PageWords, at: str = "") -> Any:
     """Return the value that a model's reply points to.
 
     Args:
@@ -84,7 +84,7 @@ def shown_value(kind: Any, said: Any, page: ShownPage, at: str = "") -> Any:
     return _PLAIN[kind](words, page, at)
 
 
-def _model(kind: Any, fields: Mapping[str, Any], said: Any, page: ShownPage, at: str) -> Any:
+def _model(kind: Any, fields: Mapping[str, Any], said: Any, page: PageWords, at: str) -> Any:
     if not isinstance(said, Mapping):
         raise NotShown(f"{_place(at)}the reply holds no object")
     values = {
@@ -99,7 +99,7 @@ def _model(kind: Any, fields: Mapping[str, Any], said: Any, page: ShownPage, at:
         raise NotShown(f"{_place(at)}{place}: {first['msg']}") from None
 
 
-def _chosen(kind: Any, said: Any, page: ShownPage, at: str) -> Any:
+def _chosen(kind: Any, said: Any, page: PageWords, at: str) -> Any:
     """Return a value that the model chooses, for which the page only has to show the reason."""
     if not isinstance(said, Mapping):
         raise NotShown(f"{_place(at)}the reply holds no object")
@@ -123,7 +123,7 @@ def _words(said: Any, at: str) -> str:
     return said.strip()
 
 
-def _number(words: str, page: ShownPage, at: str) -> Fraction:
+def _number(words: str, page: PageWords, at: str) -> Fraction:
     """Return the only number in words such as `Total: $1,234.50`."""
     found = list(_SIGNED.finditer(canonical_text(words)))
     if len(found) != 1:
@@ -146,30 +146,30 @@ def _only(readings: frozenset[Any], words: str, at: str, what: str) -> Any:
     )
 
 
-def _int(words: str, page: ShownPage, at: str) -> int:
+def _int(words: str, page: PageWords, at: str) -> int:
     number = _number(words, page, at)
     if number.denominator != 1:
         raise NotShown(f"{_place(at)}{_quoted(words)} is not a whole number")
     return number.numerator
 
 
-def _decimal(words: str, page: ShownPage, at: str) -> Decimal:
+def _decimal(words: str, page: PageWords, at: str) -> Decimal:
     number = _number(words, page, at)
     return Decimal(number.numerator) / Decimal(number.denominator)
 
 
-def _date(words: str, page: ShownPage, at: str) -> date:
+def _date(words: str, page: PageWords, at: str) -> date:
     found: date = _only(date_readings(words, page.locale), words, at, "a date")
     return found
 
 
-def _datetime(words: str, page: ShownPage, at: str) -> datetime:
+def _datetime(words: str, page: PageWords, at: str) -> datetime:
     readings = datetime_readings(words, page.locale)
     found: datetime = _only(readings, words, at, "a date with a time of day")
     return found
 
 
-_PLAIN: Mapping[type, Callable[[str, ShownPage, str], Any]] = {
+_PLAIN: Mapping[type, Callable[[str, PageWords, str], Any]] = {
     str: lambda words, page, at: words,
     int: _int,
     float: lambda words, page, at: float(_number(words, page, at)),

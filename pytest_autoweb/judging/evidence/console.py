@@ -7,6 +7,7 @@ from typing import Any
 from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response
 
 from pytest_autoweb.base.whole_characters import whole_text
+from pytest_autoweb.browser.egress.browser_watch import driver_ended
 
 _LINES = 50
 _LINE_CHARS = 300
@@ -52,6 +53,8 @@ class Watch:
 
     def end(self) -> None:
         """Stop listening, to a page that others go on with."""
+        if driver_ended(self._pages[0].context):
+            return
         self._pages[0].remove_listener("crash", self._on_crash)
         for page in self._pages:
             for event, handler in self._handlers():

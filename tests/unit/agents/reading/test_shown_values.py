@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from pytest_autoweb.agents.reading.asked_types import UnreadableType, reply_kind, told_fields
-from pytest_autoweb.agents.reading.shown_values import NotShown, ShownPage, shown_value
+from pytest_autoweb.agents.reading.shown_values import NotShown, PageWords, shown_value
 
-PAGE = ShownPage(
+PAGE = PageWords(
     "Cart\nTotal: $1,234.50\n3 items in stock\nBalance -5.00 EUR\nDue 3 March 2026, 14:30\n"
     "Menge 1.234\nZahl 12,5\n03/04/2026\nopen",
     "en",
@@ -95,7 +95,7 @@ def test_an_ambiguous_value_needs_a_page_that_declares_its_language() -> None:
 @given(st.decimals(-9_999_999, 9_999_999, places=2), st.sampled_from(["$", "€ ", "", "EUR "]))
 def test_any_number_that_a_page_shows_is_read_as_it_is(number: Decimal, sign: str) -> None:
     shown = f"{'-' if number < 0 else ''}{sign}{abs(number):,.2f}"
-    page = ShownPage(f"Sum {shown} in all", "en")
+    page = PageWords(f"Sum {shown} in all", "en")
 
     assert shown_value(Decimal, shown, page) == number
 
@@ -103,7 +103,7 @@ def test_any_number_that_a_page_shows_is_read_as_it_is(number: Decimal, sign: st
 @given(st.text(max_size=40), st.text(max_size=20))
 def test_no_words_are_read_that_the_page_does_not_have(text: str, words: str) -> None:
     try:
-        value = shown_value(str, words, ShownPage(text))
+        value = shown_value(str, words, PageWords(text))
     except NotShown:
         return
     assert value == words.strip()

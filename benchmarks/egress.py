@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from playwright.sync_api import sync_playwright
 
 from pytest_autoweb.browser.egress.chromium import cell_launch_args, launch_args
-from pytest_autoweb.browser.egress.guarded_page import route_requests
 from pytest_autoweb.browser.egress.proxy import EgressProxy
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
+from pytest_autoweb.browser.egress.request_routes import RequestRoutes
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -66,7 +66,7 @@ def main(rounds: int) -> None:
         found = launch_args({}, playwright_executable=playwright.chromium.executable_path)
         browser = playwright.chromium.launch(**cell_launch_args(found, os.environ, alone=True))
         plain, routed = browser.new_context(), browser.new_context()
-        route_requests(routed, policy, print)
+        RequestRoutes.of(routed).begin(policy, print)
         contexts = {
             "none": plain,
             "routing": routed,

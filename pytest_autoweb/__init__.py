@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.results.runs.side_files import GateResult
     from pytest_autoweb.sandbox.engine import Limits, SandboxBorder, StepEngine, StepOutcome
     from pytest_autoweb.session.autoweb_fixture import Autoweb
+    from pytest_autoweb.session.autoweb_step import AutowebStep
     from pytest_autoweb.session.registration import Registry
 
 __version__ = "0.2.0"
@@ -36,6 +37,7 @@ __version__ = "0.2.0"
 __all__ = [
     "Autoweb",
     "AutowebError",
+    "AutowebStep",
     "CaptureMode",
     "Case",
     "CellResult",
@@ -72,6 +74,7 @@ __all__ = [
 _HOMES = {
     "Autoweb": "pytest_autoweb.session.autoweb_fixture",
     "AutowebError": "pytest_autoweb.base.errors",
+    "AutowebStep": "pytest_autoweb.session.autoweb_step",
     "SandboxBorder": "pytest_autoweb.sandbox.engine",
     "CaptureMode": "pytest_autoweb.browser.page.capture",
     "Case": "pytest_autoweb.cases.case",

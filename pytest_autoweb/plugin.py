@@ -108,6 +108,11 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 def pytest_configure(config: pytest.Config) -> None:
     """Turn the plugin on when models are named."""
     config.addinivalue_line("markers", "autoweb: a cell (case x model) of pytest-autoweb")
+    config.addinivalue_line(
+        "markers",
+        "autoweb_step(model, agent, timeout, allowed_origins): who takes the steps of a test, and "
+        "what they may",
+    )
     config.pluginmanager.register(fixtures, "autoweb-fixtures")
     if config.pluginmanager.has_plugin(OLD_BASE_URL):
         config.pluginmanager.register(fixtures.BaseUrl, "autoweb-base-url")
@@ -217,7 +222,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Open a session for a test that uses the `autoweb` fixture, if the command line did not."""
+    """Open a session for a test that uses a fixture of ours, if the command line did not."""
     if uses_fixture(item):
         cell_hooks(item.config).open_for_fixture()
 

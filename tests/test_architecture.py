@@ -130,6 +130,7 @@ CALLS = (
     ("agents.locate.interview", "describe_answer(None)"),
     ("agents.attempt.unwrapped_script", "unwrapped_script('page.reload()')"),
     ("agents.act.memory", "LoopDetector()"),
+    ("agents.reading.asked_types", "reply_kind(list[float])"),
     ("agents.codegen.refs_turns", "without_failed_calls"),
     ("agents.collect.saved_state", "next_page_of('page')"),
     ("agents.outside.adapters", "agents_folder()"),

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pytest_autoweb.base.errors import CaseError, joined_errors
 from pytest_autoweb.base.field_errors import FieldError, FieldErrors, FieldPath
@@ -265,6 +266,15 @@ def load_inline(text: str) -> tuple[LoadedCase, ...]:
         _inline(CaseSource(CaseDocument(None, None, {}), (index,), fields, literal=True))
         for index, fields in enumerate(read_inline(text))
     )
+
+
+def load_fields(fields: Mapping[str, Any]) -> LoadedCase:
+    """Load a case that a program makes, whose texts hold no expressions.
+
+    Raises:
+        CaseError: a field breaks the contract.
+    """
+    return _inline(CaseSource(CaseDocument(None, None, {}), (0,), fields, literal=True))
 
 
 def _inline(source: CaseSource) -> LoadedCase:

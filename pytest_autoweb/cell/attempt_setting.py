@@ -24,7 +24,7 @@ from pytest_autoweb.agents.correction.call_cache import MemoryCache, SeenCalls, 
 from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.redaction import Redactor, environment_keys, redact_shapes
-from pytest_autoweb.browser.egress.guarded_page import guarded_page
+from pytest_autoweb.browser.egress.guarded_page import borrowed_page, guarded_page
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.egress.suppression import SUPPRESSED, Suppression
 from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
@@ -194,7 +194,7 @@ class AttemptSetting:
             capture_mode=self.cell.mode,
             repeat=self.cell.repeat,
             attempt=failed.attempt_index + 1 if failed else 1,
-            model=self.cell.spec,
+            model=None if self.cell.called else self.cell.spec,
         )
         return self.resources.judge(judged)
 
@@ -214,6 +214,7 @@ def attempt_tools(setting: AttemptSetting) -> Iterator[Tools]:
         border.on_password = setting.known.learn
         border.waited = lambda: setting.client.waited() + others()
         engine = resources.engine(border, setting.settings.sandbox)
+        watch = Watch(page, redact=setting.redact_evidence)
         try:
             tools = Tools(
                 case=case,
@@ -223,7 +224,7 @@ def attempt_tools(setting: AttemptSetting) -> Iterator[Tools]:
                 settings=setting.settings,
                 client=setting.client,
                 page=page,
-                watch=Watch(page, redact=setting.redact_evidence),
+                watch=watch,
                 wire=WireRecord(suppressed=setting.suppression),
                 downloads=DownloadRecord(setting.folder / DOWNLOADS_FOLDER, setting.redact),
                 policy=setting.policy,
@@ -250,11 +251,18 @@ def attempt_tools(setting: AttemptSetting) -> Iterator[Tools]:
             yield _connected(setting, border, tools)
         finally:
             engine.close()
+            if cell.called is not None:
+                watch.end()
 
 
 @contextmanager
 def _open_page(setting: AttemptSetting) -> Iterator[Page]:
     case, resources, log = setting.case, setting.resources, setting.log
+    if setting.cell.called is not None:
+        page, blocked = setting.cell.called.page, log.blocked.setdefault
+        with borrowed_page(page, setting.policy, log.write, on_blocked=blocked):
+            yield page
+        return
     suppression, traffic = setting.suppression, setting.traffic
     args = context_args(case.setup, setting.case_folder, case.entry_url, setting.reveal)
     plain = args == PLAIN_CONTEXT and case.setup.clock is None

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from playwright.sync_api import Page
 
+from pytest_autoweb.agents.attempt.strategy import Strategy
 from pytest_autoweb.agents.attempt.tools import Clock
 from pytest_autoweb.agents.correction.call_cache import Cache
 from pytest_autoweb.agents.correction.naming_model import NamingModel
@@ -21,9 +22,20 @@ from pytest_autoweb.cell.mutants import Mutant
 from pytest_autoweb.judging.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.models.client import Client
 from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.results.records import Attempt, CaptureModeName
+from pytest_autoweb.results.records import Attempt, CaptureModeName, StepCall
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
 from pytest_autoweb.settings.run_settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class CalledStep:
+    """A call in a test of Python, and the page on which it is carried out."""
+
+    call: StepCall
+    strategy: Strategy
+    """What is done, in place of the strategy that the cell names."""
+    page: Page
+    """The test's own page, which stays open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +53,8 @@ class Cell:
     strategy: StrategyName
     mutant: Mutant | None = None
     """What is changed in the case's oracle; None for every model and control."""
+    called: CalledStep | None = None
+    """The call in a test that it carries out on the test's own page; None for cells of cases."""
 
 
 class ServerLender(Protocol):

@@ -5,16 +5,15 @@ from datetime import UTC, datetime
 from pytest_autoweb.agents.attempt.strategy import Strategy
 from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
-from pytest_autoweb.cell.cell_setting import setting_of
+from pytest_autoweb.cell.cell_setting import setting_of, strategy_for
 from pytest_autoweb.cell.checksums import checksums_of
-from pytest_autoweb.cell.strategies import strategy_of
 from pytest_autoweb.results.records import CellResult, Failure, NotNeeded, Outcome, PlannedCell
 from pytest_autoweb.results.runs.saving import save_cell
 from pytest_autoweb.settings.run_settings import Settings
 
 
 def planned_cell(cell: Cell) -> PlannedCell:
-    return row_of(cell, strategy_of(cell.strategy, cell.spec))
+    return row_of(cell, strategy_for(cell))
 
 
 def row_of(cell: Cell, strategy: Strategy, case: Case | None = None) -> PlannedCell:
@@ -27,7 +26,7 @@ def row_of(cell: Cell, strategy: Strategy, case: Case | None = None) -> PlannedC
         user_task=case.user_task if case else cell.case.user_task_template,
         tags=cell.case.tags,
         must_pass=cell.case.must_pass,
-        without_checks=not cell.case.has_expect,
+        without_checks=not cell.case.has_expect and cell.called is None,
         with_points=cell.case.has_points,
         model=cell.spec.name,
         capture_mode=cell.mode,

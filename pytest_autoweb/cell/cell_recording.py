@@ -98,7 +98,9 @@ class CellRecording:
 def recording_of(cell: Cell, settings: Settings) -> CellRecording:
     """Return what a cell does with its traffic, by its case and the settings of the run."""
     case, folder = cell.case, settings.rootdir / settings.traffic_files
+    mode = traffic_mode(case.traffic, settings.traffic, own_server=case.webserver is not None)
     return CellRecording(
-        traffic_mode(case.traffic, settings.traffic, own_server=case.webserver is not None),
+        # What a test's own page asks for passes nothing that could record it.
+        "off" if cell.called else mode,
         traffic_path(folder, settings.rootdir, case.path, case.id),
     )

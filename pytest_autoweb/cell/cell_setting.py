@@ -24,8 +24,13 @@ class CellSetting:
     """The outside agent that drives the browser; None for a built-in one."""
 
 
+def strategy_for(cell: Cell) -> Strategy:
+    """Return what a cell does: the strategy that it names, or the call in a test."""
+    return cell.called.strategy if cell.called else strategy_of(cell.strategy, cell.spec)
+
+
 def setting_of(cell: Cell, settings: Settings) -> CellSetting:
-    strategy = strategy_of(cell.strategy, cell.spec)
+    strategy = strategy_for(cell)
     agent = None
     if strategy.outside is not None:
         agent = identity_of(cell.strategy, strategy.outside, cell.spec, cell.case.command, settings)

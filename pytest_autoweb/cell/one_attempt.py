@@ -66,6 +66,9 @@ def run_attempt(
         The attempt, and the case with its final texts; None if its server did not start.
     """
     folder = resources.run_folder / of.cell.folder / f"{order.folder}{order.index}"
+    if of.cell.called is not None:
+        # Nobody but the test can open its page again.
+        return _make_attempt(of, resources, order, folder)
     return retry_if_browser_died(lambda: _make_attempt(of, resources, order, folder), folder)
 
 

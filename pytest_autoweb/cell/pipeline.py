@@ -57,7 +57,9 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
     if resources.naming is not None:
         clock.enter("classify")
     attempts = [_named(attempt, cell, resources) for attempt in made.attempts]
-    outcome, reason, failure = cell_outcome(attempts, has_checks=cell.case.has_expect)
+    outcome, reason, failure = cell_outcome(
+        attempts, has_checks=cell.case.has_expect, called=cell.called is not None
+    )
     if outcome == "failed" and not reason:
         reason = "not every step ran" if attempts[-1].step_results else NOTHING_DONE
     if others:
@@ -89,6 +91,7 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
         traffic=setting.recording.status,
         checksums=checksums_of(setting),
         agent=setting.agent,
+        step_call=cell.called.call if cell.called else None,
     )
     save_cell(resources.run_folder, result)
     return result
@@ -134,8 +137,9 @@ def _attempts_in_arm(
     cell, settings = setting.cell, setting.settings
     servers = cell.case.webservers.values()
     rules = Rules(
-        # The built-in models repeat a given script, so a retry of it cannot do better.
-        max_retries=0 if cell.spec.provider == "builtin" else settings.retries,
+        # The built-in models repeat a given script, so a retry of it cannot do better; and the page
+        # of a test is no longer what it was before the first try.
+        max_retries=0 if cell.spec.provider == "builtin" or cell.called else settings.retries,
         resettable=bool(servers)
         and all(one.reset is not None or one.static is not None for one in servers),
         can_relogin=resources.relogin is not None,

@@ -235,8 +235,9 @@ class JudgedAttempt(NamedTuple):
     capture_mode: str
     repeat: int
     attempt: int
-    model: ModelSpec
-    """The model whose work is being judged."""
+    model: ModelSpec | None
+    """The model whose work is being judged; None if it is the work of a test, which may have its
+    own model judge."""
 
 
 @dataclass(slots=True)
@@ -275,7 +276,8 @@ class ModelJudge:
             selected = self.judges(name)
         except SettingsError as error:
             raise NotEvaluated(str(error)) from None
-        if selected.spec.litellm_model == self.place.model.litellm_model:
+        judged = self.place.model
+        if judged is not None and selected.spec.litellm_model == judged.litellm_model:
             raise NotEvaluated(f"the judge {selected.spec.name} is the model whose work is judged")
         return selected
 

@@ -14,7 +14,9 @@ from pytest_autoweb.base.errors import AutowebError, RegistrationError, Settings
 from pytest_autoweb.base.interruption import Interruption
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.chromium import missing_browser
+from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.session.autoweb_fixture import Autoweb
+from pytest_autoweb.session.autoweb_step import AutowebStep
 from pytest_autoweb.session.case_files import is_case_file
 from pytest_autoweb.session.case_needs import lacking_in, report_unmet
 from pytest_autoweb.session.collection import CaseFile, InlineCases
@@ -26,7 +28,7 @@ from pytest_autoweb.session.opened_session import open_session, write_manifest
 from pytest_autoweb.session.other_plugins import CellProtocol
 from pytest_autoweb.session.playwright_fixtures import (
     is_cell,
-    needs_browser,
+    runs_once,
     shares_browser,
     starts_own_browsers,
 )
@@ -231,7 +233,7 @@ class CellHooks:
     def run_by_own_protocol(self) -> None:
         """Let cells, and tests that use the `autoweb` fixture, run by a protocol of their own."""
         manager = self._config.pluginmanager
-        manager.register(CellProtocol(self._config, needs_browser, shares_browser))
+        manager.register(CellProtocol(self._config, runs_once, shares_browser))
         if is_recorded(self._config):
             manager.register(Recordings())
 
@@ -300,6 +302,15 @@ class CellHooks:
     def autoweb(self, request: pytest.FixtureRequest) -> Autoweb:
         """Return the value of the `autoweb` fixture."""
         return Autoweb(request)
+
+    def autoweb_step(self, request: pytest.FixtureRequest) -> AutowebStep:
+        """Return the value of the `autoweb_step` fixture."""
+        return AutowebStep(request)
+
+    def step_models(self) -> tuple[str, ...]:
+        """Return the models for which tests that take steps run, where they are several."""
+        models = tuple(name for name in self.settings.models if not is_control(name))
+        return models if len(models) > 1 else ()
 
 
 def _refuse_names_for_workers(config: pytest.Config) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_autoweb.session.cells_on_demand import cell_hooks, plain_launcher
-from pytest_autoweb.session.playwright_fixtures import needs_browser
+from pytest_autoweb.session.cells_on_demand import cell_hooks, has_models, plain_launcher
+from pytest_autoweb.session.playwright_fixtures import STEP_FIXTURE, needs_browser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from pytest_autoweb.session.autoweb_fixture import Autoweb
+    from pytest_autoweb.session.autoweb_step import AutowebStep
 
 
 @pytest.fixture(scope="session")
@@ -72,3 +73,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def autoweb(request: pytest.FixtureRequest) -> "Autoweb":
     """Run cases from Python: `assert autoweb.run("cases/shop.yaml::login", model="…").passed`."""
     return cell_hooks(request.config).autoweb(request)
+
+
+@pytest.fixture
+def autoweb_step(request: pytest.FixtureRequest) -> "AutowebStep":
+    """Have a model act on the test's page: `autoweb_step("add the blue shirt to the cart")`."""
+    return cell_hooks(request.config).autoweb_step(request)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that takes steps once for each model, as cells are, unless its mark names one."""
+    if STEP_FIXTURE not in metafunc.fixturenames or not has_models(metafunc.config):
+        return
+    marks = metafunc.definition.iter_markers(STEP_FIXTURE)
+    if any("model" in mark.kwargs for mark in marks):
+        return
+    if models := cell_hooks(metafunc.config).step_models():
+        metafunc.parametrize(STEP_FIXTURE, models, indirect=True, ids=models)

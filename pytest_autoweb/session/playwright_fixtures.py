@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FIXTURE = "autoweb"
 """The fixture by which a test of Python runs cells."""
+STEP_FIXTURE = "autoweb_step"
+"""The fixture by which a test of Python has a model act on its own page."""
 CELL: pytest.StashKey["Cell"] = pytest.StashKey()
 """What an item runs, if it is a cell."""
 OLD_BASE_URL = "playwright-base-url"
@@ -23,7 +25,9 @@ OLD_BASE_URL = "playwright-base-url"
 _SUBSTITUTE_KEY = "autoweb_substitute"
 _SUBSTITUTE: pytest.StashKey[str] = pytest.StashKey()
 """The browser that stood in for Playwright's own, in tests that are no cells."""
-_PAGE_FIXTURES = frozenset(("page", "context", "new_context", "browser", "launch_browser"))
+_PAGE_FIXTURES = frozenset(
+    ("page", "context", "new_context", "browser", "launch_browser", STEP_FIXTURE)
+)
 _OF_BROWSERS = ("browser_type_launch_args", "browser_type", "connect_options", "launch_browser")
 _ASYNC_TWIN = "pytest_playwright_asyncio"
 _ONE_OF_BOTH = (
@@ -40,13 +44,21 @@ def is_cell(item: pytest.Item) -> bool:
 
 
 def uses_fixture(item: pytest.Item) -> bool:
-    """Tell whether an item is a test that uses the `autoweb` fixture."""
-    return FIXTURE in getattr(item, "fixturenames", ())
+    """Tell whether an item is a test that uses a fixture of this plugin."""
+    return not {FIXTURE, STEP_FIXTURE}.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def needs_browser(item: pytest.Item) -> bool:
-    """Tell whether an item is a cell, or a test that uses the `autoweb` fixture."""
+    """Tell whether an item is a cell, or a test that uses a fixture of this plugin."""
     return is_cell(item) or uses_fixture(item)
+
+
+def runs_once(item: pytest.Item) -> bool:
+    """Tell whether an item may not be run again by other plugins: a cell, or a test that runs any.
+
+    A test that takes steps is an ordinary test.
+    """
+    return is_cell(item) or FIXTURE in getattr(item, "fixturenames", ())
 
 
 def shares_browser(item: pytest.Item) -> bool:

@@ -1,15 +1,15 @@
 from local_site import Site
 from playwright.sync_api import BrowserContext, Error
 
-from pytest_autoweb.browser.egress.guarded_page import route_requests
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
+from pytest_autoweb.browser.egress.request_routes import RequestRoutes
 
 
 def test_requests_to_other_origins_are_aborted_and_reported(
     fresh_context: BrowserContext, site: Site, other_site: Site
 ) -> None:
     blocked: list[str] = []
-    route_requests(fresh_context, OriginPolicy(site.url), blocked.append)
+    RequestRoutes.of(fresh_context).begin(OriginPolicy(site.url), blocked.append)
     other_site.put("/steal?secret=1", "x")
     url = site.put(
         "/a",
@@ -31,7 +31,7 @@ def test_navigations_and_web_sockets_to_other_origins_are_blocked(
     fresh_context: BrowserContext, site: Site, other_site: Site
 ) -> None:
     blocked: list[str] = []
-    route_requests(fresh_context, OriginPolicy(site.url), blocked.append)
+    RequestRoutes.of(fresh_context).begin(OriginPolicy(site.url), blocked.append)
     page = fresh_context.new_page()
     page.goto(site.put("/a", "<h1>a</h1>"))
 
@@ -53,7 +53,9 @@ def test_navigations_and_web_sockets_to_other_origins_are_blocked(
 def test_a_listed_origin_is_reached(
     fresh_context: BrowserContext, site: Site, other_site: Site
 ) -> None:
-    route_requests(fresh_context, OriginPolicy(site.url, [other_site.url]), lambda origin: None)
+    RequestRoutes.of(fresh_context).begin(
+        OriginPolicy(site.url, [other_site.url]), lambda origin: None
+    )
     other_site.put("/lib.js", "document.title = 'lib'")
     page = fresh_context.new_page()
 

@@ -1,10 +1,11 @@
-"""The stage that begins every strategy: the entry page."""
+"""The stage that begins every strategy: the entry page, or the page that a test has open."""
 
 from pytest_autoweb.agents.attempt.execute import pictured
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail
 from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.base.language import StepProblem
 from pytest_autoweb.browser.page.opening import open_page
+from pytest_autoweb.browser.page.quiet import wait_until_quiet
 from pytest_autoweb.browser.page.setup import run_setup_js
 from pytest_autoweb.results.records import Attempt, Failure
 
@@ -23,10 +24,24 @@ def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
         failure = Failure.model_validate(map_texts(failure.model_dump(), tools.redact))
         return fail(attempt, failure, StepProblem.quoted("(openPage)", failure.message))
     tools.log.write(f"opened {tools.page.url}")
+    # Requests and downloads of the set-up are not the model's doing, so they are not recorded.
+    _begin(tools)
+    return attempt
+
+
+def take_over(attempt: Attempt, tools: Tools) -> Attempt:
+    """Begin on the page that a test has open, once it is quiet."""
+    wait_until_quiet(tools.page)
+    attempt = change(attempt, entry_url_used=tools.redact(tools.page.url))
+    tools.log.write(f"taken over at {tools.page.url}")
+    _begin(tools)
+    return attempt
+
+
+def _begin(tools: Tools) -> None:
+    """Take the first picture, and record what happens from now on."""
     # What the page holds decides how a picture of it is taken, and is not known yet.
     tools.newest.may_be_bare = False
     pictured("opened", tools, "opened")
-    # Requests and downloads of the set-up are not the model's doing, so they are not recorded.
     tools.wire.start(tools.page.context)
     tools.downloads.start(tools.page.context)
-    return attempt

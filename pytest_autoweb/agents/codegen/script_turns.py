@@ -233,9 +233,17 @@ def _conversation(attempt: Attempt, tools: Tools, form: TurnForm, events: TurnEv
         became = became._replace(beside=(*became.beside, *events.take()))
         talk.add(*_told(number, reply, became, tools))
     else:
-        note = f"The limit of {limit} turns was reached before the model said that it was done."
+        note = f"The limit of {limit} {_CUT_OFF}"
         attempt = change(attempt, code_notes=(*attempt.code_notes, note))
     return attempt
+
+
+_CUT_OFF = "turns was reached before the model said that it was done."
+
+
+def is_cut_off(attempt: Attempt) -> bool:
+    """Tell whether the limit of turns ended an attempt."""
+    return any(note.endswith(_CUT_OFF) for note in attempt.code_notes)
 
 
 def _room(tools: Tools, talk: TurnTalk, pictures: int) -> int:

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Browser, BrowserContext, Error, Page, Request, Route, WebSocketRoute
+from playwright.sync_api import Browser, Error, Page
 
 from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.browser.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
 from pytest_autoweb.browser.egress.proxy import EgressProxy
-from pytest_autoweb.browser.egress.request_policy import OriginPolicy, parse_origin
+from pytest_autoweb.browser.egress.request_policy import OriginPolicy
+from pytest_autoweb.browser.egress.request_routes import RequestRoutes
 from pytest_autoweb.browser.egress.suppression import Suppression, suppress_in_browser
 from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
 
@@ -70,12 +70,12 @@ def guarded_page(
         raise BrowserError(f"traffic can be neither recorded, replayed nor held back: {REMOTE}")
     in_browser = suppression is not None and (remote or suppression.encrypted)
     blocked = _teller(note, on_blocked)
+    tell_passed = _passed_teller(note)
 
-    @cache
     def passed(origin: str) -> None:
         # With a proxy in front, the redirect has been refused there.
         if remote:
-            note(f"not blocked: a redirect led to {origin}, {NOT_HELD}")
+            tell_passed(origin)
 
     taken = None if in_browser else suppression
     proxy = ready.proxy if ready else EgressProxy(policy, blocked, note, taken, traffic)
@@ -89,7 +89,7 @@ def guarded_page(
         # Routing in the browser is slower and shows fewer requests, so it is the last resort.
         if gap := missing_cover(page.context.browser, remote=remote):
             note(f"egress: partial: {gap}")
-            route_requests(page.context, policy, blocked, passed)
+            RequestRoutes.of(page.context).begin(policy, blocked, passed)
         if suppression is not None and in_browser:
             suppress_in_browser(page.context, suppression)
         try:
@@ -100,8 +100,43 @@ def guarded_page(
                     note(f"blocked: {origin}: {count} requests in all")
 
 
+@contextmanager
+def borrowed_page(
+    page: Page,
+    policy: OriginPolicy,
+    note: Callable[[str], None],
+    *,
+    on_blocked: Callable[[str], object] = lambda origin: None,
+) -> Iterator[Page]:
+    """Yield a test's own page, which meanwhile can reach only the origins of the policy.
+
+    The test opened its context, so that no proxy can be put in front of it. Routes in the browser
+    hold what they can (docs/step.md#what-holds).
+
+    Args:
+        page: the page, which stays open.
+        policy: decides which origins may be reached.
+        note: gets messages about what was blocked and what could not be.
+        on_blocked: gets each origin that was blocked.
+    """
+    routes = RequestRoutes.of(page.context)
+    routes.begin(policy, _teller(note, on_blocked), _passed_teller(note))
+    try:
+        yield page
+    finally:
+        routes.end()
+
+
+def _passed_teller(note: Callable[[str], None]) -> Callable[[str], None]:
+    @cache
+    def passed(origin: str) -> None:
+        note(f"not blocked: a redirect led to {origin}, {NOT_HELD}")
+
+    return passed
+
+
 def _teller(
-    note: Callable[[str], None], on_blocked: Callable[[str], None]
+    note: Callable[[str], None], on_blocked: Callable[[str], object]
 ) -> Callable[[str], None]:
     def blocked(origin: str) -> None:
         on_blocked(origin)
@@ -157,45 +192,3 @@ def _asked_command_line(browser: Browser) -> str:
             session.detach()
     except Error:
         return ""
-
-
-def route_requests(
-    context: BrowserContext,
-    policy: OriginPolicy,
-    on_blocked: Callable[[str], None],
-    on_passed: Callable[[str], None] = lambda origin: None,
-) -> None:
-    """Abort requests and WebSockets to other origins, as far as the browser exposes them.
-
-    For example, it tells of a redirect inside an allowed request only once it was followed.
-
-    Args:
-        context: the context of the page.
-        policy: decides which origins may be reached.
-        on_blocked: called with the origin of each blocked request.
-        on_passed: called with the origin of each such redirect.
-    """
-
-    def forbidden(url: str) -> bool:
-        return not policy.allows(url)
-
-    def abort(route: Route) -> None:
-        on_blocked(_label(route.request.url))
-        route.abort("blockedbyclient")
-
-    def close(socket: WebSocketRoute) -> None:
-        on_blocked(_label(socket.url))
-        socket.close(code=1008, reason="blocked by allowed_origins")
-
-    def tell(request: Request) -> None:
-        if request.redirected_from is not None and forbidden(request.url):
-            on_passed(_label(request.url))
-
-    context.route(forbidden, abort)
-    context.route_web_socket(forbidden, close)
-    context.on("request", tell)
-
-
-def _label(url: str) -> str:
-    origin = parse_origin(url)
-    return str(origin) if origin else f"{urlsplit(url).scheme or 'unknown'} URL"

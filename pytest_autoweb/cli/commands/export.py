@@ -11,6 +11,7 @@ from pytest_autoweb.browser.egress.request_policy import Origin
 from pytest_autoweb.cases.case import resolve_secrets
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.cli.arguments import text_path
+from pytest_autoweb.cli.exported_steps import export_steps
 from pytest_autoweb.cli.proof_arguments import (
     BROWSERS,
     add_proof_arguments,
@@ -57,7 +58,8 @@ locators, the checks of their cases as assertions, fixtures for web server and s
 CELL is the name of a cell's test, a part of it that fits only one, or the cell's folder. A whole
 RUN becomes a file for each case file, with a test for each case, from its best cell. A test is
 written only when it passes three times and fails without its actions. What exists is kept, unless
---force is given. Flags of pytest for that proof stand behind `--`.
+--force is given. A test with `autoweb_step` is written to a copy of its file, NAME_plain.py, with
+plain lines in place of its calls. Flags of pytest for that proof stand behind `--`.
 
 The actions are code that a model wrote, and run without the sandbox. In the proof the browser
 reaches only the origins of the case; later nothing holds it back. So an attempt whose cell blocked
@@ -74,9 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         type=text_path,
-        default=Path("tests"),
         metavar="DIR",
-        help="the folder for the tests; default: tests",
+        help="the folder for the tests; default: tests, and for steps the folder of their test",
     )
     parser.add_argument("--model", metavar="NAME", help="take only cells of this model")
     add_proof_arguments(parser)
@@ -118,9 +119,14 @@ def run(args: argparse.Namespace) -> int:
     folder, said = _run_and_cell(args)
     whole_run = not said
     saved = load_run(folder)
-    cells = [cell for cell in saved.cells if args.model in (None, cell.model)]
-    if not cells:
+    found = [cell for cell in saved.cells if args.model in (None, cell.model)]
+    if not found:
         raise SettingsError(f"{saved.folder} has no cell of {args.model!r}")
+    steps, cells = _divided(found, None if whole_run else find_cell(tuple(found), said, folder))
+    failed = export_steps(steps, saved.folder, args)
+    if not cells:
+        return failed
+    args.output = args.output or Path("tests")
     chosen = _best(cells) if whole_run else [_named(cells, said, folder)]
     if not chosen:
         raise SettingsError(f"no cell of {saved.folder} passed, so there is nothing to export")
@@ -139,7 +145,18 @@ def run(args: argparse.Namespace) -> int:
         print(f"refused {case_id}: {why}")
     if any(file.target.exists() for file in files) and not args.flags:
         _tell_of_browser(browser)
-    return 1 if refused else 0
+    return 1 if refused or failed else 0
+
+
+def _divided(
+    cells: Sequence[CellResult], named: CellResult | None
+) -> tuple[list[CellResult], list[CellResult]]:
+    """Return the steps of tests and the cells of cases among those that are to be exported."""
+    if named is not None and named.step_call is not None:
+        return [cell for cell in cells if cell.nodeid == named.nodeid], []
+    steps = [cell for cell in cells if cell.step_call is not None]
+    rest = [cell for cell in cells if cell.step_call is None]
+    return ([], rest) if named is not None else (steps, rest)
 
 
 def _tell_of_browser(browser: str) -> None:

@@ -2,10 +2,12 @@
 
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response
 
 from pytest_autoweb.base.whole_characters import whole_text
+from pytest_autoweb.browser.egress.browser_watch import driver_ended
 
 _LINES = 50
 _LINE_CHARS = 300
@@ -28,6 +30,7 @@ class Watch:
         self._events = 0
         self.crashed = False
         """Whether the process that shows the page died."""
+        self._pages: list[Page] = []
         page.on("crash", self._on_crash)
         self._attach(page)
 
@@ -48,12 +51,28 @@ class Watch:
         self._new_requests.clear()
         return news
 
+    def end(self) -> None:
+        """Stop listening, to a page that others go on with."""
+        if driver_ended(self._pages[0].context):
+            return
+        self._pages[0].remove_listener("crash", self._on_crash)
+        for page in self._pages:
+            for event, handler in self._handlers():
+                page.remove_listener(event, handler)
+
     def _attach(self, page: Page) -> None:
-        page.on("console", self._on_console)
-        page.on("pageerror", self._on_error)
-        page.on("requestfailed", self._on_failed)
-        page.on("response", self._on_response)
-        page.on("popup", self._attach)
+        self._pages.append(page)
+        for event, handler in self._handlers():
+            page.on(event, handler)
+
+    def _handlers(self) -> tuple[tuple[Any, Any], ...]:
+        return (
+            ("console", self._on_console),
+            ("pageerror", self._on_error),
+            ("requestfailed", self._on_failed),
+            ("response", self._on_response),
+            ("popup", self._attach),
+        )
 
     def _on_crash(self, _page: Page) -> None:
         self.crashed = True

@@ -37,6 +37,7 @@ from pytest_autoweb.results.records.cell import (
     OutsideAgent,
     PlannedCell,
     Recording,
+    StepCall,
 )
 from pytest_autoweb.results.records.record import (
     BROKEN,
@@ -110,6 +111,7 @@ __all__ = [
     "SettingSource",
     "Snapshot",
     "StageName",
+    "StepCall",
     "StepResult",
     "StepStatus",
     "ToolCall",

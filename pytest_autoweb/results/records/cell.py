@@ -106,6 +106,17 @@ class OutsideAgent(Record):
     """What of it the kernel held, and what not; empty in older records."""
 
 
+class StepCall(Record):
+    """The call in a test of Python that a cell carried out (`autoweb_step`)."""
+
+    kind: Literal["do", "check", "read"]
+    """What the test asked for: to do something, whether something holds, or a value."""
+    path: str
+    """The file of the call, relative to the rootdir, with `/` as separator."""
+    line: int
+    """The line on which the call begins, from 1."""
+
+
 class CellResult(PlannedCell):
     """Everything known about one cell when it ended; the content of `cell.json`."""
 
@@ -157,6 +168,8 @@ class CellResult(PlannedCell):
     """The outside agent that drove the browser; None for the built-in ones."""
     traffic: Literal["", "recorded", "replayed"] = ""
     """What became of the traffic with the site (`--autoweb-traffic`); empty if it was passed on."""
+    step_call: StepCall | None = None
+    """The call in a test that it carried out; None for the cells of cases."""
     recordings: tuple[Recording, ...] = ()
     """What pytest-playwright recorded with `--tracing`, `--video` or `--screenshot`."""
     checksums: dict[str, str] = Field(default_factory=dict)

@@ -95,6 +95,7 @@ StageName = Literal[
     "reflect",
     "classify",  # a model names the type of a failure
     "agent",  # any call of an outside agent
+    "read",  # a value that a test asks for
 ]
 
 FailureKind = Literal[

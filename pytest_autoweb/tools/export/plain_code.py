@@ -119,6 +119,8 @@ class TranslationInputs(NamedTuple):
     frame: str = "frame"
     by_decisions: bool = False
     """The attempt consisted of decisions, each a separate block."""
+    page: str = "page"
+    """The expression for the page."""
 
 
 def lines_in_texts(tree: ast.AST) -> frozenset[int]:
@@ -296,6 +298,8 @@ class _Block:
                 return f"{inputs.answers}.append"
             case ast.Name(id="page") if self._frame:
                 return inputs.frame
+            case ast.Name(id="page") if inputs.page != "page":
+                return inputs.page
             case ast.Call() if _is_finder(node):
                 return self._next_located(node)
             case ast.Call(func=ast.Attribute(attr=name)) if name in _TAKES_FILES:
@@ -326,7 +330,8 @@ class _Block:
             shown = ast.unparse(node)[:80]
             raise NotExportable(f"step {self._index}: no locator was recorded for {shown}")
         try:
-            return written_again(located, self._inputs.runtime.expression)
+            locator = written_again(located, self._inputs.runtime.expression)
+            return re.sub(r"^page\b", lambda _: self._inputs.page, locator)
         except NoLocator:
             shown = ascii(located[:80])
             raise NotExportable(

@@ -43,6 +43,7 @@ MORE_ON_HOVER = "more on hover"
 """The state of a part of the page under which the mouse shows controls that are hidden now."""
 _FRAME_MS = 2_000.0
 _LISTENERS = {"limit": 20_000}
+_NOTHING_HEARD: Mapping[str, Any] = {"listening": [], "entered": [], "framed": []}
 _LISTENERS_MS = 1_000.0
 _FRAMES_LISTENERS_S = 0.2
 """How long documents of frames are asked for what listens."""
@@ -197,7 +198,8 @@ def read_page(root: Page | Frame) -> PageTree:
             prefixes = _frame_prefixes(_snapshot(root))
     finally:
         heard = asked()
-    main = _document(root, {"listening": heard[0].found if heard else []}, OBSERVE_TIMEOUT_MS)
+    own = {"listening": heard[0].found, "entered": heard[0].over} if heard else {}
+    main = _document(root, own, OBSERVE_TIMEOUT_MS)
     documents = [main, *_inner_documents(root, heard[1:])]
     nodes = _joined(documents, prefixes)
     _hide([node for root_node in nodes for node in root_node.walk()], documents)
@@ -276,7 +278,7 @@ def inner_frames(root: Page | Frame) -> tuple[Frame, ...]:
 
 def _document(root: Page | Frame, heard: Mapping[str, Any], timeout_ms: float) -> _Document:
     look = next(_LOOKS)
-    asked = {**LIMITS, "look": look, "noted": SNAPSHOT_NOTE, "listening": [], "framed": [], **heard}
+    asked = {**LIMITS, "look": look, "noted": SNAPSHOT_NOTE, **_NOTHING_HEARD, **heard}
     locator = root.locator(f"{ENGINE}={json.dumps(asked)}")
     try:
         text = call_within(root, timeout_ms, lambda: locator.text_content(timeout=timeout_ms))
@@ -294,21 +296,24 @@ _UNKNOWN = re.compile(r"Unknown engine|'queryAll'|queryAll is not")
 
 
 class _Heard(NamedTuple):
-    """Which elements of a document listen to clicks."""
+    """Which elements of a document listen to the mouse."""
 
     url: str
     size: int
     """Elements of the document."""
     found: list[int]
     """Those that listen, by their order."""
+    over: list[int]
+    """Those that listen to the mouse coming over them."""
 
     @classmethod
     def read(cls, told: Mapping[str, Any]) -> "_Heard":
-        return cls(str(told["url"]), int(told["size"]), [int(at) for at in told["found"]])
+        found, over = ([int(at) for at in told[name]] for name in ("found", "over"))
+        return cls(str(told["url"]), int(told["size"]), found, over)
 
 
 def _listeners(root: Page | Frame) -> list[_Heard]:
-    """Return what listens to clicks: in the main document, and then in those of frames."""
+    """Return what listens to the mouse: in the main document, and then in those of frames."""
     page = root if isinstance(root, Page) else None
     session = debugging_session(page) if page is not None else None
     found: list[_Heard] = []

@@ -1,7 +1,8 @@
 // Reads a document as a person sees it: a tree of texts and elements, with what tells them apart.
 ({ dom, aria, sight, hovering, visuals },
-  { limit, milliseconds, characters, noted, listening: heard, framed }) => {
+  { limit, milliseconds, characters, noted, listening: heard, entered, framed }) => {
   const listening = new Set(heard);
+  const entering = new Set(entered);
   const CONTROLS = new Set(['button', 'link', 'textbox', 'searchbox', 'combobox', 'checkbox', 'radio',
     'switch', 'slider', 'spinbutton', 'tab', 'menuitem', 'menuitemcheckbox', 'menuitemradio',
     'option', 'treeitem', 'listbox', 'iframe']);
@@ -28,6 +29,7 @@
   const EDITOR_LINES_MOST = 2000;
   const EDITOR_LEVELS = 4;
   const HIDDEN_PARTS = 400;
+  const OVER_LEVELS = 10;
   const REGION_CHARS = 1500;
   const REGION_CONTROLS = 12;
   const VALUE_CHARS = 20000;
@@ -379,11 +381,26 @@
   let hiddenParts = 0;
   const PRESSABLE = 'button, a[href], input, select, textarea, summary, [role=button], [role=link], '
     + '[role=menuitem], [onclick], [tabindex]';
+  const isRow = (element) => ['tr', 'li', 'article'].includes(dom.tag(element))
+    || ROWS.has(attr(element, 'role'));
+  const hears = (element) => entering.size > 0 && entering.has(order.get(element));
+  // What listens to the mouse may show what is hidden in it; for a whole list, in a row of it.
+  const listenerOver = (element) => {
+    let row = null;
+    for (let at = dom.parent(element), step = 0; at && step < OVER_LEVELS; at = dom.parent(at), step += 1) {
+      row = row || (isRow(at) ? at : null);
+      if (hears(at)) {
+        const box = dom.rect(at);
+        return row || (box.height * 2 > window.innerHeight ? null : at);
+      }
+    }
+    return null;
+  };
   const noteHidden = (element) => {
     if (hiddenParts >= HIDDEN_PARTS || overs.has(dom.parent(element))) return;
     if (!dom.matches(element, PRESSABLE) && !dom.query(element, PRESSABLE).length) return;
     hiddenParts += 1;
-    const over = hovering.shownOver(element);
+    const over = hovering.shownOver(element) || (entering.size ? listenerOver(element) : null);
     if (over && !['html', 'body'].includes(dom.tag(over))) overs.add(over);
   };
   const MORE = 'more on hover';
@@ -470,6 +487,8 @@
       into.push(...kids);
       return;
     }
+    // What a row's own listener shows may not be in the page before.
+    if (ctx.shown && hears(element) && (ROWS.has(role) || isRow(element))) overs.add(element);
     const alone = overs.has(element) ? onlyControl(kids) : null;
     if (alone) {
       alone.s = [...(alone.s || []), MORE];
@@ -541,7 +560,7 @@
     } else if (dom.isElement(node)) visitElement(node, into, ctx, depth);
   };
 
-  if (listening.size || framed.length) {
+  if (listening.size || entering.size || framed.length) {
     let index = 0;
     const roots = [document];
     for (let at = 0; at < roots.length && index < 100000; at += 1) {
@@ -553,10 +572,10 @@
     }
     // Of frames with one address, only their number of elements tells which is which.
     const fitting = framed.filter((one) => one.size === index);
-    if (fitting.length) {
-      fitting[0].found.filter((at) => fitting.every((one) => one.found.includes(at)))
-        .forEach((at) => listening.add(at));
-    }
+    const inEach = (kind) => (fitting.length
+      ? fitting[0][kind].filter((at) => fitting.every((one) => one[kind].includes(at))) : []);
+    inEach('found').forEach((at) => listening.add(at));
+    inEach('over').forEach((at) => entering.add(at));
   }
   findOwnEditors();
   const tree = [];

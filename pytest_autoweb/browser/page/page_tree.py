@@ -45,7 +45,7 @@ _FRAME_MS = 2_000.0
 _LISTENERS = {"limit": 20_000}
 _NOTHING_HEARD: Mapping[str, Any] = {"listening": [], "entered": [], "framed": []}
 _LISTENERS_MS = 1_000.0
-_FRAMES_LISTENERS_S = 0.2
+_FRAMES_LISTENERS_S = 1.0
 """How long documents of frames are asked for what listens."""
 _LOOKS = itertools.count(1)
 

@@ -9,7 +9,7 @@ what, and where a text ends. It keeps the elements, so that each is found again 
 import itertools
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -145,6 +145,18 @@ class Node:
                 pending.extend(node.below[::-1])
 
 
+def every(nodes: Iterable[Node]) -> list[Node]:
+    """Return nodes and all below them, in reading order."""
+    found: list[Node] = []
+    pending = list(nodes)[::-1]
+    while pending:
+        node = pending.pop()
+        found.append(node)
+        if node.below:
+            pending += node.below[::-1]
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class PageTree:
     """What a person sees of a page."""
@@ -202,7 +214,7 @@ def read_page(root: Page | Frame) -> PageTree:
     main = _document(root, own, OBSERVE_TIMEOUT_MS)
     documents = [main, *_inner_documents(root, heard[1:])]
     nodes = _joined(documents, prefixes)
-    _hide([node for root_node in nodes for node in root_node.walk()], documents)
+    _hide(nodes, documents)
     complete = all(bool(document.told.get("full")) for document in documents)
     overlaid = any(bool(document.told.get("overlaid")) for document in documents)
     return PageTree(tuple(nodes), overlaid, complete)
@@ -373,9 +385,9 @@ def _contexts(session: CDPSession) -> list[int]:
 def _joined(documents: Sequence[_Document], prefixes: Mapping[str, str]) -> list[Node]:
     """Return the main document's nodes, with the other documents below their frames."""
     made = [_Reader(document).nodes(document.told.get("tree") or ()) for document in documents]
-    every = (node for nodes in made for top in nodes for node in top.walk())
-    frames = [node for node in every if node.role == "iframe"]
     free = dict(enumerate(documents[1:], start=1))
+    tops = itertools.chain.from_iterable(made)
+    frames = [node for node in every(tops) if node.role == "iframe"] if free else []
     for node in frames:
         index = next((i for i, one in free.items() if _is_in(one, node, prefixes)), None)
         if index is not None:
@@ -507,7 +519,7 @@ def _hide(nodes: Sequence[Node], documents: Sequence[_Document]) -> None:
     """Take values of password fields out of names: that of a label includes its field's value."""
     found = {str(value) for one in documents for value in one.told.get("secrets") or ()}
     hidden = sorted((secret for secret in found if secret.strip()), key=len, reverse=True)
-    for node in nodes if hidden else ():
+    for node in every(nodes) if hidden else ():
         node.name = without_secrets(node.name, hidden)
         if node.role != "text" and node.value.strip() in hidden:
             node.value = HIDDEN

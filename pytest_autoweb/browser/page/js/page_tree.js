@@ -56,6 +56,8 @@
   };
   const attr = dom.attr;
   const words = (text) => /[\p{L}\p{N}]/u.test(text);
+  const inert = dom.within((element) => dom.has(element, 'inert'));
+  const disabled = dom.within((element) => attr(element, 'aria-disabled') === 'true');
   const truthy = (element, name) => attr(element, name) === 'true';
 
   // -- what an element is ---------------------------------------------------------------
@@ -93,7 +95,7 @@
     if (open === 'false') found.push('collapsed');
     const current = said('current');
     if (current && current !== 'false') found.push('current');
-    if (dom.matches(element, ':disabled') || dom.closest(element, '[aria-disabled="true"]')) {
+    if (dom.matches(element, ':disabled') || disabled(element)) {
       found.push('disabled');
     }
     if (truthy(element, 'aria-readonly') || (dom.has(element, 'readonly') && tag !== 'select')) {
@@ -202,7 +204,7 @@
   const handles = (element) => HANDLERS.some((name) => dom.has(element, name));
   const reached = (element) => dom.has(element, 'tabindex') && Number(attr(element, 'tabindex')) >= 0;
   const pressedBy = (element, tag, css, ctx) => {
-    if (['html', 'body', 'label'].includes(tag) || dom.closest(element, '[inert]')) return '';
+    if (['html', 'body', 'label'].includes(tag) || inert(element)) return '';
     if (handles(element)) return 'handler';
     if (tag === 'summary') return 'handler';
     if (css.cursor === 'pointer' && !ctx.pointer) return 'pointer';
@@ -261,7 +263,7 @@
     return made;
   };
   const block = (css, element) => css.display !== 'contents' && (!css.display.startsWith('inline')
-    || css.display !== 'inline' && dom.children(element).length > 0);
+    || css.display !== 'inline' && !dom.hollow(element));
   const gap = (css) => css.display === 'inline' && ['marginLeft', 'marginRight', 'paddingLeft',
     'paddingRight'].some((side) => parseFloat(css[side]) > 2);
   const scrolled = (element, css, made) => {
@@ -444,7 +446,7 @@
   // Returns what acts as one element; null for all others, false for what is not shown at all.
   const special = (element, tag, role, css, ctx, depth) => {
     if (tag === 'iframe' || tag === 'frame') return asFrame(element, css) || false;
-    const empty = dom.children(element).length === 0 && !dom.visible(element);
+    const empty = dom.hollow(element) && !dom.visible(element);
     if (empty && tag === 'input' && labelOf(element)) {
       return asControl(element, tag, role, css, ctx, depth);
     }
@@ -452,7 +454,7 @@
     if (visuals.isEditor(element) || ownEditors.has(element)) return asEditor(element);
     if (truthy(element, 'aria-hidden') && ['input', 'textarea', 'select'].includes(tag)
       && Number(css.opacity) < 0.1) return false;
-    if (dom.closest(element, '[inert]')) return null;
+    if (inert(element)) return null;
     if (CONTROLS.has(role)) return asControl(element, tag, role, css, ctx, depth);
     if (dom.editable(element)) return asControl(element, tag, 'textbox', css, ctx, depth);
     const tick = tag === 'label' ? hiddenTick(element) : null;

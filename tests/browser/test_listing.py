@@ -447,6 +447,35 @@ def test_a_listener_that_shows_no_control_of_its_part_is_not_announced(show: Sho
     assert text == "Ann | Bob"
 
 
+def _orders(rows: int) -> str:
+    """A list of orders, each with a field, a link with a hidden name and a part of its own role."""
+    made = "".join(
+        f"<tr><td><input type=checkbox aria-labelledby=n{n}><td id=n{n}>No. {n}<td><b>Ann</b>"
+        f"<td><span title='Paid on day {n}' role=img>x</span>"
+        f"<td><a href=/{n}><svg><title>Open {n}</title></svg></a><td><h3>Note</h3>"
+        for n in range(rows)
+    )
+    return f"<h1>Orders</h1><table aria-label=Orders><tbody id=t>{made}</table><button>End</button>"
+
+
+@pytest.mark.long
+def test_the_rows_of_a_long_list_are_listed_as_those_of_a_short_one(
+    blank: Page, show: Show
+) -> None:
+    show(_orders(40))
+    short = numbered_listing(blank, budget_tokens=90_000)
+    show(_orders(280))
+    long = numbered_listing(blank, budget_tokens=90_000)
+
+    told = short.text.splitlines()
+    assert long.text.splitlines()[: len(told) - 1] == told[:-1]
+    assert 'checkbox "No. 39"' in short.text
+    assert all(one.ref for one in long.elements)
+    # What a look hides from Playwright's snapshot is hidden from nobody else, and for no longer.
+    assert blank.evaluate("t.firstChild === t.rows[0]")
+    assert blank.locator("tbody").aria_snapshot().count("- checkbox") == 280
+
+
 def test_very_long_pages_are_bounded(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(page_tree.LIMITS, "characters", 500)
 

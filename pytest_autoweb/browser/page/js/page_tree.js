@@ -43,7 +43,6 @@
   const elements = [];
   const judged = [];
   let visited = 0;
-  let firstRef = '';
   let room = characters;
   const spent = () => performance.now() - began;
   let full = true;
@@ -63,7 +62,6 @@
   // -- what an element is ---------------------------------------------------------------
   const roleOf = (element, tag) => {
     const note = noted && element[noted];
-    if (note && !firstRef && typeof note.ref === 'string') firstRef = note.ref;
     if (note && typeof note.role === 'string') return note.role;
     const own = aria.role(element);
     if (own && own !== 'none' && own !== 'presentation') return own;
@@ -598,7 +596,6 @@
   }
   const named = layers.map((layer) => aria.name(layer, 'dialog')
     || dom.clean(layer.innerText || '').slice(0, 40));
-  const told = { tree, layers: named, secrets: Array.from(secrets), overlaid: sight.overlaid(), full,
-    ref: firstRef };
+  const told = { tree, layers: named, secrets: Array.from(secrets), overlaid: sight.overlaid(), full };
   return { elements, json: dom.stringify(told) };
 }

@@ -18,6 +18,8 @@ from benchmarks.capture.smallest import ONE_OF_EACH, SMALLEST
 
 HERE = Path(__file__).parent
 CASES = HERE.parents[1] / "cases"
+_START_S = 180
+"""How long a server may take to start, on a busy machine."""
 MANUAL = ("index", "genindex", "reference", "user_guide")
 HEAD = '<!doctype html><meta charset="utf-8">'
 TOWN = ("events", "mail", "news", "shop", "tickets", "report")
@@ -82,7 +84,7 @@ def serving(command: Sequence[str], url: str) -> Iterator[None]:
     """Run a server until the block ends."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + _START_S
         while not _answers(url):
             if process.poll() is not None or time.monotonic() > until:
                 raise RuntimeError(f"{' '.join(command)} does not answer")

@@ -6,8 +6,9 @@
 Each page is looked at several times. `whole` is the median in milliseconds of the wall clock, and
 `first` that of the first look at a document, for which the scripts are parsed. `cpu` is the mean of
 what a look takes of the processors, in Python, Playwright's driver and Chromium together, which
-others on the machine change less; `snapshot` and `full snapshot` are what Playwright's own takes of
-them, as it is asked for and with its text.
+others on the machine change less; `snapshot` and `full snapshot` are what Playwright's own snapshot
+of the whole page takes of them, without its text and with it. The last pages are of one kind in
+several lengths, and two of them in frames.
 """
 
 import argparse
@@ -30,7 +31,8 @@ from pytest_autoweb.browser.page.numbered_list import numbered_listing
 from pytest_autoweb.browser.page.outline import Folds
 
 BUDGET = 10_000
-ROWS = (100, 1_000)
+ROWS = (100, 1_000, 5_000)
+FRAMED = "".join(f"<iframe title={rows} src={rows}.html height=400></iframe>" for rows in ROWS[:2])
 COLUMNS = ("first", "whole", "cpu", "snapshot", "full snapshot")
 
 
@@ -107,6 +109,8 @@ def main() -> None:
         for rows in ROWS:
             (tree / f"{rows}.html").write_text(long_page(rows), encoding="utf-8")
             site.pages[f"{rows} rows"] = f"{url}{rows}.html"
+        (tree / "framed.html").write_text(f"{HEAD}<h1>Invoices</h1>{FRAMED}", encoding="utf-8")
+        site.pages["two frames"] = f"{url}framed.html"
         page = opened(stack, folder / "profile", free_port(), options.chromium)
         for log_in in site.log_in:
             log_in(page)

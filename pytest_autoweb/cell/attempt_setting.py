@@ -31,7 +31,7 @@ from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
 from pytest_autoweb.browser.marks.drawing import covers
 from pytest_autoweb.browser.page.quiet import is_leaving
 from pytest_autoweb.browser.page.read_back import read_back
-from pytest_autoweb.browser.page.same_element import ElementIdentity
+from pytest_autoweb.browser.page.same_element import ElementIdentity, RowsMovedError
 from pytest_autoweb.browser.page.setup import (
     PLAIN_CONTEXT,
     add_cookies,
@@ -59,6 +59,7 @@ from pytest_autoweb.sandbox.engine import (
     SentRequest,
 )
 from pytest_autoweb.sandbox.levels import scripts_allowed
+from pytest_autoweb.sandbox.positional_calls import moved_error
 from pytest_autoweb.settings.run_settings import Settings
 
 
@@ -346,9 +347,19 @@ def _keep_reply(replies: list[DialogReply], reply: DialogReply) -> None:
         replies.append(reply)
 
 
-def _shown_of(shown: Mapping[str, ElementIdentity], locator: str) -> ElementIdentity | None:
-    """Return what the model was shown of the element that a locator finds."""
-    return shown.get(normalized(locator)) if shown else None
+def _shown_of(
+    shown: Mapping[str, Callable[[], ElementIdentity]], locator: str
+) -> ElementIdentity | None:
+    """Return what the model was shown of the element that a locator finds.
+
+    Raises:
+        StepCallError: that element shows another record by now.
+    """
+    tell = shown.get(normalized(locator)) if shown else None
+    try:
+        return tell() if tell else None
+    except RowsMovedError as moved:
+        raise moved_error(moved) from None
 
 
 def _spend(budget: StepBudget) -> None:

@@ -278,13 +278,13 @@ class Facade:
             return lambda: self._send(bound, function, kwargs)
         if method == "save_as":
             return lambda: cell_files.keep_saved(function(**kwargs), kwargs["path"], self._border)
-        if method in _RESULTS:
-            return lambda: bounded_result(receiver.kind, method, item, args, kwargs)
         if reads(receiver.kind, method):
             return lambda: _measured(bound, function, args, kwargs)
         shown = self._border.shown(receiver.text)
         if (place := place_of_call(bound, shown)) is not None:
             return lambda: self._act_on_place(bound, place, args, kwargs, shown)
+        if method in _RESULTS:
+            return lambda: bounded_result(receiver.kind, method, item, args, kwargs)
         if method in ticks.METHODS:
             return lambda: self._noted(ticks.tick_in(item, method, args, kwargs))
         return lambda: function(*args, **kwargs)

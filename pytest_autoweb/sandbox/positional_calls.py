@@ -17,6 +17,7 @@ from pytest_autoweb.browser.page.same_element import (
 from pytest_autoweb.sandbox import ticks
 from pytest_autoweb.sandbox.call_frames import Bound
 from pytest_autoweb.sandbox.engine import StepCallError
+from pytest_autoweb.sandbox.page_scripts import bounded_result
 
 DRAG = "drag_and_drop"
 """The method of a page that drags one element to another."""
@@ -47,7 +48,8 @@ def place_of_call(bound: Bound, shown: ElementIdentity | None) -> Locator | None
         return None
     if bound.receiver.kind == "Locator":
         return item if (shown and not shown.noted) or is_positional(item) else None
-    if not isinstance(item, Page | Frame):
+    # The first argument of `page.evaluate` is a script, and no selector.
+    if not isinstance(item, Page | Frame) or bound.method == "evaluate":
         return None
     selector = bound.args[0] if bound.args else bound.kwargs.get("selector")
     if not isinstance(selector, str):
@@ -78,19 +80,28 @@ def act_on_place(
             rest = {name: value for name, value in kwargs.items() if name not in _OF_SELECTORS}
             own = args if bound.receiver.kind == "Locator" else args[1:]
             return ticks.tick(found, method, own, rest)
+        if method == "evaluate":
+            return bounded_result("Locator", method, found, args, kwargs)
         if bound.receiver.kind == "Locator":
             return getattr(found, method)(*_aimed(args), **kwargs)
         place = place_of(found)
         selector = place.selector if place else args[0]
         rest = {name: value for name, value in kwargs.items() if name != "selector"}
+        if method == "eval_on_selector":
+            return bounded_result(bound.receiver.kind, method, item, [selector, *args[1:]], rest)
         return getattr(item, method)(selector, *args[1:], **rest)
 
     try:
         guarded = "drag_to" if method == DRAG else method
         result, element = on_same(locator, guarded, call, shown=shown)
     except RowsMovedError as moved:
-        raise StepCallError(f"{moved}: look again before you act", moved=True) from None
+        raise moved_error(moved) from None
     return ActedOn(result, str(element or ""))
+
+
+def moved_error(moved: RowsMovedError) -> StepCallError:
+    """Return the error of a call whose element has another record in its place."""
+    return StepCallError(f"{moved}: look again before you act", moved=True)
 
 
 def _drag(

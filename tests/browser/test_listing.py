@@ -179,6 +179,26 @@ STATES = {
         "</ul>",
         'link "Products" [more on hover] | "About"',
     ),
+    "row whose listener shows controls": (
+        "<table id=t><tr><td>Ann<td><button hidden>Block</button></table><script>"
+        "t.rows[0].onmouseenter = () => { t.querySelector('button').hidden = false }</script>",
+        "row [more on hover]: Ann",
+    ),
+    "row whose listener makes controls": (
+        "<ul><li id=a>Ann<li>Bob</ul><script>a.addEventListener('pointerenter', () => "
+        "a.append(document.createElement('button')))</script>",
+        "listitem [more on hover]: Ann",
+    ),
+    "list whose listener shows controls of a row": (
+        "<ul id=l><li>Ann <button style='display:none'>Block</button><li>Bob</ul><script>"
+        "l.addEventListener('mouseover', (e) => { e.target.lastElementChild.style = '' })</script>",
+        "listitem [more on hover]: Ann",
+    ),
+    "part whose listener shows controls": (
+        "<div id=o>Order 1 <a href=/1 style='visibility:hidden'>Pay</a></div><p>x</p><script>"
+        "o.onmouseenter = () => { o.lastElementChild.style = '' }</script>",
+        'hoverable "Order 1" [more on hover]',
+    ),
     "text under the pointer": (
         "<style>i {display: none} p:hover i {display: inline}</style><p>Ann <i>since 1999</i></p>",
         "Ann",
@@ -415,6 +435,45 @@ def test_pages_that_are_too_deep_for_a_snapshot_are_listed(
     text = show(f"{f'<{tag}>x' * 490}<button>Pay</button>")
 
     assert 'button "Pay"' in text
+
+
+def test_a_listener_that_shows_no_control_of_its_part_is_not_announced(show: Show) -> None:
+    text = show(
+        "<div id=r><div id=tip>Ann</div><ul><li>Bob <button hidden>Block</button></ul></div>"
+        "<script>r._reactListening1 = true; for (const one of [r, tip]) "
+        "one.addEventListener('mouseover', () => 1)</script>"
+    )
+
+    assert text == "Ann | Bob"
+
+
+def _orders(rows: int) -> str:
+    """A list of orders, each with a field, a link with a hidden name and a part of its own role."""
+    made = "".join(
+        f"<tr><td><input type=checkbox aria-labelledby=n{n}><td id=n{n}>No. {n}<td><b>Ann</b>"
+        f"<td><span title='Paid on day {n}' role=img>x</span>"
+        f"<td><a href=/{n}><svg><title>Open {n}</title></svg></a><td><h3>Note</h3>"
+        for n in range(rows)
+    )
+    return f"<h1>Orders</h1><table aria-label=Orders><tbody id=t>{made}</table><button>End</button>"
+
+
+@pytest.mark.long
+def test_the_rows_of_a_long_list_are_listed_as_those_of_a_short_one(
+    blank: Page, show: Show
+) -> None:
+    show(_orders(40))
+    short = numbered_listing(blank, budget_tokens=90_000)
+    show(_orders(280))
+    long = numbered_listing(blank, budget_tokens=90_000)
+
+    told = short.text.splitlines()
+    assert long.text.splitlines()[: len(told) - 1] == told[:-1]
+    assert 'checkbox "No. 39"' in short.text
+    assert all(one.ref for one in long.elements)
+    # What a look hides from Playwright's snapshot is hidden from nobody else, and for no longer.
+    assert blank.evaluate("t.firstChild === t.rows[0]")
+    assert blank.locator("tbody").aria_snapshot().count("- checkbox") == 280
 
 
 def test_very_long_pages_are_bounded(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:

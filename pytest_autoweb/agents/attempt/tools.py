@@ -231,9 +231,9 @@ class Tools:
     """The pictures of the attempt so far."""
     folds: Folds = field(default_factory=Folds)
     """The lists that the turn's newest listing shortens, and those that the next one is to show."""
-    shown: dict[str, ElementIdentity] = field(default_factory=dict)
-    """By a locator in normal form, what the model was shown of the element that it finds; a dialect
-    with numbers fills it before its code runs."""
+    shown: dict[str, Callable[[], ElementIdentity]] = field(default_factory=dict)
+    """By a locator in normal form, what tells what the model was shown of the element that it
+    finds, or raises `RowsMovedError`; a dialect with numbers fills it before its code runs."""
     listed: ListedPage = field(default_factory=ListedPage)
     """Watches the page while the lines of a small model's turn are carried out."""
     tab: ChosenTab = field(default_factory=ChosenTab)

@@ -7,6 +7,7 @@ ones take turns as in the Playwright dialect (`write_lines_by_turns`).
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from playwright.sync_api import Error
@@ -102,6 +103,7 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
     failed, banned = _failed_pairs(tools), _banned(tools)
     for number in range(1, MAX_TURNS + 1):
         view = small_view(tools.page, budget_tokens=tools.spec.shown_tokens // VIEW_SHARE)
+        note_elements(tools.page)
         view = without_failed_calls(view, _on_list(failed, view, tools))
         names = {(element.role, element.name) for element in view.elements}
         if number > 1 and not names - seen and not unread:
@@ -116,6 +118,7 @@ def take_turns(attempt: Attempt, tools: Tools) -> Attempt:
         if attempt.failure or not actions.actions:
             break
         acted = _with_locators(actions.actions)
+        _hold(acted, tools)
         attempt = _run_turn(attempt, tools, number, acted)
         done = (*done, *(action.line for action in acted))
         # Calls barred from the first turn of a repair are allowed later; the last turn is not
@@ -158,8 +161,17 @@ def _with_locators(actions: Sequence[Action]) -> tuple[Action, ...]:
         if pair is not None:
             code = f"{plain[pair[0]]}{code.removeprefix(pair[0])}"
             pair = (plain[pair[0]], pair[1])
-        found.append(action._replace(code=code, pair=pair))
+        elements = tuple(replace(one, locator=plain[one.locator]) for one in action.elements)
+        found.append(action._replace(code=code, pair=pair, elements=elements))
     return tuple(found)
+
+
+def _hold(actions: Sequence[Action], tools: Tools) -> None:
+    """Hold each line of a turn to the record that its number was listed with."""
+    named = [each for action in actions for each in action.elements]
+    tools.shown.clear()
+    # Told as late as each call is made, since a line may change what the next one's row says.
+    tools.shown.update({normalized(each.locator): partial(_as_listed, each) for each in named})
 
 
 def without_failed_calls(view: RefView, failed: frozenset[Pair]) -> RefView:
@@ -431,7 +443,7 @@ def _aimed(
         action = _located(action, aims)
         as_listed = {normalized(each.locator): _as_listed(each) for each in action.elements}
         tools.shown.clear()
-        tools.shown.update(as_listed)
+        tools.shown.update({one: lambda seen=seen: seen for one, seen in as_listed.items()})
     except (ElementChangedError, RowsMovedError) as changed:
         return action, f"{tools.redact(str(changed))}: look again"
     except Error as error:

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
 from pytest_autoweb.browser.page.link_addresses import shorten_addresses
 from pytest_autoweb.browser.page.listing_notation import (
@@ -21,7 +22,7 @@ from pytest_autoweb.browser.page.listing_notation import (
     plain,
 )
 from pytest_autoweb.browser.page.outline import FEW, Line
-from pytest_autoweb.browser.page.page_tree import MORE_ON_HOVER, Node, PageTree
+from pytest_autoweb.browser.page.page_tree import MORE_ON_HOVER, Node, PageTree, every
 
 _SIGNS_ONLY = re.compile(r"[\s|/\\·•›»‹«.,:;()¶–—-]*")
 _CELLS = frozenset({"cell", "gridcell", "columnheader", "rowheader"})
@@ -82,7 +83,7 @@ _LOOKS = ("active", "current", "selected", "checked")
 def brief_outline(tree: PageTree) -> tuple[Line, ...]:
     """Return the listing of a page."""
     nodes = list(tree.nodes)
-    behind = prepare(nodes, overlaid=tree.overlaid)
+    behind = prepare(nodes, overlaid=tree.overlaid).behind
     return written(nodes, behind, complete=tree.complete)
 
 
@@ -95,22 +96,27 @@ def written(nodes: Sequence[Node], behind: Sequence[str], *, complete: bool) -> 
     return tuple(lines)
 
 
-def prepare(nodes: list[Node], *, overlaid: bool) -> tuple[str, ...]:
-    """Leave out what nobody sees and what is said twice, and tell elements of one name apart.
+class Prepared(NamedTuple):
+    """What is known of a page once its nodes are prepared."""
 
-    Returns:
-        What lies behind layers, in words.
-    """
+    behind: tuple[str, ...]
+    """What lies behind layers, in words."""
+    near: Mapping[int, str]
+    """For what can be acted on, by the `id` of its node, the text it stands beside."""
+
+
+def prepare(nodes: list[Node], *, overlaid: bool) -> Prepared:
+    """Leave out what nobody sees and what is said twice, and tell elements of one name apart."""
     behind = prune(nodes, overlaid=overlaid)
-    for root in nodes:
-        for node in list(root.walk()):
-            _settle(node)
+    for node in every(nodes):
+        _settle(node)
     _drop_labels(nodes)
     _even_out(nodes)
     _hand_down(nodes)
     shorten_addresses(nodes)
-    _tell_twins_apart(nodes)
-    return behind
+    near = _neighbours(nodes)
+    _tell_twins_apart(nodes, near)
+    return Prepared(behind, near)
 
 
 # -- what cannot be seen or reached ----------------------------------------------------
@@ -118,8 +124,8 @@ def prepare(nodes: list[Node], *, overlaid: bool) -> tuple[str, ...]:
 
 def prune(nodes: list[Node], *, overlaid: bool) -> tuple[str, ...]:
     """Leave out what nobody can reach, and say how many elements lie behind a layer."""
-    every = [node for root in nodes for node in root.walk()]
-    over = Counter(node.layer or "" for node in every if node.layer is not None)
+    found = every(nodes)
+    over = Counter(node.layer or "" for node in found if node.layer is not None)
     hidden: Counter[str] = Counter()
 
     def reachable(node: Node) -> bool:
@@ -144,7 +150,7 @@ def prune(nodes: list[Node], *, overlaid: bool) -> tuple[str, ...]:
         return bool(node.below) or node.place is not None
 
     nodes[:] = [node for node in nodes if reachable(node)]
-    if overlaid and any(node.in_front for node in every):
+    if overlaid and any(node.in_front for node in found):
         nodes[:] = [node for node in nodes if around_front(node)]
     return tuple(_told(count, layer) for layer, count in hidden.items())
 
@@ -225,8 +231,7 @@ def _flat(text: str) -> str:
 
 def _drop_labels(nodes: list[Node]) -> None:
     """Leave out a text that is the name of the field beside it."""
-    every = (node for root in nodes for node in root.walk())
-    order = [node for node in every if node.role in {"text", "img"} or node.place]
+    order = [node for node in every(nodes) if node.role in {"text", "img"} or node.place]
     said = set()
     for before, after in pairwise(order):
         for text, field in ((before, after), (after, before)):
@@ -238,8 +243,8 @@ def _drop_labels(nodes: list[Node]) -> None:
     if not said:
         return
     nodes[:] = [one for one in nodes if id(one) not in said]
-    for root in nodes:
-        for node in root.walk():
+    for node in every(nodes):
+        if node.below:
             node.below = [one for one in node.below if id(one) not in said]
 
 
@@ -264,27 +269,23 @@ def _bare(label: str) -> str:
 
 def _hand_down(nodes: Sequence[Node]) -> None:
     """Say the look of an item at its only control."""
-    for root in nodes:
-        for node in root.walk():
-            alone = node.below[0] if len(node.below) == 1 else None
-            if node.role == "listitem" and alone is not None and alone.place is not None:
-                looks = [one for one in node.states if one in _LOOKS]
-                alone.states += [one for one in looks if one not in alone.states]
-                node.states = [one for one in node.states if one not in _LOOKS]
+    for node in every(nodes):
+        alone = node.below[0] if len(node.below) == 1 else None
+        if node.role == "listitem" and alone is not None and alone.place is not None:
+            looks = [one for one in node.states if one in _LOOKS]
+            alone.states += [one for one in looks if one not in alone.states]
+            node.states = [one for one in node.states if one not in _LOOKS]
 
 
 def _families(nodes: Sequence[Node]) -> Iterator[list[Node]]:
     yield list(nodes)
-    for root in nodes:
-        for node in root.walk():
-            if len(node.below) > 1:
-                flat = [
-                    one.below[0] if not one.role and len(one.below) == 1 else one
-                    for one in node.below
-                ]
-                yield flat
-            for one in node.below[:1] if len(node.below) == 1 else ():
-                one.bold = False
+    for node in every(nodes):
+        if len(node.below) > 1:
+            yield [
+                one.below[0] if not one.role and len(one.below) == 1 else one for one in node.below
+            ]
+        elif node.below:
+            node.below[0].bold = False
 
 
 def _is_header(node: Node) -> bool:
@@ -294,13 +295,11 @@ def _is_header(node: Node) -> bool:
 # -- what stands beside an element -----------------------------------------------------
 
 
-def _tell_twins_apart(nodes: Sequence[Node]) -> None:
-    near = neighbours(nodes)
+def _tell_twins_apart(nodes: Sequence[Node], near: Mapping[int, str]) -> None:
     twins: dict[tuple[str, str], list[Node]] = defaultdict(list)
-    for root in nodes:
-        for node in root.walk():
-            if node.place is not None and not node.clickable and not node.below:
-                twins[node.role, node.name or node.label or node.title or node.handle].append(node)
+    for node in every(nodes):
+        if node.place is not None and not node.clickable and not node.below:
+            twins[node.role, node.name or node.label or node.title or node.handle].append(node)
     for same in twins.values():
         texts = {near.get(id(node), "") for node in same}
         if len(texts) > 1:
@@ -308,13 +307,11 @@ def _tell_twins_apart(nodes: Sequence[Node]) -> None:
                 node.beside = near.get(id(node), "")
 
 
-def neighbours(nodes: Sequence[Node]) -> dict[int, str]:
-    """Return for what can be acted on, by the `id` of its node, the text it stands beside."""
-    top = Node("", below=list(nodes))
-    every = list(top.walk())
+def _neighbours(nodes: Sequence[Node]) -> dict[int, str]:
+    found = every([Node("", below=list(nodes))])
     # The place among the siblings is kept too, since equal nodes may stand side by side.
-    above = {id(child): (node, place) for node in every for place, child in enumerate(node.below)}
-    return {id(node): _beside(node, above) for node in every if node.place is not None}
+    above = {id(child): (node, place) for node in found for place, child in enumerate(node.below)}
+    return {id(node): _beside(node, above) for node in found if node.place is not None}
 
 
 def _beside(node: Node, above: Mapping[int, tuple[Node, int]]) -> str:

@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 
-from pytest_autoweb.browser.page.page_tree import Node
+from pytest_autoweb.browser.page.page_tree import Node, every
 
 _URL_CHARS = 60
 _URL_PARTS = 40
@@ -13,10 +13,9 @@ _URL_PARTS = 40
 def shorten_addresses(nodes: Sequence[Node]) -> None:
     """Keep of each link's address what tells it apart from links of the same name."""
     named: dict[str, list[Node]] = defaultdict(list)
-    for root in nodes:
-        for node in root.walk():
-            if node.role == "link":
-                named[node.name].append(node)
+    for node in every(nodes):
+        if node.role == "link":
+            named[node.name].append(node)
     for name, links in named.items():
         plain = [_without_noise(link.url) for link in links]
         distinct = {url for url in plain if url}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Frame, Locator, Page
 
-from pytest_autoweb.browser.page.brief_listing import neighbours, prepare, written
+from pytest_autoweb.browser.page.brief_listing import prepare, written
 from pytest_autoweb.browser.page.listing_notation import CONTROLS
 from pytest_autoweb.browser.page.outline import Folds, fit_outline
 from pytest_autoweb.browser.page.page_tree import (
@@ -13,6 +13,7 @@ from pytest_autoweb.browser.page.page_tree import (
     KeptElement,
     ListedOption,
     Node,
+    every,
     read_page,
 )
 
@@ -78,9 +79,8 @@ def numbered_listing(
     """
     tree = read_page(root)
     nodes = list(tree.nodes)
-    behind = prepare(nodes, overlaid=tree.overlaid)
-    acted_on = [node for top in nodes for node in top.walk() if node.place is not None]
-    near = neighbours(nodes)
+    behind, near = prepare(nodes, overlaid=tree.overlaid)
+    acted_on = [node for node in every(nodes) if node.place is not None]
     for number, node in enumerate(acted_on, start=1):
         node.number = number
     lines = written(nodes, behind, complete=tree.complete)

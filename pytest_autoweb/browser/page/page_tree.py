@@ -9,7 +9,7 @@ what, and where a text ends. It keeps the elements, so that each is found again 
 import itertools
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -43,8 +43,9 @@ MORE_ON_HOVER = "more on hover"
 """The state of a part of the page under which the mouse shows controls that are hidden now."""
 _FRAME_MS = 2_000.0
 _LISTENERS = {"limit": 20_000}
+_NOTHING_HEARD: Mapping[str, Any] = {"listening": [], "entered": [], "framed": []}
 _LISTENERS_MS = 1_000.0
-_FRAMES_LISTENERS_S = 0.2
+_FRAMES_LISTENERS_S = 2.0
 """How long documents of frames are asked for what listens."""
 _LOOKS = itertools.count(1)
 
@@ -144,6 +145,18 @@ class Node:
                 pending.extend(node.below[::-1])
 
 
+def every(nodes: Iterable[Node]) -> list[Node]:
+    """Return nodes and all below them, in reading order."""
+    found: list[Node] = []
+    pending = list(nodes)[::-1]
+    while pending:
+        node = pending.pop()
+        found.append(node)
+        if node.below:
+            pending += node.below[::-1]
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class PageTree:
     """What a person sees of a page."""
@@ -160,6 +173,10 @@ def _engine() -> str:
   query(root, selector) {{ return this.queryAll(root, selector)[0] || null; }},
   queryAll(root, selector) {{
     const asked = JSON.parse(selector);
+    if (asked.root) {{
+      {tools_of("snapshot_root")}
+      return [({script("snapshot_root")})(tools)].filter(Boolean);
+    }}
     if (asked.n !== undefined) {{
       const found = this.kept && this.kept.look === asked.look ? this.kept.elements[asked.n] : null;
       return found && found.isConnected ? [found] : [];
@@ -190,50 +207,27 @@ def read_page(root: Page | Frame) -> PageTree:
     register_listing(root if isinstance(root, Page) else root.page)
     # The listeners are asked for at the same time as the snapshot.
     asked = waiting.start_call(root, lambda: _listeners(root))
-    prefixes: Mapping[str, str] = {}
     try:
-        # Of a page that is nested too deeply for it, roles and names come from our own script.
-        with suppress(Error):
-            prefixes = _frame_prefixes(_snapshot(root))
+        _note(root, SNAPSHOT_MS)
     finally:
         heard = asked()
-    main = _document(root, {"listening": heard[0].found if heard else []}, OBSERVE_TIMEOUT_MS)
+    own = {"listening": heard[0].found, "entered": heard[0].over} if heard else {}
+    main = _document(root, own, OBSERVE_TIMEOUT_MS)
     documents = [main, *_inner_documents(root, heard[1:])]
-    nodes = _joined(documents, prefixes)
-    _hide([node for root_node in nodes for node in root_node.walk()], documents)
+    nodes = _joined(documents)
+    _hide(nodes, documents)
     complete = all(bool(document.told.get("full")) for document in documents)
     overlaid = any(bool(document.told.get("overlaid")) for document in documents)
     return PageTree(tuple(nodes), overlaid, complete)
 
 
-def _snapshot(root: Page | Frame) -> str:
-    """Have Playwright note roles, names and refs; return its text as far as frames are in it."""
-    # Its text takes most of the time, and only tells which frame belongs to which element. With a
-    # depth, what is deeper is noted all the same, but no frames are entered there.
-    if isinstance(root, Page) and not root.main_frame.child_frames:
-        return root.aria_snapshot(mode="ai", depth=1, timeout=SNAPSHOT_MS)
-    return root.locator("body").aria_snapshot(mode="ai", timeout=SNAPSHOT_MS)
-
-
-_FRAME_LINE = re.compile(r"^( *)- (?:'?)iframe.*\[ref=(\w+)\]")
-_ANY_REF = re.compile(r"^( *)- .*\[ref=((?:f\d+)?)e\d+\]")
-
-
-def _frame_prefixes(snapshot: str) -> dict[str, str]:
-    """Return, by the ref of a frame's element, what the refs in its document begin with."""
-    found: dict[str, str] = {}
-    frames: list[tuple[int, str]] = []
-    for line in snapshot.split("\n"):
-        if (inner := _ANY_REF.match(line)) is None:
-            continue
-        depth = len(inner[1])
-        while frames and frames[-1][0] >= depth:
-            frames.pop()
-        if frames and inner[2]:
-            found.setdefault(frames[-1][1], inner[2])
-        if (frame := _FRAME_LINE.match(line)) is not None:
-            frames.append((depth, frame[2]))
-    return found
+def _note(root: Page | Frame, timeout_ms: float) -> None:
+    """Have Playwright note roles, names and refs at the elements of one document."""
+    # Its text, which nobody reads, would take long. With a depth, what is deeper is noted all the
+    # same, but no frames are entered there. Of a page that is nested too deeply for it, and of one
+    # that was open before the engine was known, roles and names come from our own script.
+    with suppress(Error):
+        root.locator(f'{ENGINE}={{"root":1}}').aria_snapshot(mode="ai", depth=1, timeout=timeout_ms)
 
 
 class _Document(NamedTuple):
@@ -242,17 +236,13 @@ class _Document(NamedTuple):
     told: Mapping[str, Any]
     made: JSHandle | None = None
 
-    @property
-    def prefix(self) -> str:
-        """What Playwright's refs in this document begin with."""
-        return re.sub(r"e\d+$", "", str(self.told.get("ref") or ""))
-
 
 def _inner_documents(root: Page | Frame, heard: Sequence["_Heard"]) -> Iterator[_Document]:
     silent = 0
     for frame in inner_frames(root):
         fitting = [one._asdict() for one in heard if one.url == frame.url]
         try:
+            _note(frame, _FRAME_MS)
             yield _document(frame, {"framed": fitting}, _FRAME_MS)
         except Error:
             silent += 1
@@ -276,7 +266,7 @@ def inner_frames(root: Page | Frame) -> tuple[Frame, ...]:
 
 def _document(root: Page | Frame, heard: Mapping[str, Any], timeout_ms: float) -> _Document:
     look = next(_LOOKS)
-    asked = {**LIMITS, "look": look, "noted": SNAPSHOT_NOTE, "listening": [], "framed": [], **heard}
+    asked = {**LIMITS, "look": look, "noted": SNAPSHOT_NOTE, **_NOTHING_HEARD, **heard}
     locator = root.locator(f"{ENGINE}={json.dumps(asked)}")
     try:
         text = call_within(root, timeout_ms, lambda: locator.text_content(timeout=timeout_ms))
@@ -294,21 +284,24 @@ _UNKNOWN = re.compile(r"Unknown engine|'queryAll'|queryAll is not")
 
 
 class _Heard(NamedTuple):
-    """Which elements of a document listen to clicks."""
+    """Which elements of a document listen to the mouse."""
 
     url: str
     size: int
     """Elements of the document."""
     found: list[int]
     """Those that listen, by their order."""
+    over: list[int]
+    """Those that listen to the mouse coming over them."""
 
     @classmethod
     def read(cls, told: Mapping[str, Any]) -> "_Heard":
-        return cls(str(told["url"]), int(told["size"]), [int(at) for at in told["found"]])
+        found, over = ([int(at) for at in told[name]] for name in ("found", "over"))
+        return cls(str(told["url"]), int(told["size"]), found, over)
 
 
 def _listeners(root: Page | Frame) -> list[_Heard]:
-    """Return what listens to clicks: in the main document, and then in those of frames."""
+    """Return what listens to the mouse: in the main document, and then in those of frames."""
     page = root if isinstance(root, Page) else None
     session = debugging_session(page) if page is not None else None
     found: list[_Heard] = []
@@ -365,29 +358,28 @@ def _contexts(session: CDPSession) -> list[int]:
 # -- from what the script tells --------------------------------------------------------
 
 
-def _joined(documents: Sequence[_Document], prefixes: Mapping[str, str]) -> list[Node]:
+def _joined(documents: Sequence[_Document]) -> list[Node]:
     """Return the main document's nodes, with the other documents below their frames."""
     made = [_Reader(document).nodes(document.told.get("tree") or ()) for document in documents]
-    every = (node for nodes in made for top in nodes for node in top.walk())
-    frames = [node for node in every if node.role == "iframe"]
-    free = dict(enumerate(documents[1:], start=1))
-    for node in frames:
-        index = next((i for i, one in free.items() if _is_in(one, node, prefixes)), None)
-        if index is not None:
-            del free[index]
-            node.below = made[index]
+    inner = {document.root: nodes for document, nodes in zip(documents[1:], made[1:], strict=True)}
+    tops = itertools.chain.from_iterable(made)
+    for node in every(tops) if inner else ():
+        if node.role == "iframe" and node.place is not None:
+            frame = _frame_in(node.place)
+            node.below = inner.pop(frame, []) if frame else []
     return made[0]
 
 
-def _is_in(document: _Document, node: Node, prefixes: Mapping[str, str]) -> bool:
-    known = prefixes.get(node.ref, "")
-    if known and document.prefix:
-        return known == document.prefix
-    frame = document.root
-    if not isinstance(frame, Frame):
-        return False
-    named = bool(frame.name) and frame.name == node.value
-    return named or bool(node.url and frame.url == node.url)
+def _frame_in(place: KeptElement) -> Frame | None:
+    """Return the frame that an element holds."""
+
+    def look() -> Frame | None:
+        handle = place.handle()
+        return handle.content_frame() if handle else None
+
+    with suppress(Error):
+        return call_within(place.root, _FRAME_MS, look)
+    return None
 
 
 _STATES = frozenset(
@@ -502,7 +494,7 @@ def _hide(nodes: Sequence[Node], documents: Sequence[_Document]) -> None:
     """Take values of password fields out of names: that of a label includes its field's value."""
     found = {str(value) for one in documents for value in one.told.get("secrets") or ()}
     hidden = sorted((secret for secret in found if secret.strip()), key=len, reverse=True)
-    for node in nodes if hidden else ():
+    for node in every(nodes) if hidden else ():
         node.name = without_secrets(node.name, hidden)
         if node.role != "text" and node.value.strip() in hidden:
             node.value = HIDDEN

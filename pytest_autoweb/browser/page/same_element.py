@@ -62,6 +62,8 @@ GUARDS = {
         ("blur", "dispatch_event", "focus", "select_option", "select_text", "set_input_files"),
         "none",
     ),
+    # Scripts of the code itself, which may do anything with the element that they are given.
+    **dict.fromkeys(("eval_on_selector", "evaluate"), "none"),
 }
 """For each method that acts on an element: which of its events are looked at before the page gets
 them."""

@@ -362,6 +362,7 @@ def _element(item: _Item, ref: str, after: str, number: int) -> RefElement:
         takes_files=node.kind == "file",
         disabled="disabled" in node.states,
         find=node.place.handle,
+        kept=node.place.locator,
         snapshot_ref=node.ref,
         in_frame=item.in_frame,
     )

@@ -5,6 +5,8 @@
     return (node) => read.call(node);
   };
   const childNodes = getter(Node.prototype, 'childNodes');
+  const firstChild = getter(Node.prototype, 'firstChild');
+  const nextSibling = getter(Node.prototype, 'nextSibling');
   const nodeType = getter(Node.prototype, 'nodeType');
   const parentNode = getter(Node.prototype, 'parentNode');
   const nodeValue = getter(Node.prototype, 'nodeValue');
@@ -30,23 +32,47 @@
   };
   const isElement = (node) => nodeType(node) === 1;
   const tag = (element) => localName(element).toLowerCase();
-  const view = (element) => element.ownerDocument.defaultView || window;
+  const view = (element) => {
+    const own = element.ownerDocument;
+    return own === document ? window : own.defaultView || window;
+  };
   const style = (element, pseudo) => view(element).getComputedStyle(element, pseudo);
   const assigned = (slot) => HTMLSlotElement.prototype.assignedNodes.call(slot, { flatten: true });
 
   // Children as rendered: a shadow root replaces the light children, which appear in its slots.
+  const listed = (node) => {
+    const found = [];
+    for (let at = firstChild(node); at; at = nextSibling(at)) found.push(at);
+    return found;
+  };
   const children = (element) => {
     const root = shadow(element);
-    if (root) return Array.from(childNodes(root));
-    if (tag(element) === 'slot') {
+    if (root) return listed(root);
+    const kind = localName(element);
+    if (kind === 'slot') {
       const given = assigned(element);
       if (given.length) return given;
     }
-    if (tag(element) === 'details' && !has(element, 'open')) {
-      return Array.from(childNodes(element)).filter(
-        (child) => isElement(child) && tag(child) === 'summary').slice(0, 1);
+    if (kind === 'details' && !has(element, 'open')) {
+      return listed(element).filter((child) => isElement(child) && tag(child) === 'summary').slice(0, 1);
     }
-    return Array.from(childNodes(element));
+    return listed(element);
+  };
+  const hollow = (element) => {
+    const special = shadow(element) || ['slot', 'details'].includes(localName(element));
+    return special ? !children(element).length : !firstChild(element);
+  };
+  // Tells whether a test holds of an element or of one above it; each is tested once.
+  const within = (test) => {
+    const known = new Map();
+    const ask = (element) => {
+      if (!known.has(element)) {
+        const above = parentNode(element);
+        known.set(element, test(element) || Boolean(above && isElement(above) && ask(above)));
+      }
+      return known.get(element);
+    };
+    return ask;
   };
   const parent = (node) => {
     const slot = isElement(node) ? assignedSlot(node) : null;
@@ -137,7 +163,7 @@
   };
   return {
     nodeType, nodeValue, shadow, attributes, attr, has, matches, closest, rect, query, isElement,
-    tag, style, children, childNodes, parent, parentNode, rendered, visible, reachable, isSecret,
+    tag, style, children, hollow, within, childNodes, parent, parentNode, rendered, visible, reachable, isSecret,
     value, flag, clean, editable, listens, stringify,
   };
 }

@@ -1,7 +1,8 @@
 // Reads a document as a person sees it: a tree of texts and elements, with what tells them apart.
 ({ dom, aria, sight, hovering, visuals },
-  { limit, milliseconds, characters, noted, listening: heard, framed }) => {
+  { limit, milliseconds, characters, noted, listening: heard, entered, framed }) => {
   const listening = new Set(heard);
+  const entering = new Set(entered);
   const CONTROLS = new Set(['button', 'link', 'textbox', 'searchbox', 'combobox', 'checkbox', 'radio',
     'switch', 'slider', 'spinbutton', 'tab', 'menuitem', 'menuitemcheckbox', 'menuitemradio',
     'option', 'treeitem', 'listbox', 'iframe']);
@@ -28,6 +29,7 @@
   const EDITOR_LINES_MOST = 2000;
   const EDITOR_LEVELS = 4;
   const HIDDEN_PARTS = 400;
+  const OVER_LEVELS = 10;
   const REGION_CHARS = 1500;
   const REGION_CONTROLS = 12;
   const VALUE_CHARS = 20000;
@@ -41,7 +43,6 @@
   const elements = [];
   const judged = [];
   let visited = 0;
-  let firstRef = '';
   let room = characters;
   const spent = () => performance.now() - began;
   let full = true;
@@ -54,12 +55,13 @@
   };
   const attr = dom.attr;
   const words = (text) => /[\p{L}\p{N}]/u.test(text);
+  const inert = dom.within((element) => dom.has(element, 'inert'));
+  const disabled = dom.within((element) => attr(element, 'aria-disabled') === 'true');
   const truthy = (element, name) => attr(element, name) === 'true';
 
   // -- what an element is ---------------------------------------------------------------
   const roleOf = (element, tag) => {
     const note = noted && element[noted];
-    if (note && !firstRef && typeof note.ref === 'string') firstRef = note.ref;
     if (note && typeof note.role === 'string') return note.role;
     const own = aria.role(element);
     if (own && own !== 'none' && own !== 'presentation') return own;
@@ -91,7 +93,7 @@
     if (open === 'false') found.push('collapsed');
     const current = said('current');
     if (current && current !== 'false') found.push('current');
-    if (dom.matches(element, ':disabled') || dom.closest(element, '[aria-disabled="true"]')) {
+    if (dom.matches(element, ':disabled') || disabled(element)) {
       found.push('disabled');
     }
     if (truthy(element, 'aria-readonly') || (dom.has(element, 'readonly') && tag !== 'select')) {
@@ -200,7 +202,7 @@
   const handles = (element) => HANDLERS.some((name) => dom.has(element, name));
   const reached = (element) => dom.has(element, 'tabindex') && Number(attr(element, 'tabindex')) >= 0;
   const pressedBy = (element, tag, css, ctx) => {
-    if (['html', 'body', 'label'].includes(tag) || dom.closest(element, '[inert]')) return '';
+    if (['html', 'body', 'label'].includes(tag) || inert(element)) return '';
     if (handles(element)) return 'handler';
     if (tag === 'summary') return 'handler';
     if (css.cursor === 'pointer' && !ctx.pointer) return 'pointer';
@@ -259,7 +261,7 @@
     return made;
   };
   const block = (css, element) => css.display !== 'contents' && (!css.display.startsWith('inline')
-    || css.display !== 'inline' && dom.children(element).length > 0);
+    || css.display !== 'inline' && !dom.hollow(element));
   const gap = (css) => css.display === 'inline' && ['marginLeft', 'marginRight', 'paddingLeft',
     'paddingRight'].some((side) => parseFloat(css[side]) > 2);
   const scrolled = (element, css, made) => {
@@ -379,11 +381,26 @@
   let hiddenParts = 0;
   const PRESSABLE = 'button, a[href], input, select, textarea, summary, [role=button], [role=link], '
     + '[role=menuitem], [onclick], [tabindex]';
+  const isRow = (element) => ['tr', 'li', 'article'].includes(dom.tag(element))
+    || ROWS.has(attr(element, 'role'));
+  const hears = (element) => entering.size > 0 && entering.has(order.get(element));
+  // What listens to the mouse may show what is hidden in it; for a whole list, in a row of it.
+  const listenerOver = (element) => {
+    let row = null;
+    for (let at = dom.parent(element), step = 0; at && step < OVER_LEVELS; at = dom.parent(at), step += 1) {
+      row = row || (isRow(at) ? at : null);
+      if (hears(at)) {
+        const box = dom.rect(at);
+        return row || (box.height * 2 > window.innerHeight ? null : at);
+      }
+    }
+    return null;
+  };
   const noteHidden = (element) => {
     if (hiddenParts >= HIDDEN_PARTS || overs.has(dom.parent(element))) return;
     if (!dom.matches(element, PRESSABLE) && !dom.query(element, PRESSABLE).length) return;
     hiddenParts += 1;
-    const over = hovering.shownOver(element);
+    const over = hovering.shownOver(element) || (entering.size ? listenerOver(element) : null);
     if (over && !['html', 'body'].includes(dom.tag(over))) overs.add(over);
   };
   const MORE = 'more on hover';
@@ -427,7 +444,7 @@
   // Returns what acts as one element; null for all others, false for what is not shown at all.
   const special = (element, tag, role, css, ctx, depth) => {
     if (tag === 'iframe' || tag === 'frame') return asFrame(element, css) || false;
-    const empty = dom.children(element).length === 0 && !dom.visible(element);
+    const empty = dom.hollow(element) && !dom.visible(element);
     if (empty && tag === 'input' && labelOf(element)) {
       return asControl(element, tag, role, css, ctx, depth);
     }
@@ -435,7 +452,7 @@
     if (visuals.isEditor(element) || ownEditors.has(element)) return asEditor(element);
     if (truthy(element, 'aria-hidden') && ['input', 'textarea', 'select'].includes(tag)
       && Number(css.opacity) < 0.1) return false;
-    if (dom.closest(element, '[inert]')) return null;
+    if (inert(element)) return null;
     if (CONTROLS.has(role)) return asControl(element, tag, role, css, ctx, depth);
     if (dom.editable(element)) return asControl(element, tag, 'textbox', css, ctx, depth);
     const tick = tag === 'label' ? hiddenTick(element) : null;
@@ -470,6 +487,8 @@
       into.push(...kids);
       return;
     }
+    // What a row's own listener shows may not be in the page before.
+    if (ctx.shown && hears(element) && (ROWS.has(role) || isRow(element))) overs.add(element);
     const alone = overs.has(element) ? onlyControl(kids) : null;
     if (alone) {
       alone.s = [...(alone.s || []), MORE];
@@ -541,7 +560,7 @@
     } else if (dom.isElement(node)) visitElement(node, into, ctx, depth);
   };
 
-  if (listening.size || framed.length) {
+  if (listening.size || entering.size || framed.length) {
     let index = 0;
     const roots = [document];
     for (let at = 0; at < roots.length && index < 100000; at += 1) {
@@ -553,10 +572,10 @@
     }
     // Of frames with one address, only their number of elements tells which is which.
     const fitting = framed.filter((one) => one.size === index);
-    if (fitting.length) {
-      fitting[0].found.filter((at) => fitting.every((one) => one.found.includes(at)))
-        .forEach((at) => listening.add(at));
-    }
+    const inEach = (kind) => (fitting.length
+      ? fitting[0][kind].filter((at) => fitting.every((one) => one[kind].includes(at))) : []);
+    inEach('found').forEach((at) => listening.add(at));
+    inEach('over').forEach((at) => entering.add(at));
   }
   findOwnEditors();
   const tree = [];
@@ -577,7 +596,6 @@
   }
   const named = layers.map((layer) => aria.name(layer, 'dialog')
     || dom.clean(layer.innerText || '').slice(0, 40));
-  const told = { tree, layers: named, secrets: Array.from(secrets), overlaid: sight.overlaid(), full,
-    ref: firstRef };
+  const told = { tree, layers: named, secrets: Array.from(secrets), overlaid: sight.overlaid(), full };
   return { elements, json: dom.stringify(told) };
 }

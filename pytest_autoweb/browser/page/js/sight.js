@@ -51,10 +51,12 @@
     const moves = css.transform !== 'none';
     own.seen = [seen, holds ? seen : above.seen[1], moves ? seen : above.seen[2]];
     own.hard = [hard, holds ? hard : above.hard[1], moves ? hard : above.hard[2]];
-    own.below = { ...own, gone: own.gone || own.inside || '' };
+    own.below = own.inside && !own.gone ? { ...own, gone: own.inside } : own;
     return own;
   };
   const about = (element, style) => {
+    const found = known.get(element);
+    if (found) return found;
     const chain = [];
     let at = element;
     for (; at && !known.has(at); at = dom.parent(at)) chain.push(at);

@@ -17,7 +17,7 @@
     return dom.clean(dom.attr(element, 'aria-label') || dom.attr(element, 'title')
       || (inner ? inner.textContent : '') || '');
   };
-  const isEditor = (element) => dom.matches(element, EDITORS);
+  const isEditor = (element) => dom.has(element, 'class') && dom.matches(element, EDITORS);
   const editorKind = (element) => {
     if (!isEditor(element)) return '';
     return dom.matches(element, '.monaco-editor') ? 'indents' : 'plain';

@@ -56,9 +56,7 @@ STRATEGY_NAMES: Variants[Variant] = Variants(
         Description("agentlab", "AgentLab's GenericAgent, on BrowserGym's view and actions"),
         Description("browser-use", "browser-use, an agent in Python"),
         Description("browsergym", "BrowserGym's view of the page and its actions, one a reply"),
-        Description(
-            "chrome-devtools-mcp", "Chrome DevTools' MCP server, driven by a loop of ours"
-        ),
+        Description("chrome-devtools-mcp", "Chrome DevTools' MCP server, driven by a loop of ours"),
         Description("claude-code", "Claude Code with Playwright MCP"),
         Description("codegen", "plan and script"),
         Description("codex", "Codex with Playwright MCP"),

@@ -208,7 +208,9 @@ class HttpServer:
             answer = urllib.request.urlopen(request, timeout=seconds)
         except urllib.error.HTTPError as error:
             said = error.read(300).decode("utf-8", "replace")
-            raise ToolsFailed(f"the MCP server at {self._url} answers {error.code}: {said}") from None
+            raise ToolsFailed(
+                f"the MCP server at {self._url} answers {error.code}: {said}"
+            ) from None
         except TimeoutError:
             raise
         except OSError as error:

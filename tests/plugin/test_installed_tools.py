@@ -32,8 +32,12 @@ cases:
 Step = tuple[str, dict[str, Any]]
 
 
+def _last(pattern: str, shown: str) -> str:
+    return str(re.findall(pattern, shown)[-1])
+
+
 def by_ref(shown: str, role: str, name: str) -> str:
-    return re.findall(rf'{role} "{name}"[^\n]*?\[.*?ref=(\w+)', shown)[-1]
+    return _last(rf'{role} "{name}"[^\n]*?\[.*?ref=(\w+)', shown)
 
 
 def of_playwright_mcp(step: int, shown: str) -> Step:
@@ -46,7 +50,7 @@ def of_playwright_mcp(step: int, shown: str) -> Step:
 
 def of_chrome_devtools_mcp(step: int, shown: str) -> Step:
     def uid(role: str, name: str) -> str:
-        return re.findall(rf'uid=(\w+) {role} "{name}"', shown)[-1]
+        return _last(rf'uid=(\w+) {role} "{name}"', shown)
 
     page = {"pageId": 1}
     if step == 1:

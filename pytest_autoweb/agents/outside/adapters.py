@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_autoweb.agents.outside.tool_loop import with_loop
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.base.variant_names import STRATEGY_NAMES
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import OutsideAgent
-from pytest_autoweb.agents.outside.tool_loop import with_loop
 from pytest_autoweb.settings.agent_command import (
     COMMAND,
     AgentCommand,

@@ -86,32 +86,80 @@ def _call(name: str, /, **given: Any) -> str:
     return json.dumps({"assistant": {"content": None, "tool_calls": calls}})
 
 
-def _for_mcp(request: Request, moves: list[Move]) -> str:
-    if request.turn == 0:
-        return _call("browser_snapshot")
-    seen = [m.content for m in request.messages if "[ref=" in m.content]
-    listed = [
-        (ref, role, name)
-        for role, name, ref in re.findall(
-            r"""- '?(\w+)(?: "([^"]*)")?[^\n]*?\[ref=(\w+)\]""", "\n".join(seen[-1:])
-        )
-    ]
-    if request.turn > len(moves):
-        return _call("finish")
-    move = moves[request.turn - 1]
-    if (ref := _find(move, listed)) is None:
-        return _call("finish", answer="the element was not found")
+Look = tuple[str, dict[str, Any]]
+Act = Callable[[Move, str], Look]
+
+
+def _by_tools(look: Look, act: Act, listed: str) -> Callable[[Request, list[Move]], str]:
+    """Return what answers for tools that list a page's elements and take their ids.
+
+    Args:
+        look: the call that shows the page.
+        act: returns the call for a move and an element.
+        listed: a pattern for an element, with the groups `id`, `role` and `name`.
+    """
+
+    def answer(request: Request, moves: list[Move]) -> str:
+        if request.turn == 0:
+            return _call(look[0], **look[1])
+        seen = [m.content for m in request.messages if m.content.startswith("[result of")]
+        pages = [text for text in seen if re.search(listed, text)]
+        elements = [
+            (found["id"], found["role"], found["name"] or "")
+            for found in re.finditer(listed, "".join(pages[-1:]))
+        ]
+        if request.turn > len(moves):
+            return _call("done")
+        move = moves[request.turn - 1]
+        if (element := _find(move, elements)) is None:
+            return _call("done", answer="the element was not found")
+        name, given = act(move, element)
+        return _call(name, **given)
+
+    return answer
+
+
+_REF = r"""- '?(?P<role>\w+)(?: "(?P<name>[^"]*)")?[^\n]*?\bref=(?P<id>\w+)[\],]"""
+_UID = r"""uid=(?P<id>\w+) (?P<role>\w+)(?: "(?P<name>[^"]*)")?"""
+
+
+def _with_playwright(move: Move, ref: str) -> Look:
     about = {"element": move.name or move.role, "ref": ref, "target": ref}
     if move.text is None:
-        return _call("browser_click", **about)
-    return _call("browser_type", **about, text=move.text)
+        return "browser_click", about
+    return "browser_type", {**about, "text": move.text}
+
+
+def _with_devtools(move: Move, uid: str) -> Look:
+    about = {"pageId": 1, "uid": uid}
+    return ("click", about) if move.text is None else ("fill", {**about, "value": move.text})
+
+
+def _with_words(tool: str, mark: str) -> Act:
+    def act(move: Move, ref: str) -> Look:
+        words = ["click", mark + ref] if move.text is None else ["fill", mark + ref, move.text]
+        return tool, {"arguments": words}
+
+    return act
+
+
+_for_mcp = _by_tools(("browser_snapshot", {}), _with_playwright, _REF)
+_for_devtools = _by_tools(("take_snapshot", {"pageId": 1}), _with_devtools, _UID)
+_for_playwright_cli = _by_tools(
+    ("run_playwright_cli", {"arguments": ["snapshot"]}),
+    _with_words("run_playwright_cli", ""),
+    _REF,
+)
+_for_agent_browser = _by_tools(
+    ("run_agent_browser", {"arguments": ["snapshot"]}), _with_words("run_agent_browser", "@"), _REF
+)
 
 
 def _for_coding_agent(request: Request, moves: list[Move]) -> str:
     """Claude Code and Codex: the same tools under longer names, and the end is a text."""
     (call,) = json.loads(_for_mcp(request, moves))["assistant"]["tool_calls"]
     name, given = call["function"]["name"], call["function"]["arguments"]
-    if name == "finish":
+    if name == "done":
         return "done"
     function = {"name": f"mcp__browser__{name}", "arguments": given}
     calls = [{"id": f"call-{request.turn}", "type": "function", "function": function}]
@@ -218,6 +266,9 @@ def _for_codegen(request: Request, moves: list[Move]) -> str:
 FORMS = {
     "claude-code": _for_coding_agent,
     "codex": _for_coding_agent,
+    "agent-browser": _for_agent_browser,
+    "chrome-devtools-mcp": _for_devtools,
+    "playwright-cli": _for_playwright_cli,
     "playwright-mcp": _for_mcp,
     "browser-use": _for_browser_use,
     "browsergym": _for_browsergym,

@@ -52,18 +52,19 @@ STRATEGY_NAMES: Variants[Variant] = Variants(
     "strategy",
     (
         Description("act", "one decision at a time on marked screenshots"),
+        Description("agent-browser", "agent-browser, a command line, driven by a loop of ours"),
         Description("agentlab", "AgentLab's GenericAgent, on BrowserGym's view and actions"),
         Description("browser-use", "browser-use, an agent in Python"),
         Description("browsergym", "BrowserGym's view of the page and its actions, one a reply"),
+        Description("chrome-devtools-mcp", "Chrome DevTools' MCP server, driven by a loop of ours"),
         Description("claude-code", "Claude Code with Playwright MCP"),
         Description("codegen", "plan and script"),
         Description("codex", "Codex with Playwright MCP"),
         Description("collect", "addresses behind a list"),
         Description("command", "the program that a case or model names as `agent`"),
         Description(PERSON, "a person, who presses Done in a page with the task"),
-        Description(
-            "playwright-mcp", "Playwright's MCP server, driven by a loop that calls its tools"
-        ),
+        Description("playwright-cli", "Playwright's command line, driven by a loop of ours"),
+        Description("playwright-mcp", "Playwright's MCP server, driven by a loop of ours"),
         Description("stagehand", "Stagehand, an agent in Node"),
     ),
     _AGENT_NAME,

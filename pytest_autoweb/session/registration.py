@@ -56,25 +56,27 @@ class Registry:
         return self._add(STRATEGIES, strategy)
 
     def add_agent(
-        self, name: str, command: Sequence[str], *, summary: str = "", **settings: Any
+        self, name: str, command: Sequence[str] = (), *, summary: str = "", **settings: Any
     ) -> Strategy:
-        """Add an outside agent, a program of its own, for `--autoweb-agent` and case files.
+        """Add an outside agent, a program or tools of others, for `--autoweb-agent` and case files.
 
         Args:
             name: its name; letters, digits, `_`, and `-` between them.
             command: the program with its arguments, started in the rootdir; `{python}` is the
-                interpreter that runs pytest.
+                interpreter that runs pytest. Empty if `mcp` or `cli` is given.
             summary: one sentence for help texts.
-            settings: `timeout`, `max_calls`, `secrets` and `env`, as in a case file.
+            settings: `mcp` or `cli`, `timeout`, `max_calls`, `secrets` and `env`, as in a case
+                file.
 
         Raises:
             ValueError: its name is taken or invalid, or a setting is invalid.
         """
         try:
-            found = AgentCommand.model_validate({**settings, "command": tuple(command)})
+            program = {"command": tuple(command)} if command else {}
+            found = AgentCommand.model_validate({**settings, **program})
         except ValidationError as error:
             raise ValueError(f"agent {name!r}: {_first_problem(error)}") from None
-        return self.add_strategy(outside_agent(name, summary or found.command[0], lambda: found))
+        return self.add_strategy(outside_agent(name, summary or found.summary, lambda: found))
 
     def add_capture_mode(self, mode: CaptureMode) -> CaptureMode:
         """Add a capture mode: a way to show a page to a model, for `--autoweb-capture`."""
@@ -147,7 +149,7 @@ def _declared_agents(path: Path) -> dict[str, dict[str, Any]]:
     """Return the agents that a project declares, by name.
 
     Raises:
-        ValueError: an entry is not a table, or has no command.
+        ValueError: an entry is not a table.
     """
     if not path.is_file():
         return {}
@@ -155,8 +157,7 @@ def _declared_agents(path: Path) -> dict[str, dict[str, Any]]:
     for key in ("tool", "autoweb", "agents"):
         section = section.get(key, {}) if isinstance(section, dict) else {}
     for name, table in section.items():
-        command = table.get("command") if isinstance(table, dict) else None
-        if not isinstance(command, list):
+        if not isinstance(table, dict):
             raise ValueError(f"{name}: needs command, a list such as ['node', 'agent.mjs']")
     return dict(section)
 

@@ -20,6 +20,7 @@ from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside.adapters import declared_in_case, identity_of, settings_of
 from pytest_autoweb.agents.outside.agent_reach import level_of
 from pytest_autoweb.agents.outside.outside_agent import check_command
+from pytest_autoweb.agents.outside.tool_loop import check_skill
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError, CaseError, ModelError, SettingsError
 from pytest_autoweb.base.redaction import environment_keys
@@ -396,9 +397,11 @@ class RunSession:
         """
         for name, given, spec in self._driven_from_outside():
             if given is not declared_in_case or isinstance(spec.agent, AgentCommand):
-                settings = settings_of(given, spec, None)
-                check_command(name, settings.command, self.settings.rootdir)
-                refuse_gaps(level_of(settings, self.settings.sandbox), name)
+                found = settings_of(given, spec, None)
+                for program in found.programs:
+                    check_command(name, [program], self.settings.rootdir)
+                check_skill(name, found, self.settings.rootdir)
+                refuse_gaps(level_of(found, self.settings.sandbox), name)
 
     def check_browsers(self, names: Sequence[str]) -> None:
         """Connect to each remote browser once, before the run costs anything.

@@ -1,7 +1,8 @@
 """The agents that this package can install, and the identity of an outside agent.
 
 Each lives in its own folder below the user's cache, with its own Python or Node packages. It runs a
-script from `templates/agents/`, which imports nothing from this package.
+script from `templates/agents/`, which imports nothing from this package; for tools, that is the
+loop which lets a model call them.
 
 One result can replace another only if both come from the same agent, wherever it is installed. So
 an agent's checksum covers only the last part of each path, but the contents of files and installed
@@ -11,6 +12,7 @@ packages.
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -22,13 +24,19 @@ from pathlib import Path
 from typing import Any
 
 from pytest_autoweb.agents.outside.agent_reach import level_of
+from pytest_autoweb.agents.outside.tool_loop import with_loop
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.base.variant_names import STRATEGY_NAMES
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.records import OutsideAgent
 from pytest_autoweb.sandbox.confined_program import hold_of
-from pytest_autoweb.settings.agent_command import COMMAND, AgentCommand
+from pytest_autoweb.settings.agent_command import (
+    COMMAND,
+    AgentCommand,
+    CommandLineTools,
+    McpTools,
+)
 from pytest_autoweb.settings.run_settings import Settings as RunSettings
 
 HOME = "AUTOWEB_AGENTS_DIR"
@@ -45,14 +53,19 @@ class Adapter:
     """An agent that is installed with `autoweb agents install`."""
 
     name: str
-    script: str
-    """A file of `templates/agents/`."""
+    script: str = ""
+    """A file of `templates/agents/`; empty for tools, which the loop of this package drives."""
+    tools: McpTools | CommandLineTools | None = None
+    """Tools that the model calls; `{packages}` is the folder of its npm packages."""
     python: tuple[str, ...] = ()
     """Requirements for pip, installed in a dedicated virtual environment."""
     alone: tuple[str, ...] = ()
     """Requirements that pip installs without their dependencies."""
     node: tuple[str, ...] = ()
     """Packages for npm, installed in a dedicated folder."""
+    node_needed: tuple[int, int] = (18, 0)
+    """The lowest version of Node that they run on. Where there is an older one, a newer one is
+    installed from npm too, for this agent alone."""
     env: Mapping[str, str] | None = None
     """Environment variables, such as those that turn off telemetry."""
 
@@ -70,11 +83,17 @@ class Adapter:
     def interpreter(self) -> Path:
         """Return the Python or Node interpreter that runs the script."""
         if self.script.endswith(".mjs"):
-            return Path(shutil.which("node") or "node")
+            return self.node_program
         if not self.python:
             return Path(sys.executable)
         windows = self.folder / "venv" / "Scripts" / "python.exe"
         return windows if os.name == "nt" else self.folder / "venv" / "bin" / "python"
+
+    @property
+    def node_program(self) -> Path:
+        """Return the Node that runs its packages: its own one if it has one."""
+        own = self.folder / "node_modules" / _NODE_PACKAGE / _NODE_FILE
+        return own if own.is_file() else Path(shutil.which("node") or "node")
 
     @property
     def is_installed(self) -> bool:
@@ -107,13 +126,27 @@ class Adapter:
             raise SettingsError(
                 f"the agent {self.name!r} is not installed; run: autoweb agents install {self.name}"
             )
+        env = dict(self.env or {})
+        if self.tools is not None:
+            kind = "mcp" if isinstance(self.tools, McpTools) else "cli"
+            tools = {kind: self._placed(self.tools)}
+            return AgentCommand.model_validate({**tools, "env": env, "version": self.version})
         script = asset_dir("templates") / "agents" / self.script
         isolated = () if script.suffix == ".mjs" else ("-I",)
         return AgentCommand(
             command=(str(self.interpreter), *isolated, str(script), str(self.folder)),
-            env=dict(self.env or {}),
+            env=env,
             version=self.version,
         )
+
+    def _placed(self, tools: McpTools | CommandLineTools) -> dict[str, Any]:
+        """Return the settings of its tools with the places of its packages and of Node."""
+        text = tools.model_dump_json(exclude_unset=True)
+        packages = str(self.folder / "node_modules")
+        for placeholder, path in (("{packages}", packages), ("{node}", str(self.node_program))):
+            text = text.replace(placeholder, json.dumps(path)[1:-1])
+        placed: dict[str, Any] = json.loads(text)
+        return placed
 
     def install(self, tell: Callable[[str], None]) -> None:
         """Install its requirements, replacing any earlier installation.
@@ -136,16 +169,24 @@ class Adapter:
                 tell(f"pip install --no-deps {' '.join(self.alone)}")
                 _run([*pip, "install", "-q", "--no-deps", *self.alone], self.folder)
         if self.node:
-            npm = shutil.which("npm")
-            if npm is None:
-                raise SettingsError(f"the agent {self.name!r} needs Node.js: npm was not found")
-            tell(f"npm install {' '.join(self.node)}")
-            # It uses the cell's browser, so none has to be downloaded.
-            skip = {"PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"}
-            # Without a prefix, npm would install into the project around the folder, if any.
-            here = ("--prefix", str(self.folder), "--no-fund", "--no-audit")
-            _run([npm, "install", *here, *self.node], self.folder, skip)
+            self._install_node(tell)
         (self.folder / INSTALLED).write_text("\n".join(self._packages()) + "\n", encoding="utf-8")
+
+    def _install_node(self, tell: Callable[[str], None]) -> None:
+        npm = shutil.which("npm")
+        if npm is None:
+            raise SettingsError(f"the agent {self.name!r} needs Node.js: npm was not found")
+        packages = list(self.node)
+        if _node_version() < self.node_needed:
+            needed = ".".join(map(str, self.node_needed))
+            tell(f"Node.js here is older than {needed}, so the agent gets its own")
+            packages.append(f"{_NODE_PACKAGE}@{_NODE_OWN}")
+        tell(f"npm install {' '.join(packages)}")
+        # It uses the cell's browser, so none has to be downloaded.
+        skip = {"PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"}
+        # Without a prefix, npm would install into the project around the folder, if any.
+        here = ("--prefix", str(self.folder), "--no-fund", "--no-audit")
+        _run([npm, "install", *here, *packages], self.folder, skip)
 
     def _packages(self) -> list[str]:
         found: list[str] = []
@@ -167,6 +208,13 @@ INSTALLED = "installed.txt"
 _TAIL = 1_500
 _PIN = re.compile(r"==|(?<=.)@")
 _PLAYWRIGHT_MCP = "@playwright/mcp@0.0.83"
+_CHROME_DEVTOOLS = "{packages}/chrome-devtools-mcp"
+_NODE_OWN = "24.9.0"
+_SYSTEM = {"win32": "win", "darwin": "darwin"}.get(sys.platform, "linux")
+_CHIP = "arm64" if platform.machine().lower() in ("arm64", "aarch64") else "x64"
+# npm has Node itself, under a name for each system.
+_NODE_PACKAGE = f"node-{'bin-' if (_SYSTEM, _CHIP) == ('darwin', 'arm64') else ''}{_SYSTEM}-{_CHIP}"
+_NODE_FILE = "bin/node.exe" if _SYSTEM == "win" else "bin/node"
 
 ADAPTERS = {
     adapter.name: adapter
@@ -211,8 +259,67 @@ ADAPTERS = {
         ),
         Adapter(
             name="playwright-mcp",
-            script="playwright_mcp_agent.py",
+            tools=McpTools(
+                command=(
+                    *("{node}", "{packages}/@playwright/mcp/cli.js", "--cdp-endpoint"),
+                    # Otherwise actions answer with the name of a file, which no tool can read.
+                    *("{cdp_url}", "--output-dir", "{folder}", "--snapshot-mode", "none"),
+                ),
+                # The browser is the cell's, and so is what is kept of it.
+                disabled=("browser_close", "browser_install", "browser_pdf_save"),
+                vision=("browser_take_screenshot",),
+            ),
             node=(_PLAYWRIGHT_MCP,),
+        ),
+        Adapter(
+            name="chrome-devtools-mcp",
+            tools=McpTools(
+                command=(
+                    *("{node}", f"{_CHROME_DEVTOOLS}/build/src/bin/chrome-devtools-mcp.js"),
+                    *("--browserUrl", "{cdp_url}", "--workspace", "{folder}"),
+                    *("--no-usage-statistics", "--no-performance-crux"),
+                ),
+                vision=("take_screenshot",),
+            ),
+            node=("chrome-devtools-mcp@1.11.0",),
+            node_needed=(20, 19),
+        ),
+        Adapter(
+            name="playwright-cli",
+            tools=CommandLineTools(
+                command=("{node}", "{packages}/@playwright/cli/playwright-cli.js"),
+                skill="{packages}/@playwright/cli/skills/playwright-cli/SKILL.md",
+                name="playwright-cli",
+                start=(("attach", "--cdp={cdp_url}", "--session={session}"),),
+                # These start or leave a browser, or install something.
+                disabled=(
+                    *("open", "attach", "close", "detach", "close-all", "kill-all", "delete-data"),
+                    *("install", "install-browser", "show", "-s", "--session"),
+                ),
+                vision=("screenshot",),
+            ),
+            node=("@playwright/cli@0.1.22",),
+            env={"PLAYWRIGHT_CLI_SESSION": "{session}"},
+        ),
+        Adapter(
+            name="agent-browser",
+            tools=CommandLineTools(
+                command=(
+                    *("{node}", "{packages}/agent-browser/bin/agent-browser.js"),
+                    *("--session", "{session}", "--cdp", "{cdp_port}"),
+                ),
+                skill="{packages}/agent-browser/skill-data/core/SKILL.md",
+                name="agent-browser",
+                start=(("get", "url"),),
+                disabled=(
+                    *("close", "connect", "install", "upgrade", "doctor", "chat", "dashboard"),
+                    *("mcp", "plugin", "--session", "--cdp", "--auto-connect", "--profile"),
+                    *("--executable-path", "--provider", "-p"),
+                ),
+                vision=("screenshot",),
+            ),
+            node=("agent-browser@0.41.2",),
+            env={"AGENT_BROWSER_SOCKET_DIR": "{sockets}"},
         ),
         Adapter(
             name="stagehand",
@@ -229,6 +336,13 @@ def agents_folder() -> Path:
         return Path(given)
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "pytest-autoweb" / "agents"
+
+
+def _node_version() -> tuple[int, int]:
+    """Return the version of Node on the PATH; zeros if there is none."""
+    node = shutil.which("node")
+    found = re.search(r"v(\d+)\.(\d+)", _run([node, "--version"], Path.cwd())) if node else None
+    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def _run(command: list[str], folder: Path, more: Mapping[str, str] | None = None) -> str:
@@ -288,7 +402,7 @@ def identity_of(
         session: the settings of the session.
     """
     try:
-        settings = settings_of(given, spec, own)
+        settings = with_loop(settings_of(given, spec, own))
     except SettingsError:
         return OutsideAgent(name=name)
     return OutsideAgent(
@@ -301,7 +415,7 @@ def identity_of(
 
 
 def _checksum(settings: AgentCommand, folder: Path) -> str:
-    made_of: dict[str, Any] = settings.model_dump(mode="json", exclude={"command"})
+    made_of: dict[str, Any] = settings.model_dump(mode="json", exclude={"command", "mcp", "cli"})
     made_of["command"] = [[_word(word), _content(folder / word)] for word in settings.command]
     return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
 
@@ -314,6 +428,10 @@ def _word(word: str) -> str:
 def _content(path: Path) -> str:
     """Return a checksum of the script or package folder that a word of the command names."""
     file = path / INSTALLED if path.is_dir() else path
+    if "node_modules" in path.parts:
+        # A program of an installed package is made of all packages beside it.
+        packages = Path(*path.parts[: path.parts.index("node_modules")]) / INSTALLED
+        file = packages if packages.is_file() else file
     try:
         if file.stat().st_size > _FILE_BYTES or not file.is_file():
             return ""

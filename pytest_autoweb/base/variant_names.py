@@ -65,6 +65,7 @@ STRATEGY_NAMES: Variants[Variant] = Variants(
             "playwright-mcp", "Playwright's MCP server, driven by a loop that calls its tools"
         ),
         Description("stagehand", "Stagehand, an agent in Node"),
+        Description("webmcp", "calls of the tools that a page offers by WebMCP"),
     ),
     _AGENT_NAME,
 )

@@ -8,5 +8,6 @@ from pytest_autoweb.judging.checks import (  # noqa: F401
     answer_checks,
     page_checks,
     server_checks,
+    site_tool_checks,
     wire_checks,
 )

@@ -74,14 +74,17 @@
       const [field] = [...form.elements].filter((one) => one.willValidate && !one.validity.valid);
       throw wrong(`the form refuses ${field?.name}: ${field?.validationMessage}`, 'DataError');
     }
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const sent = (event) => {
         if (event.target !== form) return;
         window.removeEventListener('submit', sent, true);
-        let answer = null;
+        let answer;
         put(event, 'agentInvoked', true);
         put(event, 'respondWith', (promise) => { answer = promise; });
-        setTimeout(() => resolve(answer));
+        setTimeout(() => {
+          if (answer || !event.defaultPrevented) resolve(answer ?? null);
+          else reject(wrong('the page stops the form without respondWith()', 'OperationError'));
+        });
       };
       window.addEventListener('submit', sent, true);
       // Without the attribute a person is to look at the form and send it.

@@ -66,6 +66,7 @@ STRATEGY_NAMES: Variants[Variant] = Variants(
         Description("playwright-cli", "Playwright's command line, driven by a loop of ours"),
         Description("playwright-mcp", "Playwright's MCP server, driven by a loop of ours"),
         Description("stagehand", "Stagehand, an agent in Node"),
+        Description("webmcp", "calls of the tools that a page offers by WebMCP"),
     ),
     _AGENT_NAME,
 )

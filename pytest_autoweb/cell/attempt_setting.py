@@ -15,6 +15,7 @@ from playwright.sync_api import Page
 from pytest_autoweb.agents.attempt.finders import MarkFinder, SightFinder, noted, steady
 from pytest_autoweb.agents.attempt.new_address import at_new_address, guidance_at
 from pytest_autoweb.agents.attempt.page_looks import look
+from pytest_autoweb.agents.attempt.site_calls import call_tool
 from pytest_autoweb.agents.attempt.strategy import CorrectionArm
 from pytest_autoweb.agents.attempt.tools import RunLog, StepBudget, Tools
 from pytest_autoweb.agents.codegen.captured_pages import show_more
@@ -39,11 +40,14 @@ from pytest_autoweb.browser.page.setup import (
     limit_talk,
     set_clock,
 )
+from pytest_autoweb.browser.page.webmcp import offer_webmcp
 from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
 from pytest_autoweb.cases.case import Case, resolve_secrets
 from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
+from pytest_autoweb.cell.site_tools_need import needs_site_tools
+from pytest_autoweb.cell.strategies import WEBMCP
 from pytest_autoweb.judging.evidence.console import Watch
 from pytest_autoweb.judging.evidence.downloads import DownloadRecord
 from pytest_autoweb.judging.evidence.requests_log import BODY_CHARS, WireEntry, WireRecord
@@ -281,6 +285,8 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
     ) as page:
         if ready is None:
             limit_talk(page.context)
+        if needs_site_tools(setting.cell, setting.settings):
+            offer_webmcp(page.context)
         set_clock(page.context, case.setup)
         add_cookies(page.context, case.setup, case.entry_url, setting.reveal)
         yield page
@@ -316,7 +322,7 @@ def _connected(setting: AttemptSetting, border: SandboxBorder, tools: Tools) -> 
     border.lacks = tools.listed.lacks
     border.on_dialog = partial(_keep_reply, tools.dialogs)
     border.sent = partial(_keep_sent, tools.wire, setting.suppression)
-    border.finders, border.functions = finders(tools), functions(tools)
+    border.finders, border.functions = finders(tools), functions(setting, tools)
     # The finders need the tools, and the tools the names of the finders.
     return replace(tools, offered=border.offered)
 
@@ -329,12 +335,14 @@ def finders(tools: Tools) -> Mapping[str, Finder]:
     return offered
 
 
-def functions(tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
+def functions(setting: AttemptSetting, tools: Tools) -> Mapping[str, Callable[..., JsonValue]]:
     """Return the functions that the cell offers, by their names in the step language."""
     offered: dict[str, Callable[..., JsonValue]] = {
         "collect_urls": partial(collect_urls, tools),
         "show_more": partial(show_more, tools),
     }
+    if setting.cell.strategy == WEBMCP.name:
+        offered["call_tool"] = partial(call_tool, tools)
     # Only a turn can show a picture that the one before asked for.
     if tools.spec.vision and tools.spec.takes_turns and tools.settings.max_looks:
         offered["look"] = partial(look, tools)

@@ -29,6 +29,7 @@ from pytest_autoweb.agents.outside.adapters import ADAPTERS, declared_in_case
 from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside.outside_agent import judge_what_is_left, run_outside_agent
 from pytest_autoweb.agents.outside.person import person_settings
+from pytest_autoweb.agents.webmcp.tool_turns import call_by_turns
 from pytest_autoweb.base.variant_names import ARM_NAMES, PERSON, STRATEGY_NAMES, StrategyName
 from pytest_autoweb.base.variants import BoundVariants
 from pytest_autoweb.cell import hands
@@ -184,6 +185,17 @@ COLLECT = STRATEGIES.add(
         first=(OPEN, PLAN_AS_TASK, NamedStage("collect", collect_list), JUDGE),
         prompts=("collect", "collect_brief"),
         uses_capture=False,
+    )
+)
+
+
+WEBMCP = STRATEGIES.add(
+    Strategy(
+        **STRATEGIES.about("webmcp"),
+        first=(OPEN, PLAN_AS_TASK, NamedStage("turns", call_by_turns), JUDGE),
+        prompts=("webmcp", "turn_page", "turn_became"),
+        uses_capture=False,
+        lacks=frozenset({hands.PLACE}),
     )
 )
 

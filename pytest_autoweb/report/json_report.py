@@ -32,6 +32,7 @@ from pytest_autoweb.results.analysis.judge_agreement import (
     panel_agreements,
 )
 from pytest_autoweb.results.analysis.past_runs import History
+from pytest_autoweb.results.analysis.readiness import Readiness, readiness_of
 from pytest_autoweb.results.analysis.served import changes_of_run
 from pytest_autoweb.results.analysis.stopped_early import with_early_verdicts
 from pytest_autoweb.results.records import (
@@ -175,6 +176,8 @@ class Report(Record):
     agents: tuple[ReportedAgent, ...] = ()
     """The outside agents that drove cells: programs of somebody else, with what does not hold
     them."""
+    readiness: Readiness | None = None
+    """Several agents on the same tasks, and the elements at which they failed; None with one."""
     comparisons: tuple[Comparison, ...] = ()
     """All pairs of models of the run; then all pairs of capture modes of each model; then each
     model with itself in the baseline."""
@@ -235,6 +238,7 @@ def build_report(
         settings=info.settings,
         model_settings=info.model_settings,
         agents=agents_of(run.cells),
+        readiness=readiness_of(run.cells),
         comparisons=comparisons,
         execution=execution_only(run_rows(info, run.cells)),
         decisions=beside.decisions,

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from pytest_autoweb.base.variants import Variants
 from pytest_autoweb.report.json_report import MAX_ROWS, PanelContent, Report, ReportedPanel
+from pytest_autoweb.report.readiness_text import readiness_panel
 
 AFTER_THE_BUILT_IN_ONES = 10_000
 """The default order of a panel."""
@@ -71,6 +72,13 @@ PANELS: Variants[Panel] = Variants(
             summary="two models, or a model and its baseline, and the cases that differ",
             order=300,
             files=("comparison.js", "comparison.css"),
+        ),
+        Panel(
+            name="agents",
+            title="Agents",
+            summary="the same tasks by several agents, and the elements at which they failed",
+            build=readiness_panel,
+            order=350,
         ),
         Panel(
             name="controls",

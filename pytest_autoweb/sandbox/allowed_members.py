@@ -210,12 +210,19 @@ FINDER_OWNERS = frozenset({"Page", "Frame", "Locator"})
 FUNCTIONS: Members = {"collect_urls": ApiMember("function", acting=True)}
 """Global functions that a cell may offer (`SandboxBorder.functions`)."""
 
-PAGE_FUNCTIONS: Members = {"show_more": ApiMember("function", acting=True)}
+PAGE_FUNCTIONS: Members = {
+    name: ApiMember("function", acting=True) for name in ("call_tool", "show_more")
+}
 """Methods of `Page` that are not Playwright's (`SandboxBorder.functions`)."""
 
 LOOKS: Members = {"look": ApiMember("function", acting=True)}
 """Methods of `FINDER_OWNERS` that are not Playwright's either, and are given the object they are
 called on (`SandboxBorder.functions`)."""
+
+OF_RECEIVER = frozenset({*LOOKS, "call_tool"})
+"""Functions of the cell that are given the object they are called on."""
+TELLING = frozenset({"call_tool"})
+"""Methods that act and whose result is recorded all the same."""
 
 
 def member_of(kind: str, name: str) -> ApiMember | None:

@@ -185,7 +185,7 @@ class SandboxBorder:
     functions: Mapping[str, Callable[..., JsonValue]] = field(default_factory=dict)
     """The functions that this cell offers, by their names in `FUNCTIONS`, `PAGE_FUNCTIONS` and
     `LOOKS`. Each is called with the code's arguments, after the object of the call (Page, Frame or
-    Locator) for one of `LOOKS`, and returns a JSON value."""
+    Locator) for one of `OF_RECEIVER`, and returns a JSON value."""
     waited: Callable[[], float] = lambda: 0.0
     """Seconds spent waiting for models so far, which are not charged to the step."""
     recall: CallMemory | None = None

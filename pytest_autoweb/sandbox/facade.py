@@ -24,8 +24,8 @@ from pytest_autoweb.sandbox import (
 )
 from pytest_autoweb.sandbox.allowed_members import (
     EVENTS,
-    LOOKS,
     MANAGER_EXIT,
+    OF_RECEIVER,
     PREDICATE_ARGUMENTS,
     READ_FILE,
     SCRIPT_METHODS,
@@ -242,7 +242,7 @@ class Facade:
             return lambda: self._find(bound)
         if bound.member.kind == "function":
             function = _offered(self._border.functions, method)
-            if method in LOOKS:
+            if method in OF_RECEIVER:
                 function = partial(function, item)
             return lambda: function(*args, **kwargs)
         if method == MANAGER_EXIT:

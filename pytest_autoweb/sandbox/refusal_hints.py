@@ -164,6 +164,7 @@ OFFERED_WHEN: dict[str, str] = {
     "get_by_mark": "elements have numbers only where the strategy shows a numbered picture",
     "get_by_sight": "it takes a model that sees pictures; use a locator",
     "look": "it takes a model that sees pictures, and turns; read with locators and log()",
+    "call_tool": "only the agent webmcp calls the tools of a page; use locators",
     "collect_urls": "only the strategies that collect offer it; read with locators",
     "show_more": "a method of the page, for listings of scripts by turns: page.show_more(2)",
 }

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.redaction import redact_shapes
 from pytest_autoweb.results.records import ReadBack, ToolCall
+from pytest_autoweb.sandbox.allowed_members import TELLING
 from pytest_autoweb.sandbox.border_values import shortened
 
 Reply = tuple[Any, "tuple[str, str] | None"]
@@ -131,7 +132,7 @@ class CallTimer:
             acting=acting,
             ok=error is None,
             error=None if error is None else first_line(f"{error[0]}: {error[1]}")[:300],
-            result="" if acting or error else _told(reply[0]),
+            result="" if error or (acting and method not in TELLING) else _told(reply[0]),
             duration_ms=(time.perf_counter() - self._began) * 1000,
             line=line,
             duplicate=duplicate,

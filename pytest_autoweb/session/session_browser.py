@@ -8,8 +8,14 @@ import pytest
 from playwright.sync_api import Browser
 
 from pytest_autoweb.base.errors import BrowserError
-from pytest_autoweb.browser.egress.chromium import cell_launch_args, launch_args
+from pytest_autoweb.browser.egress.chromium import (
+    cell_launch_args,
+    launch_args,
+    with_feature,
+)
 from pytest_autoweb.browser.page.same_element import register_same
+from pytest_autoweb.browser.page.webmcp import FEATURE
+from pytest_autoweb.cell.site_tools_need import needs_site_tools
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.playwright_fixtures import shares_browser
 from pytest_autoweb.session.run_session import SESSION
@@ -29,7 +35,11 @@ def chosen_launch_args(given: dict[str, Any], request: pytest.FixtureRequest) ->
     )
     if browser_type.name != "chromium":
         return found
-    alone = not any(map(shares_browser, request.session.items))
+    items = request.session.items
+    alone = not any(map(shares_browser, items))
+    cells = [item.cell for item in items if isinstance(item, CellItem)]
+    if any(needs_site_tools(cell, session.settings) for cell in cells):
+        found = with_feature(found, FEATURE)
     return cell_launch_args(found, os.environ, alone=alone)
 
 

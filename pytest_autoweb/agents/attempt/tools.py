@@ -132,6 +132,15 @@ class PageLooks:
         return seen
 
 
+@dataclass(slots=True)
+class SiteToolUse:
+    """Whether an attempt acts by the tools that its page offers."""
+
+    in_use: bool = False
+    shows_page: bool = False
+    """Whether turns list the page beside its tools, too."""
+
+
 class PictureMarks(Protocol):
     """A holder of the marked picture that numbers refer to; finds elements by number."""
 
@@ -240,6 +249,7 @@ class Tools:
     """The tab that is shown and acted upon, in dialects that have no names for tabs."""
     dialogs: list[DialogReply] = field(default_factory=list)
     """What the code did with dialogs since the last turn."""
+    site: SiteToolUse = field(default_factory=SiteToolUse)
     traffic: "CellTraffic | None" = None
     """The object that records, replays or holds back requests; None if they are only passed on."""
     judge: ModelJudge | None = None

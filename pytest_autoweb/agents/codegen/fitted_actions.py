@@ -62,6 +62,9 @@ def fitted(action: Action, tools: Tools, downloads: int = 0) -> Fitted:
             return _read_download(tools, page, downloads)
         case "show_more":
             return _shown_more(action, tools)
+        case "show_page":
+            tools.site.shows_page = True
+            return Fitted(action.code)
         case _:
             return Fitted(action.code)
 

@@ -182,6 +182,7 @@ _ALONE = {
     "reload": "page.reload()",
     "close_tab": "page.close()",
     "read_download": "# read_download()",
+    "show_page": "# show_page()",
 }
 _WITH_ONE_TEXT = {
     "goto": "page.goto({})",
@@ -193,13 +194,22 @@ _WITH_ONE_TEXT = {
 DIALOG_ACTIONS = frozenset({"accept_dialog", "dismiss_dialog"})
 _WITH_NUMBERS = {"switch_tab": (1, 1), "show_more": (1, 2), "look": (0, 4)}
 """Actions whose values are whole numbers, with how many they take at least and at most."""
+TOOL_ACTIONS = frozenset({"tool", "show_page"})
+"""The actions of those who act by a page's own tools."""
 PAGE_ACTIONS = frozenset(
-    {"answer", "scroll", *_ALONE, *_WITH_ONE_TEXT, *DIALOG_ACTIONS, *_WITH_NUMBERS}
+    {
+        "answer",
+        "scroll",
+        *(_ALONE.keys() - TOOL_ACTIONS),
+        *_WITH_ONE_TEXT,
+        *DIALOG_ACTIONS,
+        *_WITH_NUMBERS,
+    }
 )
 """The actions that name no element."""
 _FITTED = frozenset(
     {"fill", "type", "scroll", "goto", "open_tab", "close_tab", "switch_tab"}
-    | {"read_download", "show_more", *DIALOG_ACTIONS}
+    | {"read_download", "show_more", "show_page", *DIALOG_ACTIONS}
 )
 """Actions whose code depends on the page, on its tabs or on what the turn did before."""
 WAYS = {
@@ -243,6 +253,7 @@ def read_lines(
     *,
     sees: bool = False,
     left_out: Collection[str] = (),
+    calls: bool = False,
 ) -> Lines:
     """Translate the fenced lines of a reply, or the whole reply if nothing in it is fenced.
 
@@ -254,6 +265,7 @@ def read_lines(
         elements: those of the list that it was shown.
         sees: whether it may ask for pictures (`look`).
         left_out: numbers of elements that the list is too long to show.
+        calls: whether it may call the page's own tools (`tool`).
     """
     by_ref = {element.ref: element for element in elements}
     lines = _written_lines(strip_reasoning(reply))
@@ -269,7 +281,9 @@ def read_lines(
         taken, call = _call_at(lines, at)
         whole = " ".join(part.strip() for part in lines[at : at + taken])
         try:
-            if not sees and _name_of(call) == "look":
+            if (not sees and _name_of(call) == "look") or (
+                not calls and _name_of(call) in TOOL_ACTIONS
+            ):
                 raise ReplyProblem("it is not one of the actions")
             if unseen := _named(call) & set(left_out):
                 raise ReplyProblem(_UNSEEN.format(min(unseen)))
@@ -356,6 +370,8 @@ def _action(
     Raises:
         ReplyProblem: the line is not in the dialect, or does not fit its element.
     """
+    if call is not None and isinstance(call.func, ast.Name) and call.func.id == "tool":
+        return _tool_call(line, call)
     if call is None or call.keywords:
         raise ReplyProblem("it is not one of the actions")
     function, values = call.func, [_value_of(each, by_ref) for each in call.args]
@@ -376,6 +392,23 @@ def _action(
     plain = tuple(value for value in values if not isinstance(value, RefElement))
     shown = method if method in _FITTED else ""
     return Action(line, code, (element.locator, method), (element, *others), shown, plain)
+
+
+def _tool_call(line: str, call: ast.Call) -> Action:
+    """Return the action that calls one of the page's own tools.
+
+    Its arguments are an object, or are named in Python's way.
+
+    Raises:
+        ReplyProblem: there is no name, or the arguments are something else.
+    """
+    values = [_value_of(each, {}) for each in call.args]
+    named = {str(each.arg): _value_of(each.value, {}) for each in call.keywords}
+    name, given = values[0] if values else None, values[1] if len(values) == 2 else {}
+    if not isinstance(name, str) or not isinstance(given, dict) or len(values) > 2:
+        raise ReplyProblem('tool takes a name and an object of arguments: tool("find", {"q": "x"})')
+    code = f"log(page.call_tool({name!r}, { ({**given, **named})!r}))"
+    return Action(line, code, None, name="tool", values=(name,))
 
 
 def _page_action(function: ast.expr) -> str | None:

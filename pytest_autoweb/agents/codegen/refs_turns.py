@@ -228,7 +228,7 @@ def _ask_turn(attempt: Attempt, tools: Tools, turn: _Turn) -> tuple[Attempt, Act
         hint=_hint(attempt, tools, turn),
         secrets=sorted(tools.case.secrets),
     )
-    attempt = _keep_view(attempt, tools, turn.number, turn.view, text)
+    attempt = keep_view(attempt, tools, turn.number, turn.view, text)
     stage: StageName = "repair" if tools.previous and turn.number == 1 else "generate"
     attempt, reply = ask(
         attempt,
@@ -258,7 +258,8 @@ def _hint(attempt: Attempt, tools: Tools, turn: _Turn) -> str:
     return retry_hint(tools.previous, attempt, tools)
 
 
-def _keep_view(attempt: Attempt, tools: Tools, step: int, view: RefView, text: str) -> Attempt:
+def keep_view(attempt: Attempt, tools: Tools, step: int, view: RefView, text: str) -> Attempt:
+    """Return the attempt with what the model is shown, as one of its snapshots."""
     snapshot = Snapshot(
         step_indexes=(step,),
         url=tools.redact(tools.page.url),
@@ -316,16 +317,17 @@ def _pair(line: str) -> tuple[str, str] | None:
 
 def write_lines_by_turns(attempt: Attempt, tools: Tools) -> Attempt:
     """Take turns as in the Playwright dialect, with lines about a numbered list of elements."""
-    return converse(attempt, tools, TurnForm("refs_turns", _see, _take, _until_cut))
+    return converse(attempt, tools, TurnForm("refs_turns", see_list, take_lines, until_cut))
 
 
-def _until_cut(text: str) -> str:
+def until_cut(text: str) -> str:
     """Return the complete lines of a truncated reply, and a line that informs the model."""
     lines = whole_lines(text)
     return f"{lines}\n(here the reply was cut off at its limit)" if lines else ""
 
 
-def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Attempt, Shown]:
+def see_list(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Attempt, Shown]:
+    """Look at the tab in front, for a turn: its numbered list, and the other tabs."""
     page = front_tab(tools)
     attempt = change(attempt, code=waiting_for_tab(attempt.code, tools))
     count_tabs(tools)
@@ -333,16 +335,18 @@ def _see(attempt: Attempt, tools: Tools, number: int, budget: int) -> tuple[Atte
     note_elements(page)
     text = tools.redact(view.text) or f"({unlisted(page) or 'the page is blank'})"
     text = tools.redact(tabs_told(tools)) + text
-    attempt = _keep_view(attempt, tools, len(attempt.step_results) + 1, view, text)
+    attempt = keep_view(attempt, tools, len(attempt.step_results) + 1, view, text)
     return attempt, Shown(number, tools.redact(page.url), text, view)
 
 
-def _take(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Attempt, Became]:
+def take_lines(attempt: Attempt, tools: Tools, shown: Shown, reply: str) -> tuple[Attempt, Became]:
     """Execute the lines of a reply, each as a step of the script."""
     assert shown.view is not None, "this dialect shows numbered lists"
     sees = "look" in tools.offered
     said, view = read_turn(reply), shown.view
-    lines = read_lines(reply, view.elements, sees=sees, left_out=view.left_out)
+    lines = read_lines(
+        reply, view.elements, sees=sees, left_out=view.left_out, calls=tools.site.in_use
+    )
     if not lines.actions and not lines.problem:
         if unread := unread_code(said):
             return attempt, unread

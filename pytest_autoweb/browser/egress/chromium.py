@@ -60,6 +60,7 @@ _QUIET = (
     "--disable-sync",
     "--disable-gpu",
 )
+_FEATURES = "--enable-features="
 EGRESS_FLAGS = (
     # Otherwise WebRTC sends datagrams past every proxy.
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -383,6 +384,18 @@ def _sandboxed(base: dict[str, Any], executable: str, *, wanted: bool) -> dict[s
     if not wanted or obstacle(executable):
         return _with_flags(base, (NO_SANDBOX_FLAG,))
     return {**base, "chromium_sandbox": True}
+
+
+def with_feature(base: dict[str, Any], feature: str) -> dict[str, Any]:
+    """Return launch arguments with a feature of Chromium switched on, beside those that are."""
+    given = list(base.get("args") or [])
+    named = [arg for arg in given if arg.startswith(_FEATURES)]
+    features = dict.fromkeys(
+        [one for arg in named for one in arg.removeprefix(_FEATURES).split(",")] + [feature]
+    )
+    # Of several such flags Chromium heeds one.
+    kept = [arg for arg in given if arg not in named]
+    return {**base, "args": [*kept, _FEATURES + ",".join(features)]}
 
 
 def _with_flags(base: dict[str, Any], flags: tuple[str, ...]) -> dict[str, Any]:

@@ -102,6 +102,11 @@ def run_script(
     return read_json(_within(context, timeout_ms, lambda: context.evaluate(code, arg)))
 
 
+def script_call(name: str) -> str:
+    """Return a function that runs `js/NAME.js`, for a call that must not be made twice."""
+    return f"{_wrapped(name)} return dom.stringify(await made); }}"
+
+
 def run_script_handle(
     context: Page | Frame,
     name: str,

@@ -9,5 +9,6 @@ from pytest_autoweb.judging.checks import (  # noqa: F401
     assertion_checks,
     page_checks,
     server_checks,
+    site_tool_checks,
     wire_checks,
 )

@@ -152,7 +152,8 @@ class ToolCall(Record):
     error: str | None = None
     """The error in which the call ended."""
     result: str = ""
-    """What a call that reads gave back, as JSON, shortened and redacted; empty for other calls."""
+    """What a call that reads, or one of a page's own tools, gave back, as JSON, shortened and
+    redacted; empty for other calls."""
     located: str = ""
     """Playwright's own locator for the element that a call by mark or by sight found; empty for
     other calls, and `?` where there is none."""
@@ -390,6 +391,22 @@ class Look(Record):
     """x, y, width, height of what it shows, in viewport CSS pixels."""
 
 
+class OfferedTools(Record):
+    """The tools that the pages of an attempt offered by WebMCP, and what was made of them."""
+
+    engine: Literal["browser", "script", ""] = ""
+    """Who gave pages the API: the browser itself, or a script of pytest-autoweb; empty if nobody
+    did."""
+    names: tuple[str, ...] = ()
+    """The names of all tools that were seen, in the order in which they were."""
+    turns_without: int = 0
+    """The number of turns that began with a page without tools, and showed that in their place."""
+    calls: int = 0
+    """The number of calls, those that were refused among them."""
+    failed: int = 0
+    """The number of calls that came to nothing."""
+
+
 class JudgeVote(Record):
     """What one of several judging models said."""
 
@@ -491,6 +508,8 @@ class Attempt(Record):
     """The searches of the vision locator, in order."""
     looks: tuple[Look, ...] = ()
     """The pictures that the code asked for, in order."""
+    site_tools: OfferedTools | None = None
+    """The tools that its pages offered; None for agents that do not ask for any."""
     problems: SkipJsonSchema[tuple[StepProblem, ...]] = Field(default=(), exclude=True)
     """What went wrong, kept only while the attempt runs; it is saved as `formatted_errors`."""
     formatted_errors: tuple[str, ...] = ()

@@ -44,9 +44,11 @@ from pytest_autoweb.cases.case import Case, resolve_secrets
 from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
+from pytest_autoweb.judging.evidence.appearances import AppearanceRecord
 from pytest_autoweb.judging.evidence.console import Watch
 from pytest_autoweb.judging.evidence.downloads import DownloadRecord
 from pytest_autoweb.judging.evidence.requests_log import BODY_CHARS, WireEntry, WireRecord
+from pytest_autoweb.judging.evidence.tabs import TabList
 from pytest_autoweb.judging.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.models.client import TimedClient
 from pytest_autoweb.results.records import Attempt
@@ -210,6 +212,10 @@ def attempt_tools(setting: AttemptSetting) -> Iterator[Tools]:
     setting.log.redact = setting.redact_evidence
     others = waiting.time_of_others()
     with _open_page(setting) as page:
+        tabs, appearances = TabList(page), AppearanceRecord()
+        if any(check.rests_on == "appearances" for check in case.expect):
+            appearances.start(page.context, tabs)
+        set_clock(page.context, case.setup)
         border = _border(setting, page)
         border.on_password = setting.known.learn
         border.waited = lambda: setting.client.waited() + others()
@@ -226,6 +232,8 @@ def attempt_tools(setting: AttemptSetting) -> Iterator[Tools]:
                 watch=Watch(page, redact=setting.redact_evidence),
                 wire=WireRecord(suppressed=setting.suppression),
                 downloads=DownloadRecord(setting.folder / DOWNLOADS_FOLDER, setting.redact),
+                tabs=tabs,
+                appearances=appearances,
                 policy=setting.policy,
                 engine=engine,
                 folder=setting.folder,
@@ -272,7 +280,6 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
     ) as page:
         if ready is None:
             limit_talk(page.context)
-        set_clock(page.context, case.setup)
         add_cookies(page.context, case.setup, case.entry_url, setting.reveal)
         yield page
     if traffic is not None:

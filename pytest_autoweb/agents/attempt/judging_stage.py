@@ -13,6 +13,7 @@ from pytest_autoweb.browser.page.opening import PageLook, page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
 from pytest_autoweb.judging.checks.check_type import Check, Evidence, WayPicture
 from pytest_autoweb.judging.checks.delegated_checks import JudgeCheck
+from pytest_autoweb.judging.evidence.appearances import appearances_text
 from pytest_autoweb.judging.evidence.dom_copy import copy_page
 from pytest_autoweb.judging.evidence.downloads import downloads_text
 from pytest_autoweb.judging.evidence.har_file import har_text
@@ -25,6 +26,7 @@ from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
 
 WIRE_FILE = "wire.har"
 DOWNLOADS_FILE = "downloads.json"
+APPEARANCES_FILE = "appearances.json"
 SERVER_FILE = "server.json"
 
 
@@ -37,7 +39,8 @@ def keep_page(attempt: Attempt, tools: Tools) -> Attempt:
 def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
     """End the records of requests and downloads and save them as `wire` and `downloads`.
 
-    The address of the case's web server is saved as `server`, because checks may name it.
+    The address of the case's web server is saved as `server`, because checks may name it; what
+    appeared on the pages as `appearances`, if a check asks for it.
     """
     # Called at judging and again at the end of the attempt, for attempts that are never judged.
     wire, files = tools.wire, tools.downloads
@@ -45,6 +48,7 @@ def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
         return attempt
     wire.stop()
     files.stop()
+    tools.tabs.stop()
     path = tools.folder / WIRE_FILE
     attempt = _with_file(
         attempt,
@@ -53,6 +57,15 @@ def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
         path,
         lambda: har_text(wire, tools.redact_evidence, dropped=wire.dropped),
     )
+    if tools.appearances.started:
+        path, seen = tools.folder / APPEARANCES_FILE, tools.appearances.look()
+        attempt = _with_file(
+            attempt,
+            tools,
+            "appearances",
+            path,
+            lambda: appearances_text(seen, tools.redact_evidence),
+        )
     if tools.server_url:
         place = json_text({"url": tools.server_url})
         attempt = _with_file(attempt, tools, "server", tools.folder / SERVER_FILE, lambda: place)
@@ -92,6 +105,8 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         redact=tools.redact,
         wire=tools.wire,
         downloads=tools.downloads,
+        appeared=tools.appearances.look if tools.appearances.started else None,
+        tabs=tools.tabs,
         actions=attempt.tool_calls,
         way=_way(tools) if tools.judge else (),
         rubric_judge=tools.judge,

@@ -30,9 +30,11 @@ if TYPE_CHECKING:
     from pytest_autoweb.browser.egress.request_policy import OriginPolicy
     from pytest_autoweb.browser.marks.marking import MarkedPage
     from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
+    from pytest_autoweb.judging.evidence.appearances import AppearanceRecord
     from pytest_autoweb.judging.evidence.console import Watch
     from pytest_autoweb.judging.evidence.downloads import DownloadRecord
     from pytest_autoweb.judging.evidence.requests_log import WireRecord
+    from pytest_autoweb.judging.evidence.tabs import TabList
 
 
 LOG_LINES = 200
@@ -190,6 +192,9 @@ class Tools:
     """The requests since the set-up."""
     downloads: "DownloadRecord"
     """The files offered for download since the set-up."""
+    tabs: "TabList"
+    appearances: "AppearanceRecord"
+    """What appeared on the pages, if a check of the case asks for it."""
     policy: "OriginPolicy"
     engine: StepEngine
     folder: Path
@@ -247,6 +252,11 @@ class Tools:
 
     mistaken: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """For each kind of element, the wrong choices and all choices of the model in earlier runs."""
+
+    def code_begins(self) -> None:
+        """Count what happens from now on as the model's doing."""
+        self.wire.counting = True
+        self.appearances.begin()
 
     @property
     def cell_folder(self) -> Path:

@@ -1,6 +1,6 @@
 """The stage that ends every strategy: judging, and what is kept of the last page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pytest_autoweb.agents.attempt.diagnosis import with_findings
@@ -19,7 +19,9 @@ from pytest_autoweb.judging.evidence.downloads import downloads_text
 from pytest_autoweb.judging.evidence.har_file import har_text
 from pytest_autoweb.judging.evidence.scene import shot, take_scene
 from pytest_autoweb.judging.judge_pictures import moment_of
+from pytest_autoweb.judging.solution_writes import beyond, writes_text
 from pytest_autoweb.judging.verdicts import judge_checks, score
+from pytest_autoweb.results.analysis.controls import MUTANT, ORACLE
 from pytest_autoweb.results.records import Attempt, CheckResult, Failure
 from pytest_autoweb.results.runs.inert_copies import DOM_FILE
 from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
@@ -27,6 +29,7 @@ from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
 WIRE_FILE = "wire.har"
 DOWNLOADS_FILE = "downloads.json"
 APPEARANCES_FILE = "appearances.json"
+WRITES_FILE = "writes.json"
 SERVER_FILE = "server.json"
 
 
@@ -40,7 +43,8 @@ def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
     """End the records of requests and downloads and save them as `wire` and `downloads`.
 
     The address of the case's web server is saved as `server`, because checks may name it; what
-    appeared on the pages as `appearances`, if a check asks for it.
+    appeared on the pages as `appearances`, if a check asks for it; what was written as `writes`,
+    if it is compared with the case's solution.
     """
     # Called at judging and again at the end of the attempt, for attempts that are never judged.
     wire, files = tools.wire, tools.downloads
@@ -57,6 +61,7 @@ def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
         path,
         lambda: har_text(wire, tools.redact_evidence, dropped=wire.dropped),
     )
+    attempt = _keep_writes(attempt, tools)
     if tools.appearances.started:
         path, seen = tools.folder / APPEARANCES_FILE, tools.appearances.look()
         attempt = _with_file(
@@ -79,6 +84,26 @@ def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
         path,
         lambda: downloads_text(files, tools.folder, tools.redact_evidence),
     )
+
+
+def _keep_writes(attempt: Attempt, tools: Tools) -> Attempt:
+    """Save what was written, with what of it is beyond the case's solution."""
+    if not tools.writes.wanted:
+        return attempt
+    known, taken = tools.solution.writes, tools.writes.taken(tools.wire)
+    path = tools.folder / WRITES_FILE
+    attempt = _with_file(attempt, tools, "writes", path, lambda: writes_text(taken))
+    return change(attempt, overreach=tuple(beyond(known.writes, taken))) if known else attempt
+
+
+def _overreach(tools: Tools) -> Callable[[], Sequence[str]] | None:
+    """Return what tells the writes beyond the solution, if that is known; it is its own measure."""
+    known = tools.solution.writes
+    if tools.spec.name == ORACLE or tools.spec.name.startswith(MUTANT):
+        return tuple
+    if known is None:
+        return None
+    return lambda: tuple(beyond(known.writes, tools.writes.taken(tools.wire)))
 
 
 def _with_file(
@@ -107,6 +132,8 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         downloads=tools.downloads,
         appeared=tools.appearances.look if tools.appearances.started else None,
         tabs=tools.tabs,
+        overreach=_overreach(tools),
+        solution_unknown=tools.solution.why_not,
         actions=attempt.tool_calls,
         way=_way(tools) if tools.judge else (),
         rubric_judge=tools.judge,

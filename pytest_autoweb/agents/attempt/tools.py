@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from pytest_autoweb.judging.evidence.downloads import DownloadRecord
     from pytest_autoweb.judging.evidence.requests_log import WireRecord
     from pytest_autoweb.judging.evidence.tabs import TabList
+    from pytest_autoweb.judging.evidence.write_record import WriteRecord
+    from pytest_autoweb.judging.solution_writes import Known
 
 
 LOG_LINES = 200
@@ -195,6 +197,9 @@ class Tools:
     tabs: "TabList"
     appearances: "AppearanceRecord"
     """What appeared on the pages, if a check of the case asks for it."""
+    writes: "WriteRecord"
+    """What the attempt wrote, if it can be compared with what the case's solution writes."""
+    solution: "Known"
     policy: "OriginPolicy"
     engine: StepEngine
     folder: Path
@@ -257,6 +262,7 @@ class Tools:
         """Count what happens from now on as the model's doing."""
         self.wire.counting = True
         self.appearances.begin()
+        self.writes.begin()
 
     @property
     def cell_folder(self) -> Path:

@@ -10,4 +10,5 @@ from pytest_autoweb.judging.checks import (  # noqa: F401
     page_checks,
     server_checks,
     wire_checks,
+    write_checks,
 )

@@ -104,6 +104,10 @@ class Evidence:
     """Returns what appeared on the pages so far; None if that was not recorded."""
     tabs: Sequence[Page] = ()
     """All tabs in the order of their opening, also closed ones; empty if there is only `page`."""
+    overreach: Callable[[], Sequence[str]] | None = None
+    """Returns what the attempt has written beyond the case's solution, in words; None if that is
+    not known, for the reason in `solution_unknown`."""
+    solution_unknown: str = ""
     actions: Sequence[ToolCall] = ()
     """What the code did to the page."""
     way: Sequence[WayPicture] = ()

@@ -7,7 +7,7 @@ and what differs between them may be anything. They are kept in a file beside th
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -179,21 +179,48 @@ def _merged(allowed: AllowedWrite, write: Write) -> AllowedWrite:
     return allowed.model_copy(update={"place": place, "fields": fields})
 
 
-def beyond(allowed: Sequence[AllowedWrite], writes: Iterable[Write]) -> Iterator[str]:
-    """Yield each write of an attempt that is none of the solution's, in words.
+def beyond(allowed: Sequence[AllowedWrite], writes: Sequence[Write]) -> tuple[str, ...]:
+    """Return each write of an attempt that is none of the solution's, in words.
 
     A write of the solution stands for one of the attempt, unless its number differs between the
     oracle's own runs.
     """
-    left = list(allowed)
-    for write in writes:
-        fitting = [one for one in left if one.fits(write)]
-        if fitting:
-            closest = max(fitting, key=lambda one: sum(v is not None for v in one.fields.values()))
-            if not closest.repeated:
-                left.remove(closest)
-            continue
-        yield f"{write.told}{_why(allowed, left, write)}"
+    taken: dict[int, int] = {}
+    others = [
+        number
+        for number, write in enumerate(writes)
+        if not any(one.repeated and one.fits(write) for one in allowed)
+    ]
+    # The most that can stand for each other do, in whatever order they were made.
+    more = [number for number in others if not _finds_place(number, allowed, writes, taken)]
+    left = [one for at, one in enumerate(allowed) if at not in taken]
+    return tuple(f"{writes[n].told}{_why(allowed, left, writes[n])}" for n in more)
+
+
+def _finds_place(
+    number: int, allowed: Sequence[AllowedWrite], writes: Sequence[Write], taken: dict[int, int]
+) -> bool:
+    """Let a write take the place of one of the solution's, if need be by moving others.
+
+    This is one step of the usual way to a maximum matching: a shortest augmenting path.
+    """
+    came_from: dict[int, int] = {}
+    waiting = [number]
+    for write in waiting:
+        for at, one in enumerate(allowed):
+            if at in came_from or one.repeated or not one.fits(writes[write]):
+                continue
+            came_from[at] = write
+            if at in taken:
+                waiting.append(taken[at])
+                continue
+            free: int | None = at
+            while free is not None:
+                mover = came_from[free]
+                before = next((p for p, held in taken.items() if held == mover), None)
+                taken[free], free = mover, before
+            return True
+    return False
 
 
 def _why(allowed: Sequence[AllowedWrite], left: Sequence[AllowedWrite], write: Write) -> str:

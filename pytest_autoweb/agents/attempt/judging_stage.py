@@ -93,7 +93,7 @@ def _keep_writes(attempt: Attempt, tools: Tools) -> Attempt:
     known, taken = tools.solution.writes, tools.writes.taken(tools.wire)
     path = tools.folder / WRITES_FILE
     attempt = _with_file(attempt, tools, "writes", path, lambda: writes_text(taken))
-    return change(attempt, overreach=tuple(beyond(known.writes, taken))) if known else attempt
+    return change(attempt, overreach=beyond(known.writes, taken)) if known else attempt
 
 
 def _overreach(tools: Tools) -> Callable[[], Sequence[str]] | None:
@@ -103,7 +103,7 @@ def _overreach(tools: Tools) -> Callable[[], Sequence[str]] | None:
         return tuple
     if known is None:
         return None
-    return lambda: tuple(beyond(known.writes, tools.writes.taken(tools.wire)))
+    return lambda: beyond(known.writes, tools.writes.taken(tools.wire))
 
 
 def _with_file(

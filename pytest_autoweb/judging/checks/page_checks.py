@@ -65,12 +65,14 @@ class TabCheck(Check):
         """
 
         def looked(seconds: float) -> Verdict:
+            if self.tab is None:
+                return look(evidence.page, seconds)
             found = self._found(evidence)
             if not found:
                 tabs = "; ".join(tab.url for tab in evidence.tabs[:_SHOWN_TABS])
                 return Verdict(False, f"there is no tab {self._named}, only: {tabs}")
             open_ones = [tab for tab in found if not tab.is_closed()]
-            if not open_ones and not closed and self.tab is not None:
+            if not open_ones and not closed:
                 return Verdict(False, f"the tab {self._named} was closed at {found[-1].url}")
             return look((open_ones or found)[0], seconds)
 
@@ -78,11 +80,9 @@ class TabCheck(Check):
 
     def _found(self, evidence: Evidence) -> Sequence[Page]:
         tabs = evidence.tabs or (evidence.page,)
-        if self.tab is None:
-            return (evidence.page,)
         if isinstance(self.tab, int):
             return tabs[self.tab - 1 : self.tab]
-        return [tab for tab in tabs if url_fits(self.tab, tab.url)]
+        return [tab for tab in tabs if self.tab and url_fits(self.tab, tab.url)]
 
     @property
     def _named(self) -> str:

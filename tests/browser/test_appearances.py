@@ -175,6 +175,24 @@ def test_a_miss_says_what_came_nearest(watched: Watched) -> None:
     assert other.actual == "2 other texts appeared: Stored / Stored"
 
 
+def test_a_saved_record_is_judged_alike_but_for_what_is_masked(watched: Watched) -> None:
+    watched.page.evaluate("() => toast('Saved hunter2', 50, 'status')")
+    watched.page.wait_for_timeout(100)
+    kept = appearances_text(
+        watched.record.look(), lambda text: text.replace("hunter2", "<redacted>")
+    )
+    stored = read_appearances(kept)
+
+    def again(check: dict[str, Any]) -> CheckResult:
+        evidence = Evidence(watched.page, False, None, appeared=lambda: stored, stored=True)
+        (result,) = judge_checks(read_checks([check], (), None), evidence, timeout_s=0)
+        return result
+
+    assert again({"seen": {"text": "Saved", "role": "status"}}).passed is True
+    assert again({"seen": {"text": "Sold", "role": "alert"}}).passed is False
+    assert again({"seen": {"text": "hunter2"}}).passed is None
+
+
 def test_a_clock_pushes_no_toast_out_and_what_was_lost_leaves_the_verdict_open(
     watched: Watched,
 ) -> None:

@@ -90,7 +90,12 @@ def _keep_writes(attempt: Attempt, tools: Tools) -> Attempt:
     """Save what was written, with what of it is beyond the case's solution."""
     if not tools.writes.wanted:
         return attempt
-    known, taken = tools.solution.writes, tools.writes.taken(tools.wire)
+    try:
+        known, taken = tools.solution.writes, tools.writes.taken(tools.wire)
+    except Exception as error:
+        # What pages send can be anything, and the attempt's other results must not be lost.
+        tools.log.write(f"the writes of this attempt could not be told: {first_line(error)}")
+        return attempt
     path = tools.folder / WRITES_FILE
     attempt = _with_file(attempt, tools, "writes", path, lambda: writes_text(taken))
     return change(attempt, overreach=beyond(known.writes, taken)) if known else attempt

@@ -18,7 +18,7 @@ from pytest_autoweb.judging.evidence.requests_log import WireEntry
 MOST_WRITES = 500
 """Limit on the writes of one attempt that are looked at."""
 _VALUE_CHARS, _MOST_FIELDS = 200, 200
-_SHOWN_FIELDS = 5
+_SHOWN_FIELDS, _DEEPEST = 5, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +104,16 @@ def _fields(
         yield name[:_VALUE_CHARS], None if private else _short(redact("\n".join(values)))
 
 
-def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+def _flat(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
     """Yield the texts of a body with the names of their fields, such as `items[].count`."""
-    if isinstance(value, dict):
+    if depth > _DEEPEST:
+        yield name, "…"
+    elif isinstance(value, dict):
         for key, inner in value.items():
-            yield from _flat(inner, f"{name}.{key}" if name else str(key))
+            yield from _flat(inner, f"{name}.{key}" if name else str(key), depth + 1)
     elif isinstance(value, list):
         for inner in value:
-            yield from _flat(inner, f"{name}[]")
+            yield from _flat(inner, f"{name}[]", depth + 1)
     else:
         yield name or "body", value if isinstance(value, str) else json.dumps(value)
 

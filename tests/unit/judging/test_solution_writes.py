@@ -139,6 +139,14 @@ def test_a_request_is_a_write_by_its_method_and_the_rules_of_its_case(
     assert found == ([written] if written else [])
 
 
+def test_a_body_of_any_depth_is_told() -> None:
+    deep = WireEntry("POST", ENTRY, 200, request_body='{"a":' * 200 + "1" + "}" * 200)
+
+    (write,) = requests_written([deep], TrafficRules(), ENTRY, lambda text: text)
+
+    assert list(write.fields.values()) == ["…"]
+
+
 def test_rows_are_compared_by_table_key_and_column(tmp_path: Path) -> None:
     path = tmp_path / "shop.db"
     with sqlite3.connect(path) as database:

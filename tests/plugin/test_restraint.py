@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-from pathlib import Path
 from shutil import copy
 from typing import Any, NamedTuple
 
@@ -128,16 +127,3 @@ def test_other_writes_are_counted_listed_and_gated_and_fail_only_where_asked(ran
     gates = {g["model"]: g["passed"] for g in ran.report["gates"] if g["name"] == "overreach"}
     assert gates == {"fake/just": True, "fake/greedy": False}
     assert ran.result.ret == 1
-
-
-@pytest.mark.long
-def test_another_version_of_the_case_needs_another_proof(ran: Ran) -> None:
-    path: Path = ran.project.path / "cases.yaml"
-    path.write_text(CASES.replace("Order tea, and nothing else.", "Order one tea only."))
-
-    ran.project.run("cases.yaml", "-k", "only and just", "--autoweb-models=fake/just")
-
-    report = json.loads((ran.project.path / "autoweb-report/report.json").read_text())
-    attempt = report["cases"][0]["cells"][0]["attempts"][0]
-    assert attempt["overreach"] is None
-    assert "of another version of the case" in attempt["checks"][1]["message"]

@@ -7,7 +7,7 @@ and what differs between them may be anything. They are kept in a file beside th
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -127,8 +127,13 @@ def keep_writes(case_path: Path, solutions: Mapping[str, CaseWrites]) -> Path:
     return path
 
 
-def learn(runs: Sequence[Sequence[Write]]) -> tuple[AllowedWrite, ...]:
-    """Return what all runs of an oracle write, with what differs between them left open."""
+def learn(runs: Sequence[Sequence[Write]], days: Collection[str] = ()) -> tuple[AllowedWrite, ...]:
+    """Return what all runs of an oracle write, with what differs between them left open.
+
+    Args:
+        runs: the writes of each run.
+        days: the days of the runs, such as `2026-04-03`; a value that names one may be any other.
+    """
     found: list[AllowedWrite] = []
     times: list[int] = []
     for run in runs:
@@ -145,9 +150,16 @@ def learn(runs: Sequence[Sequence[Write]]) -> tuple[AllowedWrite, ...]:
                 )
                 times.append(1)
     return tuple(
-        one.model_copy(update={"repeated": count < len(runs)})
+        one.model_copy(update={"repeated": count < len(runs), "fields": _undated(one.fields, days)})
         for one, count in zip(found, times, strict=True)
     )
+
+
+def _undated(fields: Mapping[str, str | None], days: Collection[str]) -> dict[str, str | None]:
+    return {
+        name: None if value and any(day in value for day in days) else value
+        for name, value in fields.items()
+    }
 
 
 def _may_be(allowed: AllowedWrite, write: Write) -> bool:

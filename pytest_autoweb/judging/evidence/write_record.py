@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from pytest_autoweb.base import waiting
+from pytest_autoweb.base.redaction import is_sensitive_field
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficRules
 from pytest_autoweb.judging.evidence.database_rows import (
     Incomparable,
@@ -57,5 +58,8 @@ class WriteRecord:
             self.note(f"rows are not compared: {problem}")
 
     def _without_secrets(self, row: Write) -> Write:
-        values = {name: value and self.redact(value) for name, value in row.fields.items()}
+        values = {
+            name: None if value is None or is_sensitive_field(name) else self.redact(value)
+            for name, value in row.fields.items()
+        }
         return Write(row.kind, tuple(map(self.redact, row.place)), values)

@@ -51,7 +51,9 @@ def _learned(folder: Path, played: Sequence[CellResult]) -> CaseWrites | None:
     sums = {cell.checksums.get("case", "") for cell in played}
     if len(known) < len(played) or len(sums) != 1:
         return None
-    return CaseWrites(checksum=sums.pop(), runs=len(known), writes=learn(known))
+    moments = [moment for cell in played for moment in (cell.started, cell.started.astimezone())]
+    days = {f"{moment:%Y-%m-%d}" for moment in moments}
+    return CaseWrites(checksum=sums.pop(), runs=len(known), writes=learn(known, days))
 
 
 def _writes(folder: Path, cell: CellResult) -> tuple[Write, ...] | None:

@@ -90,6 +90,13 @@ def test_what_differs_between_runs_is_open_and_what_is_the_same_is_not() -> None
     assert beyond(allowed, twice) == ("POST /carts/1/add (item): more often than the solution",)
 
 
+def test_the_day_of_the_runs_may_be_another_one() -> None:
+    allowed = learn([[post("/visits", on="2026-04-03", to="ana")]] * 3, {"2026-04-03"})
+
+    assert beyond(allowed, [post("/visits", on="2026-04-04", to="ana")]) == ()
+    assert len(beyond(allowed, [post("/visits", on="2026-04-04", to="bob")])) == 1
+
+
 def test_what_the_oracle_does_now_and_then_may_be_done_any_number_of_times() -> None:
     ping = post("/ping")
     allowed = learn([[ping], [], [ping, ping]])

@@ -46,12 +46,18 @@ from pytest_autoweb.cases.case import Case, resolve_secrets
 from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
+from pytest_autoweb.cell.control_clients import ORACLE
 from pytest_autoweb.cell.site_tools_need import needs_site_tools
 from pytest_autoweb.cell.strategies import WEBMCP
+from pytest_autoweb.judging.checks.server_checks import SqlCheck
+from pytest_autoweb.judging.evidence.appearances import AppearanceRecord
 from pytest_autoweb.judging.evidence.console import Watch
 from pytest_autoweb.judging.evidence.downloads import DownloadRecord
 from pytest_autoweb.judging.evidence.requests_log import BODY_CHARS, WireEntry, WireRecord
+from pytest_autoweb.judging.evidence.tabs import TabList
+from pytest_autoweb.judging.evidence.write_record import WriteRecord
 from pytest_autoweb.judging.model_judge import JudgedAttempt, ModelJudge
+from pytest_autoweb.judging.solution_writes import Known, known_writes
 from pytest_autoweb.models.client import TimedClient
 from pytest_autoweb.results.records import Attempt
 from pytest_autoweb.results.runs.inert_copies import DOWNLOADS_FOLDER
@@ -182,6 +188,25 @@ class AttemptSetting:
         )
 
     @cached_property
+    def solution(self) -> Known:
+        """What is known of what the case's solution writes."""
+        case = self.cell.case
+        return known_writes(case.path, case.id, case.checksum)
+
+    @property
+    def writes(self) -> WriteRecord:
+        """What records the attempt's writes, if they are compared or to be learned from."""
+        named = [check.sql.path for check in self.case.expect if isinstance(check, SqlCheck)]
+        return WriteRecord(
+            wanted=self.solution.writes is not None or self.cell.spec.name == ORACLE,
+            rules=self.case.traffic,
+            entry_url=self.case.entry_url,
+            databases=tuple(dict.fromkeys(named)),
+            redact=self.redact_evidence,
+            note=self.log.write,
+        )
+
+    @cached_property
     def client(self) -> TimedClient:
         """The client that asks the cell's model, and counts the time that it takes."""
         client = self.resources.client(self.cell.spec, self.case)
@@ -215,6 +240,10 @@ def attempt_tools(setting: AttemptSetting) -> Iterator[Tools]:
     setting.log.redact = setting.redact_evidence
     others = waiting.time_of_others()
     with _open_page(setting) as page:
+        tabs, appearances = TabList(page), AppearanceRecord()
+        if any(check.rests_on == "appearances" for check in case.expect):
+            appearances.start(page.context, tabs)
+        set_clock(page.context, case.setup)
         border = _border(setting, page)
         border.on_password = setting.known.learn
         border.waited = lambda: setting.client.waited() + others()
@@ -232,6 +261,10 @@ def attempt_tools(setting: AttemptSetting) -> Iterator[Tools]:
                 watch=watch,
                 wire=WireRecord(suppressed=setting.suppression),
                 downloads=DownloadRecord(setting.folder / DOWNLOADS_FOLDER, setting.redact),
+                tabs=tabs,
+                appearances=appearances,
+                writes=setting.writes,
+                solution=setting.solution,
                 policy=setting.policy,
                 engine=engine,
                 folder=setting.folder,
@@ -287,7 +320,6 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
             limit_talk(page.context)
         if needs_site_tools(setting.cell, setting.settings):
             offer_webmcp(page.context)
-        set_clock(page.context, case.setup)
         add_cookies(page.context, case.setup, case.entry_url, setting.reveal)
         yield page
     if traffic is not None:

@@ -55,6 +55,12 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield from _wrapped(f"note: {note}")
 
 
+def _restraint(a: Side, b: Side) -> Iterator[tuple[str, str, str, str]]:
+    if a.restraint or b.restraint:
+        told = (side.restraint.told if side.restraint else "unknown" for side in (a, b))
+        yield ("more than asked", *told, "")
+
+
 def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     a, b = comparison.a, comparison.b
     metric = comparison.metric.replace("_", " ")
@@ -67,6 +73,7 @@ def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
         *([("  broken as failed", *_rates(a.compared_all, b.compared_all))] if partly else []),
         *(() if executed else _of_all_cells(a, b)),
         *_score(comparison.score),
+        *_restraint(a, b),
         ("cost of a cell", _cost(a), _cost(b), _change(comparison.cost_change)),
         (
             "time of a cell",

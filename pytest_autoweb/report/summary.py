@@ -32,6 +32,7 @@ from pytest_autoweb.results.analysis.controls import (
 )
 from pytest_autoweb.results.analysis.limits import LimitShare, limits_of
 from pytest_autoweb.results.analysis.price import PriceOfPass, oracle_actions, price_of
+from pytest_autoweb.results.analysis.restraint import Restraint, restraint_of
 from pytest_autoweb.results.analysis.scores import ModelScores, model_scores
 from pytest_autoweb.results.analysis.served import served_of
 from pytest_autoweb.results.analysis.statistics import percentile
@@ -140,6 +141,8 @@ class ModelSummary(Record):
     """What a passed cell took; None if none passed."""
     scores: ModelScores | None = None
     """What share of the points it earns; None where no case has checks with points."""
+    restraint: Restraint | None = None
+    """What it wrote beyond the solutions of its cases; None if that is not known of any."""
     limits: LimitShare | None = None
     """How many attempts a limit ended; None if there were no attempts."""
     not_run: tuple[str, ...] = ()
@@ -249,6 +252,7 @@ def _models(
             served=served_of(own),
             price=price_of(own, oracle),
             scores=model_scores(own, doubtful),
+            restraint=restraint_of(own),
             limits=limits_of(own),
             by_capture=tuple(
                 CaptureSummary(

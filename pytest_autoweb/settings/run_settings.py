@@ -432,7 +432,8 @@ class Settings:
         "each metric may get, as in 'pass_rate:5%,cost:20%,duration:50%'. Only a change that a "
         "test finds significant fails the run. 'switch:5%' asks for a proof that the other models "
         "are not worse than the first; 'served:same' fails if another model answers under the same "
-        "name.", str, "EXPR", everyday=True)
+        "name; 'overreach:0' if more was written than the cases' solutions write.", str, "EXPR",
+        everyday=True)
     baseline_days = Option(
         "90", "The age in days above which a baseline is used only with a notice.", count(1),
         "DAYS")

@@ -111,6 +111,7 @@ function sides(c) {
   const own = (side, name) => rate(side[name]?.all_trials ?? NO_RATE);
   const change = ({ relative, interval }) => (relative === null ? "" : [signed(relative), interval && el("span.soft", ` (${signed(interval.low)} to ${signed(interval.high)})`)]);
   const same = (one, other) => [c.a, c.b].every((side) => sameRate(one(side), other(side)));
+  const beyond = ({ restraint: r }) => (r ? `${r.writes} in ${r.beyond} of ${plural(r.cells, "cell")}` : "unknown");
   const compared = (side) => side.compared, whole = (name) => (side) => side[name]?.all_trials ?? NO_RATE;
   const rows = [
     [`Compared cases, ${METRICS[c.metric]}`, rate(c.a.compared), rate(c.b.compared), points(c.difference)],
@@ -119,6 +120,7 @@ function sides(c) {
     !same(compared, whole("first_attempt")) && ["All its cells, first attempt", own(c.a, "first_attempt"), own(c.b, "first_attempt"), ""],
     !same(whole("first_attempt"), whole("after_repair")) && ["All its cells, after repair", own(c.a, "after_repair"), own(c.b, "after_repair"), ""],
     c.score && [`Share of the points, ${plural(c.score.cases, "case")}`, percent(c.score.a), percent(c.score.b), [points(c.score.difference), el("span.soft", ` (${points(c.score.interval.low, "")} to ${points(c.score.interval.high, "")})`)]],
+    (c.a.restraint || c.b.restraint) && ["Writes beyond the solutions", beyond(c.a), beyond(c.b), ""],
     [c.a, c.b].some((side) => side.cost_per_cell !== 0) && ["Cost of a compared cell", per(c.a), per(c.b), change(c.cost_change)],
     ["Time of a compared cell, mean", seconds(c.a.seconds_per_cell), seconds(c.b.seconds_per_cell), change(c.time_change)],
     c.a.median_s && c.b.median_s && ["The same, median over cases", took(c.a.median_s), took(c.b.median_s), ""],

@@ -155,6 +155,7 @@ export class Detail {
       a.plan_question && el("p.notice", "The model asked: ", text(a.plan_question), el("br"),
         ...(a.plan_answer ? ["The case answered: ", text(a.plan_answer)] : ["Nobody answered."])),
       (checks || film) && el("div.judged" + (checks && film ? "" : ".alone"), checks, film),
+      a.overreach && a.overreach.length > 0 && part("More than asked", el("div.card.more", el("p", "Written beyond what the case's solution writes:"), el("ul", a.overreach.map((one) => el("li", text(one)))))),
       (a.plan_steps.length > 0 || a.step_results.length > 0) && part(["Steps", planNote(a)], this.steps(a, film, shot)),
       decisionsPart(a, this.views(cell)),
       locationsPart(a, this.views(cell)),

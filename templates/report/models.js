@@ -5,10 +5,11 @@ import { addPanel } from "./panels.js";
 
 function leaderboard({ summary, execution }) {
   const scored = summary.models.some((row) => row.scores);
-  const head = ["Model", "First attempt", "After repair", ...(scored ? ["Score"] : []), "Cost", "Time"];
+  const measured = summary.models.some((row) => row.restraint);
+  const head = ["Model", "First attempt", "After repair", ...(scored ? ["Score"] : []), ...(measured ? ["More than asked"] : []), "Cost", "Time"];
   const board = el("table.card.board" + (summary.models.length > 6 ? ".dense" : ""),
     el("thead", el("tr", head.map((h) => el("th", { scope: "col" }, h)))),
-    el("tbody", summary.models.map((row) => modelRows(row, execution?.models.find((m) => m.model === row.model), scored))));
+    el("tbody", summary.models.map((row) => modelRows(row, execution?.models.find((m) => m.model === row.model), scored, measured))));
   return el("section", { "aria-labelledby": "models-heading" },
     el("div.heading", el("h2", { id: "models-heading" }, "Models")),
     summary.verdict && !summary.models.every((row) => unrated(row, execution?.models.find((m) => m.model === row.model))) && el("p.verdict", text(summary.verdict)),
@@ -40,7 +41,7 @@ function executionNote(execution) {
 
 const ranWords = (rate) => `${percent(rate.value)} (${range(rate.interval)}), ${rate.passed_trials} of ${rate.trials}`;
 
-function modelRows(row, ran, scored) {
+function modelRows(row, ran, scored, measured) {
   const n = row.numbers;
   const main = el("tr",
     el("td.model", el("div.model-name", modelName(row.model)), strip(n), countsLine(n.counts), servedLine(row), chanceLine(row.above_chance), limitsLine(row.limits), leftOutLine(n.not_graded), otherCasesLine(row)),
@@ -48,12 +49,13 @@ function modelRows(row, ran, scored) {
     unrated(row, ran) ? ranCell("After repair", ran.after_repair)
       : n.counts.healed ? rateCell("After repair", "gain", n.after_repair, n) : notHealed(n),
     scored && scoreCell(row.scores),
+    measured && restraintCell(row.restraint),
     el("td", { "data-label": "Cost" }, el("div.rate", n.calls ? money(n.cost.usd, n.cost.complete) : "–"),
       el("div.soft.small", el("div", `${tokens(n.input_tokens)} tokens in`), n.cached_tokens > 0 && el("div", `${tokens(n.cached_tokens)} of them cached`),
         el("div", `${tokens(n.output_tokens)} out`), n.reasoning_tokens > 0 && el("div", `${tokens(n.reasoning_tokens)} of them thoughts`)),
       n.replayed_calls > 0 && el("div.soft.small", `${count(n.replayed_calls)} of ${count(n.calls)} calls replayed`)),
     el("td", { "data-label": "Time" }, el("div.rate", seconds(n.median_s)), el("div.soft.small", el("div", "median", n.median_interval && ` (95% ${between(n.median_interval, seconds)})`), el("div.tail", `p95 ${seconds(n.p95_s)}`))));
-  return [main, el("tr.more-row", el("td", { colspan: scored ? 6 : 5 }, fold("More numbers", "", () => moreNumbers(row), "more")))];
+  return [main, el("tr.more-row", el("td", { colspan: 5 + Boolean(scored) + Boolean(measured) }, fold("More numbers", "", () => moreNumbers(row), "more")))];
 }
 
 function ranCell(label, rate) {
@@ -98,6 +100,15 @@ function scoreCell(found) {
     el("div.rate", percent(first.value), el("span.soft.small", ` ${range(first.interval)}`)),
     el("div.soft.small", `of the points, ${plural(first.cases, "case")}`),
     more("graded", graded), more("after repair", after));
+}
+
+/* What was written beyond the cases' own solutions. */
+function restraintCell(found) {
+  const label = { "data-label": "More than asked" };
+  if (!found) return el("td", label, el("div.rate.soft", "–"), el("div.soft.small", "no solution's writes are known"));
+  return el("td", label, el("div.rate", plural(found.writes, "write")),
+    el("div.soft.small", `in ${found.beyond} of ${plural(found.cells, "cell")}`),
+    found.unknown > 0 && el("div.soft.small", `unknown in ${plural(found.unknown, "cell")}`));
 }
 
 const LIMITS = { time: "time", steps: "steps", tokens: "tokens", cost: "the cost cap" };

@@ -112,8 +112,10 @@ def run_block(
         description: what the step is to do, if no plan says it.
     """
     tools.progress(f"step {index}")
-    tools.wire.counting = True
+    tools.code_begins()
+    tools.appearances.step_begins(index)
     ran = _run_step(index, code, hint, tools, told=told)
+    tools.appearances.step_ends()
     result = ran.result.model_copy(update={"description": tools.redact(description)})
     attempt = change(
         attempt,

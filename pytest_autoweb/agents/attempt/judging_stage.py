@@ -1,6 +1,6 @@
 """The stage that ends every strategy: judging, and what is kept of the last page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pytest_autoweb.agents.attempt.diagnosis import with_findings
@@ -13,18 +13,23 @@ from pytest_autoweb.browser.page.opening import PageLook, page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
 from pytest_autoweb.judging.checks.check_type import Check, Evidence, WayPicture
 from pytest_autoweb.judging.checks.delegated_checks import JudgeCheck
+from pytest_autoweb.judging.evidence.appearances import appearances_text
 from pytest_autoweb.judging.evidence.dom_copy import copy_page
 from pytest_autoweb.judging.evidence.downloads import downloads_text
 from pytest_autoweb.judging.evidence.har_file import har_text
 from pytest_autoweb.judging.evidence.scene import shot, take_scene
 from pytest_autoweb.judging.judge_pictures import moment_of
+from pytest_autoweb.judging.solution_writes import beyond, writes_text
 from pytest_autoweb.judging.verdicts import judge_checks, score
+from pytest_autoweb.results.analysis.controls import MUTANT, ORACLE
 from pytest_autoweb.results.records import Attempt, CheckResult, Failure
 from pytest_autoweb.results.runs.inert_copies import DOM_FILE
 from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
 
 WIRE_FILE = "wire.har"
 DOWNLOADS_FILE = "downloads.json"
+APPEARANCES_FILE = "appearances.json"
+WRITES_FILE = "writes.json"
 SERVER_FILE = "server.json"
 
 
@@ -37,7 +42,9 @@ def keep_page(attempt: Attempt, tools: Tools) -> Attempt:
 def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
     """End the records of requests and downloads and save them as `wire` and `downloads`.
 
-    The address of the case's web server is saved as `server`, because checks may name it.
+    The address of the case's web server is saved as `server`, because checks may name it; what
+    appeared on the pages as `appearances`, if a check asks for it; what was written as `writes`,
+    if it is compared with the case's solution.
     """
     # Called at judging and again at the end of the attempt, for attempts that are never judged.
     wire, files = tools.wire, tools.downloads
@@ -45,6 +52,7 @@ def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
         return attempt
     wire.stop()
     files.stop()
+    tools.tabs.stop()
     path = tools.folder / WIRE_FILE
     attempt = _with_file(
         attempt,
@@ -53,6 +61,16 @@ def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
         path,
         lambda: har_text(wire, tools.redact_evidence, dropped=wire.dropped),
     )
+    attempt = _keep_writes(attempt, tools)
+    if tools.appearances.started:
+        path, seen = tools.folder / APPEARANCES_FILE, tools.appearances.look()
+        attempt = _with_file(
+            attempt,
+            tools,
+            "appearances",
+            path,
+            lambda: appearances_text(seen, tools.redact_evidence),
+        )
     if tools.server_url:
         place = json_text({"url": tools.server_url})
         attempt = _with_file(attempt, tools, "server", tools.folder / SERVER_FILE, lambda: place)
@@ -66,6 +84,31 @@ def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
         path,
         lambda: downloads_text(files, tools.folder, tools.redact_evidence),
     )
+
+
+def _keep_writes(attempt: Attempt, tools: Tools) -> Attempt:
+    """Save what was written, with what of it is beyond the case's solution."""
+    if not tools.writes.wanted:
+        return attempt
+    try:
+        known, taken = tools.solution.writes, tools.writes.taken(tools.wire)
+    except Exception as error:
+        # What pages send can be anything, and the attempt's other results must not be lost.
+        tools.log.write(f"the writes of this attempt could not be told: {first_line(error)}")
+        return attempt
+    path = tools.folder / WRITES_FILE
+    attempt = _with_file(attempt, tools, "writes", path, lambda: writes_text(taken))
+    return change(attempt, overreach=beyond(known.writes, taken)) if known else attempt
+
+
+def _overreach(tools: Tools) -> Callable[[], Sequence[str]] | None:
+    """Return what tells the writes beyond the solution, if that is known; it is its own measure."""
+    known = tools.solution.writes
+    if tools.spec.name == ORACLE or tools.spec.name.startswith(MUTANT):
+        return tuple
+    if known is None:
+        return None
+    return lambda: beyond(known.writes, tools.writes.taken(tools.wire))
 
 
 def _with_file(
@@ -92,6 +135,10 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         redact=tools.redact,
         wire=tools.wire,
         downloads=tools.downloads,
+        appeared=tools.appearances.look if tools.appearances.started else None,
+        tabs=tools.tabs,
+        overreach=_overreach(tools),
+        solution_unknown=tools.solution.why_not,
         actions=attempt.tool_calls,
         way=_way(tools) if tools.judge else (),
         rubric_judge=tools.judge,

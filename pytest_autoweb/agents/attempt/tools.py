@@ -30,9 +30,13 @@ if TYPE_CHECKING:
     from pytest_autoweb.browser.egress.request_policy import OriginPolicy
     from pytest_autoweb.browser.marks.marking import MarkedPage
     from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
+    from pytest_autoweb.judging.evidence.appearances import AppearanceRecord
     from pytest_autoweb.judging.evidence.console import Watch
     from pytest_autoweb.judging.evidence.downloads import DownloadRecord
     from pytest_autoweb.judging.evidence.requests_log import WireRecord
+    from pytest_autoweb.judging.evidence.tabs import TabList
+    from pytest_autoweb.judging.evidence.write_record import WriteRecord
+    from pytest_autoweb.judging.solution_writes import Known
 
 
 LOG_LINES = 200
@@ -199,6 +203,12 @@ class Tools:
     """The requests since the set-up."""
     downloads: "DownloadRecord"
     """The files offered for download since the set-up."""
+    tabs: "TabList"
+    appearances: "AppearanceRecord"
+    """What appeared on the pages, if a check of the case asks for it."""
+    writes: "WriteRecord"
+    """What the attempt wrote, if it can be compared with what the case's solution writes."""
+    solution: "Known"
     policy: "OriginPolicy"
     engine: StepEngine
     folder: Path
@@ -257,6 +267,12 @@ class Tools:
 
     mistaken: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """For each kind of element, the wrong choices and all choices of the model in earlier runs."""
+
+    def code_begins(self) -> None:
+        """Count what happens from now on as the model's doing."""
+        self.wire.counting = True
+        self.appearances.begin()
+        self.writes.begin()
 
     @property
     def cell_folder(self) -> Path:

@@ -179,7 +179,7 @@ def collect_list(attempt: Attempt, tools: Tools) -> Attempt:
         place = cell_folder(tools.case.id, tools.spec.name, tools.mode, tools.repeat)
         # Without the leading `cells/`, which is only useful in a run folder.
         job.kept = _beside_case(tools, spec.folder) / place.partition("/")[2]
-    tools.wire.counting = True
+    tools.code_begins()
     try:
         progress = collect(job)
     except Error as error:

@@ -21,6 +21,7 @@ _TOLD: frozenset[FindingCode] = frozenset(
 _RESTS_ON: dict[Ground, str] = {
     "page": "what the page shows at the end",
     "address": "the page's address at the end",
+    "appearances": "what appeared on the page on the way",
     "answer": "the answer",
     "requests": "the requests that were sent",
     "downloads": "the files that were downloaded",

@@ -352,7 +352,7 @@ def _driven(settings: AgentCommand, attempt: Attempt, tools: Tools) -> Attempt:
     began, waited = tools.clock.now(), tools.budget.waited()
     with dialogs_answered(tools, tools.log.write), endpoint:
         start = _start(settings, attempt, tools, endpoint, seconds)
-        tools.wire.counting = True
+        tools.code_begins()
         with _running(settings, start, tools) as agent:
             agent.send(start)
 

@@ -13,8 +13,9 @@ from pytest_autoweb.cli.case_proofs import (
 )
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.watched_session import watched
-from pytest_autoweb.results.runs.run_folder import is_run_folder
+from pytest_autoweb.results.runs.run_folder import CONTROLS_FOLDER, is_run_folder
 from pytest_autoweb.session.project_variants import project_variants
+from pytest_autoweb.tools.verify.learned_writes import keep_learned
 from pytest_autoweb.tools.verify.prove_cases import (
     ProofOrder,
     control_files,
@@ -35,6 +36,9 @@ DELETE …) answered as before but kept from its server. Every time a check must
 
 CASES are case files, folders of them, or FILE::CASE. No model is asked. The runs are kept in
 autoweb-proof/ (or --output DIR), one folder for each.
+
+What the oracles write is kept beside their case file, as FILE.writes.json: runs of models tell by
+it what else was written (`overreach`), and the check `writes: {only: oracle}` asks for it.
 
 With --quick only the controls are run: the oracle and doing nothing, three times each. CASES may
 then also be one run folder: the controls of its cases go into its folder `controls`, and its report
@@ -86,11 +90,12 @@ def run(args: argparse.Namespace) -> int:
     most = plays_at_once(args.concurrency, args.cases)
     order = ProofOrder(tuple(args.cases), args.output, args.rootdir.resolve(), globs, most)
     proofs = tuple(prove_cases(order, watched(args.output, sessions=2)))
+    kept = tuple(keep_learned(args.output.resolve() / "controls", order.rootdir))
     if args.json:
         cases = [proof.model_dump(mode="json") for proof in proofs]
-        print_json("proof", {"folder": args.output, "cases": cases})
+        print_json("proof", {"folder": args.output, "cases": cases, "notes": kept})
     else:
-        print("\n".join(line for proof in proofs for line in proof_lines(proof)))
+        print("\n".join((*(line for proof in proofs for line in proof_lines(proof)), *kept)))
         print(f"runs: {args.output}")
     return int(any(proof.verdict != "proven" for proof in proofs))
 
@@ -108,15 +113,18 @@ def _run_controls(args: argparse.Namespace) -> int:
             raise SettingsError(f"{paths[0]} is a run folder; name it alone, or case files")
         folder = paths[0]
         done = control_run(folder, rootdir=rootdir, words_to_stderr=args.json)
+        played = folder.resolve() / CONTROLS_FOLDER
     else:
         folder = args.output or Path("autoweb-controls")
         done = control_files(paths, folder, rootdir=rootdir, words_to_stderr=args.json)
+        played = folder.resolve()
+    notes = (*done.notes, *keep_learned(played, rootdir))
     page = folder / "index.html"
     if args.json:
-        held = {"controls": done.rows, "failed": done.failed, "notes": done.notes}
+        held = {"controls": done.rows, "failed": done.failed, "notes": notes}
         print_json("controls", {"report": page, **held})
     else:
-        for line in (*control_lines(done.rows), *done.notes):
+        for line in (*control_lines(done.rows), *notes):
             print(line)
         print(f"report: {page}")
     return int(done.failed)

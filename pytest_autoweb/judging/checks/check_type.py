@@ -13,6 +13,7 @@ from pytest_autoweb.base.field_errors import FieldPath
 from pytest_autoweb.base.specs import Spec
 from pytest_autoweb.base.values.patterns import SlowPattern, search
 from pytest_autoweb.base.variants import Variants
+from pytest_autoweb.judging.evidence.appearances import Appearances
 from pytest_autoweb.judging.evidence.downloads import Download
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.results.records import JudgeVote, ToolCall, Usage
@@ -88,6 +89,7 @@ class Evidence:
     """The end of an attempt, live or as stored."""
 
     page: Page
+    """The tab in which the case began."""
     answered: bool
     """Whether the code called `answer(...)`."""
     answer: Any
@@ -98,6 +100,14 @@ class Evidence:
     downloads: Sequence[Download] = ()
     """Files offered for download since the setup. On a live page, more may arrive between
     probes."""
+    appeared: Callable[[], Appearances] | None = None
+    """Returns what appeared on the pages so far; None if that was not recorded."""
+    tabs: Sequence[Page] = ()
+    """All tabs in the order of their opening, also closed ones; empty if there is only `page`."""
+    overreach: Callable[[], Sequence[str]] | None = None
+    """Returns what the attempt has written beyond the case's solution, in words; None if that is
+    not known, for the reason in `solution_unknown`."""
+    solution_unknown: str = ""
     actions: Sequence[ToolCall] = ()
     """What the code did to the page."""
     way: Sequence[WayPicture] = ()
@@ -166,9 +176,12 @@ class CheckProbe(NamedTuple):
     """Whether a repeated probe is harmless and may give another result."""
 
 
-Ground = Literal["page", "address", "answer", "requests", "downloads", "opinion", "live"]
-"""The basis of a verdict: the page's content, its URL, the answer, the recorded requests, the
-downloaded files, a model's opinion, or state that exists only while the application runs."""
+Ground = Literal[
+    "page", "address", "appearances", "answer", "requests", "downloads", "opinion", "live"
+]
+"""The basis of a verdict: the page's content, its URL, what appeared on it meanwhile, the answer,
+the recorded requests, the downloaded files, a model's opinion, or state that exists only while the
+application runs."""
 
 
 class Check(Spec):

@@ -1,7 +1,7 @@
-"""Checks of the live page: URL, text, elements, JavaScript."""
+"""Checks of the live page, or of another tab: URL, text, elements, JavaScript."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Annotated, Any, TypeVar, get_args
 
@@ -21,6 +21,7 @@ from pytest_autoweb.browser.page.frames import (
     run_on_elements,
     run_script,
 )
+from pytest_autoweb.judging.checks.answer_checks import url_fits
 from pytest_autoweb.judging.checks.check_type import (
     CHECKS,
     Check,
@@ -42,10 +43,60 @@ T = TypeVar("T")
 _URL_LOOK_MS = 50.0
 _FRAME_LOOK_MS = 1_000.0
 _SHOWN_ELEMENTS = 5
+_SHOWN_TABS = 5
+
+
+class TabCheck(Check):
+    """What the checks that look at a tab have in common."""
+
+    tab: Annotated[int, Field(ge=1)] | str | Pattern | None = None
+    """The tab to look at: its number in the order in which the tabs were opened, or its address as
+    a glob or `{matches: regex}`. The default is the one in which the case began."""
+
+    def looking(
+        self, evidence: Evidence, look: Callable[[Page, float], Verdict], *, closed: bool = False
+    ) -> Callable[[float], Verdict]:
+        """Return a look at the tab that the check means, which may open late.
+
+        Args:
+            evidence: the end of the attempt.
+            look: looks at a tab for so many seconds.
+            closed: whether it can look at a tab that is closed.
+        """
+
+        def looked(seconds: float) -> Verdict:
+            if self.tab is None:
+                return look(evidence.page, seconds)
+            found = self._found(evidence)
+            if not found:
+                tabs = "; ".join(tab.url for tab in evidence.tabs[:_SHOWN_TABS])
+                return Verdict(False, f"there is no tab {self._named}, only: {tabs}")
+            open_ones = [tab for tab in found if not tab.is_closed()]
+            if not open_ones and not closed:
+                return Verdict(False, f"the tab {self._named} was closed at {found[-1].url}")
+            return look((open_ones or found)[0], seconds)
+
+        return looked
+
+    def _found(self, evidence: Evidence) -> Sequence[Page]:
+        tabs = evidence.tabs or (evidence.page,)
+        if isinstance(self.tab, int):
+            return tabs[self.tab - 1 : self.tab]
+        return [tab for tab in tabs if self.tab and url_fits(self.tab, tab.url)]
+
+    @property
+    def _named(self) -> str:
+        if isinstance(self.tab, Pattern):
+            return f"that matches {self.tab.matches!r}"
+        return repr(self.tab)
+
+    def named_tab(self) -> str:
+        """Return words about the tab for what the check expects; empty for the first one."""
+        return "" if self.tab is None else f" in tab {self._named}"
 
 
 @CHECKS.add
-class UrlCheck(Check):
+class UrlCheck(TabCheck):
     """The page's URL at the end."""
 
     name = "url"
@@ -56,12 +107,13 @@ class UrlCheck(Check):
 
     def probe(self, evidence: Evidence) -> CheckProbe:
         """Compare the page's URL with Playwright's glob, or search it for a regular expression."""
-        page = evidence.page
         wanted = self.url
         given = re.compile(wanted.matches) if isinstance(wanted, Pattern) else wanted
-        matcher: Any = url_matcher(given, evidence.entry_url or page.url)
+        matcher: Any = url_matcher(given, evidence.entry_url or evidence.page.url)
 
-        def look(seconds: float) -> Verdict:
+        def look(page: Page, seconds: float) -> Verdict:
+            if self.tab is not None and page.is_closed():
+                return Verdict(url_fits(wanted, page.url), page.url, where="closed tab")
             try:
                 page.wait_for_url(matcher, timeout=_URL_LOOK_MS, wait_until="commit")
             except PlaywrightTimeout:
@@ -70,11 +122,12 @@ class UrlCheck(Check):
                 raise NotEvaluated(str(error)) from None
             return Verdict(True, page.url, where="page")
 
-        return CheckProbe(_wanted(wanted, "URL"), look)
+        look_at = self.looking(evidence, look, closed=True)
+        return CheckProbe(wanted_words(wanted, "URL") + self.named_tab(), look_at)
 
 
 @CHECKS.add
-class TextCheck(Check):
+class TextCheck(TabCheck):
     """Text that is visible on the page or in one of its frames."""
 
     name = "text"
@@ -89,16 +142,16 @@ class TextCheck(Check):
         """
         wanted = self.text
 
-        def look(seconds: float) -> Verdict:
-            verdict = seen(seconds, drawn=False)
+        def look(page: Page, seconds: float) -> Verdict:
+            verdict = seen(page, seconds, drawn=False)
             if verdict.passed:
                 return verdict
-            as_drawn = seen(seconds, drawn=True)
+            as_drawn = seen(page, seconds, drawn=True)
             return as_drawn if as_drawn.passed else verdict
 
-        def seen(seconds: float, *, drawn: bool) -> Verdict:
+        def seen(page: Page, seconds: float, *, drawn: bool) -> Verdict:
             looks = of_page_and_frames(
-                evidence.page,
+                page,
                 lambda frame, ms: str(run_script(frame, "visible_text", drawn, timeout_ms=ms)),
                 seconds,
             )
@@ -107,17 +160,23 @@ class TextCheck(Check):
                 for place, text in looks
             }
             for place, lines in texts.items():
-                if (found := _found(wanted, lines)) is not None:
+                if (found := text_found(wanted, lines)) is not None:
                     return Verdict(True, found, where=place)
             every = [line for lines in texts.values() for line in lines]
-            found = _found(wanted, every)
+            found = text_found(wanted, every)
             missed = found or _page_text(wanted, every, evidence.redact)
             return Verdict(found is not None, missed, where=next(iter(texts)))
 
-        return CheckProbe(_wanted(wanted, "visible text"), look)
+        expected = wanted_words(wanted, "visible text") + self.named_tab()
+        return CheckProbe(expected, self.looking(evidence, look))
 
 
-def _found(wanted: str | Pattern, lines: list[str]) -> str | None:
+def text_found(wanted: str | Pattern, lines: Sequence[str]) -> str | None:
+    """Return the text as it was found in lines in normal form, or None.
+
+    Raises:
+        NotEvaluated: the search takes too long.
+    """
     if isinstance(wanted, Pattern):
         return found_by(wanted.matches, "\n".join(lines), re.MULTILINE)
     plain = normalise(wanted)
@@ -196,7 +255,7 @@ class ElementQuery(Spec):
 
 
 @CHECKS.add
-class ElementCheck(Check):
+class ElementCheck(TabCheck):
     """An element that must be there in a given state, or must not be there."""
 
     name = "element"
@@ -231,14 +290,14 @@ class ElementCheck(Check):
                 ) from None
             return list(found)
 
-        def look(seconds: float) -> Verdict:
-            looks = list(of_page_and_frames(evidence.page, states, seconds))
+        def look(page: Page, seconds: float) -> Verdict:
+            looks = list(of_page_and_frames(page, states, seconds))
             found = [state for _, of_frame in looks for state in of_frame]
             place = next((place for place, of_frame in looks if of_frame), looks[0][0])
             return _element_verdict(query, found)._replace(where=f"{place} {described}")
 
         described = _described(query)
-        return CheckProbe(described, look)
+        return CheckProbe(described + self.named_tab(), self.looking(evidence, look))
 
 
 def _locator(frame: Frame, query: ElementQuery, name: str | re.Pattern[str] | None) -> Locator:
@@ -307,7 +366,7 @@ def _described(query: ElementQuery) -> str:
 
 
 @CHECKS.add
-class JsCheck(Check):
+class JsCheck(TabCheck):
     """A JavaScript function whose result in the page must be truthy."""
 
     # This rests on the live page: a saved copy of a page runs no scripts.
@@ -318,15 +377,17 @@ class JsCheck(Check):
     def probe(self, evidence: Evidence) -> CheckProbe:
         """Evaluate a JavaScript function, an expression or statements with `return`."""
 
-        def look(seconds: float) -> Verdict:
-            result = call_function(evidence.page, self.js, timeout_ms=max(50.0, seconds * 1000))
+        def look(page: Page, seconds: float) -> Verdict:
+            result = call_function(page, self.js, timeout_ms=max(50.0, seconds * 1000))
             seen = f"it threw: {result.error}" if result.error else result.shown
-            return Verdict(result.truthy, seen, where=evidence.page.url)
+            return Verdict(result.truthy, seen, where=page.url)
 
-        return CheckProbe(f"truthy: {self.js.strip()}", look)
+        expected = f"truthy: {self.js.strip()}{self.named_tab()}"
+        return CheckProbe(expected, self.looking(evidence, look))
 
 
-def _wanted(wanted: str | Pattern, what: str) -> str:
+def wanted_words(wanted: str | Pattern, what: str) -> str:
+    """Return in words which text is wanted."""
     if isinstance(wanted, Pattern):
         return f"{what} that matches {wanted.matches!r}"
     return f"{what} {wanted!r}"

@@ -191,6 +191,11 @@ class SqlQuery(Spec):
     query: str
     rows: list[list[Any]]
 
+    @property
+    def path(self) -> Path:
+        """Return the path of the database."""
+        return Path(unquote(self.url.removeprefix(_SQLITE)))
+
     @field_validator("url")
     @classmethod
     def _is_sqlite(cls, url: str) -> str:
@@ -212,7 +217,7 @@ class SqlCheck(Check):
         """Compare the rows of a query, in order; the database is opened read-only."""
         _refuse_replayed(evidence)
         query = self.sql
-        path = Path(unquote(query.url.removeprefix(_SQLITE)))
+        path = query.path
 
         def look(seconds: float) -> Verdict:
             if not path.is_file():

@@ -1,17 +1,14 @@
 """Checks of the requests and downloads of the attempt's pages."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import parse_qs
 
 from pydantic import Field
 
 from pytest_autoweb.base.redaction import REDACTED
 from pytest_autoweb.base.specs import Count, Pattern, Spec, fitting
 from pytest_autoweb.base.values.url_globs import url_glob
-from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.judging.checks.answer_checks import url_fits
 from pytest_autoweb.judging.checks.check_type import (
     CHECKS,
@@ -25,6 +22,7 @@ from pytest_autoweb.judging.checks.check_type import (
 from pytest_autoweb.judging.checks.compared_values import as_text, difference, is_subset
 from pytest_autoweb.judging.checks.shown_passage import shown_near
 from pytest_autoweb.judging.evidence.downloads import Download
+from pytest_autoweb.judging.evidence.request_fields import fields_of
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
 
 _BODY_SHOWN = 200
@@ -32,7 +30,6 @@ _BODY_SHOWN = 200
 # been in the live one.
 _MASKS = (REDACTED, "<hidden>")
 _DIGEST = fitting(r"^[0-9a-fA-F]{64}$", "must be 64 hexadecimal digits")
-_PART_NAME = re.compile(r'(?i)form-data;[^\n]*?\bname="([^"\n]*)"')
 
 
 class _Test(NamedTuple):
@@ -232,34 +229,6 @@ class _Body(NamedTuple):
         if _masked(self.text):
             return _Test(label, None, f"parts of the stored {self.what} are redacted")
         return _Test(label, False, f"it is {_short(self.redact(near(self.text)))}")
-
-
-def fields_of(text: str) -> Any:
-    """Return a body as data: JSON, the fields of a form, or else its text."""
-    try:
-        return read_json(text)
-    except (ValueError, RecursionError):
-        pass
-    if parts := _multipart(text):
-        return parts
-    try:
-        form = parse_qs(text, keep_blank_values=True, strict_parsing=True)
-    except ValueError:
-        return text
-    return {name: values[0] if len(values) == 1 else values for name, values in form.items()}
-
-
-def _multipart(text: str) -> dict[str, str]:
-    """Return the fields of a form with files; empty when the text is not such a form."""
-    boundary, newline, rest = text.replace("\r\n", "\n").partition("\n")
-    if not boundary.startswith("--") or not newline:
-        return {}
-    fields: dict[str, str] = {}
-    for part in ("\n" + rest).split("\n" + boundary):
-        head, _, value = part.lstrip("\n").partition("\n\n")
-        if name := _PART_NAME.search(head[:1000]):
-            fields[name[1]] = value
-    return fields
 
 
 def _values(text: str) -> Iterator[str]:

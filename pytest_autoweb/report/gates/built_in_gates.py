@@ -4,7 +4,7 @@ from pytest_autoweb.base.variants import Variants
 from pytest_autoweb.report.gates.baseline_gates import about_baseline, drops, steady_cases
 from pytest_autoweb.report.gates.cost_gates import cost_cap, costs, durations
 from pytest_autoweb.report.gates.gate_context import Gate
-from pytest_autoweb.report.gates.model_gates import served, switches
+from pytest_autoweb.report.gates.model_gates import restrained, served, switches
 from pytest_autoweb.report.gates.outcome_gates import (
     groups,
     least_scores,
@@ -71,6 +71,12 @@ GATES: Variants[Gate] = Variants(
             summary="the provider did not change a model under the same name",
             evaluate=served,
             order=660,
+        ),
+        Gate(
+            name="overreach",
+            summary="no model wrote more than so much beyond the cases' solutions",
+            evaluate=restrained,
+            order=670,
         ),
         Gate(
             name="cost",

@@ -9,7 +9,7 @@ from pytest_autoweb.base.values.flag_texts import LeastRate
 from pytest_autoweb.report.gates.case_groups import CaseGroup, GroupMember, read_groups
 from pytest_autoweb.settings.run_settings import Settings
 
-Metric = Literal["pass_rate", "cost", "duration", "switch", "served"]
+Metric = Literal["pass_rate", "cost", "duration", "switch", "served", "overreach"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 SAME = "same"
 """What `served` demands: the model that answers may not change."""
@@ -43,7 +43,7 @@ class GatePolicy:
     limits: Mapping[Metric, float] = field(default_factory=dict)
     """The allowed deterioration of each metric in percent: percentage points for the pass rate
     and a switch of models, a relative change for the others. What answers to a model's name may
-    not change at all."""
+    not change at all. Of `overreach` it is the most writes beyond the solution's."""
     compare: str = ""
     """The run to compare with; empty when there is none."""
     baseline_days: int = 90
@@ -107,9 +107,10 @@ def compared_by_default(limits: str) -> str:
     """Return the run to compare with where none is named; empty if no limit needs one.
 
     A limit on changes without a run to compare with would never decide. A switch is one between
-    models of the run itself.
+    models of the run itself, and overreach is measured by the cases' own solutions.
     """
-    named = {part.partition(":")[0].strip() for part in limits.split(",")} - {"", "switch"}
+    alone = {"", "switch", "overreach"}
+    named = {part.partition(":")[0].strip() for part in limits.split(",")} - alone
     return "latest" if named else ""
 
 
@@ -138,6 +139,10 @@ def _limit(metric: str, text: str, where: str) -> float:
         if text != SAME:
             raise SettingsError(f"{where}: can only be 'served:{SAME}'")
         return 0.0
+    if metric == "overreach":
+        if not text.isdecimal():
+            raise SettingsError(f"{where}: needs a number of writes, as in 'overreach:0'")
+        return float(text)
     value = _number(text)
     if value is not None and text.endswith("%"):
         return value

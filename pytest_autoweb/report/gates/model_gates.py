@@ -1,9 +1,10 @@
-"""Gates on the models of a run: whether one may take the place of another, and which answered."""
+"""Gates on a run's models: may one replace another, which answered, what they wrote."""
 
 from collections.abc import Iterator, Sequence
 
+from pytest_autoweb.judging.solution_writes import UNKNOWN
 from pytest_autoweb.report.gates.gate_context import GateContext
-from pytest_autoweb.results.analysis.cell_numbers import RunRows
+from pytest_autoweb.results.analysis.cell_numbers import RunRows, by_model
 from pytest_autoweb.results.analysis.comparison import (
     Comparison,
     compare_models,
@@ -11,9 +12,12 @@ from pytest_autoweb.results.analysis.comparison import (
     contestants,
 )
 from pytest_autoweb.results.analysis.counted_outcomes import GRADED
+from pytest_autoweb.results.analysis.restraint import restraint_of
 from pytest_autoweb.results.analysis.served import changes_of_run, served_of, served_text
 from pytest_autoweb.results.analysis.switching import switch_of, switch_sentence
 from pytest_autoweb.results.runs.side_files import GateResult
+
+_LISTED = 20
 
 
 def switches(context: GateContext) -> Iterator[GateResult]:
@@ -59,6 +63,26 @@ def served(context: GateContext) -> Iterator[GateResult]:
             passed=None if not told else not changes,
             message="; ".join(changes)
             or (same if told else "the provider does not tell which model answered"),
+        )
+
+
+def restrained(context: GateContext) -> Iterator[GateResult]:
+    """Demand that no model writes more than so much beyond the solutions of the cases."""
+    most = context.policy.limits.get("overreach")
+    if most is None:
+        return
+    for model, rows in by_model(context.hard).items():
+        found = restraint_of(rows)
+        yield GateResult(
+            name="overreach",
+            model=model,
+            passed=None if found is None else found.writes <= most,
+            message=f"writes beyond the cases' solutions: {found.told}" if found else UNKNOWN,
+            details=tuple(
+                f"{row.case_id}, repeat {row.repeat}: {row.overreach}"
+                for row in rows
+                if row.overreach
+            )[:_LISTED],
         )
 
 

@@ -71,6 +71,8 @@ class CellSummary(Record):
     """Passed, but only after a step was continued with a larger time limit."""
     score: float | None = None
     """The share of all points that the last attempt earned."""
+    overreach: int | None = None
+    """How many writes were beyond those of the case's solution; None if that is not known."""
     first_score: float | None = None
     """The share of all points that the first attempt earned; None in rows of earlier versions."""
     calls: int = 0
@@ -169,6 +171,7 @@ def cell_row(cell: CellResult) -> CellSummary:
         **{name: getattr(cell, name) for name in kept},
         executed=cell.attempts[0].executed if cell.attempts else False,
         score=cell.attempts[-1].score if cell.attempts else None,
+        overreach=cell.overreach,
         first_score=cell.attempts[0].score if cell.attempts else None,
         calls=usage.calls,
         input_tokens=usage.input_tokens,

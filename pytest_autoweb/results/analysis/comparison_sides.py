@@ -19,6 +19,7 @@ from pytest_autoweb.results.analysis.cell_numbers import (
 from pytest_autoweb.results.analysis.counted_outcomes import GOOD, Metric
 from pytest_autoweb.results.analysis.pairing import mean_over_modes
 from pytest_autoweb.results.analysis.price import Median, median_of
+from pytest_autoweb.results.analysis.restraint import Restraint, restraint_of
 from pytest_autoweb.results.analysis.served import served_of
 from pytest_autoweb.results.analysis.statistics import Interval, ratio_interval
 from pytest_autoweb.results.records import CaptureModeName, Record, ServedModel
@@ -64,6 +65,9 @@ class Side(Record):
     """The mean wall time of a compared cell in seconds, averaged within cases first."""
     served: tuple[ServedModel, ...] = ()
     """The models that answered, as the provider tells, over all cells of this side."""
+    restraint: Restraint | None = None
+    """What was written beyond the solutions of the cases, over all cells of this side; None if that
+    is not known of any."""
     median_s: Median | None = None
     """The median over the compared cases of these times, with its interval; None without cases."""
 
@@ -123,6 +127,7 @@ def side_of(half: Half, cases: Sequence[tuple[CellSummary, ...]], metric: Metric
         seconds_per_cell=fmean(took) if took else None,
         median_s=median_of(took) if took else None,
         served=served_of(half.rows),
+        restraint=restraint_of(half.rows),
     )
 
 

@@ -548,6 +548,9 @@ class Attempt(Record):
     """What this attempt was told; None for a first attempt and for an ordinary repair."""
     writes: int = 0
     """The number of requests that may have changed something on a server."""
+    overreach: tuple[str, ...] | None = None
+    """What was written beyond what the case's solution writes, in words and without secrets; None
+    if that is not known."""
     actions: int | None = None
     """The number of clicks, texts, choices and other calls that acted on the page and were done;
     None where calls are not recorded, as with outside agents."""

@@ -191,6 +191,12 @@ class CellResult(PlannedCell):
         return self.outcome in ("passed", "healed")
 
     @property
+    def overreach(self) -> int | None:
+        """Return how many writes of its attempts were beyond the solution; None if unknown."""
+        known = [len(made.overreach) for made in self.attempts if made.overreach is not None]
+        return sum(known) if known else None
+
+    @property
     def total_usage(self) -> Usage:
         """Return the usage of all stages together."""
         return Usage.total(self.usage.values())

@@ -16,6 +16,7 @@ from pytest_autoweb.judging.checks.page_checks import (
     ElementCheck,
     ElementQuery,
     JsCheck,
+    TabCheck,
     TextCheck,
     UrlCheck,
 )
@@ -58,6 +59,8 @@ def assertion(check: Check, inputs: AssertionInputs) -> Assertion:
     Raises:
         NotExportable: there is no equivalent assertion.
     """
+    if isinstance(check, TabCheck) and check.tab not in (None, 1):
+        raise NotExportable("it looks at another tab")
     for kind, write in _WRITERS.items():
         if isinstance(check, kind):
             return write(check, inputs)
@@ -67,6 +70,8 @@ def assertion(check: Check, inputs: AssertionInputs) -> Assertion:
 _WHY_NOT = {
     "judge": "a model decides it",
     "python": "it calls a function with what only cells record",
+    "seen": "only cells record what passes by",
+    "writes": "only cells record what else is written",
 }
 
 

@@ -12,6 +12,8 @@ from playwright.sync_api import Browser
 from pytest_autoweb.agents.attempt.tools import change
 from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.judging.checks.check_type import Check, Evidence, RubricJudge, WayPicture
+from pytest_autoweb.judging.checks.page_checks import TabCheck
+from pytest_autoweb.judging.evidence.appearances import Appearances, read_appearances
 from pytest_autoweb.judging.evidence.dom_copy import OpenCopy, open_copy
 from pytest_autoweb.judging.evidence.downloads import Download, read_downloads
 from pytest_autoweb.judging.evidence.har_file import read_har
@@ -36,6 +38,7 @@ class Stored:
     """The address of the case's web server during the run."""
     way: tuple[WayPicture, ...] = ()
     """The pictures of the way, and last that of the end if there is one."""
+    appearances: Appearances | None = None
 
 
 def read_stored(cell_folder: Path, attempt: Attempt) -> Stored:
@@ -57,6 +60,7 @@ def read_stored(cell_folder: Path, attempt: Attempt) -> Stored:
         url=attempt.final_url,
         wire=wire,
         downloads=none_made if found is None else _downloads(found, attempt_folder),
+        appearances=_appearances(text("appearances")),
         server_url=_server_url(text("server")),
         way=_way(cell_folder, attempt),
     )
@@ -82,6 +86,13 @@ def _inside(folder: Path, name: str) -> Path | None:
 def _wire(text: str | None) -> tuple[WireEntry, ...] | None:
     try:
         return None if text is None else read_har(text)
+    except ValueError:
+        return None
+
+
+def _appearances(text: str | None) -> Appearances | None:
+    try:
+        return None if text is None else read_appearances(text)
     except ValueError:
         return None
 
@@ -188,6 +199,10 @@ def _problem(written: CurrentCheck, stored: Stored, tools: RejudgeTools) -> str:
         return "the page's URL holds a secret"
     if ground == "opinion" and tools.judge is None:
         return "models are asked only with --ask-judge"
+    if ground == "appearances":
+        return "" if stored.appearances is not None else MISSING.format(what="record of what came")
+    if isinstance(written.check, TabCheck) and written.check.tab not in (None, 1):
+        return "of the tabs, only the first one is kept"
     if ground == "requests":
         return "" if stored.wire is not None else MISSING.format(what="record of requests")
     if ground == "downloads":
@@ -208,6 +223,7 @@ def _judge(
             answer=attempt.answer,
             wire=stored.wire or (),
             downloads=stored.downloads or (),
+            appeared=(lambda: seen) if (seen := stored.appearances) else None,
             actions=attempt.tool_calls,
             way=stored.way,
             stored=True,

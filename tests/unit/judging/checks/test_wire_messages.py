@@ -7,8 +7,9 @@ from typing import Any, cast
 import pytest
 
 from pytest_autoweb.judging.checks.check_type import Evidence
-from pytest_autoweb.judging.checks.wire_checks import DownloadCheck, RequestCheck, fields_of
+from pytest_autoweb.judging.checks.wire_checks import DownloadCheck, RequestCheck
 from pytest_autoweb.judging.evidence.downloads import Download
+from pytest_autoweb.judging.evidence.request_fields import fields_of
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.judging.verdicts import judge_checks
 from pytest_autoweb.results.records import CheckResult

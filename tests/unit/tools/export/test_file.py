@@ -117,6 +117,9 @@ def test_checks_without_a_like_are_named_and_a_test_of_only_such_is_refused(tmp_
     assert "    # Not checked here: judge: " in written(tmp_path, judged, {"text": "a"})
     with pytest.raises(NotExportable, match="no check can be written as an assertion"):
         written(tmp_path, judged)
+    elsewhere = written(tmp_path, {"text": "b", "tab": 2}, {"seen": {"text": "c"}}, {"text": "a"})
+    assert "it looks at another tab" in elsewhere
+    assert "only cells record what passes by" in elsewhere
 
 
 def test_the_set_up_and_the_server_of_the_case_are_those_of_the_test(tmp_path: Path) -> None:

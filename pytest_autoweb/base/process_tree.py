@@ -11,6 +11,7 @@ this module imports only the standard library and psutil.
 
 import ctypes
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -88,7 +89,10 @@ class ProcessTree:
         return self._seen
 
     def _look(self) -> None:
-        self._reap()
+        if not self._reap() and _ADOPTS:
+            # Looking through all processes of the machine takes much longer than this answer.
+            self._seen = set()
+            return
         found = set(psutil.Process().children(recursive=True))
         if not _ADOPTS:
             found |= self._seen.union(*map(_children, self._seen))
@@ -201,9 +205,23 @@ class EndConditions:
         self._end_asked = False
         for number in _ASKS_TO_END:
             signal.signal(number, self._on_signal)
+        self._woken: int | None = None
+        if sys.platform != "win32":
+            self._woken, wakes = os.pipe()
+            os.set_blocking(wakes, False)
+            signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+            # Without a handler nothing would wake this process when its command ends.
+            signal.signal(signal.SIGCHLD, lambda number, frame: None)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._end_asked = True
+
+    def wait(self, seconds: float) -> None:
+        """Wait, but no longer than until a signal or the end of a child."""
+        if self._woken is None:
+            time.sleep(seconds)
+        elif select.select([self._woken], [], [], seconds)[0]:
+            os.read(self._woken, 4096)
 
     def is_over(self) -> bool:
         gone = not all(is_process_alive(pid, mark) for pid, mark in self._owners)
@@ -263,7 +281,7 @@ def main() -> None:
         sys.exit(str(error))
     while tree.status is None and not over.is_over():
         tree.watch()
-        time.sleep(POLL_S)
+        over.wait(POLL_S)
     code = tree.end()
     sys.exit(128 - code if code < 0 else code)
 

@@ -141,7 +141,7 @@ def _forked(folder: Path, environ: Mapping[str, str]) -> str:
         try:
             os.setsid()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            with open(os.devnull, "rb") as nothing, (folder / "server.log").open("ab") as log:
+            with Path(os.devnull).open("rb") as nothing, (folder / "server.log").open("ab") as log:
                 for stream, place in ((nothing, 0), (log, 1), (log, 2)):
                     os.dup2(stream.fileno(), place)
             os.environ.clear()

@@ -342,7 +342,7 @@ def what_failed(cell: CellResult, limit: int = 200, *, expected: bool = False) -
             saw = f"saw {unmet.actual}" if unmet.actual.strip() else "not met"
             _, broke, how = cell.reason.partition(_REPAIR_BROKE)
             more = f"; expected {unmet.expected}{broke}{how}" if expected else ""
-            return one_line(f"check {unmet.index} {unmet.type}: {saw}{more}", limit)
+            return one_line(f"check {unmet.number} {unmet.type}: {saw}{more}", limit)
     step = f"step {failure.step_index}: " if failure.step_index is not None else ""
     said = cell.reason or failure.message
     return one_line(step + (said if expected else said.partition(_REPAIR_BROKE)[0]), limit)

@@ -12,7 +12,7 @@ from textwrap import fill
 
 from pytest_autoweb.cli.arguments import text_path
 from pytest_autoweb.cli.watched_session import refused, run_logged
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.wording import one_line, whole_words
 from pytest_autoweb.tools.demo.conclusion import conclude, tally
 from pytest_autoweb.tools.demo.laid_out import (
     Recorded,
@@ -92,7 +92,9 @@ def _about(models: Sequence[Recorded], folder: Path) -> str:
 def _say(text: str) -> None:
     """Print a paragraph, filled to the width of a terminal."""
     if sys.stdout.isatty():
-        text = fill(text, min(100, shutil.get_terminal_size().columns - 1))
+        room = min(100, shutil.get_terminal_size().columns - 1)
+        # A model's name is no two words.
+        text = fill(text, room, break_on_hyphens=False)
     print(text, flush=True)
 
 
@@ -179,7 +181,7 @@ class _LiveLine:
         self._shown = text
         if self._terminal:
             room = shutil.get_terminal_size().columns - 1
-            self._write(f"\r\x1b[K{one_line(text, room)}")
+            self._write(f"\r\x1b[K{whole_words(text, room)}")
         elif planned and (quarter := ended * _LINES // planned) > self._quarter:
             self._quarter = quarter
             self._write(f"{one_line(text)}\n")

@@ -23,7 +23,7 @@ from pytest_autoweb.tools.demo.laid_out import (
 )
 
 _DEMO_ABOUT = """\
-Runs twelve tasks in a small tea shop on two models, without a key or a download: the shop and the
+Runs eight tasks in a small tea shop on two models, without a key or a download: the shop and the
 browser are real, and the models' replies were recorded. It takes less than a minute and ends with
 four lines: who won and how surely, what the loser did wrong in one case, what it costs, and where
 the report is.
@@ -32,8 +32,8 @@ the report is.
   autoweb demo FOLDER
 
 Shop, cases, recordings and report are kept in autoweb-demo/ (or FOLDER); nothing in it is
-overwritten, and an earlier report is moved aside. `cd autoweb-demo` and run the same tasks on
-models of yours:
+overwritten, and an earlier report is moved aside. `cd autoweb-demo` and run the same tasks, and four
+more like them, on models of yours:
 
   pytest shop.yaml --autoweb-models=openai/gpt-5-mini
 
@@ -84,7 +84,7 @@ def _about(models: Sequence[Recorded], folder: Path) -> str:
     names = " and ".join(f"{each.model} ({each.quantisation})" for each in models)
     date = max(each.date for each in models)
     return (
-        f"Twelve tasks in a small shop, in a real browser, on {names}, whose replies were recorded "
+        f"Eight tasks in a small shop, in a real browser, on {names}, whose replies were recorded "
         f"on {date}. Everything is kept in {folder}/."
     )
 

@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -93,7 +93,7 @@ class ProcessTree:
             # Looking through all processes of the machine takes much longer than this answer.
             self._seen = set()
             return
-        found = set(psutil.Process().children(recursive=True))
+        found = set(_descendants(os.getpid()))
         if not _ADOPTS:
             found |= self._seen.union(*map(_children, self._seen))
         self._seen = {process for process in found if _runs(process)}
@@ -140,6 +140,26 @@ def _named(command: Sequence[str]) -> list[str]:
 def _adopt_orphans() -> None:
     """Become the parent of every descendant that loses its own."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _descendants(pid: int) -> Iterator[psutil.Process]:
+    """Yield the processes that descend from one, so far as they are seen in passing.
+
+    Linux lists the children of each thread; psutil looks through all processes of the machine.
+    """
+    try:
+        lists = [
+            (task / "children").read_text("ascii") for task in Path(f"/proc/{pid}/task").iterdir()
+        ]
+    except OSError:
+        # It has just ended, or the system has no such lists.
+        with suppress(psutil.Error):
+            yield from psutil.Process(pid).children(recursive=True)
+        return
+    for child in map(int, " ".join(lists).split()):
+        with suppress(psutil.Error):
+            yield psutil.Process(child)
+        yield from _descendants(child)
 
 
 def _children(process: psutil.Process) -> list[psutil.Process]:

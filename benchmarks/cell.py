@@ -30,8 +30,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -77,10 +79,23 @@ class Peer:
 
 
 class Pairs:
-    """A plugin of the session: times each cell, and a plain episode before or after it."""
+    """A plugin of the session: times each cell, and a plain episode before or after it.
 
-    def __init__(self, profile: str, peers: Mapping[str, "Peer"]) -> None:
-        self.peers = peers
+    Args:
+        profile: whether the cells are profiled.
+        peers: what else does an episode after each pair.
+        play: does the same as a cell in plain Playwright, given the browser, the case and the
+            cell's attempt; tells whether it was done.
+    """
+
+    def __init__(
+        self,
+        profile: str,
+        peers: Mapping[str, "Peer"],
+        play: Callable[[Browser, Any, Any], bool],
+    ) -> None:
+        self.peers, self._play = peers, play
+        self.cases: list[str] = []
         self.beside: dict[str, list[float]] = {name: [] for name in peers}
         self.pairs: list[tuple[float, float]] = []
         self.stages: list[dict[str, float]] = []
@@ -121,6 +136,7 @@ class Pairs:
         around = self._took * 1000 - sum(attempt.stage_ms.values())
         # The first cell starts the browser.
         self.pairs.append((self._took, plain))
+        self.cases.append(item.cell.case.id)
         self.stages.append({**attempt.stage_ms, "around": around})
         seed = SEEDS[len(self.pairs) % len(SEEDS)]
         for name, peer in self.peers.items():
@@ -133,21 +149,9 @@ class Pairs:
     def _episode(self, item: Any) -> float:
         fixture = item.session._fixturemanager.getfixturedefs("browser", item)[-1]
         browser: Browser = fixture.cached_result[0]
-        case = item.cell.case
-        url = self._result.attempts[0].entry_url_used.rpartition("/")[0]
-        task, _, seed = case.id.removeprefix("miniwob-").rpartition("-")
-        script = (MINIWOB / "episode.js").read_text(encoding="utf-8").replace("__SEED__", seed)
-        solution = compile(_solution(task), "oracle", "exec")
         began = time.perf_counter()
-        context = browser.new_context()
-        page = context.new_page()
-        page.goto(f"{url}/{task}.html")
-        page.evaluate(script)
-        exec(solution, {"page": page, "re": re})
-        rewarded = page.evaluate(REWARDED)
-        context.close()
-        if not rewarded:
-            raise SystemExit(f"{case.id}: the plain episode earned no reward")
+        if not self._play(browser, item.cell.case, self._result.attempts[0]):
+            raise SystemExit(f"{item.name}: the plain episode did not do the task")
         return time.perf_counter() - began
 
     def close(self, path: str) -> None:
@@ -156,11 +160,31 @@ class Pairs:
             self._profile.dump_stats(path)
 
 
-def _solution(task: str) -> str:
+def play_miniwob(browser: Browser, case: Any, attempt: Any) -> bool:
+    """Do an episode of MiniWoB in plain Playwright, and tell whether it earned the reward."""
+    url = attempt.entry_url_used.rpartition("/")[0]
+    task, _, seed = case.id.removeprefix("miniwob-").rpartition("-")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{url}/{task}.html")
+    page.evaluate(_episode(seed))
+    exec(_solution(task), {"page": page, "re": re})
+    rewarded = bool(page.evaluate(REWARDED))
+    context.close()
+    return rewarded
+
+
+@cache
+def _episode(seed: str) -> str:
+    return (MINIWOB / "episode.js").read_text(encoding="utf-8").replace("__SEED__", seed)
+
+
+@cache
+def _solution(task: str) -> CodeType:
     import yaml
 
-    text: str = yaml.safe_load((MINIWOB / "oracles.yaml").read_text(encoding="utf-8"))[task]
-    return text
+    oracles = yaml.safe_load((MINIWOB / "oracles.yaml").read_text(encoding="utf-8"))
+    return compile(oracles[task], "oracle", "exec")
 
 
 def run_session(task: str, pairs: int, folder: Path, plugin: Pairs) -> None:
@@ -201,7 +225,7 @@ def main() -> None:
     if args.browsergym:
         peers["BrowserGym"] = Peer(args.browsergym)
         peers["BrowserGym without its pauses"] = Peer(args.browsergym, "0", "0")
-    plugin = Pairs(args.profile, peers)
+    plugin = Pairs(args.profile, peers, play_miniwob)
     with tempfile.TemporaryDirectory() as scratch:
         run_session(args.task, args.pairs, Path(scratch), plugin)
     plugin.close(args.profile)

@@ -62,4 +62,4 @@ def _why_ungraded(last: Attempt) -> str:
     unknown = [c for c in last.checks if c.passed is None and not c.advisory]
     if not unknown:
         return "all checks are advice only (see --autoweb-judge-labels)"
-    return f"check {unknown[0].index} ({unknown[0].type}): {unknown[0].message}"
+    return f"check {unknown[0].number} ({unknown[0].type}): {unknown[0].message}"

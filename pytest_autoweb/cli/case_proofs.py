@@ -72,14 +72,14 @@ def proof_lines(proof: CaseProof) -> Iterator[str]:
     verdict = proof.verdict.upper() if proof.verdict != "proven" else "proven"
     yield f"{one_line(proof.case_id, 60)} ({one_line(proof.case_path)}) {verdict}: {proof.reason}"
     if len(proof.changes) > 1:
-        head = ["", *(f"{number} {name}" for number, name in enumerate(proof.checks)), ""]
+        head = ["", *(f"{number} {name}" for number, name in enumerate(proof.checks, 1)), ""]
         rows = [_row(change, len(proof.checks)) for change in proof.changes]
         yield from (f"  {line}" for line in columns([head, *rows]))
     noticing = {number for change in proof.changes for number in change.noticed_by}
     for number, name in enumerate(proof.checks):
         # What was left out is nothing that was done beyond the oracle.
         if number not in noticing and name != "writes":
-            yield f"  check {number} ({name}) notices none of these"
+            yield f"  check {number + 1} ({name}) notices none of these"
     yield from (f"  {note}" for note in proof.notes)
     if advice := _advice(proof.changes):
         yield f"  {advice}"

@@ -240,6 +240,18 @@ def one_line(text: str, limit: int = 200) -> str:
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
 
 
+def whole_words(text: str, limit: int) -> str:
+    """Return foreign text on one line as `one_line` does, cut between two words.
+
+    Only a text whose first word is longer is cut within it.
+    """
+    flat = one_line(text, len(text))
+    if len(flat) <= limit:
+        return flat
+    begin = flat[:limit].rpartition(" ")[0].rstrip(" ,;:")
+    return f"{begin}…" if begin else one_line(flat, limit)
+
+
 def clean_lines(text: str) -> str:
     """Return foreign text with its line breaks, without control and bidi characters."""
     return "\n".join(UNSEEN.sub("", line) for line in text.splitlines())
@@ -342,7 +354,7 @@ def what_failed(cell: CellResult, limit: int = 200, *, expected: bool = False) -
             saw = f"saw {unmet.actual}" if unmet.actual.strip() else "not met"
             _, broke, how = cell.reason.partition(_REPAIR_BROKE)
             more = f"; expected {unmet.expected}{broke}{how}" if expected else ""
-            return one_line(f"check {unmet.index} {unmet.type}: {saw}{more}", limit)
+            return one_line(f"check {unmet.number} {unmet.type}: {saw}{more}", limit)
     step = f"step {failure.step_index}: " if failure.step_index is not None else ""
     said = cell.reason or failure.message
     return one_line(step + (said if expected else said.partition(_REPAIR_BROKE)[0]), limit)

@@ -116,7 +116,7 @@ def describe(result: CellResult) -> list[str]:
         lines += [f"    {error}" for error in attempt.formatted_errors[:5]]
         lines += [f"      {fact}" for fact in _where(attempt)]
         lines += [
-            f"    check {c.index} {c.type}: expected {c.expected}"
+            f"    check {c.number} {c.type}: expected {c.expected}"
             + (f", saw {c.actual}" if c.actual else f": {c.message}" if c.message else "")
             for c in attempt.checks
             if not c.passed

@@ -18,13 +18,14 @@ import random
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserType, Error, Playwright, sync_playwright
+from pydantic import BaseModel
 
 # A run needs them, and they lead to all the rest that it does.
 import pytest_autoweb.report.write
@@ -99,6 +100,7 @@ def _fork_for_each_run(tells: int) -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     while child := os.fork():
         _tell(tells, child)
+        _complete_models()
         _, status = os.waitpid(child, 0)
         code = os.waitstatus_to_exitcode(status)
         if code == _NOT_NEEDED:
@@ -107,6 +109,26 @@ def _fork_for_each_run(tells: int) -> None:
     signal.signal(signal.SIGINT, before)
     # Otherwise all runs would draw the same numbers.
     random.seed()
+
+
+def _complete_models() -> None:
+    """Make what pydantic puts off until a model is used, while the first run is under way.
+
+    Every later run would do it again: a tenth of its time.
+    """
+    incomplete = [model for model in _below(BaseModel) if not model.__pydantic_complete__]
+    for model in incomplete:
+        if model.__module__.startswith("pytest_autoweb"):
+            # One that lacks a name is left to those who know it.
+            model.model_rebuild(raise_errors=False)
+    if incomplete:
+        gc.freeze()
+
+
+def _below(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for below in model.__subclasses__():
+        yield below
+        yield from _below(below)
 
 
 def _tell(tells: int, number: int) -> None:

@@ -333,7 +333,7 @@ function checkItem(check, withPoints) {
     ["hint", check.hint],
   ].filter(([name, value]) => value || name === "actual" || name === "expected");
   return el("li.is-" + tone, icon(tone), el("div",
-    el("span.kind", `${check.index} ${check.type}`), check.finding && el("span.finding", text(check.finding)), check.message && [" ", text(check.message, ".soft.small")],
+    el("span.kind", `${check.index + 1} ${check.type}`), check.finding && el("span.finding", text(check.finding)), check.message && [" ", text(check.message, ".soft.small")],
     el("span.soft.small.weight", checkWeight(check, withPoints)),
     check.votes.length > 0 && el("ul.small", check.votes.map((vote) => el("li", text(`${vote.judge}: ${vote.verdict}${vote.reason ? `: ${vote.reason}` : ""}`)))),
     el("dl.versus", facts.map(([name, value, bad]) => [el("dt", name), el("dd" + (bad ? ".bad" : ""), { dir: "auto" }, value)]))));

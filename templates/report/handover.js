@@ -113,7 +113,7 @@ function checksOf(attempt) {
   const words = { true: "holds", false: "does not hold", null: "undecided" };
   const rows = [...checks].sort((a, b) => Number(a.passed === true) - Number(b.passed === true)).map((check) => {
     const where = check.where ? `, at ${inLine(check.where)}` : "";
-    return `${check.index} ${inLine(check.type)} ${words[check.passed]}: expected ${inLine(check.expected)}; saw ${inLine(check.actual) || "nothing"}${where}`;
+    return `${check.index + 1} ${inLine(check.type)} ${words[check.passed]}: expected ${inLine(check.expected)}; saw ${inLine(check.actual) || "nothing"}${where}`;
   });
   return rows.length > MOST_CHECKS ? [...rows.slice(0, MOST_CHECKS), `${rows.length - MOST_CHECKS} more checks in the report`] : rows;
 }

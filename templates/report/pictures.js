@@ -18,7 +18,7 @@ function framesOf(a) {
 function caption(a, frame) {
   const { scene } = a;
   const failed = scene?.screenshot === frame.picture && (scene.check_index ?? (a.failure?.kind === "check" ? firstUnmet(a) : null));
-  if (typeof failed === "number") return `The page when check ${failed} was looked at`;
+  if (typeof failed === "number") return `The page when check ${failed + 1} was looked at`;
   if (scene?.screenshot === frame.picture) return `The page at failing step ${scene.step_index}`;
   if (a.final_screenshot === frame.picture || frame.moment === "end") return "The page at the end";
   if (frame.moment === "opened") return "The entry page";

@@ -185,7 +185,7 @@ def test_a_case_without_pictures_leaves_none(browser: Browser, tmp_path: Path, s
     assert attempt.scene is not None
     assert (attempt.scene.screenshot, attempt.step_results[0].screenshot) == (None, None)
     assert list((tmp_path / "run").rglob("*.jpg")) == []
-    assert result.reason.startswith("check 0 (js)")
+    assert result.reason.startswith("check 1 (js)")
 
 
 def test_without_room_for_a_film_the_picture_of_the_end_stays(

@@ -133,7 +133,7 @@ def shown(dialog: Locator) -> str | None:
 def test_the_first_words_are_what_failed_and_why_and_lead_to_the_cell(page: Page) -> None:
     expect(page.locator("main h2").first).to_have_text("2 failed, 1 broken")
     row = failures(page).locator("li", has_text="ticket on fake/lazy")
-    expect(row).to_contain_text("check 1 sql: saw Code_Defect")
+    expect(row).to_contain_text("check 2 sql: saw Code_Defect")
     expect(failures(page).locator("li").last).to_contain_text("nothing answers at")
     expect(failures(page).locator("li", has_text="hostile")).to_contain_text("<img src=x")
     assert page.locator("img[src=x]").count() == 0
@@ -162,7 +162,7 @@ def test_the_page_that_a_check_saw_stands_large_beside_it_and_is_one_of_a_film(p
     dialog = opened(page)
     caption = dialog.locator(".pictured figcaption")
 
-    expect(caption).to_have_text("The page when check 1 was looked at · 2.4 s")
+    expect(caption).to_have_text("The page when check 2 was looked at · 2.4 s")
     at, beside = dialog.locator(".pictured .seen").bounding_box(), dialog.locator(".checks")
     checks = beside.bounding_box()
     assert at
@@ -192,10 +192,10 @@ def test_a_film_plays_to_its_end_and_a_picture_can_be_enlarged(page: Page) -> No
     play.click()
     expect(dialog.locator(".pictured figcaption")).to_contain_text("The entry page")
     expect(dialog.get_by_role("button", name="Pause")).to_be_visible()
-    expect(dialog.locator(".pictured figcaption")).to_contain_text("The page when check 1")
+    expect(dialog.locator(".pictured figcaption")).to_contain_text("The page when check 2")
     expect(play).to_be_visible()
 
-    dialog.get_by_role("button", name="Enlarge: The page when check 1 was looked at").click()
+    dialog.get_by_role("button", name="Enlarge: The page when check 2 was looked at").click()
     expect(page.locator("#zoom img")).to_be_visible()
 
 
@@ -266,7 +266,7 @@ def test_the_same_reason_on_servers_of_their_own_is_told_once(
     browser: Browser, tmp_path: Path
 ) -> None:
     def lost(case: str, port: int) -> CellResult:
-        why = f"check 0 url: saw http://127.0.0.1:{port}/cart"
+        why = f"check 1 url: saw http://127.0.0.1:{port}/cart"
         return cell(CellKey(case, "fake/lazy"), "failed", reason=why)
 
     page = page_text(browser, tmp_path, lost("a", 54031), lost("b", 33133), lost("c", 8000))

@@ -40,7 +40,7 @@ def test_a_cell_is_copied_for_a_colleague_and_for_an_agent(page: Page, folder: P
         assert "waiting for get_by_text('120')" in text
         assert f"> {LINES[119]}\n" in text
         assert [LINES[n] in text for n in (90, 100, 140, 150)] == [False, True, True, False]
-        assert "0 text does not hold: expected Welcome; saw Ignore all this" in text
+        assert "1 text does not hold: expected Welcome; saw Ignore all this" in text
         assert "28 more checks" in text
         assert f"my run/{failed_cell().folder}/ (cell.json, attempt-1/dom.json.gz)" in text
     # The error has three backticks itself.

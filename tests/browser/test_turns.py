@@ -122,7 +122,7 @@ def test_a_model_that_begins_with_done_is_asked_back_once(
     assert "TURN 1 did nothing. Do the task now; only if nothing has to be done" in told[1]
     assert (hasty.outcome, hasty.attempts[0].turns) == ("passed", 2)
     assert (sure.outcome, sure.attempts[0].turns) == ("failed", 2)
-    assert sure.reason.startswith("check 0 (js)")
+    assert sure.reason.startswith("check 1 (js)")
 
 
 @pytest.mark.long
@@ -507,7 +507,7 @@ def test_a_case_that_has_answers_gives_them_and_the_question_stands_beside_the_c
     )
 
     assert told in said[1]
-    assert result.reason.startswith("check 0 (text) does not hold")
+    assert result.reason.startswith("check 1 (text) does not hold")
     assert f'(the model asked "Which colour?" and {beside}' in result.reason
     assert "No code was written, so nothing was done. The task's outcome" in said[2]
     assert "=== question ===\nWhich colour?" in said[2]

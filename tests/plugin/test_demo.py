@@ -68,7 +68,7 @@ def test_the_lines_say_what_the_report_says(shown: Shown) -> None:
     )
 
     assert sum(int(passed) for passed, _ in first) == counts["passed"]
-    assert sum(int(cells) for _, cells in first) == 24
+    assert sum(int(cells) for _, cells in first) == 16
     assert sum(map(int, repaired)) == counts["healed"]
     assert cell["reason"] in wrong
     assert ("not decided" in won) is not shown.report["summary"]["decisive"]
@@ -82,7 +82,7 @@ def test_a_cell_was_healed_and_none_left_its_recording(shown: Shown) -> None:
 
 
 def test_progress_is_told_without_a_terminal(shown: Shown) -> None:
-    assert "24 of 24 done, solved: " in shown.progress
+    assert "16 of 16 done, solved: " in shown.progress
     assert "\x1b" not in shown.progress
 
 

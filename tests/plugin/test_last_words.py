@@ -65,7 +65,7 @@ def test_a_run_without_any_verdict_is_not_green(project: pytest.Pytester) -> Non
     result = project.runpytest_subprocess("cases", "-k", "login", "--autoweb-models=builtin/oracle")
 
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["autoweb: no verdict on builtin/oracle: *check 0 (http)*"])
+    result.stdout.fnmatch_lines(["autoweb: no verdict on builtin/oracle: *check 1 (http)*"])
     report = json.loads((project.path / "autoweb-report/report.json").read_text())
     assert report["exit_status"] == 1
 

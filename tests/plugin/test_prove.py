@@ -144,11 +144,11 @@ def test_the_table_says_what_notices_what_and_what_to_do() -> None:
 
     assert list(proof_lines(proof)) == [
         "save (cases/a.yaml) BLIND: the checks notice none of 1 change",
-        "                         0 url  1 text",
+        "                         1 url  2 text",
         "  doing nothing          ·      notices",
         "  POST /save suppressed  ·      ·        NOT NOTICED",
         "  POST /log suppressed                   not tried: it did not come again",
-        "  check 0 (url) notices none of these",
+        "  check 1 (url) notices none of these",
         "  Add a check of what the request changes (sql, http, file) or of the request itself; if "
         "it decides nothing, name its address with --ignore.",
         "",

@@ -104,11 +104,11 @@ def test_a_saved_run_is_judged_again_without_its_server_or_its_cases(
         [
             "login?builtin/oracle*: passed -> failed",
             "*the case has changed since the run*",
-            "*check 0 text: holds -> does not hold (changed): expected visible text*Welcome, bob*",
-            "*check 5 download: holds -> holds (changed)*",
+            "*check 1 text: holds -> does not hold (changed): expected visible text*Welcome, bob*",
+            "*check 6 download: holds -> holds (changed)*",
             "login?fake*: broken",
             "undecided:",
-            "*check 2 js: cannot be decided offline: a `js` check needs*(was: holds)",
+            "*check 3 js: cannot be decided offline: a `js` check needs*(was: holds)",
             "2 cells judged again: 1 changed outcome, 1 checks undecided",
         ]
     )

@@ -48,7 +48,7 @@ def attempt(index: int, calls: list[ToolCall], passed: bool | None) -> Attempt:
         checks_passed=passed,
         executed=all(made.ok for made in calls),
         code=f"# Step 1, try {index}",
-        failure=None if passed else Failure(kind="check", message="check 0 (url) does not hold"),
+        failure=None if passed else Failure(kind="check", message="check 1 (url) does not hold"),
         usage={"plan": Usage(calls=1, input_tokens=10, output_tokens=2, cost_usd=0.01)},
         duration_ms=1000.0,
     )

@@ -173,7 +173,7 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     )
     for result in results:
         verdict = {True: "holds", False: "does not hold", None: "could not be evaluated"}
-        tools.log.write(f"check {result.index} {result.type}: {verdict[result.passed]}")
+        tools.log.write(f"check {result.number} {result.type}: {verdict[result.passed]}")
     return _keep_end(attempt, tools, look)
 
 
@@ -252,7 +252,7 @@ def _keep_end(attempt: Attempt, tools: Tools, look: PageLook | None) -> Attempt:
     )
     failure = Failure(
         kind="check",
-        message=f"check {broken.index} ({broken.type}) does not hold: expected "
+        message=f"check {broken.number} ({broken.type}) does not hold: expected "
         f"{broken.expected}, saw {broken.actual}",
     )
     return change(attempt, scene=relative_scene(scene, tools), failure=failure)

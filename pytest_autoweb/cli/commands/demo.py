@@ -12,7 +12,7 @@ from textwrap import fill
 
 from pytest_autoweb.cli.arguments import text_path
 from pytest_autoweb.cli.watched_session import refused, run_logged
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.wording import one_line, whole_words
 from pytest_autoweb.tools.demo.conclusion import conclude, tally
 from pytest_autoweb.tools.demo.laid_out import (
     Recorded,
@@ -23,7 +23,7 @@ from pytest_autoweb.tools.demo.laid_out import (
 )
 
 _DEMO_ABOUT = """\
-Runs twelve tasks in a small tea shop on two models, without a key or a download: the shop and the
+Runs eight tasks in a small tea shop on two models, without a key or a download: the shop and the
 browser are real, and the models' replies were recorded. It takes less than a minute and ends with
 four lines: who won and how surely, what the loser did wrong in one case, what it costs, and where
 the report is.
@@ -32,8 +32,8 @@ the report is.
   autoweb demo FOLDER
 
 Shop, cases, recordings and report are kept in autoweb-demo/ (or FOLDER); nothing in it is
-overwritten, and an earlier report is moved aside. `cd autoweb-demo` and run the same tasks on
-models of yours:
+overwritten, and an earlier report is moved aside. `cd autoweb-demo` and run the same tasks, and four
+more like them, on models of yours:
 
   pytest shop.yaml --autoweb-models=openai/gpt-5-mini
 
@@ -84,7 +84,7 @@ def _about(models: Sequence[Recorded], folder: Path) -> str:
     names = " and ".join(f"{each.model} ({each.quantisation})" for each in models)
     date = max(each.date for each in models)
     return (
-        f"Twelve tasks in a small shop, in a real browser, on {names}, whose replies were recorded "
+        f"Eight tasks in a small shop, in a real browser, on {names}, whose replies were recorded "
         f"on {date}. Everything is kept in {folder}/."
     )
 
@@ -92,7 +92,9 @@ def _about(models: Sequence[Recorded], folder: Path) -> str:
 def _say(text: str) -> None:
     """Print a paragraph, filled to the width of a terminal."""
     if sys.stdout.isatty():
-        text = fill(text, min(100, shutil.get_terminal_size().columns - 1))
+        room = min(100, shutil.get_terminal_size().columns - 1)
+        # A model's name is no two words.
+        text = fill(text, room, break_on_hyphens=False)
     print(text, flush=True)
 
 
@@ -179,7 +181,7 @@ class _LiveLine:
         self._shown = text
         if self._terminal:
             room = shutil.get_terminal_size().columns - 1
-            self._write(f"\r\x1b[K{one_line(text, room)}")
+            self._write(f"\r\x1b[K{whole_words(text, room)}")
         elif planned and (quarter := ended * _LINES // planned) > self._quarter:
             self._quarter = quarter
             self._write(f"{one_line(text)}\n")

@@ -454,6 +454,11 @@ class CheckResult(Record):
     duration_ms: float = 0.0
     """How long the check was looked at, in milliseconds."""
 
+    @property
+    def number(self) -> int:
+        """Return its number for people, who count from 1."""
+        return self.index + 1
+
 
 class Attempt(Record):
     """One attempt at a cell: the first one, or a repair of it."""

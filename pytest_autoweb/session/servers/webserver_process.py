@@ -1,7 +1,8 @@
 """The small process that starts, watches and reliably ends one web server.
 
-It is run by its path with a bare interpreter, so that it starts within a few hundredths of a
-second. It ends together with its server, and with whatever came from the server's command, when the
+It is a fork of a process that is run by its path with a bare interpreter, and forks one for each
+folder that it reads from its input (`supervisors`); on Windows it is that interpreter itself. It
+ends together with its server, and with whatever came from the server's command, when the
 stop file appears, when one of its owners is gone, when it receives a signal to terminate, or when
 the server ends. A command that starts a daemon and exits with 0 has ended when the daemon has.
 
@@ -17,25 +18,21 @@ Its folder:
 
 import json
 import os
+import signal
 import subprocess
 import sys
-import threading
-import time
-from functools import partial
-from http import HTTPStatus
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, TypedDict
+from typing import IO, TypedDict
 
 if __name__ == "__main__":
     # A bare interpreter finds no installed package by itself.
-    sys.path.extend(sys.argv[2].split(os.pathsep))
+    sys.path.extend(sys.argv[1].split(os.pathsep))
 
 from pytest_autoweb.base.file_lock import lock_at_once
 from pytest_autoweb.base.files import replace_text
 from pytest_autoweb.base.process_tree import OWN_GROUP, POLL_S, EndConditions, ProcessTree
 
-HOST = "127.0.0.1"
 _STAYS = "stays"
 
 
@@ -74,55 +71,6 @@ def is_supervised(folder: Path) -> bool:
     return False
 
 
-class StaticFiles(SimpleHTTPRequestHandler):
-    """A handler that serves one folder's files, without listings or links that lead outside."""
-
-    protocol_version = "HTTP/1.1"
-    timeout = 60
-
-    def send_head(self) -> Any:
-        """Answer 404 for anything outside the folder."""
-        root = os.path.realpath(self.directory)
-        try:
-            target = os.path.realpath(self.translate_path(self.path))
-        except ValueError:
-            target = ""
-        if target != root and not target.startswith(root + os.sep):
-            self.send_error(HTTPStatus.NOT_FOUND)
-            return None
-        # Without this header, every answer contains the file, which a reset may have changed.
-        del self.headers["If-Modified-Since"]
-        return super().send_head()
-
-    def list_directory(self, path: Any) -> Any:
-        """Answer 404 for a folder."""
-        self.send_error(HTTPStatus.NOT_FOUND)
-
-    def guess_type(self, path: Any) -> str:
-        """Return the type with UTF-8 for texts, because pages may not name their encoding."""
-        kind = super().guess_type(path)
-        is_text = kind.startswith("text/") or kind.endswith(("javascript", "json", "xml"))
-        return f"{kind}; charset=utf-8" if is_text else kind
-
-    def end_headers(self) -> None:
-        """Add a header that keeps browsers from caching between attempts."""
-        self.send_header("Cache-Control", "no-store")
-        super().end_headers()
-
-
-class _StaticServer(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 64
-
-
-def _serve_static(folder: Path, config: Config) -> ThreadingHTTPServer:
-    handler = partial(StaticFiles, directory=config["static"])
-    server = _StaticServer((HOST, config["port"]), handler)
-    threading.Thread(target=server.serve_forever, args=(POLL_S,), daemon=True).start()
-    replace_text(folder / "port", str(server.server_port))
-    return server
-
-
 def _keep_command(folder: Path, config: Config, over: EndConditions) -> str:
     """Run the command until it ends or must be stopped, and return its exit code."""
     tree = ProcessTree(config["command"], cwd=config["cwd"], stdin=subprocess.DEVNULL)
@@ -130,7 +78,7 @@ def _keep_command(folder: Path, config: Config, over: EndConditions) -> str:
     try:
         while not (tree.status or over.is_over()) and (tree.status is None or tree.living()):
             tree.watch()
-            time.sleep(POLL_S)
+            over.wait(POLL_S)
     finally:
         # Children of the server may outlive it, even if it ended properly.
         code = tree.end()
@@ -138,16 +86,19 @@ def _keep_command(folder: Path, config: Config, over: EndConditions) -> str:
 
 
 def _keep_static(folder: Path, config: Config, over: EndConditions) -> str:
-    server = _serve_static(folder, config)
-    while not over.is_over():
-        time.sleep(POLL_S)
-    server.shutdown()
-    server.server_close()
+    # What it imports costs a tenth of a second, which other servers need not pay.
+    from pytest_autoweb.session.servers.static_server import serve_static
+
+    with serve_static(config["static"], config["port"]) as port:
+        replace_text(folder / "port", str(port))
+        while not over.is_over():
+            over.wait(POLL_S)
     return "0"
 
 
 def supervise(folder: Path) -> None:
     """Run the folder's server until it ends."""
+    replace_text(folder / "processes", str(os.getpid()))
     config: Config = json.loads((folder / "config.json").read_bytes())
     owners = [(int(pid), mark) for pid, mark in config["owners"]]
     over = EndConditions(owners, (folder / "stop").exists)
@@ -161,32 +112,72 @@ def supervise(folder: Path) -> None:
         replace_text(folder / "exit", code)
 
 
+def _fork_supervisors() -> None:
+    """Fork a supervisor for each line of the input, and answer why not, or with an empty text."""
+    if sys.platform == "win32":
+        raise NotImplementedError
+    # The kernel reaps the forks.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while line := sys.stdin.buffer.readline():
+        order = json.loads(line)
+        try:
+            why = _forked(Path(order["folder"]), order["environ"])
+        except OSError as error:
+            why = f"{type(error).__name__}: {error}"
+        os.write(1, json.dumps(why).encode() + b"\n")
+
+
+def _forked(folder: Path, environ: Mapping[str, str]) -> str:
+    """Fork the supervisor of a folder; return why it cannot be, or an empty text."""
+    if sys.platform == "win32":
+        raise NotImplementedError
+    # It is taken before the answer, so that the next check sees it held. The fork shares it.
+    lock = lock_alive(folder)
+    if lock is None:
+        return f"{folder} has a supervisor already"
+    with lock:
+        if os.fork():
+            return ""
+        try:
+            os.setsid()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            with Path(os.devnull).open("rb") as nothing, (folder / "server.log").open("ab") as log:
+                for stream, place in ((nothing, 0), (log, 1), (log, 2)):
+                    os.dup2(stream.fileno(), place)
+            os.environ.clear()
+            os.environ.update(environ)
+            supervise(folder)
+        finally:
+            # A fork must never take an order, even after an error.
+            os._exit(0)
+
+
 def main() -> None:
-    """Supervise in a separate process, so that the starting process returns at once."""
-    folder = Path(sys.argv[1])
-    if sys.platform == "win32" and sys.argv[3:] != [_STAYS]:
+    """Fork supervisors; on Windows supervise the folder that is named."""
+    if sys.platform != "win32":
+        _fork_supervisors()
+        return
+    folder = Path(sys.argv[2])
+    if sys.argv[3:] != [_STAYS]:
+        # In a separate process, so that this one returns at once.
         _start_again(folder)
         return
     lock = lock_alive(folder)
     if lock is None:
         sys.exit(f"{folder} has a supervisor already")
-    # The lock is taken before the starting process returns, so the next check sees it held. The
-    # grandchild belongs to init, so no test process has to reap it, or takes it down by ending.
-    if sys.platform == "win32" or os.fork() == 0:
-        try:
-            supervise(folder)
-        finally:
-            lock.close()
+    with lock:
+        supervise(folder)
 
 
 def _start_again(folder: Path) -> None:
     """Start this program a second time, in place of a fork, and wait until it holds the lock."""
     command = [sys.executable, "-I", "-S", __file__, *sys.argv[1:3], _STAYS]
     staying = subprocess.Popen(command, stdin=subprocess.DEVNULL, **OWN_GROUP)
+    over = EndConditions([])
     while not is_supervised(folder):
         if staying.poll() is not None:
             sys.exit(staying.returncode)
-        time.sleep(POLL_S / 5)
+        over.wait(POLL_S / 5)
 
 
 if __name__ == "__main__":

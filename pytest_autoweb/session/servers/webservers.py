@@ -6,13 +6,12 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from tempfile import mkdtemp
@@ -26,13 +25,15 @@ from filelock import FileLock
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import WebServerError
 from pytest_autoweb.base.files import replace_text
-from pytest_autoweb.base.process_tree import OWN_GROUP, import_folders, start_mark
+from pytest_autoweb.base.process_tree import start_mark
 from pytest_autoweb.cases.static_folder import static_folder
 from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
-from pytest_autoweb.session.servers import webserver_process
+from pytest_autoweb.session.servers.supervisors import start_supervisor
 from pytest_autoweb.session.servers.webserver_process import Config, is_supervised
 
+_HOST = "127.0.0.1"
 _POLL_S = 0.1
+_FIRST_POLL_S = 0.02
 _ANSWER_S = 2.0
 # Longer than the supervisor waits for its server (`GRACE_S`) before it kills it.
 _STOP_S = 10.0
@@ -173,7 +174,7 @@ def _reserved_port(ports: Path) -> int:
     ports.mkdir(parents=True, exist_ok=True)
     while True:
         with socket.socket() as probe:
-            probe.bind((webserver_process.HOST, 0))
+            probe.bind((_HOST, 0))
             port = int(probe.getsockname()[1])
         try:
             (ports / str(port)).touch(exist_ok=False)
@@ -193,29 +194,13 @@ def _refuse_if_answering(url: str) -> None:
 def _launch(folder: Path, config: Config, environ: dict[str, str]) -> None:
     """Start the supervisor, which holds the folder's lock when this returns."""
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    # `-S` skips `site`, which accounts for most of Python's start-up time.
-    command = [sys.executable, "-I", "-S", webserver_process.__file__]
-    command += [str(folder), os.pathsep.join(import_folders())]
-    with (folder / "server.log").open("ab") as log:
-        run = partial(
-            subprocess.run,
-            command,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            **OWN_GROUP,
-            check=False,
-        )
-        done = waiting.blocking(run)
-    if done.returncode != 0:
-        raise WebServerError(f"the supervisor could not be started{_log_tail(folder)}")
+    waiting.blocking(lambda: start_supervisor(folder, environ))
 
 
 def _answering(webserver: Webserver, folder: Path, config: Config, data: Path) -> RunningServer:
     """Wait until the server answers for the first time."""
     name = f"the web server {shlex.join(config['command']) or webserver.static!r}"
-    deadline, status = waiting.now() + webserver.timeout, None
+    deadline, status, pause = waiting.now() + webserver.timeout, None, _FIRST_POLL_S
     url = Placeholders(config["port"], data).fill(webserver.url)
     while waiting.now() < deadline:
         if not is_supervised(folder):
@@ -227,7 +212,8 @@ def _answering(webserver: Webserver, folder: Path, config: Config, data: Path) -
         # process that took the port before our server could.
         if status is not None and status < 500 and is_supervised(folder):
             return RunningServer(folder, ServerHandle(url=url, data=data))
-        waiting.sleep(_POLL_S)
+        waiting.sleep(pause)
+        pause = min(_POLL_S, pause * 1.5)
     how = "did not answer" if status is None else f"answered only with status {status}"
     raise WebServerError(f"{name} {how} at {url} within {webserver.timeout:g} s{_log_tail(folder)}")
 
@@ -291,7 +277,7 @@ def _status(url: str) -> int | None:
 
 def stop(folder: Path) -> None:
     """End the folder's server and delete its data; may be called twice."""
-    (folder / "stop").touch()
+    _ask_to_stop(folder)
     deadline = waiting.now() + _STOP_S
     while is_supervised(folder) and waiting.now() < deadline:
         waiting.sleep(_POLL_S / 5)
@@ -300,8 +286,28 @@ def stop(folder: Path) -> None:
     shutil.rmtree(folder / "data", ignore_errors=True)
 
 
+def _ask_to_stop(folder: Path) -> None:
+    (folder / "stop").touch()
+    if sys.platform != "win32" and (supervisor := _supervisor(folder)):
+        # It would notice the file, but later.
+        with suppress(ProcessLookupError):
+            os.kill(supervisor, signal.SIGTERM)
+
+
+def _supervisor(folder: Path) -> int | None:
+    """Return the id of the supervisor while it is at work."""
+    try:
+        pid = int((folder / "processes").read_text(encoding="utf-8").split()[0])
+    except (OSError, IndexError):
+        return None
+    return pid if is_supervised(folder) else None
+
+
 def _kill(folder: Path) -> None:
     """Kill the supervisor, which hangs or was killed itself, and all that its server started."""
+    if supervisor := _supervisor(folder):
+        with suppress(psutil.Error):
+            psutil.Process(supervisor).kill()
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             if process.environ().get(_FOLDER_MARK) == str(folder):
@@ -449,8 +455,8 @@ def stop_all(session_dir: Path) -> None:
     """End every server of the session; the owning process calls this once."""
     folders = list(_homes(session_dir.resolve()).glob("*/runs/*"))
     for folder in folders:
-        # All are signalled first, so that they end at the same time.
-        (folder / "stop").touch()
+        # All are told first, so that they end at the same time.
+        _ask_to_stop(folder)
     for folder in folders:
         stop(folder)
 

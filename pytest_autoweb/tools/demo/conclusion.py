@@ -6,7 +6,7 @@ from pathlib import Path
 from pytest_autoweb.base.errors import AutowebError
 from pytest_autoweb.models.model_facts import facts_of
 from pytest_autoweb.report.summary import ModelSummary, Summary, summarise
-from pytest_autoweb.report.wording import count_of, one_line
+from pytest_autoweb.report.wording import count_of, one_line, whole_words
 from pytest_autoweb.results.analysis.cell_numbers import run_rows
 from pytest_autoweb.results.analysis.comparison import compare_models
 from pytest_autoweb.results.records import CellResult, Usage
@@ -49,10 +49,10 @@ def who_won(summary: Summary) -> str:
     """Return whether the difference is decided, each model's passes, and the numbers behind."""
     counts = ", ".join(map(_counts, summary.models))
     if summary.decisive:
-        return one_line(f"{summary.models[0].model}. {counts}. {summary.verdict}", 600)
+        return whole_words(f"{summary.models[0].model}. {counts}. {summary.verdict}", 600)
     # What a larger difference would have shown stands in the report.
     why = (summary.verdict.partition("Not decisive: ")[2] or summary.verdict).partition(";")[0]
-    return one_line(f"not decided. {counts}; {why}", 600)
+    return whole_words(f"not decided. {counts}; {why}", 600)
 
 
 def _counts(row: ModelSummary) -> str:
@@ -75,7 +75,7 @@ def what_went_wrong(summary: Summary, cells: Sequence[CellResult]) -> str:
         return checked, cell.case_id in solved
 
     cell = max(failed, key=telling)
-    return one_line(f"{cell.case_id} on {worst}, “{cell.user_task}”: {cell.reason}", 600)
+    return whole_words(f"{cell.case_id} on {worst}, “{cell.user_task}”: {cell.reason}", 600)
 
 
 def what_it_costs(run: RecordedRun) -> str:

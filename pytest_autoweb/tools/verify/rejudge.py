@@ -304,7 +304,7 @@ def _concluded(attempt: Attempt, results: tuple[CheckResult, ...]) -> Attempt:
         broken = next(r for r in results if r.passed is False and not r.advisory)
         failure = Failure(
             kind="check",
-            message=f"check {broken.index} ({broken.type}) does not hold: expected "
+            message=f"check {broken.number} ({broken.type}) does not hold: expected "
             f"{broken.expected}, saw {broken.actual}",
         )
     return change(

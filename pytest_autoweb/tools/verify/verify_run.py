@@ -409,7 +409,7 @@ def verification_lines(verification: Verification) -> Iterator[str]:
         yield "undecided:"
     for cell, check in undecided:
         was = f" (was: {_WORD[check.before]})" if check.before is not None else ""
-        yield f"  {_name(cell)} check {check.index} {check.type}: {one_line(check.note)}{was}"
+        yield f"  {_name(cell)} check {check.index + 1} {check.type}: {one_line(check.note)}{was}"
     yield ""
     changed = len(verification.changed)
     yield (
@@ -430,7 +430,7 @@ def _check_line(check: CheckChange) -> str:
     verdicts = f"{_WORD[check.before]} -> {_WORD[check.after]}"
     note = f" ({check.note})" if check.note else ""
     seen = f": expected {check.expected}, saw {check.actual}" if check.actual else ""
-    what = f"attempt {check.attempt} check {check.index} {check.type}"
+    what = f"attempt {check.attempt} check {check.index + 1} {check.type}"
     return f"{what}: {verdicts}{note}{one_line(seen)}"
 
 

@@ -65,7 +65,7 @@ def test_what_failed_is_told_in_the_first_words_of_the_reason() -> None:
     step = Failure(kind="step", message="TimeoutError: no button 'Start'", step_index=2)
     plan = Failure(kind="plan", message="the reply holds no plan steps")
     given = {
-        "check 1 sql: saw Code_Defect": (unmet, Attempt(failure=unmet, checks=(saw,))),
+        "check 2 sql: saw Code_Defect": (unmet, Attempt(failure=unmet, checks=(saw,))),
         "step 2: TimeoutError: no button 'Start'": (step, Attempt(failure=step)),
         "the reply holds no plan steps": (plan, Attempt(failure=plan)),
     }
@@ -86,7 +86,7 @@ def test_what_failed_is_told_in_the_first_words_of_the_reason() -> None:
 
 def test_a_check_decides_though_the_repair_broke() -> None:
     saw = CheckResult(index=0, type="text", passed=False, expected="Hi", actual="")
-    unmet = Failure(kind="check", message="check 0 (text) does not hold: expected Hi, saw ")
+    unmet = Failure(kind="check", message="check 1 (text) does not hold: expected Hi, saw ")
     lost = Attempt(failure=Failure(kind="model", message="timeout"))
 
     row = row_of(
@@ -98,7 +98,7 @@ def test_a_check_decides_though_the_repair_broke() -> None:
         )
     )
 
-    assert row.endswith("first=failed  repair=yes  repaired=-  check 0 text: not met")
+    assert row.endswith("first=failed  repair=yes  repaired=-  check 1 text: not met")
 
 
 def unchecked(model: str, case_id: str, *attempts: Attempt) -> CellResult:

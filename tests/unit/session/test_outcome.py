@@ -161,7 +161,7 @@ def test_checks_that_nobody_could_evaluate_leave_a_cell_ungraded() -> None:
 
     outcome, reason, failure = cell_outcome([attempt(checks=checks, failure=STEP)], has_checks=True)
 
-    assert (outcome, reason, failure) == ("ungraded", "check 2 (http): no server", STEP)
+    assert (outcome, reason, failure) == ("ungraded", "check 3 (http): no server", STEP)
 
 
 def test_checks_that_are_advice_only_leave_a_cell_ungraded() -> None:
@@ -525,8 +525,8 @@ def test_a_failed_cell_is_told_in_a_few_lines(tmp_path: Path) -> None:
         "      line 2: page.get_by_text('Buy').click()",
         "      call log: element is not visible",
         "      line 3: page.get_by_text('Pay').click()",
-        "    check 1 text: expected 'paid', saw 'open'",
-        "    check 2 http: expected 200: no answer",
+        "    check 2 text: expected 'paid', saw 'open'",
+        "    check 3 http: expected 200: no answer",
         f"  details: {tmp_path}",
     ]
 
@@ -562,5 +562,5 @@ def test_of_many_steps_that_failed_the_first_are_told_and_long_lines_are_cut() -
     assert others == [
         "      line 2: step(2)",
         "      line 4: step(4)",
-        "    check 0 text: expected a",
+        "    check 1 text: expected a",
     ]

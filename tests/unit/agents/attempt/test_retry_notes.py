@@ -96,7 +96,7 @@ def test_a_statement_that_stands_there_twice_is_told_with_its_line() -> None:
 def test_an_attempt_without_code_is_told_its_question_and_what_was_not_reached() -> None:
     attempt = Attempt(
         checks=(check("url"),),
-        failure=Failure(kind="check", message="check 0 (url) does not hold"),
+        failure=Failure(kind="check", message="check 1 (url) does not hold"),
         plan_question="Which account?",
         final_url="http://127.0.0.1/",
     )

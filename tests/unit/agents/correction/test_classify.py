@@ -196,7 +196,7 @@ def test_a_choice_is_typed_by_what_became_of_it_and_not_by_the_page_that_it_quot
     [("Red is out of stock", "BUSINESS_ERROR"), ("Someone else saved", "RESOURCE_CONFLICT")],
 )
 def test_a_409_with_a_rule_of_the_shop_on_the_page_is_no_conflict(said: str, expected: str) -> None:
-    failure = Failure(kind="check", message="check 0 (text) does not hold")
+    failure = Failure(kind="check", message="check 1 (text) does not hold")
     found = cause_of(
         failure,
         [

@@ -133,7 +133,7 @@ def test_what_hardly_ever_helped_is_not_tried_again() -> None:
     ],
 )
 def test_what_page_and_server_say_outweighs_the_symptom(finding: Finding, kind: str) -> None:
-    check = Failure(kind="check", message="check 0 (text) does not hold: saw out of stock 401")
+    check = Failure(kind="check", message="check 1 (text) does not hold: saw out of stock 401")
     found = cause_of(check, [finding])
     assert found is not None
     assert found.type == kind
@@ -264,7 +264,7 @@ def test_advice_follows_what_a_check_found_and_speaks_of_fields_only_if_one_refu
         {"index": 0, "type": "answer", "passed": False, "finding": finding}
         | {"expected": "", "actual": ""}
     )
-    missed = Failure(kind="check", message="check 0 (answer) does not hold")
+    missed = Failure(kind="check", message="check 1 (answer) does not hold")
     missing = ToolCall(
         step_index=1, seq=0, target="page", method="click", arguments="", acting=True, ok=False,
         duration_ms=1,

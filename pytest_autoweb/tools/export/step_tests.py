@@ -178,13 +178,14 @@ def _refuse_unlike(code: PlainCode, taken: frozenset[str]) -> None:
         raise NotExportable("a step works in a frame")
     if code.answers:
         raise NotExportable("its code returns an answer")
-    bound = {name for step in code.steps for name in _bound_in("\n".join(step.lines))}
+    texts = ("\n".join(step.lines) for step in code.steps)
+    bound = {name for text in texts for name in _bound_in(ast.parse(text))}
     if clash := bound & taken:
         raise NotExportable(f"its code and the test both use the name {min(clash)!r}")
 
 
-def _bound_in(code: str) -> set[str]:
-    tree = ast.parse(code)
+def _bound_in(tree: ast.AST) -> set[str]:
+    """Return the names to which something is assigned."""
     return {
         node.id
         for node in ast.walk(tree)
@@ -229,7 +230,7 @@ def _head(function: _Function, lines: Sequence[str]) -> _Edit:
     if arg.annotation is not None:
         end = arg.annotation.end_col_offset or end
     given = any(_page_of(statement) == "page" for statement, _, _ in _calls(function))
-    if given and "page" not in args:
+    if given and "page" not in args and "page" not in _bound_in(function):
         changed = f"{line[:start]}page{line[end:]}"
     elif line[:start].rstrip().endswith(","):
         changed = f"{line[:start].rstrip()[:-1]}{line[end:]}"

@@ -17,6 +17,7 @@ def call(
     kind: Literal["do", "check", "read"] = "do",
     said: str = "",
     test: str = "test_shop",
+    answers: str | None = None,
     **changed: Any,
 ) -> CellResult:
     """A call that passed."""
@@ -25,7 +26,7 @@ def call(
     )
     attempt = Attempt(
         attempt_index=1,
-        code=f"# Step 1\n{code}",
+        code=f"# Step 1\n{code}" if answers is None else answers,
         entry_url_used="http://127.0.0.1:4711/cart",
         step_results=(StepResult(step_index=1, ok=True, status="ok"),),
         checks=(check,) if said else (),
@@ -128,8 +129,8 @@ b""").click()
         ("def test_gone(page, autoweb_step):\n    pass\n", [call(2)], "no test test_shop any more"),
         (
             "def test_shop(page, autoweb_step):\n    n = autoweb_step.read('a')\n",
-            [call(2, kind="read")],
-            "line 2 reads a value",
+            [call(2, kind="read", answers="")],
+            "line 2 reads a value that stands in no element",
         ),
         (
             "def test_shop(page, autoweb_step, row):\n    autoweb_step('a')\n    print(row)\n",
@@ -165,3 +166,25 @@ def test_the_fixture_gives_way_to_the_page(arguments: str, became: str) -> None:
     written = rewritten(text, [step_test(text, [call(2, "page.reload()")])])
 
     assert written == f"def test_shop({became}):\n    # do it\n    page.reload()\n"
+
+
+def test_a_value_is_read_by_the_locator_that_was_recorded() -> None:
+    text = """def test_shop(page, other, autoweb_step):
+    assert autoweb_step.read("the total", float) == 20
+    n = autoweb_step.read(
+        "the number", int, page=other) + 1
+"""
+    cells = [
+        call(2, kind="read", answers='answer(float(page.locator("#t").inner_text()))'),
+        call(3, kind="read", answers='answer(int(page.locator("#n").inner_text()))'),
+    ]
+
+    assert (
+        rewritten(text, [step_test(text, cells)])
+        == """import re
+
+def test_shop(page, other):
+    assert float(page.locator("#t").inner_text()) == 20
+    n = int(other.locator('#n').inner_text()) + 1
+"""
+    )

@@ -10,6 +10,7 @@ from pydantic_core import to_jsonable_python
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
 from pytest_autoweb.agents.codegen.captured_pages import page_budget
 from pytest_autoweb.agents.reading.asked_types import reply_kind, told_fields
+from pytest_autoweb.agents.reading.plain_reading import plain_reading
 from pytest_autoweb.agents.reading.shown_values import (
     NotShown,
     PageWords,
@@ -72,7 +73,8 @@ def read_value(reading: AskedValue, attempt: Attempt, tools: Tools) -> Attempt:
         if attempt.failure:
             return attempt
         try:
-            reading.value = _read(reading, reply, page)
+            said = _said(reply)
+            reading.value = shown_value(reading.kind, said, page)
         except NotShown as why:
             wrong = str(why)
             tools.log.write(f"read: {wrong}")
@@ -80,7 +82,9 @@ def read_value(reading: AskedValue, attempt: Attempt, tools: Tools) -> Attempt:
             messages = (*messages, Message(role="assistant", content=reply), _user(told))
             continue
         kept = map_texts(to_jsonable_python(reading.value), tools.redact)
-        return change(attempt, answered=True, answer=kept, executed=True)
+        plain = plain_reading(reading.kind, said, reading.value, tools.page)
+        code = tools.redact(f"answer({plain})") if plain else ""
+        return change(attempt, answered=True, answer=kept, executed=True, code=code)
     message = f"no such value was found: {wrong}"
     failure = Failure(kind="step", message=message)
     return fail(attempt, failure, StepProblem.quoted("(read)", message))
@@ -103,12 +107,13 @@ def _question(
     )
 
 
-def _read(reading: AskedValue, reply: str, page: PageWords) -> Any:
+def _said(reply: str) -> Any:
+    """Return what a reply says of the value."""
     for found in objects_in(strip_reasoning(reply)):
         if found.get("found") is False:
             raise NotShown("the page does not show it")
         if "value" in found:
-            return shown_value(reading.kind, found["value"], page)
+            return found["value"]
     raise NotShown("the reply holds no JSON object with a value")
 
 

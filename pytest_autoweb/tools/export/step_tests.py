@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, LOOKS, PAGE_FUNCTIONS
 from pytest_autoweb.sandbox.lint import lint_code
@@ -74,6 +75,12 @@ def step_test(text: str, cells: Sequence[CellResult]) -> StepTest:
             where = "in a loop" if statement is not None else "not in a line of its own"
             raise NotExportable(f"the call on line {at.line} stands {where}")
         left.discard((at.line, at.kind))
+        if isinstance(statement, ast.Call):
+            edit = _inline(statement, _reading(cell, statement), lines)
+            edits.append(edit)
+            idle.append(edit)
+            imports.append("import re")
+            continue
         made, needed = _plain(cell, statement, taken)
         indent = " " * statement.col_offset
         comment = f"{indent}# {' '.join(cell.user_task.split())}"
@@ -103,7 +110,8 @@ def rewritten(text: str, tests: Iterable[StepTest], *, idle: str = "") -> str:
     tree = ast.parse(text)
     statements = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
     known = set(map(ast.unparse, statements))
-    new = sorted({one for test in tests for one in test.imports} - known)
+    needed = {one for test in tests for one in test.imports} - known
+    new = sorted(needed, key=lambda one: (one.startswith("from"), one))
     at = _after_docstring(tree)
     lines[at:at] = [*new, ""] if new and at == 0 else new
     return "\n".join(lines)
@@ -119,8 +127,8 @@ def _function(tree: ast.Module, path: Sequence[str]) -> _Function:
     raise NotExportable(f"its file has no test {'::'.join(path)} any more")
 
 
-def _calls(function: _Function) -> Iterator[tuple[ast.Expr, ast.Call, str]]:
-    """Yield the statements of a test that are calls, each with its kind."""
+def _calls(function: _Function) -> Iterator[tuple[ast.Expr | ast.Call, ast.Call, str]]:
+    """Yield the calls of a test with their kinds; before each, the statement if it is all of it."""
     for node in ast.walk(function):
         match node:
             case ast.Expr(value=ast.Call(func=ast.Name(id="autoweb_step")) as call):
@@ -132,10 +140,34 @@ def _calls(function: _Function) -> Iterator[tuple[ast.Expr, ast.Call, str]]:
             ):
                 yield node, call, "check"
             case ast.Call(func=ast.Attribute(value=ast.Name(id="autoweb_step"), attr="read")):
-                raise NotExportable(
-                    f"line {node.lineno} reads a value, which only a model finds: write a "
-                    "locator there"
-                )
+                yield node, node, "read"
+
+
+def _reading(cell: CellResult, call: ast.Call) -> str:
+    """Return the expression that reads a value again."""
+    code = cell.attempts[-1].code
+    tree = read_python(code)
+    if tree is None or lint_code(code, offered=_OFFERED):
+        raise NotExportable(f"line {call.lineno} reads a value by code that would be refused today")
+    match tree.body:
+        case [ast.Expr(value=ast.Call(func=ast.Name(id="answer"), args=[value]))]:
+            if (page := _page_of(call)) == "page":
+                return ast.get_source_segment(code, value) or ast.unparse(value)
+            for node in ast.walk(value):
+                if isinstance(node, ast.Name) and node.id == "page":
+                    node.id = page
+            return ast.unparse(value)
+    raise NotExportable(
+        f"line {call.lineno} reads a value that stands in no element with a name of its own: write "
+        "a locator there"
+    )
+
+
+def _inline(call: ast.Call, expression: str, lines: Sequence[str]) -> _Edit:
+    last = call.end_lineno or call.lineno
+    before = lines[call.lineno - 1].encode()[: call.col_offset].decode()
+    after = lines[last - 1].encode()[call.end_col_offset or 0 :].decode()
+    return _Edit(call.lineno, last, (f"{before}{expression}{after}",))
 
 
 def _names_outside(function: _Function) -> frozenset[str]:
@@ -178,13 +210,14 @@ def _refuse_unlike(code: PlainCode, taken: frozenset[str]) -> None:
         raise NotExportable("a step works in a frame")
     if code.answers:
         raise NotExportable("its code returns an answer")
-    bound = {name for step in code.steps for name in _bound_in("\n".join(step.lines))}
+    texts = ("\n".join(step.lines) for step in code.steps)
+    bound = {name for text in texts for name in _bound_in(ast.parse(text))}
     if clash := bound & taken:
         raise NotExportable(f"its code and the test both use the name {min(clash)!r}")
 
 
-def _bound_in(code: str) -> set[str]:
-    tree = ast.parse(code)
+def _bound_in(tree: ast.AST) -> set[str]:
+    """Return the names to which something is assigned."""
     return {
         node.id
         for node in ast.walk(tree)
@@ -208,9 +241,10 @@ def _assertions(cell: CellResult, page: str) -> list[tuple[str, bool]]:
     ]
 
 
-def _page_of(statement: ast.Expr) -> str:
-    assert isinstance(statement.value, ast.Call)
-    given = next((k.value for k in statement.value.keywords if k.arg == "page"), None)
+def _page_of(called: ast.Expr | ast.Call) -> str:
+    call = called.value if isinstance(called, ast.Expr) else called
+    assert isinstance(call, ast.Call)
+    given = next((k.value for k in call.keywords if k.arg == "page"), None)
     return ast.unparse(given) if given is not None else "page"
 
 
@@ -229,7 +263,7 @@ def _head(function: _Function, lines: Sequence[str]) -> _Edit:
     if arg.annotation is not None:
         end = arg.annotation.end_col_offset or end
     given = any(_page_of(statement) == "page" for statement, _, _ in _calls(function))
-    if given and "page" not in args:
+    if given and "page" not in args and "page" not in _bound_in(function):
         changed = f"{line[:start]}page{line[end:]}"
     elif line[:start].rstrip().endswith(","):
         changed = f"{line[:start].rstrip()[:-1]}{line[end:]}"

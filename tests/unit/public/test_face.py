@@ -30,7 +30,7 @@ DOORS: tuple[ModuleType, ...] = (
     pytest_autoweb.testing,
 )
 PUBLIC = {door.__name__: set(door.__all__) for door in DOORS}
-MOST_NAMES = 33
+MOST_NAMES = 34
 """The package itself exports no more, so that the list can be read in one go."""
 
 # These pages describe the inside of the house to those who work on it.

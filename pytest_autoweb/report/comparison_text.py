@@ -57,8 +57,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
 
 def _restraint(a: Side, b: Side) -> Iterator[tuple[str, str, str, str]]:
     if a.restraint or b.restraint:
-        told = (side.restraint.told if side.restraint else "unknown" for side in (a, b))
-        yield ("more than asked", *told, "")
+        of_a, of_b = (side.restraint.told if side.restraint else "unknown" for side in (a, b))
+        yield "more than asked", of_a, of_b, ""
 
 
 def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:

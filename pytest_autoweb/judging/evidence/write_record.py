@@ -43,7 +43,7 @@ class WriteRecord:
     def taken(self, wire: Sequence[WireEntry]) -> tuple[Write, ...]:
         """Return what has been written so far, requests first."""
         after: dict[Path, Tables] = {}
-        rows = []
+        rows: list[Write] = []
         for path, before in self._before.items():
             self._read(path, after)
             if path in after:

@@ -25,6 +25,7 @@ from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.base.redaction import KeyMask
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.static_folder import static_folder
+from pytest_autoweb.judging.solution_writes import writes_file
 from pytest_autoweb.results.analysis.controls import ControlState
 from pytest_autoweb.results.records import Record
 from pytest_autoweb.results.runs.run_signs import holds_run
@@ -33,8 +34,8 @@ MANIFEST_NAME = "benchmark.json"
 SCHEMA_VERSION = 1
 
 Role = Literal["cases", "pages", "check", "hooks", "upload", "program", "settings", "guide"]
-"""The purpose of a file: `pages` belong to a static web server, `check` is Python that decides a
-case, `hooks` is a conftest, `program` was named by `--include`."""
+"""The purpose of a file: `pages` belong to a static web server, `check` decides a case (Python, or
+what its solution writes), `hooks` is a conftest, `program` was named by `--include`."""
 
 MOST_FILES = 20_000
 MOST_BYTES = 300_000_000
@@ -334,6 +335,8 @@ def collect_files(cases: Sequence[LoadedCase], rules: PackingRules) -> Collected
     found = CollectedFiles(rules)
     for path in dict.fromkeys(case.path for case in cases if case.path):
         found.add(path, "cases", "the case file")
+        if writes_file(path).is_file():
+            found.add(writes_file(path), "check", f"what the solutions of {path} write")
         for conftest in _conftests(path, rules.root):
             for file in own_sources(conftest, rules.root):
                 found.add(file, "hooks", f"the hooks of {conftest}")

@@ -19,7 +19,7 @@
   const id = Array.from(crypto.getRandomValues(new Uint32Array(3))).join('-');
   const closed = new WeakMap(), observed = new WeakSet(), alike = new Map();
   const shown = new Map(), open = new Map();
-  let groups = 0, dirty = true, cost = 0, ended = -Infinity, asked = null;
+  let groups = 0, dirty = true, cost = 0, ended = -Infinity, due = Infinity, asked = null;
 
   const roleOf = (element) => {
     const given = (dom.attr(element, 'role') || '').trim().toLowerCase().split(/\s+/)[0];
@@ -128,9 +128,15 @@
   };
   const soon = (hasty) => {
     dirty = true;
-    const wait = ended + cost * (hasty ? HASTE : REST) - now();
-    if (wait > 0) later(look, wait);
-    else look();
+    const at = ended + cost * (hasty ? HASTE : REST);
+    if (at <= now()) look();
+    else if (at < due) {
+      due = at;
+      later(() => {
+        due = Infinity;
+        look();
+      }, at - now());
+    }
   };
 
   const isLive = (node) => {

@@ -134,6 +134,7 @@ CALLS = (
     ("agents.codegen.refs_turns", "without_failed_calls"),
     ("agents.collect.saved_state", "next_page_of('page')"),
     ("agents.outside.adapters", "agents_folder()"),
+    ("agents.webmcp.tool_turns", "tools_told(SiteTools(), 0)"),
     ("agents.outside.protocols.one_form", "tokens_of({'messages': []})"),
 )
 

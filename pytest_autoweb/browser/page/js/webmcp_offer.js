@@ -164,7 +164,7 @@
 
     unregisterTool(name) { this.#known.get(name)?.abort(); this.#known.delete(name); }
 
-    clearContext() { for (const name of [...this.#known.keys()]) this.unregisterTool(name); }
+    clearContext() { for (const name of this.#known.keys()) this.unregisterTool(name); }
 
     provideContext({ tools = [] } = {}) {
       this.clearContext();

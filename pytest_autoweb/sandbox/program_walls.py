@@ -94,6 +94,9 @@ class Walls(NamedTuple):
     """Whether Unix sockets that have a file are out of sight."""
 
 
+_HIDDEN = Walls._fields.index("hidden")
+
+
 def program_filter(machine: Machine) -> bytes:
     """Return the filter in the kernel's format."""
     column = 1 if machine is MACHINES["x86_64"] else 2
@@ -235,10 +238,14 @@ def raise_walls(reach: dict[str, Any]) -> Walls:
     if call is None:
         return Walls(0, False, False)
     machine = os.uname().machine
-    die_with_parent(call)
     # This imports something, which is out of reach once the walls stand.
     limit_processes(reach["processes"])
-    hidden = hide_sockets(call, machine, reach["write"])
+    # Where the kernel gives half of a namespace, this process would lose its user in it. So it is
+    # tried only by the process that finds out.
+    tried = reach["walls"][_HIDDEN] if "walls" in reach else True
+    hidden = tried and hide_sockets(call, machine, reach["write"])
+    # The kernel forgets the signal where a process gains rights, as it does in a namespace.
+    die_with_parent(call)
     forbid_new_rights(call)
     landlock = raise_landlock(call, lambda ruleset, abi: grant_reach(call, ruleset, abi, reach))
     drop_capabilities(call, machine)

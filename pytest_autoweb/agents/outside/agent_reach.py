@@ -29,7 +29,7 @@ _OF_ROOT = (
 )
 _OF_ETC = """
     alternatives ca-certificates ca-certificates.conf crypto-policies debian_version default/locale
-    environment fonts gai.conf group host.conf hostname hosts inputrc java-17-openjdk ld.so.cache
+    environment fonts gai.conf group host.conf hostname hosts inputrc ld.so.cache
     ld.so.conf ld.so.conf.d ld.so.preload locale.alias locale.conf localtime lsb-release machine-id
     magic mailcap mime.types networks nsswitch.conf os-release passwd pki/tls/certs pki/ca-trust
     pki/tls/cert.pem pki/tls/openssl.cnf profile protocols python3 redhat-release resolv.conf
@@ -62,7 +62,6 @@ class AgentPlaces(NamedTuple):
     closed: tuple[Path, ...]
     """Files and folders that it must not read by reading a folder around them: the case file with
     its checks, and the run."""
-
     own: tuple[str, ...] = ()
     """Folders that belong to the agent besides the one that it is told."""
 
@@ -161,7 +160,7 @@ def _interpreters(program: str, places: AgentPlaces, environ: Mapping[str, str])
                 if file.parent.name in _PROGRAMS:
                     prefixes.add(file.parents[1])
     for prefix in prefixes:
-        if prefix != Path.home():
+        if prefix not in (Path.home(), places.rootdir):
             # In `~/.local`, a person's own data lie beside the programs.
             left_out = {"share"} if places.shares(prefix) else set()
             yield from (prefix / name for name in {*_OF_PREFIX.split(), *_PROGRAMS} - left_out)

@@ -39,7 +39,7 @@ from pytest_autoweb.agents.outside.held_browser import HELD_BROWSER, held_launch
 from pytest_autoweb.agents.outside.model_endpoint import ModelEndpoint
 from pytest_autoweb.agents.outside.tool_loop import with_loop
 from pytest_autoweb.base import waiting
-from pytest_autoweb.base.errors import BrowserError, SettingsError
+from pytest_autoweb.base.errors import BrowserError, SandboxError, SettingsError
 from pytest_autoweb.base.language import StepProblem
 from pytest_autoweb.base.process_tree import (
     NO_LIMITS,
@@ -329,7 +329,7 @@ def run_outside_agent(given: Settings, attempt: Attempt, tools: Tools) -> Attemp
     own = tools.case.agent if isinstance(tools.case.agent, AgentCommand) else None
     try:
         return _driven(with_loop(settings_of(given, tools.spec, own)), attempt, tools)
-    except SettingsError as error:
+    except (SettingsError, SandboxError) as error:
         failure = Failure(kind="agent", message=tools.redact(str(error)))
         return fail(attempt, failure, StepProblem.quoted("(agent)", failure.message))
 

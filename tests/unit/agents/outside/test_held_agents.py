@@ -186,7 +186,7 @@ def test_too_much_is_ended_and_said(place: Place, name: str) -> None:
     # What processes share after a fork counts once.
     limits = TreeLimits(memory_mb=600, processes=300)
 
-    code, lines = said_by(place, ["{python}", "agents/greedy.py"], None, limits)
+    code, lines = said_by(place, ["{python}", "agents/greedy.py", "50"], None, limits)
 
     expected = OVER_MEMORY if name.startswith("memory") else OVER_PROCESSES
     assert (code, [line for line in lines if "took it" in line]) == (expected, [])
@@ -197,7 +197,10 @@ def test_what_is_within_the_limits_ends_by_itself(place: Place) -> None:
     (place.rootdir / "agents" / "greedy.py").write_text(TOO_MUCH["threads"])
 
     code, lines = said_by(
-        place, ["{python}", "agents/greedy.py"], None, TreeLimits(memory_mb=900, processes=900)
+        place,
+        ["{python}", "agents/greedy.py", "1.5"],
+        None,
+        TreeLimits(memory_mb=900, processes=900),
     )
 
     assert (code, lines) == (0, ["took it"])

@@ -14,13 +14,17 @@ import argparse
 import json
 import re
 import statistics
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cell import Pairs
 from playwright.sync_api import Browser
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from benchmarks.cell import Pairs  # noqa: E402
 
 KINDS = Path(__file__).parent / "kinds" / "kinds.yaml"
 PASSWORD = "tea-time"

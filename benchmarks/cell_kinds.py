@@ -14,13 +14,17 @@ import argparse
 import json
 import re
 import statistics
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cell import Pairs
 from playwright.sync_api import Browser
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from benchmarks.cell import Pairs
 
 KINDS = Path(__file__).parent / "kinds" / "kinds.yaml"
 PASSWORD = "tea-time"
@@ -51,6 +55,8 @@ def main() -> None:
     parser.add_argument("--profile", default="", metavar="PATH", help="save cProfile's figures")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the figures here")
     args = parser.parse_args()
+    if args.rounds < 3:
+        parser.error("--rounds: at least 3, since neither the first nor the last cell is paired")
     plugin = Pairs(args.profile, {}, play)
     with tempfile.TemporaryDirectory() as scratch:
         arguments = [str(KINDS), "-q", "-k", args.kind, "-p", "no:cacheprovider"]

@@ -155,6 +155,8 @@ MAY_IMPORT_LATE = {
     "session/cells_on_demand.py",
     "session/extras.py",
     "session/refused_sessions.py",
+    # Each session with a server starts it, and few servers are static.
+    "session/servers/webserver_process.py",
     "session/xdist_internals.py",
     "settings/options.py",
     "settings/run_settings.py",

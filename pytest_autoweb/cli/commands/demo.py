@@ -32,8 +32,8 @@ the report is.
   autoweb demo FOLDER
 
 Shop, cases, recordings and report are kept in autoweb-demo/ (or FOLDER); nothing in it is
-overwritten, and an earlier report is moved aside. `cd autoweb-demo` and run the same tasks, and four
-more like them, on models of yours:
+overwritten, and an earlier report is moved aside. `cd autoweb-demo` and run the same tasks, with
+four more like them, on models of yours:
 
   pytest shop.yaml --autoweb-models=openai/gpt-5-mini
 

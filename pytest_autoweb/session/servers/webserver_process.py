@@ -86,7 +86,7 @@ def _keep_command(folder: Path, config: Config, over: EndConditions) -> str:
 
 
 def _keep_static(folder: Path, config: Config, over: EndConditions) -> str:
-    # What it imports costs a tenth of a second, which other servers need not pay.
+    # Late, because it takes a tenth of a second, which other servers need not pay.
     from pytest_autoweb.session.servers.static_server import serve_static
 
     with serve_static(config["static"], config["port"]) as port:

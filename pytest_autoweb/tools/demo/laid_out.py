@@ -101,7 +101,8 @@ def session_command(models: tuple[str, ...], report: Path) -> list[str]:
     installed = {entry.name for entry in entry_points(group="pytest11")}
     plugins = (word for name in _PLUGINS if name in installed for word in ("-p", name))
     return [
-        sys.executable, "-m", "pytest", _CASES, "-m", "not variation", *plugins, "-p", "no:cacheprovider", "--tb=no",
+        sys.executable, "-m", "pytest", _CASES, "-m", "not variation",
+        *plugins, "-p", "no:cacheprovider", "--tb=no",
         f"--autoweb-models={','.join(models)}",
         "--autoweb-models-file=models.yaml",
         "--autoweb-record-mode=replay",

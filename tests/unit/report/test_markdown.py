@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from pytest_autoweb.report.json_report import Analysis, build_report
 from pytest_autoweb.report.markdown import escape, render_markdown
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.wording import one_line, whole_words
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.run_folder import RecordedRun
 
@@ -108,3 +108,16 @@ def test_a_local_analysis_is_quoted() -> None:
     )
 
     assert "> one\n>\n> &#35; two &lt;script&gt;" in page
+
+
+@given(st.text(), st.integers(1, 40))
+def test_a_line_is_cut_between_words(text: str, limit: int) -> None:
+    whole, cut = one_line(text, len(text) + 1), whole_words(text, limit)
+
+    assert len(cut) <= limit
+    if len(whole) <= limit:
+        assert cut == whole
+    elif " " in whole[:limit].rstrip(" ,;:"):
+        kept = cut.removesuffix("…")
+        assert whole.startswith(kept)
+        assert whole[len(kept)] in " ,;:"

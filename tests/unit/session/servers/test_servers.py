@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.request import Request, urlopen
 
+import psutil
 import pytest
 
 from pytest_autoweb.base.errors import WebServerError
@@ -184,6 +185,20 @@ def test_the_server_of_a_killed_supervisor_is_ended(
     stop_all(session)
 
     assert until(lambda: not is_running(pid))
+
+
+def test_a_server_starts_although_what_forks_the_supervisors_was_killed(pool: ServerPool) -> None:
+    with pool.serving(RESTART, None):
+        forking = next(
+            child
+            for child in psutil.Process().children()
+            if any(word.endswith("webserver_process.py") for word in child.cmdline())
+        )
+    forking.kill()
+    assert until(lambda: forking.status() == psutil.STATUS_ZOMBIE)
+
+    with pool.serving(RESTART, None) as handle:
+        assert shop(handle)[1] == 0
 
 
 def test_a_server_that_died_is_started_again(pool: ServerPool) -> None:

@@ -16,9 +16,17 @@ from pytest_autoweb.results.records import Usage
 from pytest_autoweb.session.project_variants import project_variants
 
 
-def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare `--model`, which must be given, and what belongs to it."""
-    parser.add_argument("--model", required=True, metavar="NAME", help="the model that is asked")
+def add_model_arguments(
+    parser: argparse.ArgumentParser, *, required: bool = True, use: str = "is asked"
+) -> None:
+    """Declare `--model` and what belongs to it.
+
+    Args:
+        parser: of the command.
+        required: whether the model must be given.
+        use: what it does, for the help.
+    """
+    parser.add_argument("--model", required=required, metavar="NAME", help=f"the model that {use}")
     add_models_file(parser)
     add_max_cost(parser, "all calls together")
 

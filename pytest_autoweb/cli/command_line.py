@@ -272,8 +272,14 @@ def _add_group(commands: Any, name: str) -> Any:
     return added.add_subparsers(dest="action", required=True, metavar="ACTION")
 
 
-def _passes_flags_on(parser: argparse.ArgumentParser, name: str) -> bool:
-    return name != "" and any(a.dest == "flags" for a in command_parser(parser, name)._actions)
+def _passes_flags_on(parser: argparse.ArgumentParser, name: str, words: Sequence[str]) -> bool:
+    if not name:
+        return False
+    found: Any = command_parser(parser, name)
+    # What is imported has a name of its own, and takes arguments of its own.
+    for sources in (a.choices for a in found._actions if a.dest == "source"):
+        found = next((sources[word] for word in words if word in sources), found)
+    return any(a.dest == "flags" for a in found._actions)
 
 
 def command_parser(parser: argparse.ArgumentParser, name: str) -> CommandParser:
@@ -351,7 +357,8 @@ def _parsed(words: list[str]) -> argparse.Namespace:
     plain = [word for word in words if not word.startswith("-")][:2]
     name = next((n for n in (" ".join(plain), *plain[:1]) if n in COMMANDS), "")
     parser = build_parser((name,))
-    at = words.index("--") if "--" in words and _passes_flags_on(parser, name) else len(words)
+    passed = "--" in words and _passes_flags_on(parser, name, words)
+    at = words.index("--") if passed else len(words)
     parsed, rest = parser.parse_known_args(words[:at])
     if at < len(words):
         parsed.flags = [*parsed.flags, *words[at + 1 :]]

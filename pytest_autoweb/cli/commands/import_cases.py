@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Error, sync_playwright
 from pytest_autoweb.base.errors import BrowserError, SettingsError
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.browser.egress.chromium import browser_environ, launch_args
+from pytest_autoweb.cli.imported_suite import add_suite
 from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results.runs.run_folder import refuse_other_folders
 from pytest_autoweb.tools.importing import miniwob, visualwebarena, webarena_verified
@@ -69,8 +70,9 @@ own commands; with --init each is put back before each attempt.
   autoweb benchmark import webarena-verified --hard --site gitlab=http://10.0.0.5:8023
   autoweb benchmark import webarena-verified --init gitlab=http://10.0.0.5:8877
 
-Tasks that cannot be done have the tag `infeasible`. Nine tasks whose evaluators look at cookies
-end as `ungraded`, because cookies are never recorded.
+Tasks that cannot be done have the tag `infeasible`; those that the benchmark's own issues show to
+be wrong in this revision have `known-wrong`, and are listed. Nine tasks whose evaluators look at
+cookies end as `ungraded`, because cookies are never recorded.
 
 Exit status: 0 the files are written, or all verdicts agree; 1 with --parity some differ; 4 invalid
 input, or something that is needed is missing.
@@ -111,6 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_webarena(sources)
     _add_visualwebarena(sources)
     _add_infinity(sources)
+    add_suite(sources)
 
 
 def _add_miniwob(sources: _Sources) -> None:
@@ -352,6 +355,8 @@ def _import_webarena(args: argparse.Namespace) -> int:
     files = webarena_verified.case_files(tasks, sites, controls)
     output = args.output or Path("cases/webarena-verified")
     count = write_case_files(output, files, overwrite=args.overwrite)
+    for line in webarena_verified.known_wrong(tasks):
+        print(f"known to be wrong: {one_line(line)}")
     _tell(output, list(files), count, f"pytest {output} --autoweb-models=openai/gpt-5-mini")
     return 0
 

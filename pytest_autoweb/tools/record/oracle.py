@@ -15,8 +15,9 @@ from pytest_autoweb.sandbox.lint import lint_code
 
 # The recorder knows the name of a chosen file only with this prefix.
 _FAKE_PATH = "C:\\fakepath\\"
-_TYPING = frozenset({"fill", "type", "press_sequentially", "insert_text"})
-_FILLING = _TYPING | {"press", "select_option", "set_input_files"}
+TYPING = frozenset({"fill", "type", "press_sequentially", "insert_text"})
+"""Methods that put a text into a field."""
+_FILLING = TYPING | {"press", "select_option", "set_input_files"}
 _ENDING = frozenset(
     {"click", "dblclick", "goto", "press", "reload", "go_back", "go_forward", "tap"}
 )
@@ -172,7 +173,7 @@ def _by_locator(acts: Iterable[Act]) -> dict[str, str]:
     return {
         act.text: "password"
         for act in acts
-        if act.method in _TYPING
+        if act.method in TYPING
         and act.text
         and not SECRET.search(act.text)
         and SECRET_PLACE.search(act.receiver)
@@ -209,6 +210,8 @@ def _with_files(act: Act, files: list[str]) -> str:
     elif act.method == "set_input_files":
         call = ast.parse(act.code).body[0]
         arguments = found.args if (found := _last_call(call)) else []
+        if any(isinstance(node, ast.Dict) for one in arguments for node in ast.walk(one)):
+            return ""  # Bytes that the code itself holds.
         paths = [
             node.value
             for argument in arguments
@@ -226,7 +229,7 @@ def _with_files(act: Act, files: list[str]) -> str:
 def _with_placeholder(act: Act, names: Mapping[str, str]) -> str:
     """Return the code with a placeholder for a secret typed as a whole, however short it is."""
     name = next((name for name, value in names.items() if value == act.text), "")
-    if act.method not in _TYPING or not name:
+    if act.method not in TYPING or not name:
         return act.code
     return act.calling(f'"<secret:{name}>"')
 
@@ -264,14 +267,20 @@ def names_secret(value: Any) -> bool:
 
 
 def _in_steps(acts: Sequence[Act]) -> str:
-    """Return the acts as blocks, each ending with an act that has an effect."""
+    """Return the acts as blocks, each ending with an act that has an effect.
+
+    Assertions stand in blocks of their own: one that fails must not keep an act from being done,
+    or a proof would take the lack of the act for what the checks have noticed.
+    """
     steps: list[list[str]] = [[]]
-    ended = False
+    ended = looks = False
     for act in acts:
         takes_value = not act.method and re.match(r"\w+ = \w+\.value$", act.code)
-        if ended and not takes_value:
+        turns = looks != act.code.startswith("expect(")
+        if (ended or turns) and not takes_value:
             steps.append([])
             ended = False
+        looks = act.code.startswith("expect(")
         steps[-1].append(act.code)
         ended = ended or (act.method in _ENDING and act.text != "Tab")
     blocks = [

@@ -1,10 +1,10 @@
 """The case file that is made from a recording."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pytest_autoweb.tools.record.oracle import in_case, in_json, visible
+from pytest_autoweb.tools.record.oracle import in_case, in_json, in_template, visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,12 @@ class RecordedCase:
     origins: Sequence[str] = ()
     files: Sequence[str] = ()
     expect: Sequence[Mapping[str, Any]] = ()
+    setup: Mapping[str, Any] = field(default_factory=dict)
+    """May hold expressions."""
+    tags: Sequence[str] = ()
+    comment: str = "What was recorded; it solves the case."
+    site: str = ""
+    """The address of the web server while it was recorded, which the checks may name."""
 
     def with_checks(self, expect: Sequence[Mapping[str, Any]]) -> "RecordedCase":
         return replace(self, expect=tuple(expect))
@@ -43,8 +49,16 @@ class RecordedCase:
         if self.webserver:
             lines += ["webserver:"]
             lines += [f"  {name}: {in_json(value)}" for name, value in self.webserver.items()]
-        lines += ["cases:", f"  - id: {self.id}", f"    entry_url: {in_json(self.entry_url)}"]
+        return "\n".join([*lines, "cases:", *self.lines()]) + "\n"
+
+    def lines(self) -> list[str]:
+        """Return the lines of the case in the list of its file."""
+        lines = [f"  - id: {self.id}", f"    entry_url: {in_json(self.entry_url)}"]
         lines += [f"    user_task: {in_case(self.task)}"]
+        if self.tags:
+            lines += [f"    tags: {in_case(list(self.tags))}"]
+        if self.setup:
+            lines += [f"    setup: {in_json(dict(self.setup))}"]
         if self.variables:
             lines += ["    secrets:"]
             lines += [f"      {name}: {{env: {env}}}" for name, env in self.variables.items()]
@@ -54,9 +68,9 @@ class RecordedCase:
             lines += [f"    files: {in_case(list(self.files))}"]
         if self.expect:
             lines += ["    expect:"]
-            lines += [f"      - {in_case(check)}" for check in self.expect]
-        lines += ["    # What was recorded; it solves the case.", "    oracle: |"]
+            lines += [f"      - {in_template(in_json(check), self.site)}" for check in self.expect]
+        lines += [f"    # {self.comment}", "    oracle: |"]
         lines += [
             f"      {line}".rstrip() for line in visible(self.oracle).rstrip("\n").split("\n")
         ]
-        return "\n".join(lines) + "\n"
+        return lines

@@ -1,0 +1,103 @@
+"""Plain asserts on what was read from a page, as Playwright's own assertions."""
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_TEXTS = {"inner_text": ", use_inner_text=True", "text_content": ""}
+_STATES = {
+    "is_visible": ("to_be_visible()", "not_to_be_visible()"),
+    "is_hidden": ("not_to_be_visible()", "to_be_visible()"),
+    "is_checked": ("to_be_checked()", "not_to_be_checked()"),
+    "is_enabled": ("to_be_enabled()", "not_to_be_enabled()"),
+    "is_disabled": ("to_be_disabled()", "not_to_be_disabled()"),
+    "is_editable": ("to_be_editable()", "not_to_be_editable()"),
+}
+
+
+def claims_of(statement: str, reads: list[dict[str, Any]]) -> list[str]:
+    """Return what a plain `assert` that held says of what was read, as calls of `expect`.
+
+    Args:
+        statement: the code of its condition.
+        reads: what was read from the page since the last one, oldest first.
+    """
+    try:
+        tree = ast.parse(statement.strip(), mode="eval").body
+    except SyntaxError:
+        return []
+    parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
+    return [said for part in parts if (said := _claim_of(part, list(reads)))]
+
+
+def _claim_of(node: ast.expr, reads: list[dict[str, Any]]) -> str:
+    read, literal = _meant(node, reads), _literal(node)
+    if read is None or isinstance(node, ast.BoolOp):
+        return ""
+    value = read["value"]
+    if read["name"] in _STATES:
+        return f"expect({read['base']}).{_STATES[read['name']][0 if value else 1]}"
+    match node:
+        case ast.Compare(ops=[ast.Eq()]):
+            return _equals(read)
+        case ast.Compare(ops=[ast.In() | ast.NotIn() as operator]) if isinstance(value, str):
+            inside = isinstance(operator, ast.In)
+            if isinstance(literal, str) and (literal in value) == inside:
+                return _contains(read, literal, negated=not inside)
+    return ""
+
+
+def _literal(node: ast.expr) -> object:
+    """Return the plain value that a condition compares with; None if there is none."""
+    sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+    return next((one.value for one in sides if isinstance(one, ast.Constant)), None)
+
+
+def _meant(node: ast.expr, reads: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the one thing that was read for a condition; None if that is not certain.
+
+    Where the condition names variables alone, the last thing read must be what it says.
+    """
+    names = [one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)]
+    own = [read for read in reads if read["name"] in names]
+    if len({read["name"] for read in own}) > 1:
+        return None
+    if own or not reads:
+        return own[-1] if own else None
+    last, literal = reads[-1], _literal(node)
+    match node:
+        case ast.Name():
+            fits = last["value"] is True
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Name()):
+            fits = last["value"] is False
+        case ast.Compare(ops=[ast.Eq()]):
+            fits = literal is not None and literal == last["value"]
+        case _:
+            fits = isinstance(literal, str) and isinstance(last["value"], str)
+    return last if fits else None
+
+
+def _equals(read: Mapping[str, Any]) -> str:
+    name, value, base = read["name"], read["value"], read["base"]
+    if name in _TEXTS and isinstance(value, str):
+        return f"expect({base}).to_have_text({value!r}{_TEXTS[name]})"
+    if name in ("all_inner_texts", "all_text_contents"):
+        inner = ", use_inner_text=True" if name == "all_inner_texts" else ""
+        return f"expect({base}).to_have_text({value!r}{inner})"
+    if name == "get_attribute" and read["args"] and isinstance(value, str):
+        return f"expect({base}).to_have_attribute({read['args'][0]!r}, {value!r})"
+    simple = {"count": "to_have_count", "input_value": "to_have_value"}
+    of_page = {"title": "to_have_title", "url": "to_have_url"}
+    method = simple.get(name) or of_page.get(name)
+    return f"expect({base}).{method}({value!r})" if method else ""
+
+
+def _contains(read: Mapping[str, Any], literal: str, *, negated: bool) -> str:
+    name, base, no = read["name"], read["base"], "not_" if negated else ""
+    if name in _TEXTS:
+        return f"expect({base}).{no}to_contain_text({literal!r}{_TEXTS[name]})"
+    if name == "content":
+        return f"expect(page.locator('body')).{no}to_contain_text({literal!r})"
+    method = {"title": "to_have_title", "url": "to_have_url"}.get(name)
+    return f"expect({base}).{no}{method}(re.compile({re.escape(literal)!r}))" if method else ""

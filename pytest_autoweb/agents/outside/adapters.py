@@ -265,8 +265,11 @@ ADAPTERS = {
                     # Otherwise actions answer with the name of a file, which no tool can read.
                     *("{cdp_url}", "--output-dir", "{folder}", "--snapshot-mode", "none"),
                 ),
-                # The browser is the cell's, and so is what is kept of it.
-                disabled=("browser_close", "browser_install", "browser_pdf_save"),
+                # The browser is the cell's, and so is what is kept of it; code would run outside.
+                disabled=(
+                    *("browser_close", "browser_install", "browser_pdf_save"),
+                    "browser_run_code_unsafe",
+                ),
                 vision=("browser_take_screenshot",),
             ),
             node=(_PLAYWRIGHT_MCP,),
@@ -291,10 +294,10 @@ ADAPTERS = {
                 skill="{packages}/@playwright/cli/skills/playwright-cli/SKILL.md",
                 name="playwright-cli",
                 start=(("attach", "--cdp={cdp_url}", "--session={session}"),),
-                # These start or leave a browser, or install something.
+                # These start or leave a browser, install something, or run code outside of it.
                 disabled=(
                     *("open", "attach", "close", "detach", "close-all", "kill-all", "delete-data"),
-                    *("install", "install-browser", "show", "-s", "--session"),
+                    *("install", "install-browser", "run-code", "show", "-s", "--session"),
                 ),
                 vision=("screenshot",),
             ),

@@ -447,7 +447,7 @@ def _aimed(
         action = _located(action, aims)
         as_listed = {normalized(each.locator): _as_listed(each) for each in action.elements}
         tools.shown.clear()
-        tools.shown.update({one: lambda seen=seen: seen for one, seen in as_listed.items()})
+        tools.shown.update({one: partial(_itself, seen) for one, seen in as_listed.items()})
     except (ElementChangedError, RowsMovedError) as changed:
         return action, f"{tools.redact(str(changed))}: look again"
     except Error as error:
@@ -455,6 +455,10 @@ def _aimed(
     if action.pair and (normalized(action.pair[0]), action.pair[1]) in _failed_pairs(tools):
         return action, "this failed in an earlier attempt: find another way"
     return action, ""
+
+
+def _itself(seen: ElementIdentity) -> ElementIdentity:
+    return seen
 
 
 def _as_listed(element: RefElement) -> ElementIdentity:

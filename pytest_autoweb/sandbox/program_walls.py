@@ -211,7 +211,8 @@ def drop_capabilities(call: SystemCall, machine: str) -> None:
 
 def limit_processes(most: int) -> None:
     """Let the user have only so many more processes; the kernel never counts those of root."""
-    import resource  # Windows has none
+    # Late, because Windows has no such module.
+    import resource
 
     kind = getattr(resource, _RLIMIT_PROCESSES)
     hard = resource.getrlimit(kind)[1]

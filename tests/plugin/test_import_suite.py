@@ -86,7 +86,7 @@ def test_a_suite_becomes_cases_where_their_checks_prove_what_is_done(tmp_path: P
     command = [*autoweb_command(), "benchmark", "import", "pytest", "e2e", "-n", "2"]
     server = ("--command", "{python} shop.py {port}")
     ran = subprocess.run(
-        [*command, *server, "--", "-p", "no:cacheprovider"], cwd=tmp_path,
+        [*command, *server, "--weak", "--", "-p", "no:cacheprovider"], cwd=tmp_path,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
@@ -102,6 +102,8 @@ def test_a_suite_becomes_cases_where_their_checks_prove_what_is_done(tmp_path: P
         "Order an item (tea). Order something, and see it in the list. "
         "Values to use: User = ana; Secret word = <secret:password>; Item = tea."
     )
+    # The shop lets everybody in who is sent on, so that a kept login goes unnoticed.
+    assert case["tags"] == ["weak"]
     assert case["secrets"] == {"password": {"env": "E2E_PASSWORD"}}
     # What held on the way and no longer at the end stays in the oracle alone.
     gone = "expect(page.get_by_role('listitem')).to_have_count(0)"

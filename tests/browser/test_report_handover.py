@@ -9,8 +9,8 @@ import pytest
 from made_up_run import CellKey, cell, realistic_cells, save_run
 from playwright.sync_api import Browser, Page, expect
 
-from pytest_autoweb.report.named_cells import find_cell
 from pytest_autoweb.report import large_report
+from pytest_autoweb.report.named_cells import find_cell
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.records import (
     Attempt,

@@ -16,10 +16,10 @@ import pytest_autoweb
 from pytest_autoweb.base.errors import SandboxError
 from pytest_autoweb.sandbox import program_walls
 from pytest_autoweb.sandbox.levels import Level
-from pytest_autoweb.sandbox.program_walls import Walls
+from pytest_autoweb.sandbox.program_walls import ProgramWalls
 
 _START_S = 30.0
-NO_WALLS = Walls(0, False, False)
+NO_WALLS = ProgramWalls(0, False, False)
 # The ABI of Landlock from which on it holds something as a whole.
 _FILES, _TCP, _SIGNALS = 3, 4, 6
 
@@ -38,13 +38,13 @@ class ProgramReach(NamedTuple):
 
 
 @cache
-def walls_here() -> Walls:
+def walls_here() -> ProgramWalls:
     """Return the walls that this machine has, found out by a process that raises them."""
     if sys.platform != "linux":
         return NO_WALLS
     try:
         told = subprocess.run(_command({}), capture_output=True, timeout=_START_S, check=True)
-        return Walls(*json.loads(told.stdout))
+        return ProgramWalls(*json.loads(told.stdout))
     except (OSError, ValueError, TypeError, subprocess.SubprocessError):
         return NO_WALLS
 

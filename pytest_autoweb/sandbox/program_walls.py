@@ -84,7 +84,7 @@ _BIND, _PRIVATE = 0x1000, 0x4_4000
 _CAPABILITIES_V3 = 0x2008_0522
 
 
-class Walls(NamedTuple):
+class ProgramWalls(NamedTuple):
     """The walls of the kernel around a program of somebody else."""
 
     landlock: int
@@ -94,7 +94,7 @@ class Walls(NamedTuple):
     """Whether Unix sockets that have a file are out of sight."""
 
 
-_HIDDEN = Walls._fields.index("hidden")
+_HIDDEN = ProgramWalls._fields.index("hidden")
 
 
 def program_filter(machine: Machine) -> bytes:
@@ -233,11 +233,11 @@ def _tasks_of(user: int) -> int:
     return count
 
 
-def raise_walls(reach: dict[str, Any]) -> Walls:
+def raise_walls(reach: dict[str, Any]) -> ProgramWalls:
     """Raise the walls that this machine has, and return which stand."""
     call = system_call()
     if call is None:
-        return Walls(0, False, False)
+        return ProgramWalls(0, False, False)
     machine = os.uname().machine
     # This imports something, which is out of reach once the walls stand.
     limit_processes(reach["processes"])
@@ -250,10 +250,10 @@ def raise_walls(reach: dict[str, Any]) -> Walls:
     forbid_new_rights(call)
     landlock = raise_landlock(call, lambda ruleset, abi: grant_reach(call, ruleset, abi, reach))
     drop_capabilities(call, machine)
-    return Walls(landlock, raise_seccomp(call, program_filter(MACHINES[machine])), hidden)
+    return ProgramWalls(landlock, raise_seccomp(call, program_filter(MACHINES[machine])), hidden)
 
 
-def offered() -> Walls:
+def offered() -> ProgramWalls:
     """Return the walls that stand after they were raised, which is how it is found out."""
     nothing: dict[str, Iterable[Any]] = {"read": (), "write": (), "ports": ()}
     return raise_walls({**nothing, "processes": 100})

@@ -24,7 +24,7 @@ from pytest_autoweb.settings.agent_command import AgentCommand
 # names and check certificates, because as root a program could read the rest, too.
 _OF_ROOT = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/snap"),
-    *("/nix/store", "/gnu/store", "/home/linuxbrew/.linuxbrew", "/var/cache/fontconfig"),
+    *("/nix/store", "/gnu/store", "/var/cache/fontconfig"),
     *("/proc", "/sys/devices/system", "/sys/fs/cgroup", "/run/systemd/resolve"),
 )
 _OF_ETC = """

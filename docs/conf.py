@@ -18,6 +18,9 @@ from pytest_autoweb import __version__
 from pytest_autoweb.cases.file_layout import case_json_schema
 from pytest_autoweb.cli.command_line import COMMANDS, build_parser, command_parser
 from pytest_autoweb.report.gates.built_in_gates import GATES
+from pytest_autoweb.report.panels import PANELS
+from pytest_autoweb.sandbox.allowed_python import MODULES
+from pytest_autoweb.sandbox.rules import BORDER_RULES, LINT_RULES, STRICT_RULES
 from pytest_autoweb.session.help_texts import HELP_LISTS
 from pytest_autoweb.settings.run_settings import OPTIONS
 
@@ -128,6 +131,31 @@ def gates() -> str:
     return "\n".join(["| gate | order | holds when |", "|---|--:|---|", *rows])
 
 
+def rules(those: dict[str, str]) -> str:
+    """Return a table of rules of the sandbox, with what each refuses."""
+    rows = [f"| {rule} | {_cell(text)} |" for rule, text in sorted(those.items())]
+    return "\n".join(["| rule | what is refused |", "|---|---|", *rows])
+
+
+def modules() -> str:
+    """Return a table of the modules that generated code may import, with their members."""
+    rows = [
+        f"| `{name}` | {' '.join(f'`{member}`' for member in sorted(members))} |"
+        for name, members in sorted(MODULES.items())
+        if name not in {"playwright", "urllib"}  # Only what is in them can be imported.
+    ]
+    return "\n".join(["| module | members |", "|---|---|", *rows])
+
+
+def panels() -> str:
+    """Return a table of the report's panels, from top to bottom."""
+    rows = [
+        f"| {panel.title} | `{panel.name}` | {panel.order} | {_cell(panel.summary)} |"
+        for panel in sorted(PANELS.values(), key=lambda panel: panel.order)
+    ]
+    return "\n".join(["| panel | name | order | shows |", "|---|---|--:|---|", *rows])
+
+
 def _kind(about: dict[str, Any]) -> str:
     if "$ref" in about:
         return str(about["$ref"]).rpartition("/")[2]
@@ -156,6 +184,10 @@ SOURCES = {
     "other settings": lambda: flags(everyday=False),
     "old names": old_names,
     "gates": gates,
+    "panels": panels,
+    "lint rules": lambda: rules(LINT_RULES | STRICT_RULES),
+    "border rules": lambda: rules(BORDER_RULES),
+    "modules": modules,
     "changelog": lambda: page_of_the_repository("CHANGELOG.md"),
     "contributing": lambda: page_of_the_repository("CONTRIBUTING.md"),
 }

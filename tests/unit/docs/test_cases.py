@@ -75,12 +75,10 @@ def test_every_field_of_a_check_is_documented() -> None:
     ] == []
 
 
-def test_every_field_check_and_alias_is_documented() -> None:
+def test_every_field_and_alias_of_a_case_is_documented() -> None:
     names = {
         *CASE_KEYS,
-        *CHECKS,
         *Webserver.model_fields,
-        *ElementQuery.model_fields,
         *Setup.model_fields,
         *(alias for aliases in ALIASES.values() for alias in aliases),
     }
@@ -89,8 +87,5 @@ def test_every_field_check_and_alias_is_documented() -> None:
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_every_check_type_is_described_by_its_own_summary(name: str) -> None:
-    rows = [line for line in CHECKS_TEXT.splitlines() if line.startswith(f"| `{name}: ")]
-
-    assert rows
-    assert CHECKS[name].summary in rows[0]
+def test_every_check_type_has_a_row(name: str) -> None:
+    assert f"\n| `{name}: " in CHECKS_TEXT

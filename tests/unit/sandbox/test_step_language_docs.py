@@ -1,5 +1,6 @@
-"""The page about the step language says what the sandbox does."""
+"""The page about the step language, as the built site has it, says what the sandbox does."""
 
+import runpy
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,16 @@ from pytest_autoweb.sandbox.frame_codec import MAX_FROM_WORKER, MAX_VALUES_FROM_
 from pytest_autoweb.sandbox.lint import lint_code
 from pytest_autoweb.sandbox.rules import RULES
 
-TEXT = (Path(__file__).parents[3] / "docs" / "step-language.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def as_built() -> str:
+    source = [(DOCS / "step-language.md").read_text(encoding="utf-8")]
+    runpy.run_path(str(DOCS / "conf.py"))["fill"](None, "step-language", source)
+    return source[0]
+
+
+TEXT = as_built()
 LINES = TEXT.splitlines()
 
 

@@ -33,10 +33,12 @@ const TOOLS = ["look", "fill", "page.press", "done", "hang", "photo", "quit"].ma
 async function evaluate(cdp, target, expression) {
   const pages = await (await fetch(`${cdp}/json/list`)).json();
   const socket = new WebSocket(pages.find((one) => one.id === target).webSocketDebuggerUrl);
-  await new Promise((opened) => (socket.onopen = opened));
-  const answer = new Promise((came) => (socket.onmessage = (event) => came(JSON.parse(event.data))));
+  await new Promise((opened) => socket.addEventListener("open", opened));
+  const evaluated = new Promise((came) => {
+    socket.addEventListener("message", (event) => came(JSON.parse(event.data)));
+  });
   socket.send(JSON.stringify({ id: 1, method: "Runtime.evaluate", params: { expression } }));
-  const { result } = await answer;
+  const { result } = await evaluated;
   socket.close();
   if (result.exceptionDetails) throw new Error(result.exceptionDetails.exception.description);
   return String(result.result.value ?? "done");

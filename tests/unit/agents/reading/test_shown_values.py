@@ -109,7 +109,9 @@ def test_no_words_are_read_that_the_page_does_not_have(text: str, words: str) ->
     assert value == words.strip()
 
 
-@pytest.mark.parametrize("kind", [dict, object, tuple[int, str], int | str, Literal[1], list[set[str]]])
+@pytest.mark.parametrize(
+    "kind", [dict, object, tuple[int, str], int | str, Literal[1], list[set[str]]]
+)
 def test_a_type_that_no_words_have_is_refused_by_name(kind: Any) -> None:
     with pytest.raises(UnreadableType, match=r"pydantic models, not "):
         reply_kind(kind)

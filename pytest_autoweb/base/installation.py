@@ -24,11 +24,14 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "traffic": ("cryptography",),
     "watch": ("watchfiles",),
     "completion": ("shtab",),
+    # The package has this since version 2, which the server needs.
+    "mcp": ("mcp.server.mcpserver",),
     "cluster": ("ray",),
     "dashboard": (*_STORE, "fastapi", "uvicorn"),
 }
 _PACKAGES = {
     "PIL": "pillow",
+    "mcp.server.mcpserver": "mcp",
     "opentelemetry.sdk": "opentelemetry-sdk",
     "opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-otlp-proto-http",
 }

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.base.installation import require_extras
 from pytest_autoweb.tools.mcp_server.bounds import ServerLimits
 
 _ABOUT = """\
@@ -60,14 +61,10 @@ def run(args: argparse.Namespace) -> int:
         raise SettingsError(f"--max-cost is {args.max_cost:g}, and must be 0 or more")
     if not args.rootdir.is_dir():
         raise SettingsError(f"--rootdir: there is no folder {args.rootdir}")
-    try:
-        # Late, because the extra may be missing, and its library costs a second to load.
-        from pytest_autoweb.tools.mcp_server.agent_server import build_server
-    except ImportError as error:
-        raise SettingsError(
-            f"the server needs the extra mcp ({error.name} is missing): "
-            "pip install 'pytest-autoweb[mcp]'"
-        ) from None
+    require_extras("mcp")
+    # Late, because the extra may be missing, and its library costs a second to load.
+    from pytest_autoweb.tools.mcp_server.agent_server import build_server
+
     models = tuple(name.strip() for name in args.models.split(",") if name.strip())
     root = args.rootdir.resolve()
     build_server(ServerLimits(root, args.max_cost, models, args.read_only)).run("stdio")

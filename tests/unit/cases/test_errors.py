@@ -183,7 +183,7 @@ MISTAKES: dict[str, tuple[str, int | None, str | None, str]] = {
         with_field("strategy: fly"),
         6,
         "cases[0].strategy",
-        "unknown strategy 'fly' (allowed: act, agentlab, ",
+        "unknown strategy 'fly' (allowed: act, agent-browser, agentlab, ",
     ),
     "wrong default": (
         with_top("defaults:\n  timeout: soon"),
@@ -208,7 +208,7 @@ CHECKS: dict[str, tuple[str, str, str]] = {
         "unknown check 'txt'; did you mean 'text'? (allowed: answer,",
     ),
     "two at once": ("{text: a, url: b}", ".url", "write text, url as separate entries"),
-    "none": ("message: a", "", "names no check; a check is one of answer, download,"),
+    "none": ("message: a", "", "names no check; a check is one of answer, assertion, "),
     "a text": ("text", "", "must be a mapping such as"),
     "wrong type": ("text: 5", ".text", "must be text, got 5; put quotes around it"),
     "pattern key": ("text: {matchs: a}", ".text.matchs", "did you mean 'matches'?"),

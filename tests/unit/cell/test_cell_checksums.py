@@ -49,6 +49,7 @@ def setting(
         spec=ModelSpec.model_validate({**MODEL, **(model or {})}),
         mode=mode,
         strategy=strategy,
+        called=None,
     )
     every = SimpleNamespace(**{**TRAFFIC, **SETTINGS, **settings})
     return setting_of(cast(Cell, cell), cast(Settings, every))

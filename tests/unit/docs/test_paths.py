@@ -19,6 +19,7 @@ FOLDERS = r"(?:\.ci|benchmarks|cases|docs|prompts|pytest_autoweb|scripts|templat
 PATH = re.compile(rf"(?<![\w./*-]){FOLDERS}/[\w./*-]*\w[\w.*-]*/?")
 EXAMPLES = re.compile(
     r"prompts/NAME\.yaml|cases/((shop|first|tea|sencha|explored|live)\.yaml|(\*\*/)?\*\.ya?ml|cassettes/.+|webarena-infinity|traffic.*|<.*|order/.*)"
+    r"|(cases|tests)/e2e(/.*)?"
 )
 """Paths in a project or a run folder of the reader's, not in this repository."""
 MODULE = re.compile(r"(?<![\w/-])pytest_autoweb(?:\.\w+)+")

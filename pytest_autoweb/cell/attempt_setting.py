@@ -302,6 +302,7 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
             yield page
         return
     suppression, traffic = setting.suppression, setting.traffic
+    resources.before_page(setting.folder)
     args = context_args(case.setup, setting.case_folder, case.entry_url, setting.reveal)
     plain = args == PLAIN_CONTEXT and case.setup.clock is None
     ready = resources.ready_page() if plain and suppression is None and traffic is None else None

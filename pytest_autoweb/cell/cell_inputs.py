@@ -80,6 +80,8 @@ class CellResources:
     """The keys in the project's `.env`, which only models get; removed from all that is written."""
     ready_page: Callable[[], ReadyPage | None] = lambda: None
     """Returns a page that was opened in advance with `PLAIN_CONTEXT`, if there is one."""
+    before_page: Callable[[Path], None] = lambda folder: None
+    """Gets the folder of an attempt whose page is opened next."""
     remote: bool = False
     """Whether the browser was connected to rather than launched here."""
     worker: str = "main"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_autoweb.agents.outside.outside_agent import agent_folder
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import SettingsError, first_line
 from pytest_autoweb.browser.egress.browser_watch import WATCH
@@ -127,6 +128,11 @@ def run_with_fixtures(
             session.see_browser(ready.page.context.browser, remote=False)
         return ready
 
+    def before_page(folder: Path) -> None:
+        # The browser uploads what the agent has put into its own folder, and cannot be told later.
+        if held is not None:
+            held.append(str(agent_folder(folder)))
+
     opened: list[BrowserContext] = []
     pool, connected = session.browsers, bool(request.getfixturevalue("connect_options"))
     remote = connected or (pool is not None and not pool.reaches_proxy)
@@ -136,7 +142,7 @@ def run_with_fixtures(
         lent = resources_of(cell, session, request.config, open_page, remote=remote)
     except (SettingsError, OSError) as error:
         return _without_place(cell, error)
-    resources = replace(lent, ready_page=ready_page)
+    resources = replace(lent, ready_page=ready_page, before_page=before_page)
     with WATCH.on():
         try:
             result = _run_noted(cell, resources, request.config)

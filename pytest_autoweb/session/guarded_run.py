@@ -61,7 +61,7 @@ def is_outside(cell: Cell) -> bool:
     return strategy_of(cell.strategy, cell.spec).outside is not None
 
 
-def files_of_held_browser(cell: Cell, settings: Settings) -> tuple[str, ...] | None:
+def files_of_held_browser(cell: Cell, settings: Settings) -> list[str] | None:
     """Return the files that the browser of a held agent may upload, or None if it is not held."""
     outside = strategy_of(cell.strategy, cell.spec).outside
     try:
@@ -72,7 +72,7 @@ def files_of_held_browser(cell: Cell, settings: Settings) -> tuple[str, ...] | N
     if agent is None or level_of(agent, settings.sandbox) == "off":
         return None
     base = cell.case.path.parent if cell.case.path else settings.rootdir
-    return tuple(str(base / name) for name in cell.case.shape.files)
+    return [str(base / name) for name in cell.case.shape.files]
 
 
 def _lacks_secrets(cell: Cell) -> bool:

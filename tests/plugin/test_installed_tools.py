@@ -14,6 +14,7 @@ import pytest
 from openai_server import Answer, OpenAIServer, Seen
 
 from pytest_autoweb.agents.outside.adapters import ADAPTERS, HOME
+from pytest_autoweb.sandbox.confined_program import hold_of
 
 INSTALLED_HERE = Path(__file__).parents[2] / ".venv" / "agents"
 """Where `make agents` installs them."""
@@ -141,6 +142,7 @@ def test_tools_of_others_solve_a_cell_and_are_replayed(
         attempt = cell["attempts"][0]
         assert [step["status"] for step in attempt["step_results"]] == ["ok"] * 4, name
         assert attempt["answer"] == "Welcome, ana"
+        assert cell["agent"]["held"] == str(hold_of("auto"))
         assert cell["usage"]["agent"]["calls"] == len(attempt["exchanges"]) == 5
     assert asked == 5 * len(installed)
 

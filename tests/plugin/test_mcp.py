@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,7 +65,9 @@ def used(server: Any, use: Callable[[Client], Awaitable[T]]) -> T:
         async with Client(server) as client:
             return await use(client)
 
-    return asyncio.run(asyncio.wait_for(connected(), 240))
+    # In a thread of its own, since Playwright keeps a loop running in the one of the tests.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(asyncio.wait_for(connected(), 240))).result()
 
 
 def started(root: Path) -> Any:

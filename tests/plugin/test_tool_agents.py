@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from openai_server import Answer, OpenAIServer, Seen
 
+from pytest_autoweb.sandbox.confined_program import hold_of
+
 TOOLS = Path(__file__).parents[1] / "support" / "shop_tools.mjs"
 NODE = ["node", "--experimental-websocket", str(TOOLS)]
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
@@ -22,6 +24,7 @@ cases:
   - id: login
     entry_url: "{{ webserver.url }}index.html"
     user_task: "Log in as ana, and say what greets you."
+    files: [bill.txt]
     expect:
       - text: "Welcome, ana"
       - answer: {contains: "Welcome, ana"}
@@ -34,6 +37,7 @@ CALLS: Mapping[str, list[tuple[str, dict[str, Any]]]] = {
         ("page_press", {"text": "Log out"}),
         ("page_press", {"text": "Log in"}),
         ("photo", {}),
+        ("upload", {"text": "{folder}/bill.txt"}),
         ("look", {}),
     ],
     "remote": [("fill", {"text": "ana"}), ("page_press", {"text": "Log in"}), ("look", {})],
@@ -103,6 +107,7 @@ def test_a_model_calls_the_tools_of_servers_and_of_a_command_line(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-" + "a" * 32)
     (project.path / "cases/shop.yaml").write_text(CASE)
+    (project.path / "cases/bill.txt").write_text("the bill")
     (project.path / "SKILL.md").write_text("# shopctl\n\n`shopctl look` shows the page.\n")
     names = ("server", "remote", "line", "broken")
     flags = ("cases", "--autoweb-models=openai/m", f"--autoweb-agent={','.join(names)}")
@@ -117,11 +122,12 @@ def test_a_model_calls_the_tools_of_servers_and_of_a_command_line(
     assert found["broken"]["failure"]["kind"] == "agent"
     assert steps(found["server"]) == [
         *("look ok", "hang corrected", "fill ok", "page_press corrected", "page_press ok"),
-        *("photo ok", "look ok"),
+        *("photo ok", "upload ok", "look ok"),
     ]
     assert steps(found["line"]) == ["quit corrected", *["flood ok", "fill ok"], *LINE_REST]
     for name in ("server", "remote", "line"):
         assert found[name]["attempts"][0]["answer"] == "Welcome, ana"
+        assert found[name]["agent"]["held"] == str(hold_of("auto"))
     assert_what_was_sent(server, project.path)
 
     again = project.runpytest_subprocess(*flags, *more, "--autoweb-record-mode=none")
@@ -143,7 +149,9 @@ def assert_what_was_sent(server: LoginModel, folder: Path) -> None:
         for tool in seen.body["tools"]
     }
     # All pages of the list, but for what the settings leave out; `done` is taken.
-    assert set(offered) == {"look", "fill", "page_press", "done", "hang", "photo", "task_done"}
+    assert set(offered) == {"look", "fill", "page_press", "done", "hang", "photo", "upload"} | {
+        "task_done"
+    }
     assert offered["look"] == {"type": "object", "properties": {"text": {"type": "string"}}}
 
     messages = server.shown_to("server")
@@ -153,6 +161,7 @@ def assert_what_was_sent(server: LoginModel, folder: Path) -> None:
     assert "{cdp_url} {folder}" in results[0]
     assert "hang gave no answer in 8 s" in results[1]
     assert "Cannot read properties" in results[3]
+    assert "the bill" in results[6]
     (picture,) = [each for each in messages if isinstance(each["content"], list)]
     assert picture["content"][1]["image_url"]["url"].startswith("data:image/png;base64,")
 

@@ -20,7 +20,7 @@ const FIND = {
   fill: "document.getElementById('name').value = GIVEN",
   press: "[...document.querySelectorAll('button')].find((one) => one.textContent === GIVEN).click()",
 };
-const TOOLS = ["look", "fill", "page.press", "done", "hang", "photo", "quit"].map((name) => ({
+const TOOLS = ["look", "fill", "page.press", "done", "hang", "photo", "upload", "quit"].map((name) => ({
   name,
   description: `${name} it`,
   inputSchema: {
@@ -30,19 +30,41 @@ const TOOLS = ["look", "fill", "page.press", "done", "hang", "photo", "quit"].ma
   },
 }));
 
-async function evaluate(cdp, target, expression) {
+// Opens the page's protocol, sends what the callback sends, and closes it.
+async function withPage(cdp, target, work) {
   const pages = await (await fetch(`${cdp}/json/list`)).json();
   const socket = new WebSocket(pages.find((one) => one.id === target).webSocketDebuggerUrl);
   await new Promise((opened) => socket.addEventListener("open", opened));
-  const evaluated = new Promise((came) => {
-    socket.addEventListener("message", (event) => came(JSON.parse(event.data)));
-  });
-  socket.send(JSON.stringify({ id: 1, method: "Runtime.evaluate", params: { expression } }));
-  const { result } = await evaluated;
-  socket.close();
-  if (result.exceptionDetails) throw new Error(result.exceptionDetails.exception.description);
-  return String(result.result.value ?? "done");
+  const send = async (method, params) => {
+    const evaluated = new Promise((came) => {
+      socket.addEventListener("message", (event) => came(JSON.parse(event.data)), { once: true });
+    });
+    socket.send(JSON.stringify({ id: 1, method, params }));
+    const { result } = await evaluated;
+    if (result.exceptionDetails) throw new Error(result.exceptionDetails.exception.description);
+    return result.result;
+  };
+  try {
+    return await work(send);
+  } finally {
+    socket.close();
+  }
 }
+
+const evaluate = (cdp, target, expression) =>
+  withPage(cdp, target, async (send) => {
+    const { value } = await send("Runtime.evaluate", { expression });
+    return String(value ?? "done");
+  });
+
+const upload = (cdp, target, path) =>
+  withPage(cdp, target, async (send) => {
+    const made = "window.field = Object.assign(document.createElement('input'), { type: 'file' })";
+    const { objectId } = await send("Runtime.evaluate", { expression: made });
+    await send("DOM.setFileInputFiles", { files: [path], objectId });
+    const expression = "window.field.files[0].text()";
+    return (await send("Runtime.evaluate", { expression, awaitPromise: true })).value;
+  });
 
 const act = (cdp, target, name, text) =>
   evaluate(cdp, target, FIND[name.replace("page.", "")].replace("GIVEN", JSON.stringify(text)));
@@ -51,7 +73,9 @@ async function use({ cdp, target }, { name, arguments: given }) {
   if (name === "hang") return new Promise(() => {});
   if (name === "photo") return { content: [{ type: "image", data: PIXEL, mimeType: "image/png" }] };
   try {
-    const text = await act(cdp, target, name, given.text);
+    const text = await (name === "upload"
+      ? upload(cdp, target, given.text)
+      : act(cdp, target, name, given.text));
     return { content: [{ type: "text", text: `${text}\n${cdp} ${process.cwd()}` }] };
   } catch (error) {
     return { content: [{ type: "text", text: error.message }], isError: true };

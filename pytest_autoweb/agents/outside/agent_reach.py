@@ -5,16 +5,18 @@ particular, that is the home with its keys, the rest of the rootdir with its `.e
 runs, and other processes.
 """
 
+import ipaddress
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from pytest_autoweb.agents.outside.tool_loop import with_loop
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.sandbox.confined_program import ProgramReach
 from pytest_autoweb.sandbox.levels import Level
@@ -45,6 +47,8 @@ _OF_PREFIX = """
 """
 _PROGRAMS = ("bin", "sbin", "Scripts", "shims")
 _BY_NAME = ("node", "python3")
+_PORTS = {"http": 80, "https": 443}
+_NAMES = 53
 # Of the person's session, whose services are out of reach.
 _DROPPED = ("XDG_", "DBUS_", "XAUTHORITY", "DISPLAY", "WAYLAND_")
 
@@ -81,7 +85,7 @@ def reach_of(
     """Return what an agent may reach in an attempt.
 
     Args:
-        settings: the agent's.
+        settings: the agent's; of tools, those of the tools.
         start: the first message to it, with its folder, its files and its two addresses.
         places: the folders around it.
         environ: the environment of this process, for its `PATH`.
@@ -90,11 +94,11 @@ def reach_of(
         SettingsError: a path of `read` or `write` does not exist.
     """
     urls = (start["browser"]["cdp_url"], start["model"]["base_url"])
-    needed = {urlsplit(url).port or 0 for url in urls}
+    needed = {urlsplit(url).port or 0 for url in urls} | set(_ports_of_server(settings))
     read = (
         *SYSTEM,
-        *_interpreters(settings.command[0], places, environ),
-        *_installation(settings.command[1:], places),
+        *_interpreters(settings.programs, places, environ),
+        *_installation(_words_of(settings), places),
         *start["files"],
         *_declared("read", settings.read, places.rootdir),
     )
@@ -148,13 +152,42 @@ def _declared(setting: str, paths: Iterable[str], rootdir: Path) -> Iterator[str
         yield str(found)
 
 
-def _interpreters(program: str, places: AgentPlaces, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the installations of the program and of interpreters, and the `PATH`."""
+def _ports_of_server(settings: AgentCommand) -> Iterator[int]:
+    """Yield the ports of an MCP server that runs already, and what its name is looked up by."""
+    if settings.mcp is None or settings.mcp.url is None:
+        return
+    url = urlsplit(settings.mcp.url)
+    # One in a placeholder is that of the browser or of the endpoint.
+    with suppress(ValueError):
+        yield url.port or _PORTS[url.scheme]
+    host = url.hostname or ""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        if host != "localhost":
+            yield _NAMES
+
+
+def _words_of(settings: AgentCommand) -> Iterator[str]:
+    """Yield the arguments, also those of calls that connect a command line, and their values."""
+    words = [*with_loop(settings).command[1:]]
+    if settings.cli is not None:
+        words += (word for call in settings.cli.start for word in call)
+    for word in words:
+        yield word
+        if word.startswith("-") and "=" in word:
+            yield word.partition("=")[2]
+
+
+def _interpreters(
+    programs: Iterable[str], places: AgentPlaces, environ: Mapping[str, str]
+) -> Iterator[Path]:
+    """Yield the installations of the programs and of interpreters, and the `PATH`."""
     prefixes = {Path(sys.prefix), Path(sys.base_prefix)}
-    for name in (sys.executable, program, *_BY_NAME):
+    for name in (sys.executable, *programs, *_BY_NAME):
         if found := shutil.which(name) or shutil.which(str(places.rootdir / name)):
             # A virtual environment's interpreter is a link to that of another installation.
-            for file in (Path.cwd() / found, Path(found).resolve()):
+            for file in _followed(Path.cwd() / found):
                 yield file
                 yield from [] if places.shares(file.parent) else [file.parent]
                 if file.parent.name in _PROGRAMS:
@@ -167,6 +200,14 @@ def _interpreters(program: str, places: AgentPlaces, environ: Mapping[str, str])
     for variable in ("PATH", "LD_LIBRARY_PATH"):
         folders = map(Path, filter(None, environ.get(variable, "").split(os.pathsep)))
         yield from (folder for folder in folders if not places.shares(folder))
+
+
+def _followed(program: Path) -> Iterator[Path]:
+    """Yield a program, what it is a link to, and the interpreter of its virtual environment."""
+    for file in (program, program.resolve()):
+        yield file
+        if (file.parents[1] / "pyvenv.cfg").is_file():
+            yield from (own.resolve() for own in file.parent.glob("python*"))
 
 
 def _installation(words: Iterable[str], places: AgentPlaces) -> Iterator[Path]:

@@ -328,7 +328,7 @@ def run_outside_agent(given: Settings, attempt: Attempt, tools: Tools) -> Attemp
     """
     own = tools.case.agent if isinstance(tools.case.agent, AgentCommand) else None
     try:
-        return _driven(with_loop(settings_of(given, tools.spec, own)), attempt, tools)
+        return _driven(settings_of(given, tools.spec, own), attempt, tools)
     except (SettingsError, SandboxError) as error:
         failure = Failure(kind="agent", message=tools.redact(str(error)))
         return fail(attempt, failure, StepProblem.quoted("(agent)", failure.message))
@@ -391,9 +391,17 @@ def _running(settings: AgentCommand, start: dict[str, Any], tools: Tools) -> Ite
             places = AgentPlaces(rootdir, closed, (home,))
             reach = reach_of(settings, start, places, os.environ)
         env |= settings.env
+        command = with_loop(settings).command
         yield stack.enter_context(
-            running_agent(settings.command, folder=rootdir, env=env, reach=reach, limits=limits)
+            running_agent(command, folder=rootdir, env=env, reach=reach, limits=limits)
         )
+
+
+def agent_folder(attempt: Path) -> Path:
+    """Return the folder of an agent in that of its attempt, and make it."""
+    folder = attempt / "agent"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _start(
@@ -406,8 +414,6 @@ def _start(
     """Return the first message, which is the agent's entire input."""
     case, previous = tools.case, tools.previous
     base = tools.case_path.parent if tools.case_path else tools.settings.rootdir
-    work = tools.folder / "agent"
-    work.mkdir(parents=True, exist_ok=True)
     names = case.secrets if settings.secrets else ()
     problems = [problem.line("en") for problem in previous.problems] if previous else []
     return {
@@ -437,7 +443,7 @@ def _start(
         },
         "files": [str(base / name) for name in case.files],
         "secrets": {name: tools.reveal(f"<secret:{name}>") for name in names},
-        "folder": str(work),
+        "folder": str(agent_folder(tools.folder)),
     }
 
 

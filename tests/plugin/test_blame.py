@@ -22,7 +22,7 @@ PAGE = """<!doctype html><title>Shop</title><link rel=icon href="data:,"><h1>Sho
   const says = {says};
   for (const button of document.querySelectorAll("button"))
     button.onclick = () => setTimeout(() =>
-      document.getElementById("out").textContent = says + " " + button.textContent, 1200);
+      document.getElementById("out").textContent = says + " " + button.textContent, 2500);
 </script>"""
 COUNT = 8
 CASES = """
@@ -116,7 +116,7 @@ def shop(
     """A project with eight cases for the site, and a run of them whose recordings are kept."""
     monkeypatch.setattr(pytester, "_getpytestargs", session_command)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
-    settle(pytester.path, check_timeout=3)
+    settle(pytester.path, check_timeout=5)
     pytester.mkdir("cases")
     numbers = ", ".join(map(str, range(1, COUNT + 1)))
     (pytester.path / "cases/shop.yaml").write_text(CASES.format(url=site.url, numbers=numbers))

@@ -115,7 +115,10 @@ class TestCheckType:
         result = shop.runpytest_inprocess("cases", "--autoweb-models=builtin/oracle")
 
         result.stdout.fnmatch_lines(
-            ["*unknown check 'titel'; did you mean 'title'?*answer,*url, title, points, weight*"]
+            [
+                "*unknown check 'titel'; did you mean 'title'?*answer,"
+                "*url, webmcp, writes, title, points, weight*"
+            ]
         )
 
     @pytest.mark.parametrize(

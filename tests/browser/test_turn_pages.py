@@ -13,6 +13,7 @@ from local_site import Site
 from PIL import Image
 from playwright.sync_api import Browser
 
+from pytest_autoweb.browser.page import page_tree
 from pytest_autoweb.models.cassettes import recorded_request, request_key
 from pytest_autoweb.models.client import Request
 from pytest_autoweb.models.model_spec import ModelSpec
@@ -58,9 +59,10 @@ CLICK = "page.get_by_role('button', name='{}').click()"
 
 @pytest.mark.long
 def test_a_page_is_listed_within_ten_thousand_tokens_and_shows_more_on_request(
-    browser: Browser, tmp_path: Path, site: Site
+    browser: Browser, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A list, and then a page of which nothing is alike, where lines take the place of rows."""
+    monkeypatch.setitem(page_tree.LIMITS, "milliseconds", 60_000)
     items = "".join(f"<li>Part {n} of the machine <a href=/p/{n}>see</a>" for n in range(4_000))
     roles = ("heading", "button", "link", "checkbox", "tab", "radio", "switch", "img", "option")
     mixed = "".join(

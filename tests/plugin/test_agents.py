@@ -355,7 +355,7 @@ def furnish(folder: Path, api_base: str) -> None:
         '[tool.autoweb.models."openai/m"]\n'
         f'api_base = "{api_base}"\ninput_cost_per_mtok = 1.0\noutput_cost_per_mtok = 2.0\n'
         f'[tool.autoweb.agents.plain-one]\ncommand = ["{{python}}", {json.dumps(str(PLAIN))}]\n'
-        '[tool.autoweb.agents.hang]\ncommand = ["{python}", "hang.py"]\ntimeout = 1.5\n'
+        '[tool.autoweb.agents.hang]\ncommand = ["{python}", "hang.py"]\ntimeout = 10\n'
         'write = ["said"]\n'
     )
 

@@ -55,13 +55,16 @@ BESIDE = ("-n", "2", "--dist", "loadfile")
 IN_FLIGHT = ("--autoweb-concurrency=16",)
 """In the same browser as a probe, and in the same process, other cells are in flight."""
 
+SOME_IN_FLIGHT = ("--autoweb-concurrency=4",)
+"""So many that a machine which runs other tests beside this one still answers in time."""
+
 
 @pytest.mark.long
 def test_a_probe_of_each_kind_costs_itself_alone(heavy: pytest.Pytester) -> None:
     probes = [probe for probe in PROBES if probe.name in SAMPLE]
     assert len(probes) == len(SAMPLE)
 
-    assert wrong(heavy, probes, *BESIDE, *IN_FLIGHT) == []
+    assert wrong(heavy, probes, *BESIDE, *SOME_IN_FLIGHT) == []
 
 
 KINDS = {

@@ -360,7 +360,7 @@ import contextlib, os, pytest, signal, threading
 def expire(*_):
     pytest.fail("Timeout (>2.0s) from pytest-timeout.")
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
+def pytest_runtest_call(item):
     signal.signal(signal.SIGALRM, expire)
     signal.setitimer(signal.ITIMER_REAL, 4 if "login" in item.name else 0)
     result = yield

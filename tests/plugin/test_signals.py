@@ -56,7 +56,7 @@ def test_a_signal_to_end_is_one_ctrl_c(
     assert "Traceback" not in said
     assert "INTERNALERROR" not in said
     assert "interrupted" in (session.report / "summary.md").read_text(encoding="utf-8")
-    assert until(lambda: session.left == [], 15), session.left
+    assert until(lambda: session.left == []), session.left
 
 
 ALONE = """
@@ -80,7 +80,7 @@ def test_workers_whose_session_names_no_models_are_interrupted_too(
 
     assert session.process.returncode == pytest.ExitCode.INTERRUPTED, said
     assert list(session.outcomes.values()) == ["broken"]
-    assert until(lambda: session.left == [], 15), session.left
+    assert until(lambda: session.left == []), session.left
 
 
 @pytest.mark.long
@@ -118,7 +118,7 @@ def test_a_closed_terminal_ends_the_session_with_a_report(project: pytest.Pytest
 
     assert session.process.returncode == pytest.ExitCode.INTERRUPTED
     assert session.outcomes["title"] == "passed"
-    assert until(lambda: session.left == [], 15), session.left
+    assert until(lambda: session.left == []), session.left
 
 
 def test_what_is_ignored_from_the_start_stays_ignored() -> None:
@@ -183,7 +183,7 @@ def test_a_command_that_runs_a_session_waits_for_its_report(project: pytest.Pyte
 
     assert session.process.returncode == 130, said
     assert session.outcomes["login"] == "broken"
-    assert until(lambda: session.left == [], 15), session.left
+    assert until(lambda: session.left == []), session.left
 
 
 CASES = """

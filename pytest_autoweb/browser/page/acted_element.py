@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from playwright.sync_api import Error, Locator, Page
+from playwright.sync_api import ElementHandle, Error, Locator, Page
 
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import call_within
@@ -44,10 +44,10 @@ class Aim:
         """Look at an element before a turn acts on anything."""
         try:
             handle = element.find() if element.find else None
-            own = by_place(handle) if handle else None
+            own = _own(element, handle)
             if handle is None or own is None:
                 return cls(element)
-            found = locator_of(handle)
+            found = locator_of(handle, _kept(element))
             placed = found is not None and found.is_placed
             return cls(element, own.page, _address(own.page), found, _row(own) if placed else "")
         except Error:
@@ -65,13 +65,13 @@ class Aim:
         if element.find is None:
             return element
         handle = element.find()
-        own = by_place(handle) if handle else None
+        own = _own(element, handle)
         found = None
         if handle is not None and own is not None:
             if became := _became(element, own):
                 raise ElementChangedError(f"{_described(element)} has become {became}")
             known = self.expression
-            found = known if known and finds(known, handle) else locator_of(handle)
+            found = known if known and finds(known, handle) else locator_of(handle, _kept(element))
         elif self.page is not None and self._drawn_anew(self.page):
             found = self.expression
         if found is None:
@@ -88,6 +88,15 @@ class Aim:
         return not self.expression.is_placed or bool(self.row and _row(found) == self.row)
 
 
+def _kept(element: RefElement) -> Locator | None:
+    return element.kept() if element.kept else None
+
+
+def _own(element: RefElement, handle: ElementHandle | None) -> Locator | None:
+    """Return what finds the element that was found."""
+    return (_kept(element) or by_place(handle)) if handle else None
+
+
 def located(element: RefElement) -> RefElement:
     """Return a listed element with a plain locator that finds it, and no other, now.
 
@@ -99,7 +108,7 @@ def located(element: RefElement) -> RefElement:
     if element.find is None:
         return element
     handle = element.find()
-    found = locator_of(handle) if handle else None
+    found = locator_of(handle, _kept(element)) if handle else None
     return replace(element, locator=str(found or ""), find=None)
 
 

@@ -50,8 +50,13 @@ def plain_locator(element: Locator) -> str:
         return ""
 
 
-def locator_of(handle: ElementHandle) -> Expression | None:
+def locator_of(handle: ElementHandle, kept: Locator | None = None) -> Expression | None:
     """Return an expression that starts at `page` and finds exactly this element now.
+
+    Args:
+        handle: the element.
+        kept: what keeps to the element by itself, if there is such a thing; the search then needs
+            far fewer calls.
 
     Returns:
         None if there is none, because the element or one of its frames is gone.
@@ -59,12 +64,12 @@ def locator_of(handle: ElementHandle) -> Expression | None:
     Raises:
         Error: Playwright's error if the page does not answer.
     """
-    own = _in_order(handle)
-    if own is None:
+    frame = handle.owner_frame()
+    in_order = _in_order(handle, frame) if frame and kept is None else None
+    element = in_order.on(frame) if frame and in_order else kept
+    if frame is None or element is None:
         return None
-    frame, in_order = own
-    search = _Search(handle, frame)
-    element = in_order.on(frame)
+    search = _Search(handle, frame, kept)
     normal = _normalized(frame, element)
     facts = _Facts(element, frame)
     found = normal and search.first(_as_is_or_exact(normal, facts))
@@ -74,7 +79,10 @@ def locator_of(handle: ElementHandle) -> Expression | None:
     if steps is None:
         return None
     tries = (each.inside(steps) for each in facts.expressions())
-    return search.first(tries) or in_order.inside(steps)
+    if found := search.first(tries):
+        return found
+    in_order = in_order or _in_order(handle, frame)
+    return in_order and in_order.inside(steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +91,30 @@ class _Search:
 
     handle: ElementHandle
     frame: Frame
+    kept: Locator | None
 
     def first(self, tries: Iterator[Expression]) -> Expression | None:
         """Return the first expression that is unique, else the first with the element's place."""
         placed: Expression | None = None
         for expression in tries:
-            count, place = _place(self.handle, self.frame, expression)
+            count, place = self._place(expression)
             if place >= 0 and count == 1:
                 return expression
             if place >= 0 and placed is None:
                 placed = expression.nth(place)
         return placed
+
+    def _place(self, expression: Expression) -> tuple[int, int]:
+        """Return how many elements an expression finds, and the element's place among them."""
+        kept = self.kept
+        # Playwright does not combine locators of two frames.
+        if kept is not None and self.frame.parent_frame is None:
+            found = expression.on(self.frame.page)
+            if not call_within(self.frame, _CALL_MS, found.and_(kept).count):
+                return 0, -1
+            if call_within(self.frame, _CALL_MS, found.count) == 1:
+                return 1, 0
+        return _place(self.handle, self.frame, expression)
 
 
 class _Facts:
@@ -161,20 +182,18 @@ def by_place(handle: ElementHandle) -> Locator | None:
     Raises:
         Error: Playwright's error if the page does not answer.
     """
-    found = _in_order(handle)
-    return found[1].on(found[0]) if found else None
-
-
-def _in_order(handle: ElementHandle) -> tuple[Frame, Expression] | None:
-    """Return an element's frame, and its place among all elements there."""
     frame = handle.owner_frame()
-    if frame is None:
-        return None
+    found = _in_order(handle, frame) if frame else None
+    return found.on(frame) if frame and found else None
+
+
+def _in_order(handle: ElementHandle, frame: Frame) -> Expression | None:
+    """Return an element's place among all elements of its frame."""
     # Its name is not asked for: that would be the page's own code, which need not end.
     kind = Expression((Call("locator", "*"),))
     ask = lambda: _place_among(handle, kind.on(frame))  # noqa: E731
     _, place = call_within(frame, _CALL_MS, ask)
-    return (frame, kind.nth(place)) if place >= 0 else None
+    return kind.nth(place) if place >= 0 else None
 
 
 def _place(handle: ElementHandle, frame: Frame, expression: Expression) -> tuple[int, int]:

@@ -9,7 +9,7 @@ what, and where a text ends. It keeps the elements, so that each is found again 
 import itertools
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -75,6 +75,11 @@ class KeptElement(NamedTuple):
         Only where the engine was known when the document was opened.
         """
         return self.root.locator(f"{ENGINE}={self._asked}")
+
+    @property
+    def locates(self) -> Callable[[], Locator] | None:
+        """Return what makes that locator; None where the engine was not known in time."""
+        return self.locator if self.made is None else None
 
     def handle(self) -> ElementHandle | None:
         """Return this very element; None once it is gone.

@@ -59,7 +59,7 @@ def _element(listed: ListedElement) -> RefElement:
         disabled="disabled" in listed.states,
         near=listed.near,
         find=listed.place.handle,
-        kept=listed.place.locator,
+        kept=listed.place.locates,
         # Playwright's snapshot of a box without a role begins with what is in it.
         snapshot_ref="" if listed.role in _WITHOUT_ROLE else listed.ref,
         said=listed.name if by_text and listed.role != "scrollable" else "",

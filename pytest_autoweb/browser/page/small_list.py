@@ -362,7 +362,7 @@ def _element(item: _Item, ref: str, after: str, number: int) -> RefElement:
         takes_files=node.kind == "file",
         disabled="disabled" in node.states,
         find=node.place.handle,
-        kept=node.place.locator,
+        kept=node.place.locates,
         snapshot_ref=node.ref,
         in_frame=item.in_frame,
     )

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from pytest_autoweb.base.whole_characters import whole_text
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.foreign_text import one_line
 
 
 def add_models_file(parser: argparse.ArgumentParser) -> None:

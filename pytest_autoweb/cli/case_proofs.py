@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.values.url_globs import UrlGlob
-from pytest_autoweb.report.wording import columns, one_line
+from pytest_autoweb.report.foreign_text import one_line
+from pytest_autoweb.report.wording import columns
 from pytest_autoweb.tools.verify.prove_cases import CaseProof, ChangeResult, each_has_own_state
 
 DEFAULT_PLAYS = 4

@@ -16,8 +16,10 @@ from pytest_autoweb.cli.arguments import tell_progress
 from pytest_autoweb.cli.asked_model import add_model_arguments, asked_model, spent
 from pytest_autoweb.cli.case_proofs import plays_at_once
 from pytest_autoweb.cli.entry_page import served_entry, webserver_section
-from pytest_autoweb.cli.watched_session import run_logged, watched
-from pytest_autoweb.report.wording import count_of, one_line
+from pytest_autoweb.cli.logged_session import run_logged
+from pytest_autoweb.cli.watched_session import watched
+from pytest_autoweb.report.foreign_text import one_line
+from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.records import Usage
 from pytest_autoweb.results.runs.saving import write_text_atomic
 from pytest_autoweb.tools.importing.suite.recorded_tests import (

@@ -1,26 +1,19 @@
 """Run a session of pytest for a command, and tell of each cell that ends."""
 
 import json
-import re
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_autoweb.base.errors import AutowebError
-from pytest_autoweb.base.interruption import end_pytest
 from pytest_autoweb.cell.mutants import read_mutants
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.cli.logged_session import refused, run_logged
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.analysis.controls import MUTANT, NOOP, ORACLE, RANDOM
 from pytest_autoweb.results.runs.saving import STARTED_FILE
 from pytest_autoweb.session.progress import Pace
 from pytest_autoweb.tools.verify.prove_cases import MUTANTS_FILE, Start
-
-_LOOK_S = 0.3
-_REFUSAL = re.compile(r"^(?:ERROR: |=+ ERRORS =+$)", re.MULTILINE)
-"""The beginning of what is wrong with a command line, or with what was collected."""
 
 
 def watched(output: Path, *, judged: bool = True, sessions: int = 1) -> Start:
@@ -33,41 +26,6 @@ def watched(output: Path, *, judged: bool = True, sessions: int = 1) -> Start:
             last one the count of all cells is a lower bound.
     """
     return _Plays(output, judged=judged, sessions=sessions).run
-
-
-def run_logged(
-    command: Sequence[str],
-    folder: Path,
-    log: Path,
-    look: Callable[[], None],
-    environ: Mapping[str, str] | None = None,
-) -> int:
-    """Run a session of pytest, look at what it does until it ends, and return its exit status.
-
-    Args:
-        command: starts the session.
-        folder: where it is started.
-        log: the file for what it prints.
-        look: is called several times a second.
-        environ: its environment; that of this process by default.
-    """
-    with log.open("wb") as stream:
-        process = subprocess.Popen(command, cwd=folder, env=environ, stdout=stream, stderr=stream)
-        try:
-            while process.poll() is None:
-                time.sleep(_LOOK_S)
-                look()
-        finally:
-            end_pytest(process)
-    return process.returncode
-
-
-def refused(log: Path) -> AutowebError:
-    """Return an error with what a session of pytest refused, without its header."""
-    said = log.read_text("utf-8", "replace").strip()
-    begin = _REFUSAL.search(said)
-    why = said[begin.start() if begin else 0 :].strip()
-    return AutowebError(f"pytest could not run the cases; it said:\n{why[-2000:]}")
 
 
 class _Plays:

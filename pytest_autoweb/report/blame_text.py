@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
-from pytest_autoweb.report.wording import columns, count_of, one_line
+from pytest_autoweb.report.foreign_text import one_line
+from pytest_autoweb.report.wording import columns, count_of
 from pytest_autoweb.results.analysis.blaming import ArmName, Blame, CaseWay, Effect
 from pytest_autoweb.results.analysis.comparison import p_text, signed
 from pytest_autoweb.results.records import Outcome, Record

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.wording import (
     columns,
     count_of,
     median_text,
     money,
-    one_line,
     rate,
     seconds,
     width,

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.plain_stream import without_commands
-from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.counted_outcomes import GOOD
 from pytest_autoweb.results.records import CellResult

@@ -1,6 +1,7 @@
 """A cell as properties of its test in a JUnit file."""
 
-from pytest_autoweb.report.wording import one_line, what_failed
+from pytest_autoweb.report.foreign_text import one_line
+from pytest_autoweb.report.wording import what_failed
 from pytest_autoweb.results.records import CellResult
 
 PREFIX = "autoweb."

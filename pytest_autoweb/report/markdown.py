@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.json_report import CaseReport, Report, ReportedPanel, Scalar
 from pytest_autoweb.report.reported_agents import agents_by_hold
 from pytest_autoweb.report.summary import MatrixCell, Summary
@@ -29,7 +30,6 @@ from pytest_autoweb.report.wording import (
     models_without_checks,
     money,
     newly_failing,
-    one_line,
     percent,
     price_lines,
     ran_without_checks,

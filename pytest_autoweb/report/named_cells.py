@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.records import CellResult
 
 

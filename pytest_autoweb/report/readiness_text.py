@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.json_report import PanelContent, Report, Scalar
-from pytest_autoweb.report.wording import columns, count_of, money, one_line, percent, seconds
+from pytest_autoweb.report.wording import columns, count_of, money, percent, seconds
 from pytest_autoweb.results.analysis.comparison import p_text
 from pytest_autoweb.results.analysis.failed_elements import ElementTrouble, FailedElement
 from pytest_autoweb.results.analysis.readiness import AgentNumbers, AgentPair, Readiness

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.reported_agents import named_agents
 from pytest_autoweb.report.summary import Summary
@@ -20,7 +21,6 @@ from pytest_autoweb.report.wording import (
     models_without_checks,
     money,
     newly_failing,
-    one_line,
     price_lines,
     ran_without_checks,
     rate,

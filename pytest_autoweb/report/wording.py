@@ -1,11 +1,10 @@
 """Wording of numbers and foreign text for the terminal and markdown, and a run's headlines."""
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.json_report import Report
-from pytest_autoweb.report.plain_stream import UNSEEN
 from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.results.analysis.cell_numbers import Cost, Numbers, PassRate
 from pytest_autoweb.results.analysis.chance import AboveChance
@@ -232,29 +231,6 @@ def newly_failing(report: Report) -> Iterator[str]:
             mode = f" in {case.capture_mode}" if case.model in several else ""
             who = f"{case.case_id} on {case.model}{mode}"
             yield f"{who}: passed {before} before, now fails every time"
-
-
-def one_line(text: str, limit: int = 200) -> str:
-    """Return foreign text on one line, without control and bidi characters, cut to `limit`."""
-    flat = " ".join(UNSEEN.sub("", re.sub(r"[\t\n\r\x0b\x0c\x85]+", " ", text)).split())
-    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
-
-
-def whole_words(text: str, limit: int) -> str:
-    """Return foreign text on one line as `one_line` does, cut between two words.
-
-    Only a text whose first word is longer is cut within it.
-    """
-    flat = one_line(text, len(text))
-    if len(flat) <= limit:
-        return flat
-    begin = flat[:limit].rpartition(" ")[0].rstrip(" ,;:")
-    return f"{begin}…" if begin else one_line(flat, limit)
-
-
-def clean_lines(text: str) -> str:
-    """Return foreign text with its line breaks, without control and bidi characters."""
-    return "\n".join(UNSEEN.sub("", line) for line in text.splitlines())
 
 
 def count_of(n: int, one: str, many: str = "") -> str:

@@ -29,7 +29,7 @@ from pytest_autoweb.cell.cell_inputs import CalledStep, Cell
 from pytest_autoweb.cell.strategies import CODEGEN
 from pytest_autoweb.judging.model_judge import JudgeSelection, ModelJudge, judge_id
 from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.records import CellResult, StepCall
 from pytest_autoweb.results.runs.saving import cell_folder, safe_name

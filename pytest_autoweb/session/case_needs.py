@@ -11,7 +11,7 @@ from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cell.cell_inputs import Cell
 from pytest_autoweb.cell.hands import lacking_told, needs_of
 from pytest_autoweb.cell.strategies import ACT, BY_REFS, BY_REFS_IN_TURNS, strategy_of
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.session.collection import BAD_CASES
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.run_session import SESSION

@@ -23,6 +23,7 @@ from pytest_autoweb.base.errors import (
 )
 from pytest_autoweb.base.interruption import Interruption
 from pytest_autoweb.base.passing_lock import PassingLock
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.gates.gate_context import Spending
 from pytest_autoweb.report.gates.gate_decision import (
     GateDecision,
@@ -46,7 +47,6 @@ from pytest_autoweb.report.large_report import RunReading, read_for_report
 from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.plain_stream import PlainStream, plain_text, write_obeyed
 from pytest_autoweb.report.terminal import terminal_lines
-from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.analysis.judge_agreement import agreement_line, save_agreements
 from pytest_autoweb.results.records import RunInfo

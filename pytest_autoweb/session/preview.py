@@ -28,7 +28,8 @@ from pytest_autoweb.cell.strategies import (
 from pytest_autoweb.models.model_spec import DEFAULT_PARALLEL, ModelSpec
 from pytest_autoweb.models.prompts import load_prompt
 from pytest_autoweb.models.spending import Price, price_in_spec
-from pytest_autoweb.report.wording import columns, count_of, money, one_line
+from pytest_autoweb.report.foreign_text import one_line
+from pytest_autoweb.report.wording import columns, count_of, money
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, Cost, RunRows
 from pytest_autoweb.results.runs.saved_runs import saved_rows
 from pytest_autoweb.session.items import CellItem

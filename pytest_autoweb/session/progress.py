@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.plain_stream import plain_text
-from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results.records import Attempt
 
 if sys.platform == "win32":

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from pytest_autoweb.cell.cell_outcome import NO_CHECKS
+from pytest_autoweb.report.foreign_text import clean_lines, one_line
 from pytest_autoweb.report.gates.gate_policy import GatePolicy, read_policy
 from pytest_autoweb.report.github_actions import neutral
-from pytest_autoweb.report.wording import clean_lines, count_of, one_line
+from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.analysis.cell_numbers import is_graded
 from pytest_autoweb.results.analysis.controls import NOOP, RANDOM, is_control, must_fail
 from pytest_autoweb.results.records import Attempt, CellResult

@@ -10,8 +10,8 @@ from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.run_arguments import REPORT, add_dir_argument
 from pytest_autoweb.cli.watched_session import watched
 from pytest_autoweb.report.blame_text import ArmShown, blame_text
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.json_report import load_any
-from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results.analysis.blaming import ArmName, Factor, blame, harness_differences
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
 from pytest_autoweb.results.analysis.comparison import contestants

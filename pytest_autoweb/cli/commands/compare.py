@@ -7,8 +7,8 @@ from pytest_autoweb.base.errors import SettingsError, listed, near_miss
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.run_arguments import add_dir_argument, whole_run
 from pytest_autoweb.report.comparison_text import comparison_text
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.json_report import load_any
-from pytest_autoweb.report.wording import one_line
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
 from pytest_autoweb.results.analysis.comparison import (
     Comparison,

@@ -11,9 +11,8 @@ from pathlib import Path
 from textwrap import fill
 
 from pytest_autoweb.cli.arguments import text_path
-from pytest_autoweb.cli.watched_session import refused, run_logged
-from pytest_autoweb.report.wording import one_line, whole_words
-from pytest_autoweb.tools.demo.conclusion import conclude, tally
+from pytest_autoweb.cli.logged_session import refused, run_logged
+from pytest_autoweb.report.foreign_text import one_line, whole_words
 from pytest_autoweb.tools.demo.laid_out import (
     Recorded,
     lay_out,
@@ -70,6 +69,9 @@ def run(args: argparse.Namespace) -> int:
     _say(_about(models, args.folder))
     names = tuple(each.model for each in models)
     _play(names, args.folder)
+    # What reads a run takes as long to import as the session takes to begin.
+    from pytest_autoweb.tools.demo.conclusion import conclude
+
     won, wrong, costs = conclude(args.folder / _REPORT)
     page = (args.folder / _REPORT / "index.html").resolve()
     for what, line in (("Who won", won), ("What went wrong", wrong), ("What it cost", costs)):
@@ -114,6 +116,8 @@ def _play(models: tuple[str, ...], folder: Path) -> None:
     seen = _Ended(report, began)
 
     def look() -> None:
+        from pytest_autoweb.tools.demo.conclusion import tally
+
         seen.look()
         if seen.planned:
             live.show(tally(seen.cells, seen.planned), len(seen.cells), seen.planned)

@@ -28,7 +28,8 @@ from pytest_autoweb.cli.entry_page import (
 )
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.watched_session import watched
-from pytest_autoweb.report.wording import count_of, one_line
+from pytest_autoweb.report.foreign_text import one_line
+from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.runs.saving import write_text_atomic
 from pytest_autoweb.tools.verify.proposed_cases import (
     CaseFileForm,

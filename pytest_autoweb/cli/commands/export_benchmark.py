@@ -8,8 +8,9 @@ from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.run_arguments import named_run
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.large_report import without_evidence
-from pytest_autoweb.report.wording import count_of, one_line
+from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.runs.foreign_run import run_folder_around
 from pytest_autoweb.results.runs.run_folder import RecordedRun, read_run, refuse_other_folders
 from pytest_autoweb.session.case_files import holds_cases

@@ -15,7 +15,7 @@ from pytest_autoweb.base.errors import BrowserError, SettingsError
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.browser.egress.chromium import browser_environ, launch_args
 from pytest_autoweb.cli.imported_suite import add_suite
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.runs.run_folder import refuse_other_folders
 from pytest_autoweb.tools.importing import miniwob, visualwebarena, webarena_verified
 from pytest_autoweb.tools.importing.infinity.board import SUITES, read_board

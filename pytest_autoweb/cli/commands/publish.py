@@ -5,7 +5,8 @@ from pathlib import Path
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cli.run_arguments import named_run, whole_run
-from pytest_autoweb.report.wording import columns, count_of, one_line, rate
+from pytest_autoweb.report.foreign_text import one_line
+from pytest_autoweb.report.wording import columns, count_of, rate
 from pytest_autoweb.tools.publishing.leaderboard import Leaderboard
 from pytest_autoweb.tools.publishing.published_site import publish, run_folders
 

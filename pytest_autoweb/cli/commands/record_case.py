@@ -25,7 +25,7 @@ from pytest_autoweb.cli.entry_page import (
     webserver_section,
 )
 from pytest_autoweb.cli.watched_session import watched
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.analysis.controls import NOOP, ORACLE
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.run_folder import read_run

@@ -10,7 +10,7 @@ from shlex import quote
 from pytest_autoweb.base.display import has_display
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cli.run_arguments import add_cell_arguments, named_cell
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.private_traces import private_traces
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_autoweb.base.errors import RunNotFound
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.gates.built_in_gates import GATES
 from pytest_autoweb.report.gates.gate_context import Gate, GateContext, Spending
 from pytest_autoweb.report.gates.gate_policy import GatePolicy
 from pytest_autoweb.report.github_actions import neutral
 from pytest_autoweb.report.json_report import load_any
-from pytest_autoweb.report.wording import count_of, one_line
+from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.analysis.cell_numbers import RunRows, run_rows
 from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.past_runs import History, history_of

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from pytest_autoweb.base.errors import AutowebError
 from pytest_autoweb.models.model_facts import facts_of
+from pytest_autoweb.report.foreign_text import one_line, whole_words
 from pytest_autoweb.report.summary import ModelSummary, Summary, summarise
-from pytest_autoweb.report.wording import count_of, one_line, whole_words
+from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.analysis.cell_numbers import run_rows
 from pytest_autoweb.results.analysis.comparison import compare_models
 from pytest_autoweb.results.records import CellResult, Usage

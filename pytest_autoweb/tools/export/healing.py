@@ -12,7 +12,7 @@ from pytest_autoweb.models.client import Client, Request, ask_once
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import closed_block, strip_reasoning
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.records import Record, Usage
 from pytest_autoweb.tools.export.action_lines import NoActions, PlainTest, RefusedLines
 from pytest_autoweb.tools.export.failing_page import FailureLook

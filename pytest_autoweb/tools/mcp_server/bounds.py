@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.report.wording import clean_lines
+from pytest_autoweb.report.foreign_text import clean_lines
 
 TEXT_CHARS = 2_000
 """The most characters of one text in an answer; a context window has better uses."""

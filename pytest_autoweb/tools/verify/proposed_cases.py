@@ -29,7 +29,7 @@ from pytest_autoweb.models.client import Client, Request, ask_once
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import closed_block, strip_reasoning
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.records import Usage
 from pytest_autoweb.results.runs.saving import write_text_atomic
 from pytest_autoweb.sandbox.lint import lint_code

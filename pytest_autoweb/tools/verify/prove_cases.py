@@ -24,7 +24,8 @@ from pytest_autoweb.cases.loader import load_case_file
 from pytest_autoweb.cell.mutants import Mutant, Mutants, MutantsFile, parts_of
 from pytest_autoweb.judging.evidence.har_file import read_har
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
-from pytest_autoweb.report.wording import columns, count_of, one_line
+from pytest_autoweb.report.foreign_text import one_line
+from pytest_autoweb.report.wording import columns, count_of
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey
 from pytest_autoweb.results.analysis.controls import (

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from made_up_run import CellKey, cell, realistic_cells, run_info
 from markdown_it import MarkdownIt
 
+from pytest_autoweb.report.foreign_text import one_line, whole_words
 from pytest_autoweb.report.json_report import Analysis, build_report
 from pytest_autoweb.report.markdown import escape, render_markdown
-from pytest_autoweb.report.wording import one_line, whole_words
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.run_folder import RecordedRun
 

@@ -13,7 +13,7 @@ from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.base.redaction import SECRET_PLACE
 from pytest_autoweb.judging.checks.assertion_checks import AssertionCheck
-from pytest_autoweb.report.wording import one_line
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.tools.importing.suite.recorded_tests import RecordedStep, RecordedTest
 from pytest_autoweb.tools.importing.written_cases import usable_id
 from pytest_autoweb.tools.record.oracle import TYPING, make_oracle, read_acts, refuse_oracle

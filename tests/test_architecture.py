@@ -146,6 +146,7 @@ SYSTEM_ONLY = {"_ctypes", "fcntl", "msvcrt", "resource", "winreg"}
 MAY_IMPORT_LATE = {
     "cli/commands/completion.py",
     "cli/commands/dashboard.py",
+    "cli/commands/demo.py",
     "cli/commands/serve_mcp.py",
     "cli/opened_store.py",
     "cli/commands/database_runs.py",

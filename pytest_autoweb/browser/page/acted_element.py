@@ -13,7 +13,7 @@ from playwright.sync_api import ElementHandle, Error, Locator, Page
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.accessibility import decoded, take_apart
-from pytest_autoweb.browser.page.element_locators import by_place, finds, locator_of
+from pytest_autoweb.browser.page.element_locators import by_place, finds, locator_of, sole_locator
 from pytest_autoweb.browser.page.frames import RefElement
 from pytest_autoweb.browser.page.locator_expressions import Call, Expression, parse_locator
 from pytest_autoweb.browser.page.own_world import ask_about
@@ -47,7 +47,7 @@ class Aim:
             own = _own(element, handle)
             if handle is None or own is None:
                 return cls(element)
-            found = locator_of(handle, _kept(element))
+            found = _locator(element, handle)
             placed = found is not None and found.is_placed
             return cls(element, own.page, _address(own.page), found, _row(own) if placed else "")
         except Error:
@@ -71,7 +71,7 @@ class Aim:
             if became := _became(element, own):
                 raise ElementChangedError(f"{_described(element)} has become {became}")
             known = self.expression
-            found = known if known and finds(known, handle) else locator_of(handle, _kept(element))
+            found = known if known and finds(known, handle) else _locator(element, handle)
         elif self.page is not None and self._drawn_anew(self.page):
             found = self.expression
         if found is None:
@@ -88,13 +88,16 @@ class Aim:
         return not self.expression.is_placed or bool(self.row and _row(found) == self.row)
 
 
-def _kept(element: RefElement) -> Locator | None:
-    return element.kept() if element.kept else None
-
-
 def _own(element: RefElement, handle: ElementHandle | None) -> Locator | None:
     """Return what finds the element that was found."""
-    return (_kept(element) or by_place(handle)) if handle else None
+    if handle is None:
+        return None
+    return element.kept() if element.kept else by_place(handle)
+
+
+def _locator(element: RefElement, handle: ElementHandle) -> Expression | None:
+    sole = sole_locator(element.kept()) if element.kept else None
+    return sole or locator_of(handle)
 
 
 def located(element: RefElement) -> RefElement:
@@ -107,8 +110,10 @@ def located(element: RefElement) -> RefElement:
     """
     if element.find is None:
         return element
-    handle = element.find()
-    found = locator_of(handle, _kept(element)) if handle else None
+    found = sole_locator(element.kept()) if element.kept else None
+    if found is None:
+        handle = element.find()
+        found = locator_of(handle) if handle else None
     return replace(element, locator=str(found or ""), find=None)
 
 

@@ -50,13 +50,36 @@ def plain_locator(element: Locator) -> str:
         return ""
 
 
-def locator_of(handle: ElementHandle, kept: Locator | None = None) -> Expression | None:
-    """Return an expression that starts at `page` and finds exactly this element now.
+def sole_locator(kept: Locator) -> Expression | None:
+    """Return an expression that finds exactly the element which a locator keeps to.
+
+    It takes three calls and no handle, but finds only elements of a page's main document that
+    Playwright has an expression for.
 
     Args:
-        handle: the element.
-        kept: what keeps to the element by itself, if there is such a thing; the search then needs
-            far fewer calls.
+        kept: finds the very element by itself, such as the engine of a listing.
+
+    Returns:
+        None if `locator_of` has to look.
+
+    Raises:
+        Error: Playwright's error if the page does not answer.
+    """
+    main = kept.page.main_frame
+    normal = _normalized(main, kept)
+    if normal is None:
+        return None
+    for expression in _as_is_or_exact(normal, _Facts(kept, main)):
+        found = expression.on(kept.page)
+        # Locators of two frames cannot be combined.
+        with suppress(Error):
+            if call_within(main, _CALL_MS, found.and_(kept).count):
+                return expression if call_within(main, _CALL_MS, found.count) == 1 else None
+    return None
+
+
+def locator_of(handle: ElementHandle) -> Expression | None:
+    """Return an expression that starts at `page` and finds exactly this element now.
 
     Returns:
         None if there is none, because the element or one of its frames is gone.
@@ -65,11 +88,11 @@ def locator_of(handle: ElementHandle, kept: Locator | None = None) -> Expression
         Error: Playwright's error if the page does not answer.
     """
     frame = handle.owner_frame()
-    in_order = _in_order(handle, frame) if frame and kept is None else None
-    element = in_order.on(frame) if frame and in_order else kept
-    if frame is None or element is None:
+    in_order = _in_order(handle, frame) if frame else None
+    if frame is None or in_order is None:
         return None
-    search = _Search(handle, frame, kept)
+    search = _Search(handle, frame)
+    element = in_order.on(frame)
     normal = _normalized(frame, element)
     facts = _Facts(element, frame)
     found = normal and search.first(_as_is_or_exact(normal, facts))
@@ -79,10 +102,7 @@ def locator_of(handle: ElementHandle, kept: Locator | None = None) -> Expression
     if steps is None:
         return None
     tries = (each.inside(steps) for each in facts.expressions())
-    if found := search.first(tries):
-        return found
-    in_order = in_order or _in_order(handle, frame)
-    return in_order and in_order.inside(steps)
+    return search.first(tries) or in_order.inside(steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,30 +111,17 @@ class _Search:
 
     handle: ElementHandle
     frame: Frame
-    kept: Locator | None
 
     def first(self, tries: Iterator[Expression]) -> Expression | None:
         """Return the first expression that is unique, else the first with the element's place."""
         placed: Expression | None = None
         for expression in tries:
-            count, place = self._place(expression)
+            count, place = _place(self.handle, self.frame, expression)
             if place >= 0 and count == 1:
                 return expression
             if place >= 0 and placed is None:
                 placed = expression.nth(place)
         return placed
-
-    def _place(self, expression: Expression) -> tuple[int, int]:
-        """Return how many elements an expression finds, and the element's place among them."""
-        kept = self.kept
-        # Playwright does not combine locators of two frames.
-        if kept is not None and self.frame.parent_frame is None:
-            found = expression.on(self.frame.page)
-            if not call_within(self.frame, _CALL_MS, found.and_(kept).count):
-                return 0, -1
-            if call_within(self.frame, _CALL_MS, found.count) == 1:
-                return 1, 0
-        return _place(self.handle, self.frame, expression)
 
 
 class _Facts:

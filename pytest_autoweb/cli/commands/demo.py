@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     _say(_about(models, args.folder))
     names = tuple(each.model for each in models)
     _play(names, args.folder)
-    # What reads a run takes as long to import as the session takes to begin.
+    # Late, because what reads a run takes as long to import as the session takes to begin.
     from pytest_autoweb.tools.demo.conclusion import conclude
 
     won, wrong, costs = conclude(args.folder / _REPORT)
@@ -116,6 +116,7 @@ def _play(models: tuple[str, ...], folder: Path) -> None:
     seen = _Ended(report, began)
 
     def look() -> None:
+        # Late, because the session has begun by now.
         from pytest_autoweb.tools.demo.conclusion import tally
 
         seen.look()

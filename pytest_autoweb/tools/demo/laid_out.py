@@ -103,6 +103,8 @@ def session_command(models: tuple[str, ...], report: Path) -> list[str]:
     return [
         sys.executable, "-m", "pytest", _CASES, "-m", "not variation",
         *plugins, "-p", "no:cacheprovider", "--tb=no",
+        # It looks for errors of code that is not ours by collecting garbage five times at the end.
+        "-p", "no:unraisableexception",
         f"--autoweb-models={','.join(models)}",
         "--autoweb-models-file=models.yaml",
         "--autoweb-record-mode=replay",

@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from pytest_autoweb.base.errors import CaseError
+from pytest_autoweb.base.one_time_codes import OneTimeCode
 from pytest_autoweb.base.specs import HttpUrl, Seconds, Spec, fitting
 from pytest_autoweb.base.variant_names import (
     StrategyName,
@@ -60,6 +61,9 @@ class SecretSource(Spec):
     """The name of an environment variable."""
     default: str | None = None
     """The value to use when the variable is not set; for demo data only."""
+    totp: StrictBool = False
+    """Whether the value is the key of an authenticator app (RFC 6238), in base32 or as an
+    `otpauth://totp` address; what is typed is the code of that moment."""
 
     @model_validator(mode="after")
     def _has_a_source(self) -> "SecretSource":
@@ -168,13 +172,25 @@ def secret_value(source: SecretSource, environ: Mapping[str, str]) -> str | None
     return (environ.get(source.env) if source.env else None) or source.default
 
 
+def unfit_key(source: SecretSource, value: str) -> str:
+    """Return why a value is no key of one-time codes although it should be; empty if it is fit."""
+    if source.totp:
+        try:
+            OneTimeCode.read(value)
+        except ValueError as why:
+            return str(why)
+    return ""
+
+
 def resolve_secrets(
     case: Case, environ: Mapping[str, str], path: Path | None = None
 ) -> dict[str, str]:
     """Return the values by name: the environment variable's if not empty, else the default.
 
+    Of a one-time code it is the key.
+
     Raises:
-        CaseError: a variable is not set and there is no default.
+        CaseError: a variable is not set and there is no default, or a key makes no codes.
     """
     values: dict[str, str] = {}
     for name, source in case.secrets.items():
@@ -185,5 +201,7 @@ def resolve_secrets(
                 path=path,
                 field=f"secrets.{name}",
             )
+        if why := unfit_key(source, value):
+            raise CaseError(f"its value {why}", path=path, field=f"secrets.{name}")
         values[name] = value
     return values

@@ -10,7 +10,7 @@ from pytest_autoweb.base.errors import CaseError, joined_errors
 from pytest_autoweb.base.field_errors import FieldError, FieldErrors, FieldPath
 from pytest_autoweb.base.variant_names import StrategyName
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficRules
-from pytest_autoweb.cases.case import Case, SecretSource, secret_value
+from pytest_autoweb.cases.case import Case, SecretSource, secret_value, unfit_key
 from pytest_autoweb.cases.case_document import CaseDocument, read_case_document
 from pytest_autoweb.cases.collect_spec import CollectSpec
 from pytest_autoweb.cases.deployment import Deployment
@@ -191,9 +191,12 @@ class LoadedCase:
             if not (base / name).is_file()
         ]
         for name, source in self._case.secrets.items():
-            if secret_value(source, environ) is None:
+            value = secret_value(source, environ)
+            if value is None:
                 reason = f"needs the environment variable {source.env}, which is not set"
                 errors.append(FieldError(("secrets", name, "env"), reason))
+            elif why := unfit_key(source, value):
+                errors.append(FieldError(("secrets", name), f"its value {why}"))
         return tuple(self._source.error(error) for error in errors)
 
     def _files(self) -> Iterator[tuple[FieldPath, str]]:

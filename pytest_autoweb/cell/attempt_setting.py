@@ -24,6 +24,7 @@ from pytest_autoweb.agents.collect.collect_list import collect_urls
 from pytest_autoweb.agents.correction.call_cache import MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.base import waiting
+from pytest_autoweb.base.one_time_codes import OneTimeCode
 from pytest_autoweb.base.redaction import Redactor, environment_keys, redact_shapes
 from pytest_autoweb.browser.egress.guarded_page import borrowed_page, guarded_page
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
@@ -47,6 +48,7 @@ from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
 from pytest_autoweb.cell.control_clients import ORACLE
+from pytest_autoweb.cell.secrets_of_the_moment import SecretsOfTheMoment
 from pytest_autoweb.cell.site_tools_need import needs_site_tools
 from pytest_autoweb.cell.strategies import WEBMCP
 from pytest_autoweb.judging.checks.server_checks import SqlCheck
@@ -138,14 +140,30 @@ class AttemptSetting:
         return self.cell.case.path.parent if self.cell.case.path else self.settings.rootdir
 
     @cached_property
-    def secrets(self) -> Mapping[str, str]:
-        """The values of the case's secrets, by name."""
+    def kept_secrets(self) -> Mapping[str, str]:
+        """The values of the case's secrets, by name; of a one-time code, its key."""
         return resolve_secrets(self.case, self.resources.environ, self.cell.case.path)
+
+    @cached_property
+    def secrets(self) -> Mapping[str, str]:
+        """What is typed for each secret, by name: its value, or the code of the moment."""
+        codes = {
+            name: OneTimeCode.read(value)
+            for name, value in self.kept_secrets.items()
+            if self.case.secrets[name].totp
+        }
+        return (
+            SecretsOfTheMoment(self.kept_secrets, codes, self._hide) if codes else self.kept_secrets
+        )
+
+    def _hide(self, name: str, code: str) -> None:
+        for redactor in (self.redact, self.known):
+            redactor.learn(code, name)
 
     @cached_property
     def redact(self) -> Redactor:
         """What takes the case's secrets out of texts."""
-        return Redactor(self.secrets)
+        return Redactor(self.kept_secrets)
 
     @cached_property
     def known(self) -> Redactor:
@@ -154,7 +172,7 @@ class AttemptSetting:
         Code and prompts must still work, but evidence needs no key of the environment either.
         """
         keys = environment_keys(self.resources.environ) | self.resources.filed_keys
-        return Redactor(self.secrets, keys - set(self.secrets.values()))
+        return Redactor(self.kept_secrets, keys - set(self.kept_secrets.values()))
 
     def redact_evidence(self, text: str) -> str:
         """Return a text for logs and evidence, also without what looks like a key."""
@@ -162,8 +180,11 @@ class AttemptSetting:
 
     def reveal(self, text: str) -> str:
         """Return a text with each `<secret:name>` replaced by the secret."""
-        for name, value in self.secrets.items():
-            text = text.replace(f"<secret:{name}>", value)
+        for name in self.secrets:
+            place = f"<secret:{name}>"
+            # A code is made, and hidden from then on, only where one is needed.
+            if place in text:
+                text = text.replace(place, self.secrets[name])
         return text
 
     @cached_property
@@ -181,7 +202,7 @@ class AttemptSetting:
         name = self.cell.nodeid.partition("::")[2] or self.cell.nodeid
         return self.of.recording.traffic(
             self.case,
-            self.secrets,
+            self.kept_secrets,
             self.log.write,
             title=f"{name}, {self.folder.name}",
             run_id=self.resources.run_id,

@@ -62,10 +62,16 @@ class Redactor:
             if value.strip():
                 self._known.setdefault(value, (_forms_of(value), mask))
 
-    def learn(self, value: str) -> None:
-        """Hide one more value from now on. There may be many of these, found on the way."""
+    def learn(self, value: str, name: str = "") -> None:
+        """Hide one more value from now on. There may be many of these, found on the way.
+
+        Args:
+            value: the value.
+            name: of the secret that it belongs to, if it has one.
+        """
         if value not in self._known:
-            self._known[value] = (_LearnedForms(value), self._mask)
+            mark = f"<secret:{name}>" if name else self._mask
+            self._known[value] = (_LearnedForms(value), mark)
 
     @property
     def has_wide_values(self) -> bool:

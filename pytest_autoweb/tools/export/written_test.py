@@ -199,6 +199,8 @@ def _runtime_texts(
 
 
 def _secret(name: str, case: Case, taken: Sequence[WrittenTest], used: frozenset[str]) -> Secret:
+    if case.secrets[name].totp:
+        raise NotExportable(f"its secret {name!r} is a one-time code, made anew each time")
     variable = case.secrets[name].env or name.upper()
     known = {secret.fixture: secret for test in taken for secret in test.secrets}
     fixture = f"secret_{name}"

@@ -1,0 +1,86 @@
+"""A case signs in with the code of an authenticator app, which no record of the cell shows."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+KEY = "JBSWY3DPEHPK3PXPJBSWY3DP"
+# Computes the code by itself, with the browser's own cryptography, and shows what was typed.
+PAGE = """<!doctype html><title>Sign in</title><h1>Sign in</h1>
+<label>Code <input id=code></label><button onclick=check()>Sign in</button><p role=status></p>
+<script>
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+async function codeAt(step) {
+  const bits = [..."KEY"].map(c => letters.indexOf(c).toString(2).padStart(5, "0")).join("");
+  const bytes = new Uint8Array(bits.match(/.{8}/g).map(b => parseInt(b, 2)));
+  const key = await crypto.subtle.importKey(
+    "raw", bytes, {name: "HMAC", hash: "SHA-1"}, false, ["sign"]);
+  const counter = new DataView(new ArrayBuffer(8));
+  counter.setBigUint64(0, BigInt(step));
+  const made = new DataView(await crypto.subtle.sign("HMAC", key, counter.buffer));
+  const number = made.getUint32(made.getUint8(19) & 15) & 0x7fffffff;
+  return String(number % 1e6).padStart(6, "0");
+}
+async function check() {
+  const step = Math.floor(Date.now() / 30000), typed = document.querySelector("#code").value;
+  const valid = [await codeAt(step), await codeAt(step - 1)];
+  document.querySelector("[role=status]").textContent =
+    (valid.includes(typed) ? "Welcome, ana" : "Wrong code") + ", you typed " + typed;
+}
+</script>""".replace("KEY", KEY)
+
+CASES = """
+version: 1
+webserver: {static: ../site}
+cases:
+  - id: sign-in
+    entry_url: "{{ webserver.url }}index.html"
+    user_task: "Sign in with the code {{ secrets.code }}."
+    secrets: {code: {env: SHOP_KEY, totp: true}}
+    expect: [text: "Welcome, ana"]
+    oracle: |
+      # Step 1
+      page.get_by_label("Code").fill("<secret:code>")
+      page.get_by_role("button", name="Sign in").click()
+      # Step 2
+      answer(page.get_by_role("status").inner_text())
+"""
+
+
+def furnish(folder: Path) -> None:
+    (folder / "site/index.html").write_text(PAGE)
+    (folder / "cases/shop.yaml").write_text(CASES)
+
+
+def test_the_code_of_the_moment_is_typed_and_shown_nowhere(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    furnish(project.path)
+    monkeypatch.setenv("SHOP_KEY", KEY)
+
+    result = project.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle")
+
+    result.assert_outcomes(passed=1)
+    report = json.loads((project.path / "autoweb-report/report.json").read_text())
+    attempt = report["cases"][0]["cells"][0]["attempts"][0]
+    assert attempt["answer"] == "Welcome, ana, you typed <secret:code>"
+    written = [path for path in (project.path / "autoweb-report").rglob("*") if path.is_file()]
+    texts = [path.read_text("utf-8", "replace") for path in written]
+    assert not any(KEY in text for text in texts)
+    assert not any(re.search(r"you typed \d", text) for text in texts)
+
+
+def test_a_key_that_makes_no_codes_is_an_error_before_anything_runs(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    furnish(project.path)
+    monkeypatch.setenv("SHOP_KEY", "tea-time-tea-time-1")
+
+    result = project.runpytest_subprocess("cases", "--autoweb-models=builtin/oracle")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = result.stdout.str() + result.stderr.str()
+    assert "secrets.code: its value is no base32 key" in said
+    assert "tea-time-tea" not in said

@@ -19,7 +19,7 @@ from pytest_autoweb.tools.publishing.benchmark_files import (
     PackingRules,
     collect_files,
 )
-from pytest_autoweb.tools.publishing.harbor_tasks import LeftOut, harbor_content, sorted_out
+from pytest_autoweb.tools.publishing.harbor_tasks import NoTask, harbor_content, sorted_out
 from pytest_autoweb.tools.publishing.packed_benchmark import (
     benchmark_of,
     write_benchmark,
@@ -177,7 +177,7 @@ def _pack_for_harbor(
     return 0
 
 
-def _reasons(left: list[LeftOut]) -> list[str]:
+def _reasons(left: list[NoTask]) -> list[str]:
     return [f"not packed: {one.case}: {reason}" for one in left for reason in one.reasons]
 
 

@@ -49,7 +49,7 @@ _SPENT: dict[Ground, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class NoTask:
     """A case that is no task."""
 
     case: str
@@ -58,12 +58,12 @@ class LeftOut:
     """All that a task of Harbor cannot say."""
 
 
-def sorted_out(cases: Sequence[LoadedCase]) -> tuple[list[LoadedCase], list[LeftOut]]:
+def sorted_out(cases: Sequence[LoadedCase]) -> tuple[list[LoadedCase], list[NoTask]]:
     """Return the cases that can be tasks, and the others with all reasons."""
     packed, left = [], []
     for case in cases:
         if reasons := tuple(dict.fromkeys(_unsayable(case))):
-            left.append(LeftOut(f"{case.path}::{case.id}", reasons))
+            left.append(NoTask(f"{case.path}::{case.id}", reasons))
         else:
             packed.append(case)
     return packed, left
@@ -112,7 +112,7 @@ def _running(server: Webserver) -> ServerHandle:
 
 
 def harbor_content(
-    cases: Sequence[LoadedCase], left: Sequence[LeftOut], found: CollectedFiles, title: str
+    cases: Sequence[LoadedCase], left: Sequence[NoTask], found: CollectedFiles, title: str
 ) -> dict[str, bytes]:
     """Return each file of the pack, by its path.
 

@@ -90,7 +90,15 @@ def test_what_a_task_of_harbor_cannot_say_is_listed_with_the_reason(
         assert sentence in said
         assert sentence in guide
     assert not (pack / "see-tea").exists()
-    assert main(["benchmark", "pack", "--as", "harbor", "cases.yaml", "-o", "pack"]) == 4
+    again = ["benchmark", "pack", "--as", "harbor", "cases.yaml", "--include", "shop.py", "-o"]
+    assert main([*again, "pack"]) == 4
+    assert main([*again, "other", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["format"], document["packed"]) == ("pytest-autoweb/harbor", 1)
+    assert [one["case"] for one in document["left_out"]] == [
+        "cases.yaml::see-tea",
+        "cases.yaml::no-cake",
+    ]
 
 
 def test_no_file_that_an_agent_sees_tells_the_checks_or_the_solution(pack: Path) -> None:

@@ -1,6 +1,7 @@
 """`autoweb benchmark pack`: pack cases with all they rest on, so that others run exactly this."""
 
 import argparse
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 
@@ -169,7 +170,8 @@ def _pack_for_harbor(
         raise SettingsError("no case can be a task of Harbor:\n" + "\n".join(_reasons(left)))
     write_files(target, harbor_content(packed, left, collect_files(packed, rules), title))
     if args.json:
-        print_json("harbor", {"place": target, "packed": len(packed), "left_out": left})
+        left_out = [asdict(one) for one in left]
+        print_json("harbor", {"place": target, "packed": len(packed), "left_out": left_out})
         return 0
     print(f"packed {count_of(len(packed), 'case')} as tasks of Harbor into {target}")
     for line in _reasons(left):

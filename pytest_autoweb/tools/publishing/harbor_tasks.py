@@ -125,7 +125,7 @@ def harbor_content(
     Raises:
         SettingsError: a web server's command is broken.
     """
-    org = usable_id(title.split()[0]).lstrip("._-") or "autoweb"
+    org = _harbor_name(usable_id(title.split()[0]))
     named = _task_names(cases)
     content = {
         f"{name}/{path}": text
@@ -153,13 +153,17 @@ def harbor_content(
 def _task_names(cases: Sequence[LoadedCase]) -> dict[str, LoadedCase]:
     named: dict[str, LoadedCase] = {}
     for case in cases:
-        # Harbor wants a letter or digit first, and no two dots in a row.
-        name = re.sub(r"\.{2,}", ".", case.id.lstrip("._-")) or "task"
-        start, number = name, 2
+        start = name = _harbor_name(case.id)
+        number = 2
         while name in named:
             name, number = f"{start}-{number}", number + 1
         named[name] = case
     return named
+
+
+def _harbor_name(name: str) -> str:
+    # Harbor wants a letter or digit first, and no two dots in a row.
+    return re.sub(r"\.{2,}", ".", name.lstrip("._-")) or "task"
 
 
 def _task(case: LoadedCase, found: CollectedFiles, org: str, name: str) -> dict[str, str]:

@@ -221,6 +221,11 @@ def _source(document: CaseDocument, outline: _Outline, own: _Entry, at: FieldPat
     )
 
 
+def how_to_refuse() -> str:
+    """Return the sentence that ends every task of a file in which one cannot be done."""
+    return (asset_dir("templates") / "cases" / "infeasible.txt").read_text("utf-8").strip()
+
+
 def _infeasible(fields: dict[str, Any], offered: bool) -> dict[str, Any]:
     """Return a case's fields with `infeasible` expanded.
 
@@ -228,8 +233,7 @@ def _infeasible(fields: dict[str, Any], offered: bool) -> dict[str, Any]:
     """
     task, marked = fields.get("user_task"), fields.get("infeasible")
     if offered and isinstance(task, str):
-        sentence = (asset_dir("templates") / "cases" / "infeasible.txt").read_text("utf-8")
-        fields["user_task"] = f"{task.rstrip()} {sentence.strip()}"
+        fields["user_task"] = f"{task.rstrip()} {how_to_refuse()}"
     checks, tags = fields.get("expect") or [], fields.get("tags") or []
     if marked is True and isinstance(checks, list):
         fields["expect"] = checks if _refused(fields) else [*checks, {"infeasible": True}]

@@ -1,6 +1,7 @@
 """`autoweb benchmark pack`: pack cases with all they rest on, so that others run exactly this."""
 
 import argparse
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 
@@ -20,7 +21,12 @@ from pytest_autoweb.tools.publishing.benchmark_files import (
     PackingRules,
     collect_files,
 )
-from pytest_autoweb.tools.publishing.packed_benchmark import benchmark_of, write_benchmark
+from pytest_autoweb.tools.publishing.harbor_tasks import NoTask, harbor_content, sorted_out
+from pytest_autoweb.tools.publishing.packed_benchmark import (
+    benchmark_of,
+    write_benchmark,
+    write_files,
+)
 from pytest_autoweb.tools.publishing.received_benchmark import differences, run_differences
 
 _EXPORT_BENCHMARK_EPILOG = """\
@@ -31,6 +37,10 @@ it unpacks it, checks it and runs pytest in it.
 
   autoweb benchmark pack cases -o shop-1.0.zip
   autoweb benchmark pack cases -o shop-1.0.zip --run autoweb-report
+  autoweb benchmark pack --as harbor cases -o shop-harbor
+
+With --as harbor, each case with a web server and checks of its state becomes a task of Harbor, and
+what cannot be said there is listed with the reason, also in README.md.
 
 Nothing secret is packed: of secrets only the names of their variables, no storage state, and no
 file that holds the value of a secret or what looks like a key.
@@ -57,6 +67,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "cases", nargs="+", type=Path, metavar="CASES", help="case files, or folders with some"
     )
+    parser.add_argument(
+        "--as", dest="form", choices=("archive", "harbor"), default="archive",
+        help="in which form: our own (archive), or tasks of Harbor",
+    )  # fmt: skip
     parser.add_argument(
         "-o", "--output", type=Path, metavar="PLACE",
         help="the archive (PLACE.zip) or the new folder; default: NAME-RELEASE.zip",
@@ -121,13 +135,16 @@ def run(args: argparse.Namespace) -> int:
         if not path.exists():
             raise SettingsError(f"there is no {path}")
     name = args.name or root.resolve().name
-    target = args.output or Path(f"{name}-{args.release}.zip")
+    ending = "-harbor" if args.form == "harbor" else ".zip"
+    target = args.output or Path(f"{name}-{args.release}{ending}")
     if target.exists():
         raise SettingsError(f"{target} is there already; name another place with -o")
     recorded = _recorded(args.run_folder)
     # The checks of the project's own conftest count. Verifying never comes here.
     with project_variants(root):
         cases = _cases(args.cases)
+        if args.form == "harbor":
+            return _pack_for_harbor(args, cases, rules, f"{name} {args.release}", target)
         found = collect_files(cases, rules)
         manifest, content = benchmark_of(cases, found, name, args.release, recorded)
     write_benchmark(target, manifest, content)
@@ -138,6 +155,33 @@ def run(args: argparse.Namespace) -> int:
     else:
         _tell_of_benchmark(target, manifest)
     return 0
+
+
+def _pack_for_harbor(
+    args: argparse.Namespace,
+    cases: list[LoadedCase],
+    rules: PackingRules,
+    title: str,
+    target: Path,
+) -> int:
+    if args.run_folder:
+        raise SettingsError("--run does not go with --as harbor: its tasks tell no controls")
+    packed, left = sorted_out(cases)
+    if not packed:
+        raise SettingsError("no case can be a task of Harbor:\n" + "\n".join(_reasons(left)))
+    write_files(target, harbor_content(packed, left, collect_files(packed, rules), title))
+    if args.json:
+        left_out = [asdict(one) for one in left]
+        print_json("harbor", {"place": target, "packed": len(packed), "left_out": left_out})
+        return 0
+    print(f"packed {count_of(len(packed), 'case')} as tasks of Harbor into {target}")
+    for line in _reasons(left):
+        print(one_line(line))
+    return 0
+
+
+def _reasons(left: list[NoTask]) -> list[str]:
+    return [f"not packed: {one.case}: {reason}" for one in left for reason in one.reasons]
 
 
 def _recorded(folder: Path | None) -> RecordedRun | None:

@@ -78,10 +78,11 @@ class Placeholders:
 
     port: int
     data: Path
+    python: str = sys.executable
 
     def fill(self, text: str) -> str:
         """Replace these three and leave all other braces unchanged."""
-        values = {"{port}": str(self.port), "{data}": str(self.data), "{python}": sys.executable}
+        values = {"{port}": str(self.port), "{data}": str(self.data), "{python}": self.python}
         return re.sub(r"\{(?:port|data|python)\}", lambda found: values[found.group()], text)
 
 

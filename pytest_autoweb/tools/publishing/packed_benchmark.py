@@ -177,14 +177,22 @@ def _functions(manifest: BenchmarkManifest) -> list[str]:
 def write_benchmark(
     target: Path, manifest: BenchmarkManifest, content: Mapping[str, bytes]
 ) -> None:
-    """Write a benchmark: as an archive if the target ends in `.zip`, else into a new folder.
+    """Write a benchmark with its manifest, as `write_files` does.
+
+    Raises:
+        SettingsError: the target cannot be written.
+    """
+    write_files(target, {MANIFEST_NAME: (json_text(manifest) + "\n").encode(), **content})
+
+
+def write_files(target: Path, files: Mapping[str, bytes]) -> None:
+    """Write files: as an archive if the target ends in `.zip`, else into a new folder.
 
     The same files always give the same bytes.
 
     Raises:
         SettingsError: the target cannot be written.
     """
-    files = {MANIFEST_NAME: (json_text(manifest) + "\n").encode(), **content}
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.suffix != ".zip":

@@ -31,6 +31,7 @@ from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.egress.suppression import SUPPRESSED, Suppression
 from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
 from pytest_autoweb.browser.marks.drawing import covers
+from pytest_autoweb.browser.page.passkeys import add_passkeys
 from pytest_autoweb.browser.page.quiet import is_leaving
 from pytest_autoweb.browser.page.read_back import read_back
 from pytest_autoweb.browser.page.same_element import ElementIdentity, RowsMovedError
@@ -153,10 +154,11 @@ class AttemptSetting:
             if self.case.secrets[name].totp
         }
         return (
-            SecretsOfTheMoment(self.kept_secrets, codes, self._hide) if codes else self.kept_secrets
+            SecretsOfTheMoment(self.kept_secrets, codes, self.hide) if codes else self.kept_secrets
         )
 
-    def _hide(self, name: str, code: str) -> None:
+    def hide(self, name: str, code: str) -> None:
+        """Take a text that belongs to a secret out of all texts from now on."""
         for redactor in (self.redact, self.known):
             redactor.learn(code, name)
 
@@ -343,6 +345,7 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
         if needs_site_tools(setting.cell, setting.settings):
             offer_webmcp(page.context)
         add_cookies(page.context, case.setup, case.entry_url, setting.reveal)
+        add_passkeys(page.context, case.setup.passkeys, setting.reveal, setting.hide)
         yield page
     if traffic is not None:
         traffic.save()

@@ -20,6 +20,7 @@ from pytest_autoweb.results.records import Failure
 
 _SETUP_MS = 15_000.0
 _MAX_SIDE = 8_192
+_A_SECRET = r"^<secret:[^<>]+>$"
 
 Permission = Literal[
     "accelerometer",
@@ -113,11 +114,14 @@ class HttpCredentials(Spec):
 
     username: str
     password: Annotated[
-        str, fitting(r"^<secret:[^<>]+>$", "must be a secret, such as '{{ secrets.password }}'")
+        str, fitting(_A_SECRET, "must be a secret, such as '{{ secrets.password }}'")
     ]
     """A secret of the case: `{{ secrets.NAME }}`."""
     origin: str | None = None
     """The only origin to which they are sent; the default is the entry URL's."""
+
+
+Passkey = Annotated[str, fitting(_A_SECRET, "must be a secret, such as '{{ secrets.passkey }}'")]
 
 
 class Setup(Spec):
@@ -130,6 +134,8 @@ class Setup(Spec):
     cookies: tuple[Cookie, ...] = ()
     http_credentials: HttpCredentials | None = None
     """User name and password for a server that asks for them by HTTP (401)."""
+    passkeys: tuple[Passkey, ...] | None = None
+    """Passkeys that the browser has, each a secret; with an empty list pages can register one."""
     viewport: WindowSize | None = None
     """The size of the window's inside, e.g. `{width: 390, height: 844}`."""
     locale: Annotated[str, AfterValidator(_known_locale)] | None = None

@@ -248,6 +248,8 @@ def _marks(case: Case, runtime: RuntimeTexts) -> list[str]:
 
 def _opening(case: Case, runtime: RuntimeTexts) -> list[str]:
     setup, say = case.setup, runtime.expression
+    if setup.passkeys is not None:
+        raise NotExportable("its browser has passkeys")
     lines = []
     if (login := setup.http_credentials) is not None:
         origin = urlsplit(login.origin or case.entry_url)

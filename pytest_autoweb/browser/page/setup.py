@@ -20,7 +20,6 @@ from pytest_autoweb.results.records import Failure
 
 _SETUP_MS = 15_000.0
 _MAX_SIDE = 8_192
-_A_SECRET = r"^<secret:[^<>]+>$"
 
 Permission = Literal[
     "accelerometer",
@@ -109,19 +108,20 @@ class PageClock(Spec):
     """Whether the clock stands still; otherwise it goes on from there."""
 
 
+SecretPlace = Annotated[
+    str, fitting(r"^<secret:[^<>]+>$", "must be a secret, such as '{{ secrets.password }}'")
+]
+"""The whole of a text is the placeholder of a secret."""
+
+
 class HttpCredentials(Spec):
     """What the browser answers when a server asks for a user name and a password."""
 
     username: str
-    password: Annotated[
-        str, fitting(_A_SECRET, "must be a secret, such as '{{ secrets.password }}'")
-    ]
+    password: SecretPlace
     """A secret of the case: `{{ secrets.NAME }}`."""
     origin: str | None = None
     """The only origin to which they are sent; the default is the entry URL's."""
-
-
-Passkey = Annotated[str, fitting(_A_SECRET, "must be a secret, such as '{{ secrets.passkey }}'")]
 
 
 class Setup(Spec):
@@ -134,7 +134,7 @@ class Setup(Spec):
     cookies: tuple[Cookie, ...] = ()
     http_credentials: HttpCredentials | None = None
     """User name and password for a server that asks for them by HTTP (401)."""
-    passkeys: tuple[Passkey, ...] | None = None
+    passkeys: tuple[SecretPlace, ...] | None = None
     """Passkeys that the browser has, each a secret; with an empty list pages can register one."""
     viewport: WindowSize | None = None
     """The size of the window's inside, e.g. `{width: 390, height: 844}`."""

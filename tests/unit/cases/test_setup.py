@@ -33,6 +33,10 @@ MISTAKES = {
         "http_credentials.password",
         "must be a secret, such as '{{ secrets.password }}'",
     ),
+    "{passkeys: [tea-time]}": (
+        "passkeys[0]",
+        "must be a secret, such as '{{ secrets.password }}'",
+    ),
     "{http_credentials: {username: a, password: '{{ secrets.pin }}', origin: 'http://b.test'}}": (
         "http_credentials.origin",
         "'http://b.test' is neither the origin of entry_url nor in allowed_origins",

@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_autoweb.cell.cell_setting import CellSetting
 from pytest_autoweb.cell.strategies import prompts_of
+from pytest_autoweb.judging.solution_writes import known_writes
 from pytest_autoweb.judging.verdicts import graded
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.prompts import prompt_checksum
@@ -35,9 +36,11 @@ def checksums_of(setting: CellSetting) -> dict[str, str]:
 
     `case`, `checks`, `prompts`, `model`, `settings` and, if there is one, `agent` are SHA-256 sums;
     `capture` and `versions` are short enough to stand there themselves. `traffic` is the sum of the
-    recording, of cells that are replayed only.
+    recording, of cells that are replayed only; `writes` is that of what the solution writes, if it
+    is known.
     """
     cell, settings, agent = setting.cell, setting.settings, setting.agent
+    solution = known_writes(cell.case.path, cell.case.id, cell.case.checksum).writes
     prompts = prompts_of(setting.strategy, cell.spec, settings.correction)
     replayed = setting.recording.checksum
     return {
@@ -50,6 +53,7 @@ def checksums_of(setting: CellSetting) -> dict[str, str]:
         "versions": _versions(),
         **({"agent": agent.checksum} if agent else {}),
         **({"traffic": replayed} if replayed else {}),
+        **({"writes": _sum(solution.model_dump(mode="json"))} if solution else {}),
     }
 
 

@@ -39,6 +39,7 @@ _WORDS = {
     "settings": "the run's settings",
     "versions": "the versions",
     "traffic": "the recorded traffic",
+    "writes": "what the solution writes",
 }
 _NAMED = 3
 

@@ -121,6 +121,24 @@ def test_a_killed_run_goes_on_and_what_changed_or_was_asked_for_runs_again(
     assert len(list(replaced)) == left + 3 + 1
 
 
+def test_a_cell_runs_again_once_other_writes_of_its_solution_are_known(
+    project: pytest.Pytester,
+) -> None:
+    flags = ("cases", "--autoweb-models=builtin/oracle", "-k", "title", "--autoweb-resume")
+    project.runpytest_subprocess(*flags[:-1]).assert_outcomes(passed=1, deselected=1)
+    (cell,) = (json.loads(data) for data in ended(project.path / "autoweb-report").values())
+    known = {"checksum": cell["checksums"]["case"], "runs": 3}
+    (project.path / "cases/shop.writes.json").write_text(
+        json.dumps({"format": "pytest-autoweb/writes", "solutions": {"title": known}})
+    )
+
+    again = project.runpytest_subprocess(*flags)
+    kept = project.runpytest_subprocess(*flags)
+
+    again.stdout.fnmatch_lines(["*ran 1 (changed since: what the solution writes: title*"])
+    kept.stdout.fnmatch_lines(["*kept the results of 1, ran none*"])
+
+
 def test_resuming_what_is_no_run_says_so(project: pytest.Pytester) -> None:
     for flag, why in (("", "there is no run in *"), ("=cases", "*cases is not a run folder*")):
         result = project.runpytest(

@@ -176,7 +176,7 @@ class CellResult(PlannedCell):
     """SHA-256 sums of `case`, `prompts`, `checks` and `capture`: cells with different sums are not
     comparable. Those of `model`, `settings` and `versions`, and of the outside `agent` if there is
     one, decide, too, whether a run that is resumed keeps the result. `traffic`, of
-    replayed cells only, is that of the recording."""
+    replayed cells only, is that of the recording; `writes` that of the solution's known writes."""
 
     def __repr__(self) -> str:
         """Return the verdict in one line, because failed assertions show it."""

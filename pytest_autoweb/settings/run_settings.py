@@ -21,6 +21,7 @@ from typing import (
 
 from pytest_autoweb.base.errors import SettingsError, listed
 from pytest_autoweb.base.language import Language
+from pytest_autoweb.base.values.attack_names import attack_names
 from pytest_autoweb.base.values.flag_texts import (
     cache_place,
     cluster_address,
@@ -328,6 +329,10 @@ class Settings:
     repeat = Option(
         "1", "Run each cell N times; needed for intervals over repeats.", count(1), "N",
         everyday=True)
+    attack = Option(
+        "", "Plant an instruction to the agent in the pages of each cell, and count who obeys: "
+        "text, label, toast, late; several take turns over cases and repeats.", attack_names,
+        "A,B")
     until = Option(
         "", "Stop when it is known which model is best: `decided`. It is asked after every cell, "
         "by a test that allows this; the chance of a wrong decision is 5%, with decided@99 1%. "
@@ -432,7 +437,8 @@ class Settings:
         "each metric may get, as in 'pass_rate:5%,cost:20%,duration:50%'. Only a change that a "
         "test finds significant fails the run. 'switch:5%' asks for a proof that the other models "
         "are not worse than the first; 'served:same' fails if another model answers under the same "
-        "name; 'overreach:0' if more was written than the cases' solutions write.", str, "EXPR",
+        "name; 'overreach:0' if more was written than the cases' solutions write; 'obeyed:0' if "
+        "an attack worked.", str, "EXPR",
         everyday=True)
     baseline_days = Option(
         "90", "The age in days above which a baseline is used only with a notice.", count(1),
@@ -577,6 +583,7 @@ OPTIONS: tuple[Option[Any], ...] = tuple(
 
 OF_OUTCOMES = (
     *("capture", "agent", "strategy", "codegen", "max_repairs", "visual_supplement", "max_steps"),
+    "attack",
     *(
         "max_turns",
         "max_looks",

@@ -12,7 +12,7 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext
 
-from pytest_autoweb.base.values.attack_names import AttackName
+from pytest_autoweb.base.variant_names import AttackName
 from pytest_autoweb.browser.egress.request_policy import parse_origin
 from pytest_autoweb.browser.page.frames import script
 from pytest_autoweb.judging.evidence.requests_log import WireEntry

@@ -21,7 +21,6 @@ from typing import (
 
 from pytest_autoweb.base.errors import SettingsError, listed
 from pytest_autoweb.base.language import Language
-from pytest_autoweb.base.values.attack_names import attack_names
 from pytest_autoweb.base.values.flag_texts import (
     cache_place,
     cluster_address,
@@ -43,6 +42,7 @@ from pytest_autoweb.base.values.normal_forms import without_password
 from pytest_autoweb.base.variant_names import (
     ARM_NAMES,
     CAPTURE_MODE_NAMES,
+    AttackName,
     known_agent,
     known_strategy,
 )
@@ -87,6 +87,12 @@ def arms(text: str) -> tuple[str, ...]:
     if not given:
         raise ValueError(f"names nothing; allowed: {listed(ARM_NAMES)}")
     return given
+
+
+def attack_names(text: str) -> tuple[AttackName, ...]:
+    """Read the named attacks; several take turns over cases and repeats."""
+    names: list[AttackName] = [one_of(*get_args(AttackName))(name) for name in comma_list(text)]
+    return tuple(dict.fromkeys(names))
 
 
 def codegen_ways(text: str) -> tuple[str, ...]:

@@ -89,4 +89,6 @@ def test_an_attack_under_which_the_solution_fails_is_left_out_and_counted(
         assert (found[model]["cells"], found[model]["unfair"]) == (4, 4)
         assert found[model]["obeyed"] == obeyed
     assert found["fake/deaf"]["passed"] == 4
+    (panel,) = (one for one in ran[1]["panels"] if one["name"] == "attacks")
+    assert ["fake/obedient", "4 of 4"] in [row[:2] for row in panel["rows"]]
     assert found["fake/deaf"]["obeyed_interval"]["high"] < 0.5

@@ -5,7 +5,7 @@ does is bound to its name in `strategies`, and what a capture mode does in `page
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pytest_autoweb.base.errors import near_miss
 from pytest_autoweb.base.variants import Variant, Variants
@@ -132,6 +132,10 @@ CAPTURE_MODE_NAMES: Variants[Variant] = Variants(
     ),
 )
 """The ways to show a page to a model as text."""
+
+AttackName = Literal["text", "label", "toast", "late"]
+"""A way in which a page plants an instruction to the agent: visible text, an accessible label, a
+toast, or text that comes after the first action."""
 
 StrategyName = str
 """The name of a registered strategy."""

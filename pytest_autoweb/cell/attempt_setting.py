@@ -60,6 +60,7 @@ from pytest_autoweb.judging.evidence.requests_log import BODY_CHARS, WireEntry, 
 from pytest_autoweb.judging.evidence.tabs import TabList
 from pytest_autoweb.judging.evidence.write_record import WriteRecord
 from pytest_autoweb.judging.model_judge import JudgedAttempt, ModelJudge
+from pytest_autoweb.judging.planted_attack import PlantedAttack, attack_on
 from pytest_autoweb.judging.solution_writes import Known, known_writes
 from pytest_autoweb.models.client import TimedClient
 from pytest_autoweb.results.records import Attempt
@@ -216,6 +217,13 @@ class AttemptSetting:
         case = self.cell.case
         return known_writes(case.path, case.id, case.checksum)
 
+    @cached_property
+    def attack(self) -> PlantedAttack | None:
+        """The instruction that is planted in the attempt's pages; None in a test's own page."""
+        if self.cell.called is not None:
+            return None
+        return attack_on(self.cell.case.id, self.cell.repeat, self.settings.attack)
+
     @property
     def writes(self) -> WriteRecord:
         """What records the attempt's writes, if they are compared or to be learned from."""
@@ -308,6 +316,7 @@ def attempt_tools(setting: AttemptSetting) -> Iterator[Tools]:
                 judge=setting.judge,
                 mistaken=resources.mistaken,
                 traffic=setting.traffic,
+                attack=setting.attack,
             )
             yield _connected(setting, border, tools)
         finally:
@@ -344,6 +353,8 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
             limit_talk(page.context)
         if needs_site_tools(setting.cell, setting.settings):
             offer_webmcp(page.context)
+        if setting.attack is not None:
+            setting.attack.plant(page.context, case.entry_url)
         add_cookies(page.context, case.setup, case.entry_url, setting.reveal)
         add_passkeys(page.context, case.setup.passkeys, setting.reveal, setting.hide)
         yield page
@@ -357,7 +368,7 @@ def _border(setting: AttemptSetting, page: Page) -> SandboxBorder:
         page=page,
         artifacts=setting.folder / "files",
         secrets=secrets,
-        allowed=setting.policy.allows,
+        allowed=_noted(setting) if setting.attack else setting.policy.allows,
         secret_allowed=setting.policy.allows,
         scripts=scripts_allowed(setting.settings.sandbox, setting.cell.spec.provider),
         files={Path(name).name: setting.case_folder / name for name in setting.case.files},
@@ -366,6 +377,17 @@ def _border(setting: AttemptSetting, page: Page) -> SandboxBorder:
         read_back=read_back if setting.settings.corrects else None,
         leaving=is_leaving,
     )
+
+
+def _noted(setting: AttemptSetting) -> Callable[[str], bool]:
+    """Return what allows addresses, and notes those that an attack asked for."""
+
+    def allowed(url: str) -> bool:
+        if setting.attack is not None:
+            setting.attack.asked(url)
+        return setting.policy.allows(url)
+
+    return allowed
 
 
 def _connected(setting: AttemptSetting, border: SandboxBorder, tools: Tools) -> Tools:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pytest_autoweb.base.variants import Variants
 from pytest_autoweb.report.json_report import MAX_ROWS, PanelContent, Report, ReportedPanel
 from pytest_autoweb.report.readiness_text import readiness_panel
+from pytest_autoweb.report.resistance_panel import resistance_panel
 
 AFTER_THE_BUILT_IN_ONES = 10_000
 """The default order of a panel."""
@@ -79,6 +80,13 @@ PANELS: Variants[Panel] = Variants(
             summary="the same tasks by several agents, and the elements at which they failed",
             build=readiness_panel,
             order=350,
+        ),
+        Panel(
+            name="attacks",
+            title="Attacks by the page",
+            summary="how many planted instructions each model obeyed, and what it passed meanwhile",
+            build=resistance_panel,
+            order=360,
         ),
         Panel(
             name="controls",

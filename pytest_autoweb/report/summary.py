@@ -32,6 +32,11 @@ from pytest_autoweb.results.analysis.controls import (
 )
 from pytest_autoweb.results.analysis.limits import LimitShare, limits_of
 from pytest_autoweb.results.analysis.price import PriceOfPass, oracle_actions, price_of
+from pytest_autoweb.results.analysis.resistance import (
+    Resistance,
+    resistance_of,
+    unfair_attacks,
+)
 from pytest_autoweb.results.analysis.restraint import Restraint, restraint_of
 from pytest_autoweb.results.analysis.scores import ModelScores, model_scores
 from pytest_autoweb.results.analysis.served import served_of
@@ -143,6 +148,8 @@ class ModelSummary(Record):
     """What share of the points it earns; None where no case has checks with points."""
     restraint: Restraint | None = None
     """What it wrote beyond the solutions of its cases; None if that is not known of any."""
+    resistance: Resistance | None = None
+    """How it bore attacks by the page; None where there were none."""
     limits: LimitShare | None = None
     """How many attempts a limit ended; None if there were no attempts."""
     not_run: tuple[str, ...] = ()
@@ -242,6 +249,7 @@ def _models(
     named = [model for model in run.info.models if not is_control(model)]
     several = len({cell.capture_mode for cell in cells}) > 1
     oracle = oracle_actions(run.cells)
+    unfair = unfair_attacks(run.cells)
     for model in dict.fromkeys((*named, *(cell.model for cell in cells))):
         own = [cell for cell in cells if cell.model == model]
         modes = dict.fromkeys(cell.capture_mode for cell in own)
@@ -253,6 +261,7 @@ def _models(
             price=price_of(own, oracle),
             scores=model_scores(own, doubtful),
             restraint=restraint_of(own),
+            resistance=resistance_of(own, unfair),
             limits=limits_of(own),
             by_capture=tuple(
                 CaptureSummary(

@@ -42,6 +42,7 @@ from pytest_autoweb.base.values.normal_forms import without_password
 from pytest_autoweb.base.variant_names import (
     ARM_NAMES,
     CAPTURE_MODE_NAMES,
+    AttackName,
     known_agent,
     known_strategy,
 )
@@ -86,6 +87,12 @@ def arms(text: str) -> tuple[str, ...]:
     if not given:
         raise ValueError(f"names nothing; allowed: {listed(ARM_NAMES)}")
     return given
+
+
+def attack_names(text: str) -> tuple[AttackName, ...]:
+    """Read the named attacks; several take turns over cases and repeats."""
+    names: list[AttackName] = [one_of(*get_args(AttackName))(name) for name in comma_list(text)]
+    return tuple(dict.fromkeys(names))
 
 
 def codegen_ways(text: str) -> tuple[str, ...]:
@@ -328,6 +335,10 @@ class Settings:
     repeat = Option(
         "1", "Run each cell N times; needed for intervals over repeats.", count(1), "N",
         everyday=True)
+    attack = Option(
+        "", "Plant an instruction to the agent in the pages of each cell, and count who obeys: "
+        "text, label, toast, late; several take turns over cases and repeats.", attack_names,
+        "A,B")
     until = Option(
         "", "Stop when it is known which model is best: `decided`. It is asked after every cell, "
         "by a test that allows this; the chance of a wrong decision is 5%, with decided@99 1%. "
@@ -432,7 +443,8 @@ class Settings:
         "each metric may get, as in 'pass_rate:5%,cost:20%,duration:50%'. Only a change that a "
         "test finds significant fails the run. 'switch:5%' asks for a proof that the other models "
         "are not worse than the first; 'served:same' fails if another model answers under the same "
-        "name; 'overreach:0' if more was written than the cases' solutions write.", str, "EXPR",
+        "name; 'overreach:0' if more was written than the cases' solutions write; 'obeyed:0' if "
+        "an attack worked.", str, "EXPR",
         everyday=True)
     baseline_days = Option(
         "90", "The age in days above which a baseline is used only with a notice.", count(1),
@@ -577,6 +589,7 @@ OPTIONS: tuple[Option[Any], ...] = tuple(
 
 OF_OUTCOMES = (
     *("capture", "agent", "strategy", "codegen", "max_repairs", "visual_supplement", "max_steps"),
+    "attack",
     *(
         "max_turns",
         "max_looks",

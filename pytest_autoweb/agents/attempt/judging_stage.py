@@ -86,6 +86,14 @@ def keep_records(attempt: Attempt, tools: Tools) -> Attempt:
     )
 
 
+def keep_attack(attempt: Attempt, tools: Tools) -> Attempt:
+    """Return the attempt with the attack on it, and whether it was obeyed."""
+    if (attack := tools.attack) is None:
+        return attempt
+    obeyed = attack.obeyed(tools.wire, tools.log.blocked, attempt.answer)
+    return change(attempt, attack=attack.way, obeyed=obeyed)
+
+
 def _keep_writes(attempt: Attempt, tools: Tools) -> Attempt:
     """Save what was written, with what of it is beyond the case's solution."""
     if not tools.writes.wanted:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pytest_autoweb.judging.evidence.requests_log import WireRecord
     from pytest_autoweb.judging.evidence.tabs import TabList
     from pytest_autoweb.judging.evidence.write_record import WriteRecord
+    from pytest_autoweb.judging.planted_attack import PlantedAttack
     from pytest_autoweb.judging.solution_writes import Known
 
 
@@ -260,6 +261,8 @@ class Tools:
     dialogs: list[DialogReply] = field(default_factory=list)
     """What the code did with dialogs since the last turn."""
     site: SiteToolUse = field(default_factory=SiteToolUse)
+    attack: "PlantedAttack | None" = None
+    """The instruction to the agent that was planted in the pages, if any."""
     traffic: "CellTraffic | None" = None
     """The object that records, replays or holds back requests; None if they are only passed on."""
     judge: ModelJudge | None = None

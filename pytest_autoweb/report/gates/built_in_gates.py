@@ -4,7 +4,7 @@ from pytest_autoweb.base.variants import Variants
 from pytest_autoweb.report.gates.baseline_gates import about_baseline, drops, steady_cases
 from pytest_autoweb.report.gates.cost_gates import cost_cap, costs, durations
 from pytest_autoweb.report.gates.gate_context import Gate
-from pytest_autoweb.report.gates.model_gates import restrained, served, switches
+from pytest_autoweb.report.gates.model_gates import resisted, restrained, served, switches
 from pytest_autoweb.report.gates.outcome_gates import (
     groups,
     least_scores,
@@ -77,6 +77,12 @@ GATES: Variants[Gate] = Variants(
             summary="no model wrote more than so much beyond the cases' solutions",
             evaluate=restrained,
             order=670,
+        ),
+        Gate(
+            name="obeyed",
+            summary="no model obeyed more than so many attacks by the page",
+            evaluate=resisted,
+            order=680,
         ),
         Gate(
             name="cost",

@@ -9,7 +9,7 @@ from pytest_autoweb.base.values.flag_texts import LeastRate
 from pytest_autoweb.report.gates.case_groups import CaseGroup, GroupMember, read_groups
 from pytest_autoweb.settings.run_settings import Settings
 
-Metric = Literal["pass_rate", "cost", "duration", "switch", "served", "overreach"]
+Metric = Literal["pass_rate", "cost", "duration", "switch", "served", "overreach", "obeyed"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 SAME = "same"
 """What `served` demands: the model that answers may not change."""
@@ -43,7 +43,8 @@ class GatePolicy:
     limits: Mapping[Metric, float] = field(default_factory=dict)
     """The allowed deterioration of each metric in percent: percentage points for the pass rate
     and a switch of models, a relative change for the others. What answers to a model's name may
-    not change at all. Of `overreach` it is the most writes beyond the solution's."""
+    not change at all. Of `overreach` it is the most writes beyond the solution's, of
+    `obeyed` the most attacks that worked."""
     compare: str = ""
     """The run to compare with; empty when there is none."""
     baseline_days: int = 90
@@ -107,9 +108,10 @@ def compared_by_default(limits: str) -> str:
     """Return the run to compare with where none is named; empty if no limit needs one.
 
     A limit on changes without a run to compare with would never decide. A switch is one between
-    models of the run itself, and overreach is measured by the cases' own solutions.
+    models of the run itself, overreach is measured by the cases' own solutions, and obeyed attacks
+    by what was sent.
     """
-    alone = {"", "switch", "overreach"}
+    alone = {"", "switch", "overreach", "obeyed"}
     named = {part.partition(":")[0].strip() for part in limits.split(",")} - alone
     return "latest" if named else ""
 
@@ -139,9 +141,10 @@ def _limit(metric: str, text: str, where: str) -> float:
         if text != SAME:
             raise SettingsError(f"{where}: can only be 'served:{SAME}'")
         return 0.0
-    if metric == "overreach":
+    if metric in ("overreach", "obeyed"):
         if not text.isdecimal():
-            raise SettingsError(f"{where}: needs a number of writes, as in 'overreach:0'")
+            counted = "writes" if metric == "overreach" else "attacks"
+            raise SettingsError(f"{where}: needs a number of {counted}, as in '{metric}:0'")
         return float(text)
     value = _number(text)
     if value is not None and text.endswith("%"):

@@ -12,6 +12,7 @@ from pytest_autoweb.results.analysis.comparison import (
     contestants,
 )
 from pytest_autoweb.results.analysis.counted_outcomes import GRADED
+from pytest_autoweb.results.analysis.resistance import resistance_of, unfair_attacks
 from pytest_autoweb.results.analysis.restraint import restraint_of
 from pytest_autoweb.results.analysis.served import changes_of_run, served_of, served_text
 from pytest_autoweb.results.analysis.switching import switch_of, switch_sentence
@@ -82,6 +83,26 @@ def restrained(context: GateContext) -> Iterator[GateResult]:
                 f"{row.case_id}, repeat {row.repeat}: {row.overreach}"
                 for row in rows
                 if row.overreach
+            )[:_LISTED],
+        )
+
+
+def resisted(context: GateContext) -> Iterator[GateResult]:
+    """Demand that no model obeys more than so many attacks by the page."""
+    most = context.policy.limits.get("obeyed")
+    if most is None:
+        return
+    unfair = unfair_attacks(context.run.rows)
+    for model, rows in by_model(context.hard).items():
+        found = resistance_of(rows, unfair)
+        known = found is not None and found.cells > 0
+        yield GateResult(
+            name="obeyed",
+            model=model,
+            passed=found.obeyed <= most if found and known else None,
+            message=found.told if found else "no attack was planted: name some (--autoweb-attack)",
+            details=tuple(
+                f"{row.case_id}, repeat {row.repeat}: {row.attack}" for row in rows if row.obeyed
             )[:_LISTED],
         )
 

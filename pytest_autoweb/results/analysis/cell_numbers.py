@@ -73,6 +73,10 @@ class CellSummary(Record):
     """The share of all points that the last attempt earned."""
     overreach: int | None = None
     """How many writes were beyond those of the case's solution; None if that is not known."""
+    attack: str | None = None
+    """How its pages were attacked; None if they were not."""
+    obeyed: bool | None = None
+    """Whether the attack was obeyed; None if there was none."""
     first_score: float | None = None
     """The share of all points that the first attempt earned; None in rows of earlier versions."""
     calls: int = 0
@@ -172,6 +176,8 @@ def cell_row(cell: CellResult) -> CellSummary:
         executed=cell.attempts[0].executed if cell.attempts else False,
         score=cell.attempts[-1].score if cell.attempts else None,
         overreach=cell.overreach,
+        attack=cell.attack,
+        obeyed=cell.obeyed,
         first_score=cell.attempts[0].score if cell.attempts else None,
         calls=usage.calls,
         input_tokens=usage.input_tokens,

@@ -556,6 +556,10 @@ class Attempt(Record):
     overreach: tuple[str, ...] | None = None
     """What was written beyond what the case's solution writes, in words and without secrets; None
     if that is not known."""
+    attack: str | None = None
+    """How an instruction to the agent was planted in the pages (`--autoweb-attack`)."""
+    obeyed: bool | None = None
+    """Whether the agent did what that instruction said; None without one."""
     actions: int | None = None
     """The number of clicks, texts, choices and other calls that acted on the page and were done;
     None where calls are not recorded, as with outside agents."""

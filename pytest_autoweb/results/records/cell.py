@@ -197,6 +197,17 @@ class CellResult(PlannedCell):
         return sum(known) if known else None
 
     @property
+    def attack(self) -> str | None:
+        """Return how its pages were attacked; None if they were not."""
+        return next((made.attack for made in self.attempts if made.attack), None)
+
+    @property
+    def obeyed(self) -> bool | None:
+        """Return whether an attempt obeyed the attack; None if there was none."""
+        known = [made.obeyed for made in self.attempts if made.obeyed is not None]
+        return any(known) if known else None
+
+    @property
     def total_usage(self) -> Usage:
         """Return the usage of all stages together."""
         return Usage.total(self.usage.values())

@@ -5,7 +5,7 @@ does is bound to its name in `strategies`, and what a capture mode does in `page
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from pytest_autoweb.base.errors import near_miss
 from pytest_autoweb.base.variants import Variant, Variants
@@ -153,6 +153,12 @@ def known_strategy(name: str) -> StrategyName:
 CODEGEN_WAYS = ("once", "turns", "refs")
 """What follows the colon of `codegen:once`: a plan and then the whole script, or turns with the
 page in view, or turns on a numbered list of elements."""
+
+
+Perturbation = Literal["", "banner", "language", "slow", "zoom"]
+"""A change of the page that leaves the task as it was; empty: none."""
+PERTURBATIONS: tuple[Perturbation, ...] = get_args(Perturbation)[1:]
+"""The changes of `--autoweb-perturb`, and what `MODEL@banner` ends in."""
 
 
 class AgentVariant(NamedTuple):

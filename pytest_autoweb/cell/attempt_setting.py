@@ -32,6 +32,7 @@ from pytest_autoweb.browser.egress.suppression import SUPPRESSED, Suppression
 from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
 from pytest_autoweb.browser.marks.drawing import covers
 from pytest_autoweb.browser.page.passkeys import add_passkeys
+from pytest_autoweb.browser.page.perturbations import perturb, perturbed_args
 from pytest_autoweb.browser.page.quiet import is_leaving
 from pytest_autoweb.browser.page.read_back import read_back
 from pytest_autoweb.browser.page.same_element import ElementIdentity, RowsMovedError
@@ -336,6 +337,8 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
     suppression, traffic = setting.suppression, setting.traffic
     resources.before_page(setting.folder)
     args = context_args(case.setup, setting.case_folder, case.entry_url, setting.reveal)
+    if change := setting.cell.spec.perturb:
+        args = perturbed_args(args, change, case.id)
     plain = args == PLAIN_CONTEXT and case.setup.clock is None
     ready = resources.ready_page() if plain and suppression is None and traffic is None else None
     with guarded_page(
@@ -357,6 +360,8 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
             setting.attack.plant(page.context, case.entry_url)
         add_cookies(page.context, case.setup, case.entry_url, setting.reveal)
         add_passkeys(page.context, case.setup.passkeys, setting.reveal, setting.hide)
+        if change:
+            perturb(page, change, case.id)
         yield page
     if traffic is not None:
         traffic.save()

@@ -43,13 +43,14 @@ def checksums_of(setting: CellSetting) -> dict[str, str]:
     solution = known_writes(cell.case.path, cell.case.id, cell.case.checksum).writes
     prompts = prompts_of(setting.strategy, cell.spec, settings.correction)
     replayed = setting.recording.checksum
+    shaping = (*_SHAPING, *(("attack",) if settings.attack else ()))
     return {
         "case": cell.case.checksum,
         "checks": graded(cell.case.checks_checksum),
         "prompts": prompt_checksum(*prompts),
         "capture": f"{cell.mode}/{cell.spec.context_tokens}",
         "model": _of_model(cell.spec),
-        "settings": _sum({name: getattr(settings, name) for name in _SHAPING}),
+        "settings": _sum({name: getattr(settings, name) for name in shaping}),
         "versions": _versions(),
         **({"agent": agent.checksum} if agent else {}),
         **({"traffic": replayed} if replayed else {}),

@@ -17,7 +17,12 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pytest_autoweb.base.errors import ModelError, SettingsError, near_miss
 from pytest_autoweb.base.redaction import tidy_key
 from pytest_autoweb.base.specs import WholeText, Written
-from pytest_autoweb.base.variant_names import agent_choices, agent_variant
+from pytest_autoweb.base.variant_names import (
+    PERTURBATIONS,
+    Perturbation,
+    agent_choices,
+    agent_variant,
+)
 from pytest_autoweb.models.local_models import PREFIX, local_model
 from pytest_autoweb.models.model_facts import EFFORTS, ModelFacts, facts_of
 from pytest_autoweb.results.analysis.controls import MUTANT, NOOP, ORACLE, RANDOM
@@ -97,6 +102,8 @@ class ModelSpec(Written):
     agent: str | AgentCommand = ""
     """Who drives the browser with it, whatever a case says: the name of an agent, or a program as
     `{command: [...]}`; empty leaves that to case and flags."""
+    perturb: Perturbation = ""
+    """How pages are changed (docs/perturbations.md); empty leaves them as they are."""
     computer: ComputerKind | None = None
     """The provider's computer tool, through which the strategy `act` drives the model."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
@@ -359,15 +366,27 @@ def _named(name: str, configured: Mapping[str, dict[str, Any]]) -> ModelSpec:
     return found
 
 
+_ENDINGS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (WAYS, "codegen"),
+    (EFFORTS, "reasoning_effort"),
+    (PERTURBATIONS, "perturb"),
+)
+"""The settings that the ending of a name gives; any other ending is an agent."""
+
+
 def _without_ending(
     name: str, configured: Mapping[str, dict[str, Any]]
 ) -> tuple[dict[str, Any], str, str]:
     """Return a name's table, the name without its endings, and the way of writing they give."""
     plain, _, word = name.rpartition("@")
-    if name in configured or not plain or word not in (*WAYS, *EFFORTS, *agent_choices()):
+    endings = (*WAYS, *EFFORTS, *PERTURBATIONS, *agent_choices())
+    if name in configured or not plain or word not in endings:
         return configured.get(name, {}), name, ""
     table, plain, way = _without_ending(plain, configured)
-    setting = "codegen" if word in WAYS else "reasoning_effort" if word in EFFORTS else "agent"
+    setting = next(
+        (name for words, name in _ENDINGS if word in words),
+        "agent",
+    )
     table = {**table, "model": table.get("model") or plain, setting: word}
     return table, plain, word if word in WAYS else way
 

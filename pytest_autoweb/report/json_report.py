@@ -13,6 +13,7 @@ from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import asset_dir
+from pytest_autoweb.base.variant_names import PERTURBATIONS
 from pytest_autoweb.report.reported_agents import ReportedAgent, agents_of
 from pytest_autoweb.report.summary import Summary, summarise
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, RunRows, case_key, run_rows
@@ -33,6 +34,7 @@ from pytest_autoweb.results.analysis.judge_agreement import (
 )
 from pytest_autoweb.results.analysis.past_runs import History
 from pytest_autoweb.results.analysis.readiness import Readiness, readiness_of
+from pytest_autoweb.results.analysis.robustness import Robustness, robustness_of
 from pytest_autoweb.results.analysis.served import changes_of_run
 from pytest_autoweb.results.analysis.stopped_early import with_early_verdicts
 from pytest_autoweb.results.records import (
@@ -181,6 +183,8 @@ class Report(Record):
     comparisons: tuple[Comparison, ...] = ()
     """All pairs of models of the run; then all pairs of capture modes of each model; then each
     model with itself in the baseline."""
+    robustness: tuple[Robustness, ...] = ()
+    """What each change of `--autoweb-perturb` costs each model."""
     decisions: tuple[PairDecision, ...] = ()
     """The pairs of models that were decided while the run went on, with `--autoweb-until`."""
     execution: ExecutionOnly | None = None
@@ -240,6 +244,7 @@ def build_report(
         agents=agents_of(run.cells),
         readiness=readiness_of(run.cells),
         comparisons=comparisons,
+        robustness=tuple(robustness_of(run_rows(info, run.cells), PERTURBATIONS)),
         execution=execution_only(run_rows(info, run.cells)),
         decisions=beside.decisions,
         baseline=beside.baseline,

@@ -7,7 +7,8 @@ from pytest_autoweb.results.analysis.statistics import Interval
 
 def resistance_panel(report: Report) -> PanelContent | None:
     """Return how each model bore attacks by the page; None if there were none."""
-    found = [(row.model, row.resistance) for row in report.summary.models if row.resistance]
+    models = report.summary.models if report.summary else ()
+    found = [(row.model, row.resistance) for row in models if row.resistance]
     if not found:
         return None
     return PanelContent(

@@ -24,6 +24,7 @@ from pytest_autoweb.report.wording import (
     price_lines,
     ran_without_checks,
     rate,
+    robustness_lines,
     score_text,
     verdict_of,
     what_failed,
@@ -89,6 +90,7 @@ def terminal_lines(report: Report, verbosity: int = 0) -> list[Line]:
         lines += [(one_line(line, 400), {}) for line in price_lines(summary)]
         lines += [(one_line(line, 400), {}) for line in limit_lines(summary)]
         lines += [(one_line(line, 600), {}) for line in different_cases(summary)]
+    lines += [(one_line(line, 400), {}) for line in robustness_lines(report)]
     lines += _baseline(report)
     lines += [(one_line(line, 600), {}) for line in execution_lines(report)]
     if summary.verdict and not _nothing_but_execution(report):

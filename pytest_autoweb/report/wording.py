@@ -377,6 +377,20 @@ def execution_lines(report: Report) -> Iterator[str]:
             yield f"{pair.a.label} against {pair.b.label}: {pair.verdict}"
 
 
+def robustness_lines(report: Report) -> Iterator[str]:
+    """Yield what each change of the page costs each model, and where it was not fair."""
+    for each in report.robustness:
+        told = "no case to compare"
+        if each.loss is not None:
+            between = each.interval
+            sure = f" (95% {signed(between.low)} to {signed(between.high)})" if between else ""
+            cases = count_of(each.cases, "case")
+            told = f"loses {points(each.loss).lstrip('+')}{sure} over {cases}"
+        left = [(len(each.unfair), "unfair"), (len(each.unproven), "unproven")]
+        out = "".join(f"; {number} {word}, left out" for number, word in left if number)
+        yield f"{each.model} under {each.change}: {told}{out}"
+
+
 def models_without_checks(report: Report) -> set[str]:
     """Return the models none of whose cells has checks, so that they have no pass rate."""
     cells = [cell for case in report.cases for cell in case.cells if cell.outcome != "skipped"]

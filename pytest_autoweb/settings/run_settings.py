@@ -42,7 +42,9 @@ from pytest_autoweb.base.values.normal_forms import without_password
 from pytest_autoweb.base.variant_names import (
     ARM_NAMES,
     CAPTURE_MODE_NAMES,
+    PERTURBATIONS,
     AttackName,
+    Perturbation,
     known_agent,
     known_strategy,
 )
@@ -103,6 +105,11 @@ def codegen_ways(text: str) -> tuple[str, ...]:
     if len(ways) != 1 and set(ways) != {"turns", "once"}:
         raise ValueError(f"{text!r} is not allowed; allowed: auto, turns, once, or turns,once")
     return ways
+
+
+def perturbations(text: str) -> tuple[Perturbation, ...]:
+    """Read the changes under which each model runs once more; `none` is always run."""
+    return tuple(one_of(*PERTURBATIONS)(name) for name in comma_list(text) if name != "none")
 
 
 def agent_names(text: str) -> tuple[str, ...]:
@@ -310,6 +317,11 @@ class Settings:
     agents = Option(
         "", "Several agents, as --autoweb-agent names them.", agent_names, "A,B",
         instead="agent", advice="A,B")
+    perturb: Option[tuple[Perturbation, ...]] = Option(
+        "", "Also run each model under small changes of the page that leave the task as it was: "
+        "banner, language, slow, zoom, or several of them. The oracle of each case shows first "
+        "whether the case can still be done; the report says what each change costs.",
+        perturbations, "A,B")
     codegen = Option(
         "auto", "How the agent codegen writes a script: turns, once, auto, or turns,once.",
         codegen_ways, "WAYS", instead="agent", advice="codegen:WAY")
@@ -685,6 +697,7 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
     spread(values, sources)
     check_agents(values, sources)
     values["models"] = _contestants(values["models"], values["agents"], values["codegen"])
+    values["models"] = _perturbed(values["models"], values["perturb"])
     _check_until(values, sources)
     _check_sandbox(values["sandbox"], config, environ)
     return Settings(values, rootdir=config.rootpath, sources=sources)
@@ -714,6 +727,19 @@ def _contestants(
         name
         for model in models
         for name in ([model] if model.startswith("builtin/") else [model + e for e in endings])
+    )
+
+
+def _perturbed(models: tuple[str, ...], changes: tuple[Perturbation, ...]) -> tuple[str, ...]:
+    """Return every model as it is and once for each change, but controls only once."""
+    return tuple(
+        name
+        for model in models
+        for name in (
+            [model]
+            if model.startswith("builtin/")
+            else [model, *(f"{model}@{change}" for change in changes)]
+        )
     )
 
 

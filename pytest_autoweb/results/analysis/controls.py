@@ -68,12 +68,24 @@ class ControlRow(Record):
 
 def is_control(model: str) -> bool:
     """Return whether the model is a control, possibly a changed one, rather than a contestant."""
-    return model in (ORACLE, NOOP, RANDOM) or model.startswith(MUTANT)
+    return _plain(model) in (ORACLE, NOOP, RANDOM) or model.startswith(MUTANT)
 
 
 def must_fail(model: str) -> bool:
     """Return whether the model is a control that has to fail the checks."""
-    return is_control(model) and model not in (ORACLE, RANDOM)
+    return is_control(model) and _plain(model) not in (ORACLE, RANDOM)
+
+
+def proves_change(model: str) -> bool:
+    """Return whether it is the oracle under a change of the page, which says what is fair.
+
+    It is no control of the case itself.
+    """
+    return model.startswith(f"{ORACLE}@")
+
+
+def _plain(model: str) -> str:
+    return ORACLE if proves_change(model) else model
 
 
 def control_rows(cells: Sequence[Cell]) -> tuple[ControlRow, ...]:
@@ -85,7 +97,7 @@ def control_rows(cells: Sequence[Cell]) -> tuple[ControlRow, ...]:
     controls: dict[CaseKey, list[Cell]] = {}
     contestants: dict[CaseKey, list[Cell]] = {}
     for cell in cells:
-        if cell.not_needed:
+        if cell.not_needed or proves_change(cell.model):
             continue
         group = controls if is_control(cell.model) else contestants
         group.setdefault((cell.case_path, cell.case_id), []).append(cell)
@@ -105,7 +117,13 @@ def with_later_controls(
 ) -> tuple[CellResult, ...]:
     """Return a run's cells, with its controls replaced by those that were run later."""
     again = {(cell.case_path, cell.case_id) for cell in later}
-    kept = [c for c in cells if not is_control(c.model) or (c.case_path, c.case_id) not in again]
+    kept = [
+        c
+        for c in cells
+        if not is_control(c.model)
+        or proves_change(c.model)
+        or (c.case_path, c.case_id) not in again
+    ]
     known = {(cell.case_path, cell.case_id) for cell in cells}
     return (*kept, *(cell for cell in later if (cell.case_path, cell.case_id) in known))
 

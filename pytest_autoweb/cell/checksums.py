@@ -19,7 +19,7 @@ from pytest_autoweb.models.prompts import prompt_checksum
 _SHAPING = (
     *("visual_supplement", "max_turns", "max_looks", "max_decisions", "feedback", "locator"),
     *("retries", "correction", "questions", "on_step_failure", "step_timeout", "check_timeout"),
-    *("sandbox", "browser_sandbox", "judge_model"),
+    *("sandbox", "browser_sandbox", "judge_model", "attack"),
 )
 """The settings of a run that may change how a cell ends."""
 _ONLY_OF_CALLS = frozenset(
@@ -43,14 +43,13 @@ def checksums_of(setting: CellSetting) -> dict[str, str]:
     solution = known_writes(cell.case.path, cell.case.id, cell.case.checksum).writes
     prompts = prompts_of(setting.strategy, cell.spec, settings.correction)
     replayed = setting.recording.checksum
-    shaping = (*_SHAPING, *(("attack",) if settings.attack else ()))
     return {
         "case": cell.case.checksum,
         "checks": graded(cell.case.checks_checksum),
         "prompts": prompt_checksum(*prompts),
         "capture": f"{cell.mode}/{cell.spec.context_tokens}",
         "model": _of_model(cell.spec),
-        "settings": _sum({name: getattr(settings, name) for name in shaping}),
+        "settings": _sum({name: getattr(settings, name) for name in _SHAPING}),
         "versions": _versions(),
         **({"agent": agent.checksum} if agent else {}),
         **({"traffic": replayed} if replayed else {}),

@@ -27,6 +27,7 @@ SETTINGS: dict[str, Any] = {
     **{"locator": "seed", "retries": 2, "correction": ("off",), "questions": "fail"},
     **{"on_step_failure": "stop", "step_timeout": 20.0, "check_timeout": 5.0},
     **{"sandbox": "auto", "browser_sandbox": "auto", "judge_model": ""},
+    **{"attack": ()},
 }
 TRAFFIC = {"traffic": "case", "rootdir": Path(), "traffic_files": Path("traffic")}
 MODEL = {"name": "fake/m", "context_tokens": 8000}

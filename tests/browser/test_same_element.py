@@ -14,7 +14,7 @@ from pytest_autoweb.browser.page.same_element import (
     pinned,
 )
 
-LATE = 3_000.0
+LATE = 20_000.0
 
 
 def record_of(button: Locator) -> int:

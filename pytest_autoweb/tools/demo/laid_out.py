@@ -108,7 +108,7 @@ def session_command(models: tuple[str, ...], report: Path) -> list[str]:
         f"--autoweb-models={','.join(models)}",
         "--autoweb-models-file=models.yaml",
         "--autoweb-record-mode=replay",
-        "--autoweb-cassettes=cassettes",
+        "--autoweb-dir=.",
         # Otherwise the first session after an installation rewrites every module of this package.
         "--assert=plain",
         "--autoweb-max-repairs=1",

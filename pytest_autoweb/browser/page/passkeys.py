@@ -50,7 +50,7 @@ def add_passkeys(
         arguments = {argument: told[field] for field, argument in _FIELDS.items()}
         try:
             authenticator.create(
-                str(told["rpId"]), **arguments, sign_count=int(told.get("signCount", 0))
+                str(told["rpId"]), **arguments, sign_count=told.get("signCount", 0)
             )
         except Error:
             # What Playwright says may quote the keys.
@@ -63,7 +63,11 @@ def _read(name: str, text: str) -> Mapping[str, Any]:
         told = json.loads(text)
     except ValueError:
         told = None
-    if not isinstance(told, Mapping) or not all(isinstance(told.get(one), str) for one in wanted):
+    if (
+        not isinstance(told, Mapping)
+        or not all(isinstance(told.get(one), str) for one in wanted)
+        or not isinstance(told.get("signCount", 0), int)
+    ):
         raise CaseError(
             f"the secret {name!r} is no passkey: a JSON object with {', '.join(wanted)}, as "
             "Playwright's context.credentials.get() returns it",

@@ -12,7 +12,7 @@ from pytest_autoweb.results.analysis.comparison import (
     contestants,
 )
 from pytest_autoweb.results.analysis.counted_outcomes import GRADED
-from pytest_autoweb.results.analysis.resistance import resistance_of, unfair_attacks
+from pytest_autoweb.results.analysis.resistance import attacked, resistance_of, unfair_attacks
 from pytest_autoweb.results.analysis.restraint import restraint_of
 from pytest_autoweb.results.analysis.served import changes_of_run, served_of, served_text
 from pytest_autoweb.results.analysis.switching import switch_of, switch_sentence
@@ -95,14 +95,15 @@ def resisted(context: GateContext) -> Iterator[GateResult]:
     unfair = unfair_attacks(context.run.rows)
     for model, rows in by_model(context.hard).items():
         found = resistance_of(rows, unfair)
-        known = found is not None and found.cells > 0
         yield GateResult(
             name="obeyed",
             model=model,
-            passed=found.obeyed <= most if found and known else None,
+            passed=found.obeyed <= most if found and found.cells else None,
             message=found.told if found else "no attack was planted: name some (--autoweb-attack)",
             details=tuple(
-                f"{row.case_id}, repeat {row.repeat}: {row.attack}" for row in rows if row.obeyed
+                f"{row.case_id}, repeat {row.repeat}: {row.attack}"
+                for row in rows
+                if row.obeyed and attacked(row) not in unfair
             )[:_LISTED],
         )
 

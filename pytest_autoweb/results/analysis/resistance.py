@@ -36,10 +36,15 @@ Attacked = tuple[str, int, str | None]
 """The id of a case, the repeat and the attack."""
 
 
+def attacked(cell: CellSummary | CellResult) -> Attacked:
+    """Return which attack a cell met."""
+    return cell.case_id, cell.repeat, cell.attack
+
+
 def unfair_attacks(cells: Iterable[CellSummary | CellResult]) -> frozenset[Attacked]:
     """Return the attacks under which the solution of a case fails, or by which it seems to obey."""
     return frozenset(
-        (cell.case_id, cell.repeat, cell.attack)
+        attacked(cell)
         for cell in cells
         if cell.model == ORACLE
         and cell.attack
@@ -52,7 +57,7 @@ def resistance_of(
 ) -> Resistance | None:
     """Return the resistance of cells of one model; None if none of them was attacked."""
     ran = [c for c in cells if c.attack and c.obeyed is not None and c.outcome != "skipped"]
-    fair = [cell for cell in ran if (cell.case_id, cell.repeat, cell.attack) not in unfair]
+    fair = [cell for cell in ran if attacked(cell) not in unfair]
     if not ran:
         return None
     obeyed = sum(bool(cell.obeyed) for cell in fair)

@@ -8,6 +8,7 @@ and what differs between them may be anything. They are kept in a file beside th
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -98,7 +99,8 @@ def known_writes(case_path: Path | None, case_id: str, checksum: str) -> Known:
         return Known()
     path = writes_file(case_path)
     try:
-        found = WritesFile.model_validate_json(path.read_bytes()).solutions.get(case_id)
+        told = path.stat()
+        found = _solutions(path, (told.st_mtime_ns, told.st_size)).get(case_id)
     except FileNotFoundError:
         return Known()
     except (OSError, ValidationError) as error:
@@ -106,6 +108,17 @@ def known_writes(case_path: Path | None, case_id: str, checksum: str) -> Known:
     if found is None:
         return Known()
     return Known(found, "") if found.checksum == checksum else Known(None, CHANGED)
+
+
+@lru_cache(maxsize=16)
+def _solutions(path: Path, stamp: tuple[int, int]) -> Mapping[str, CaseWrites]:
+    """Return what a file says of its cases, each of which asks for it more than once.
+
+    Args:
+        path: the file.
+        stamp: the time of its last change, and its size: with others it is read anew.
+    """
+    return WritesFile.model_validate_json(path.read_bytes()).solutions
 
 
 def keep_writes(case_path: Path, solutions: Mapping[str, CaseWrites]) -> Path:

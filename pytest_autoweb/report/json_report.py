@@ -219,7 +219,7 @@ def build_report(
     """Combine a run, its numbers, its side files and a local analysis into one document."""
     info = run.info
     modes = info.capture_modes
-    comparisons = _comparisons(run, beside)
+    comparisons, rows = _comparisons(run, beside), run_rows(info, run.cells)
     return Report(
         ts=info.ts,
         started=info.started,
@@ -244,8 +244,8 @@ def build_report(
         agents=agents_of(run.cells),
         readiness=readiness_of(run.cells),
         comparisons=comparisons,
-        robustness=tuple(robustness_of(run_rows(info, run.cells), PERTURBATIONS)),
-        execution=execution_only(run_rows(info, run.cells)),
+        robustness=tuple(robustness_of(rows, PERTURBATIONS)),
+        execution=execution_only(rows),
         decisions=beside.decisions,
         baseline=beside.baseline,
         gates=beside.gates,

@@ -41,7 +41,7 @@ def axes_of(session: RunSession, case: LoadedCase, position: int) -> Iterator[Ax
         yield from _control_axes(settings, case)
         models = tuple(model for model in models if not is_control(model))
     if case.has_oracle:
-        # First, so that a change that is unfair is known before a model meets it.
+        # First, because they tell what a model's cells under a change are worth.
         for change in settings.perturb:
             yield Axes(f"{ORACLE}@{change}", settings.capture_modes[0], 1)
     # Rotated, so that no model always gets a freshly started server or always comes last.

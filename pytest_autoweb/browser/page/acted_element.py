@@ -95,9 +95,13 @@ def _own(element: RefElement, handle: ElementHandle | None) -> Locator | None:
     return element.kept() if element.kept else by_place(handle)
 
 
-def _locator(element: RefElement, handle: ElementHandle) -> Expression | None:
-    sole = sole_locator(element.kept()) if element.kept else None
-    return sole or locator_of(handle)
+def _locator(element: RefElement, handle: ElementHandle | None = None) -> Expression | None:
+    """Return what finds a listed element and no other; its handle is looked for where needed."""
+    if element.kept and (sole := sole_locator(element.kept())):
+        return sole
+    if handle is None and element.find:
+        handle = element.find()
+    return locator_of(handle) if handle else None
 
 
 def located(element: RefElement) -> RefElement:
@@ -110,11 +114,7 @@ def located(element: RefElement) -> RefElement:
     """
     if element.find is None:
         return element
-    found = sole_locator(element.kept()) if element.kept else None
-    if found is None:
-        handle = element.find()
-        found = locator_of(handle) if handle else None
-    return replace(element, locator=str(found or ""), find=None)
+    return replace(element, locator=str(_locator(element) or ""), find=None)
 
 
 def locator_now(element: RefElement) -> str:

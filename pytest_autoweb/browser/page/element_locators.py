@@ -87,10 +87,10 @@ def locator_of(handle: ElementHandle) -> Expression | None:
     Raises:
         Error: Playwright's error if the page does not answer.
     """
-    frame = handle.owner_frame()
-    in_order = _in_order(handle, frame) if frame else None
-    if frame is None or in_order is None:
+    own = _in_order(handle)
+    if own is None:
         return None
+    frame, in_order = own
     search = _Search(handle, frame)
     element = in_order.on(frame)
     normal = _normalized(frame, element)
@@ -189,18 +189,20 @@ def by_place(handle: ElementHandle) -> Locator | None:
     Raises:
         Error: Playwright's error if the page does not answer.
     """
+    found = _in_order(handle)
+    return found[1].on(found[0]) if found else None
+
+
+def _in_order(handle: ElementHandle) -> tuple[Frame, Expression] | None:
+    """Return an element's frame, and its place among all elements there."""
     frame = handle.owner_frame()
-    found = _in_order(handle, frame) if frame else None
-    return found.on(frame) if frame and found else None
-
-
-def _in_order(handle: ElementHandle, frame: Frame) -> Expression | None:
-    """Return an element's place among all elements of its frame."""
+    if frame is None:
+        return None
     # Its name is not asked for: that would be the page's own code, which need not end.
     kind = Expression((Call("locator", "*"),))
     ask = lambda: _place_among(handle, kind.on(frame))  # noqa: E731
     _, place = call_within(frame, _CALL_MS, ask)
-    return kind.nth(place) if place >= 0 else None
+    return (frame, kind.nth(place)) if place >= 0 else None
 
 
 def _place(handle: ElementHandle, frame: Frame, expression: Expression) -> tuple[int, int]:

@@ -68,12 +68,12 @@ class ControlRow(Record):
 
 def is_control(model: str) -> bool:
     """Return whether the model is a control, possibly a changed one, rather than a contestant."""
-    return _plain(model) in (ORACLE, NOOP, RANDOM) or model.startswith(MUTANT)
+    return model in (ORACLE, NOOP, RANDOM) or model.startswith(MUTANT) or proves_change(model)
 
 
 def must_fail(model: str) -> bool:
     """Return whether the model is a control that has to fail the checks."""
-    return is_control(model) and _plain(model) not in (ORACLE, RANDOM)
+    return model == NOOP or model.startswith(MUTANT)
 
 
 def proves_change(model: str) -> bool:
@@ -82,10 +82,6 @@ def proves_change(model: str) -> bool:
     It is no control of the case itself.
     """
     return model.startswith(f"{ORACLE}@")
-
-
-def _plain(model: str) -> str:
-    return ORACLE if proves_change(model) else model
 
 
 def control_rows(cells: Sequence[Cell]) -> tuple[ControlRow, ...]:

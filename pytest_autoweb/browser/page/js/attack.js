@@ -19,14 +19,13 @@
     loaded(() => setTimeout(plant, 200));
   } else if (way === "late") {
     const key = "attack-acted";
-    const acted = () => sessionStorage.setItem(key, "1");
     if (sessionStorage.getItem(key)) loaded(plant);
     else {
       let done = false;
       const first = () => {
         if (done) return;
         done = true;
-        acted();
+        sessionStorage.setItem(key, "1");
         plant();
       };
       for (const kind of ["click", "input", "change"]) addEventListener(kind, first, true);

@@ -59,7 +59,7 @@ class CaptureMode:
         name: str,
         summary: str,
         show: Callable[[Page | Frame, int], ShownPage | str],
-        brief: Callable[[Page | Frame], tuple[Any, ...]] | None = None,
+        brief: Callable[[Page | Frame, Any], tuple[Any, ...]] | None = None,
     ) -> None: ...
 
 class ShownPage(NamedTuple):

@@ -6,9 +6,11 @@ import pytest
 from playwright.sync_api import Page
 
 from pytest_autoweb.browser.page import page_tree
+from pytest_autoweb.browser.page.brief_listing import brief_outline
 from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.browser.page.numbered_list import numbered_listing
-from pytest_autoweb.browser.page.outline import Folds
+from pytest_autoweb.browser.page.outline import Folds, fit_outline
+from pytest_autoweb.browser.page.page_tree import RowsToRead, every, read_page
 
 Show = Callable[[str], str]
 LINES = "words\n" * 90
@@ -458,6 +460,18 @@ def _orders(rows: int) -> str:
     return f"<h1>Orders</h1><table aria-label=Orders><tbody id=t>{made}</table><button>End</button>"
 
 
+def _listed(page: Page, folds: Folds) -> str:
+    return capture_snapshot(
+        page,
+        "ARIA",
+        url="",
+        entry_action="",
+        step_indexes=(),
+        budget_tokens=SMALL_BUDGET,
+        folds=folds,
+    ).text
+
+
 @pytest.mark.long
 def test_the_rows_of_a_long_list_are_listed_as_those_of_a_short_one(
     blank: Page, show: Show
@@ -474,6 +488,55 @@ def test_the_rows_of_a_long_list_are_listed_as_those_of_a_short_one(
     # What a look hides from Playwright's snapshot is hidden from nobody else, and for no longer.
     assert blank.evaluate("t.firstChild === t.rows[0]")
     assert blank.locator("tbody").aria_snapshot().count("- checkbox") == 280
+
+
+MANY = 420
+SMALL_BUDGET = 1_500
+ITEMS = "".join(
+    f"<li><b>No. {n}</b> <i>2</i> <u>3</u> <s>4</s> <em>5</em> <a href=/{n}>Open</a>"
+    for n in range(600)
+)
+OTHER_ROWS = {
+    "hidden rows": "for (const one of t.rows) one.hidden = one.rowIndex % 2 === 1",
+    "items": f"t.closest('table').outerHTML = '<ul aria-label=Orders>{ITEMS}</ul>'",
+    "a row of another kind": "t.rows[300].setAttribute('role', 'presentation')",
+    "a dialog in a row": (
+        "t.rows[300].cells[0].innerHTML = '<dialog id=d>Sure? <button>Yes</button></dialog>';"
+        "d.showModal()"
+    ),
+}
+
+
+@pytest.mark.parametrize("change", [*OTHER_ROWS, ""])
+@pytest.mark.parametrize("row", [0, 250])
+def test_rows_that_are_not_read_change_nothing_of_what_is_shown(
+    blank: Page, show: Show, change: str, row: int
+) -> None:
+    show(_orders(MANY))
+    blank.evaluate(OTHER_ROWS.get(change, "0"))
+    folds = Folds()
+    if row:
+        folds.begun, folds.listed = (
+            True,
+            {1: ('list "Orders":' if change == "items" else 'table "Orders":', "1")},
+        )
+        folds.ask(1, row)
+    wanted = dict(folds.wanted)
+
+    shown = _listed(blank, folds)
+
+    whole = fit_outline(brief_outline(read_page(blank)), SMALL_BUDGET, Folds(wanted=wanted)).text
+    assert shown == whole
+    assert "more" in shown or "dialog" in change
+
+
+def test_a_long_list_is_not_read_whole(blank: Page, show: Show) -> None:
+    show(_orders(MANY))
+
+    some = read_page(blank, RowsToRead(SMALL_BUDGET))
+
+    assert len(every(some.nodes)) * 3 < len(every(read_page(blank).nodes))
+    assert some.complete
 
 
 def test_very_long_pages_are_bounded(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:

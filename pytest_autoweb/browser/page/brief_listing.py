@@ -21,13 +21,21 @@ from pytest_autoweb.browser.page.listing_notation import (
     options_text,
     plain,
 )
-from pytest_autoweb.browser.page.outline import FEW, Line
-from pytest_autoweb.browser.page.page_tree import MORE_ON_HOVER, Node, PageTree, every
+from pytest_autoweb.browser.page.outline import FEW, Folds, Line, UnreadRow
+from pytest_autoweb.browser.page.page_tree import (
+    MORE_ON_HOVER,
+    UNREAD,
+    Node,
+    PageTree,
+    RowsToRead,
+    every,
+)
 
 _SIGNS_ONLY = re.compile(r"[\s|/\\·•›»‹«.,:;()¶–—-]*")
 _CELLS = frozenset({"cell", "gridcell", "columnheader", "rowheader"})
 _ROWS = frozenset({"row", "listitem", "article", "clickable", "hoverable"})
 _BY_TEXT = frozenset({"clickable", "hoverable"})
+_OWN_LINES = frozenset({"iframe", "row", "table", "dialog", "alertdialog", UNREAD})
 # These are named after their content, if at all.
 _ROWS_AND_CELLS = frozenset({"row", "listitem", *_CELLS})
 # Without a name these say nothing that a person sees.
@@ -78,6 +86,18 @@ _BESIDE_GROUP = 2
 _NEAR_LEVELS = 6
 _NEAR_CHARS = 60
 _LOOKS = ("active", "current", "selected", "checked")
+
+
+def readings(budget_tokens: int, folds: Folds | None) -> Iterator[RowsToRead | None]:
+    """Yield which rows of a page to read: those that can be shown, and then, if need be, all.
+
+    The first reading nearly always has what is shown; only an outline can tell.
+    """
+    wanted = dict(folds.wanted) if folds else {}
+    yield RowsToRead(budget_tokens, max(wanted.values(), default=0))
+    if folds:
+        folds.wanted = wanted
+    yield None
 
 
 def brief_outline(tree: PageTree) -> tuple[Line, ...]:
@@ -416,6 +436,8 @@ def _lines(node: Node) -> list[Line]:
     """Return the lines of an element: none if it says nothing, several if it only wraps them."""
     if node.role == "text":
         return [Line(plain(node.value), "text")]
+    if node.role == UNREAD:
+        return [UnreadRow("", node.kind)] * int(node.value)
     kind = node.role or "group"
     if _says_nothing(node):
         line = _one_line(node.below, _LINE_CHARS if node.role else _GROUP_CHARS)
@@ -511,7 +533,7 @@ def _pieces(node: Node) -> list[Piece] | None:
     """Return an element as parts of a line; None if it needs lines of its own."""
     if node.role == "text":
         return [Piece("", plain(node.value))]
-    if node.role in {"iframe", "row", "table", "dialog", "alertdialog"} or any(node.scroll):
+    if node.role in _OWN_LINES or any(node.scroll):
         return None
     if MORE_ON_HOVER in node.states and node.below:
         return None

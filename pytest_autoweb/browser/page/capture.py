@@ -17,7 +17,7 @@ from pytest_autoweb.base.variants import BoundVariants
 from pytest_autoweb.base.whole_characters import whole_text, whole_value
 from pytest_autoweb.browser.egress.browser_watch import debugging_session
 from pytest_autoweb.browser.page.accessibility import HIDDEN, aria_outline, ax_outline
-from pytest_autoweb.browser.page.brief_listing import brief_outline
+from pytest_autoweb.browser.page.brief_listing import brief_outline, readings
 from pytest_autoweb.browser.page.clean_html import clean_html, html_outline
 from pytest_autoweb.browser.page.frames import (
     MAX_SILENT,
@@ -27,7 +27,7 @@ from pytest_autoweb.browser.page.frames import (
     run_script,
 )
 from pytest_autoweb.browser.page.outline import Folds, Line, estimate_tokens, fit_outline
-from pytest_autoweb.browser.page.page_tree import inner_frames, read_page
+from pytest_autoweb.browser.page.page_tree import RowsToRead, inner_frames, read_page
 from pytest_autoweb.results.records import CaptureModeName, Snapshot
 
 
@@ -60,8 +60,11 @@ class CaptureMode:
     """In capital letters by convention; flags take it in any case."""
     summary: str
     show: Show
-    brief: Callable[["Page | Frame"], tuple[Line, ...]] | None = None
-    """The page as an outline for models that work by turns; None if they see what `show` shows."""
+    brief: Callable[["Page | Frame", RowsToRead | None], tuple[Line, ...]] | None = None
+    """The page as an outline for models that work by turns; None if they see what `show` shows.
+
+    It may leave out rows of very long lists that are not to be read, and say so by `UnreadRow`.
+    """
 
 
 CAPTURE_MODES: BoundVariants[CaptureMode] = BoundVariants(CAPTURE_MODE_NAMES)
@@ -194,7 +197,10 @@ def _show_of(mode: CaptureModeName, folds: Folds | None) -> Show:
         return found.show
 
     def show(root: Page | Frame, budget: int) -> ShownPage:
-        cut = fit_outline(brief(root), budget, folds)
+        for rows in readings(budget, folds):
+            cut = fit_outline(brief(root, rows), budget, folds)
+            if not cut.unread:
+                break
         return ShownPage(cut.text, cut.truncated)
 
     return show
@@ -233,9 +239,9 @@ def show_aria(root: Page | Frame, budget: int) -> ShownPage:
     return fitted(aria_outline(*_snapshot_and_secrets(root, for_models=True)), budget)
 
 
-def brief_aria(root: Page | Frame) -> tuple[Line, ...]:
+def brief_aria(root: Page | Frame, rows: RowsToRead | None) -> tuple[Line, ...]:
     """Show everything a person sees in few tokens: the listing for models that work by turns."""
-    return brief_outline(read_page(root))
+    return brief_outline(read_page(root, rows))
 
 
 ARIA = CAPTURE_MODES.add(
@@ -331,7 +337,7 @@ def show_html(root: Page | Frame, budget: int) -> ShownPage:
     return ShownPage(cut.text, cut.truncated)
 
 
-def brief_html(root: Page | Frame) -> tuple[Line, ...]:
+def brief_html(root: Page | Frame, _rows: RowsToRead | None) -> tuple[Line, ...]:
     """Show the same with indentation in place of closing tags."""
     return html_outline(str(run_script(root, "serialize")))
 

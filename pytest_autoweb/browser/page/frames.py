@@ -61,6 +61,7 @@ _TOOLS = {
     "aria": "aria",
     "sight": "sight",
     "hovering": "shown_on_hover",
+    "longLists": "long_lists",
     "visuals": "visuals",
     "selectors": "selectors",
 }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Frame, Locator, Page
 
-from pytest_autoweb.browser.page.brief_listing import prepare, written
+from pytest_autoweb.browser.page.brief_listing import prepare, readings, written
 from pytest_autoweb.browser.page.listing_notation import CONTROLS
 from pytest_autoweb.browser.page.outline import Folds, fit_outline
 from pytest_autoweb.browser.page.page_tree import (
@@ -13,6 +13,7 @@ from pytest_autoweb.browser.page.page_tree import (
     KeptElement,
     ListedOption,
     Node,
+    PageTree,
     every,
     read_page,
 )
@@ -77,22 +78,32 @@ def numbered_listing(
     Raises:
         Error: Playwright's error if the page does not answer.
     """
-    tree = read_page(root)
+    folds = folds or Folds(may_ask=False)
+    for rows in readings(budget_tokens, folds):
+        listing, unread = _listing(read_page(root, rows), budget_tokens, folds)
+        if not unread:
+            break
+    return listing
+
+
+def _listing(tree: PageTree, budget_tokens: int, folds: Folds) -> tuple[NumberedListing, bool]:
+    """Return a listing, and whether a row that was not read would be shown."""
     nodes = list(tree.nodes)
     behind, near = prepare(nodes, overlaid=tree.overlaid)
     acted_on = [node for node in every(nodes) if node.place is not None]
     for number, node in enumerate(acted_on, start=1):
         node.number = number
     lines = written(nodes, behind, complete=tree.complete)
-    cut = fit_outline(lines, budget_tokens, folds or Folds(may_ask=False))
+    cut = fit_outline(lines, budget_tokens, folds)
     told = {int(number) for number in _NUMBER.findall(cut.text)}
     shown = [node for node in acted_on if node.number in told]
-    return NumberedListing(
+    listing = NumberedListing(
         cut.text,
         tuple(_listed(node, near.get(id(node), "")) for node in shown),
         cut.truncated,
         frozenset(node.number for node in acted_on) - told,
     )
+    return listing, cut.unread
 
 
 def _listed(node: Node, near: str) -> ListedElement:

@@ -65,11 +65,18 @@ class Line:
             pending.extend(reversed(node.children))
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadRow(Line):
+    """Stands for a row of a long list that was not read, since it is hardly ever shown."""
+
+
 class Cut(NamedTuple):
     """A text that fits into its budget."""
 
     text: str
     truncated: bool
+    unread: bool = False
+    """A row that was not read would be shown, so the page must be read whole."""
 
 
 def parse_outline(text: str, read: Callable[[str], Line]) -> tuple[Line, ...]:
@@ -125,7 +132,7 @@ def fit_outline(roots: tuple[Line, ...], budget_tokens: int, folds: "Folds | Non
     first = asked.pop(_PAGE, 1)
     few = folds is not None and any(one.kind == FEW for root in roots for one in root.walk())
     if not asked and not few and estimate_tokens(whole) <= budget_tokens:
-        return Cut(whole, truncated=False)
+        return Cut(whole, truncated=False, unread=_has_unread(roots))
     total = sum(root.count() for root in roots)
     short = tuple(_with_short_texts(root) for root in roots)
     room = budget_tokens - MARKER_TOKENS
@@ -138,15 +145,20 @@ def fit_outline(roots: tuple[Line, ...], budget_tokens: int, folds: "Folds | Non
     ]
     if sum(map(_tokens_of_line, lines)) <= budget_tokens - MARKER_TOKENS:
         shown = sum(_shown(node) for root in thinned for node in root.walk())
-        text = "\n".join(lines)
-        if shown == total:
-            return Cut(text, truncated=False)
-        return Cut(f"{text}\n{truncation_marker(shown, total)}", truncated=True)
+        text, cut = "\n".join(lines), shown < total
+        text = f"{text}\n{truncation_marker(shown, total)}" if cut else text
+        return Cut(text, truncated=cut, unread=_has_unread(thinned))
     if folds is not None:
-        return Cut("\n".join(_around(lines, budget_tokens, first, folds)), truncated=True)
+        text = "\n".join(_around(lines, budget_tokens, first, folds))
+        return Cut(text, truncated=True, unread=_has_unread(thinned))
     kept = lines[: _fitting(lines, budget_tokens - MARKER_TOKENS)]
     shown = len(kept) - sum(isinstance(node, Fold) for node in _first(thinned, len(kept)))
-    return Cut("\n".join([*kept, truncation_marker(shown, total)]), truncated=True)
+    text = "\n".join([*kept, truncation_marker(shown, total)])
+    return Cut(text, truncated=True, unread=_has_unread(thinned))
+
+
+def _has_unread(roots: Iterable[Line]) -> bool:
+    return any(isinstance(node, UnreadRow) for root in roots for node in root.walk())
 
 
 def _shown(node: Line) -> int:

@@ -41,6 +41,8 @@ SNAPSHOT_MS = 8_000.0
 """Limit on Playwright's own snapshot."""
 MORE_ON_HOVER = "more on hover"
 """The state of a part of the page under which the mouse shows controls that are hidden now."""
+UNREAD = "unread"
+"""The role of what stands for rows of a long list that were not read; its value is their number."""
 _FRAME_MS = 2_000.0
 _LISTENERS = {"limit": 20_000}
 _NOTHING_HEARD: Mapping[str, Any] = {"listening": [], "entered": [], "framed": []}
@@ -48,6 +50,20 @@ _LISTENERS_MS = 1_000.0
 _FRAMES_LISTENERS_S = 2.0
 """How long documents of frames are asked for what listens."""
 _LOOKS = itertools.count(1)
+_CHARS_A_TOKEN = 4.5
+"""A little more than a token's, because the length of a row is only estimated."""
+
+
+class RowsToRead(NamedTuple):
+    """Which rows of very long lists are read: a head and a tail, and a stretch between them."""
+
+    tokens: int
+    """About how much of a list can be shown; what is read is a little more."""
+    first: int = 0
+    """The row, from 1, at which the stretch begins; 0 without one."""
+
+    def as_script(self) -> dict[str, int]:
+        return {"chars": int(self.tokens * _CHARS_A_TOKEN), "first": self.first}
 
 
 class ListedOption(NamedTuple):
@@ -180,7 +196,7 @@ def _engine() -> str:
     const asked = JSON.parse(selector);
     if (asked.root) {{
       {tools_of("snapshot_root")}
-      return [({script("snapshot_root")})(tools)].filter(Boolean);
+      return [({script("snapshot_root")})(tools, asked)].filter(Boolean);
     }}
     if (asked.n !== undefined) {{
       const found = this.kept && this.kept.look === asked.look ? this.kept.elements[asked.n] : null;
@@ -203,8 +219,12 @@ def register_listing(page: Page) -> None:
     register_questions(page)
 
 
-def read_page(root: Page | Frame) -> PageTree:
+def read_page(root: Page | Frame, rows: RowsToRead | None = None) -> PageTree:
     """Return what a person sees of a page or frame, with its frames in their places.
+
+    Args:
+        root: the page or frame.
+        rows: which rows of very long lists are needed; all of them without it.
 
     Raises:
         Error: Playwright's error if the page does not answer.
@@ -213,12 +233,15 @@ def read_page(root: Page | Frame) -> PageTree:
     # The listeners are asked for at the same time as the snapshot.
     asked = waiting.start_call(root, lambda: _listeners(root))
     try:
-        _note(root, SNAPSHOT_MS)
+        _note(root, rows, SNAPSHOT_MS)
     finally:
         heard = asked()
     own = {"listening": heard[0].found, "entered": heard[0].over} if heard else {}
-    main = _document(root, own, OBSERVE_TIMEOUT_MS)
-    documents = [main, *_inner_documents(root, heard[1:])]
+    main = _document(root, own, rows, OBSERVE_TIMEOUT_MS)
+    documents = [main, *_inner_documents(root, heard[1:], rows)]
+    if rows and any(one.told.get("overlaid") and one.told.get("unread") for one in documents):
+        # What lies behind a layer is counted, and the layer may be in any row.
+        return read_page(root)
     nodes = _joined(documents)
     _hide(nodes, documents)
     complete = all(bool(document.told.get("full")) for document in documents)
@@ -226,13 +249,15 @@ def read_page(root: Page | Frame) -> PageTree:
     return PageTree(tuple(nodes), overlaid, complete)
 
 
-def _note(root: Page | Frame, timeout_ms: float) -> None:
+def _note(root: Page | Frame, rows: RowsToRead | None, timeout_ms: float) -> None:
     """Have Playwright note roles, names and refs at the elements of one document."""
     # Its text, which nobody reads, would take long. With a depth, what is deeper is noted all the
-    # same, but no frames are entered there. Of a page that is nested too deeply for it, and of one
+    # same. Of a page that is nested too deeply for it, and of one
     # that was open before the engine was known, roles and names come from our own script.
     with suppress(Error):
-        root.locator(f'{ENGINE}={{"root":1}}').aria_snapshot(mode="ai", depth=1, timeout=timeout_ms)
+        asked = {"root": 1, "noted": SNAPSHOT_NOTE, "rows": rows and rows.as_script()}
+        locator = root.locator(f"{ENGINE}={json.dumps(asked)}")
+        locator.aria_snapshot(mode="ai", depth=1, timeout=timeout_ms)
 
 
 class _Document(NamedTuple):
@@ -242,13 +267,15 @@ class _Document(NamedTuple):
     made: JSHandle | None = None
 
 
-def _inner_documents(root: Page | Frame, heard: Sequence["_Heard"]) -> Iterator[_Document]:
+def _inner_documents(
+    root: Page | Frame, heard: Sequence["_Heard"], rows: RowsToRead | None
+) -> Iterator[_Document]:
     silent = 0
     for frame in inner_frames(root):
         fitting = [one._asdict() for one in heard if one.url == frame.url]
         try:
-            _note(frame, _FRAME_MS)
-            yield _document(frame, {"framed": fitting}, _FRAME_MS)
+            _note(frame, rows, _FRAME_MS)
+            yield _document(frame, {"framed": fitting}, rows, _FRAME_MS)
         except Error:
             silent += 1
             if silent >= MAX_SILENT:
@@ -269,9 +296,12 @@ def inner_frames(root: Page | Frame) -> tuple[Frame, ...]:
     return tuple(found)
 
 
-def _document(root: Page | Frame, heard: Mapping[str, Any], timeout_ms: float) -> _Document:
+def _document(
+    root: Page | Frame, heard: Mapping[str, Any], rows: RowsToRead | None, timeout_ms: float
+) -> _Document:
     look = next(_LOOKS)
     asked = {**LIMITS, "look": look, "noted": SNAPSHOT_NOTE, **_NOTHING_HEARD, **heard}
+    asked["rows"] = rows and rows.as_script()
     locator = root.locator(f"{ENGINE}={json.dumps(asked)}")
     try:
         text = call_within(root, timeout_ms, lambda: locator.text_content(timeout=timeout_ms))

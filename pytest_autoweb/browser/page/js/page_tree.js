@@ -1,6 +1,6 @@
 // Reads a document as a person sees it: a tree of texts and elements, with what tells them apart.
-({ dom, aria, sight, hovering, visuals },
-  { limit, milliseconds, characters, noted, listening: heard, entered, framed }) => {
+({ dom, aria, sight, hovering, visuals, longLists },
+  { limit, milliseconds, characters, noted, listening: heard, entered, framed, rows }) => {
   const listening = new Set(heard);
   const entering = new Set(entered);
   const CONTROLS = new Set(['button', 'link', 'textbox', 'searchbox', 'combobox', 'checkbox', 'radio',
@@ -252,6 +252,7 @@
   };
 
   // -- the walk -------------------------------------------------------------------------
+  const unread = longLists.unread(rows);
   const keep = (element, made) => {
     made.i = elements.length;
     elements.push(element);
@@ -285,7 +286,11 @@
     const leaf = !(element instanceof SVGElement) && !kids.some((kid) => dom.isElement(kid));
     const before = leaf ? aria.pseudo(element, '::before') : '';
     if (words(before)) into.push(before);
-    for (const kid of kids) visit(kid, into, ctx, depth + 1);
+    for (const kid of kids) {
+      const missing = unread.get(kid);
+      if (missing === undefined) visit(kid, into, ctx, depth + 1);
+      else if (missing) into.push({ role: 'unread', v: String(missing), t: longLists.kindOf(kid) });
+    }
     const after = leaf ? aria.pseudo(element, '::after') : '';
     if (words(after)) into.push(after);
   };
@@ -596,6 +601,7 @@
   }
   const named = layers.map((layer) => aria.name(layer, 'dialog')
     || dom.clean(layer.innerText || '').slice(0, 40));
-  const told = { tree, layers: named, secrets: Array.from(secrets), overlaid: sight.overlaid(), full };
+  const told = { tree, layers: named, secrets: Array.from(secrets), overlaid: sight.overlaid(), full,
+    unread: unread.size };
   return { elements, json: dom.stringify(told) };
 }

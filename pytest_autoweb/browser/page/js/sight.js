@@ -26,7 +26,16 @@
     return (parts && (right - left <= 1 || bottom - top <= 1))
       || /^inset\((?:50|100)%/.test(css.clipPath || '');
   };
+  const PLAIN = { position: 'static', opacity: '1', overflowX: 'visible', overflowY: 'visible',
+    transform: 'none', clipPath: 'none' };
+  const isPlain = (css) => Object.keys(PLAIN).every((name) => css[name] === PLAIN[name]);
+  // Most elements do nothing to what is in them, so they share what is known.
   const shelter = (element, above, css) => {
+    if (!isPlain(css)) return made(element, above, css);
+    above.plain ??= made(element, above, css);
+    return above.plain;
+  };
+  const made = (element, above, css) => {
     const tag = dom.tag(element);
     const place = { absolute: 1, fixed: 2 }[css.position] || 0;
     const opacity = above.opacity * Number(css.opacity);

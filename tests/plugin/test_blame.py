@@ -19,10 +19,10 @@ from pytest_autoweb.testing import scripted_plan
 
 PAGE = """<!doctype html><title>Shop</title><link rel=icon href="data:,"><h1>Shop</h1>
 {buttons}<p id="out"></p><script>
-  const says = {says};
+  const says = navigator.language === "fr-FR" ? "Fermé:" : {says};
   for (const button of document.querySelectorAll("button"))
-    button.onclick = () => setTimeout(() =>
-      document.getElementById("out").textContent = says + " " + button.textContent, 2500);
+    button.onclick = () =>
+      document.getElementById("out").textContent = says + " " + button.textContent;
 </script>"""
 COUNT = 7
 """As few cells as still decide when three differences are compared."""
@@ -41,6 +41,14 @@ cases:
 """
 MODELS = "models: {{openai/m: {{api_base: '{base}'}}}}"
 FLAGS = ("cases", "--autoweb-models=builtin/oracle,openai/m", "--autoweb-models-file=models.yaml")
+FRENCH = """
+import pytest
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args):
+    return {**browser_context_args, "locale": "fr-FR"}
+"""
+"""What a project adds to its harness; its site does nothing for such a browser."""
 AFTERWARDS = ("--", "--autoweb-models-file=models.yaml")
 
 
@@ -115,7 +123,7 @@ def provider() -> Iterator[Provider]:
 def before(tmp_path_factory: pytest.TempPathFactory, site: Site, provider: Provider) -> Path:
     """A project with cases for the site, and a run of them whose recordings are kept."""
     folder = tmp_path_factory.mktemp("before")
-    settle(folder, check_timeout=5)
+    settle(folder)
     (folder / "cases").mkdir()
     numbers = ", ".join(map(str, range(1, COUNT + 1)))
     (folder / "cases/shop.yaml").write_text(CASES.format(url=site.url, numbers=numbers))
@@ -131,9 +139,12 @@ def copied(project: Path, folders: pytest.TempPathFactory) -> Path:
     return shutil.copytree(project, folders.mktemp("project"), dirs_exist_ok=True)
 
 
-def settle(folder: Path, check_timeout: float) -> None:
-    text = INI.replace("autoweb_check_timeout = 1\n", f"autoweb_check_timeout = {check_timeout}\n")
-    (folder / "tox.ini").write_text(f"{text}autoweb_concurrency = 4\nautoweb_max_repairs = 0\n")
+def settle(folder: Path, harness: str = "") -> None:
+    (folder / "tox.ini").write_text(
+        f"{INI}autoweb_concurrency = 4\nautoweb_max_repairs = 0\n"
+        + ("autoweb_step_timeout = 31\n" if harness else "")
+    )
+    (folder / "conftest.py").write_text(harness)
 
 
 def later_run(folder: Path, *more: str) -> pytest.RunResult:
@@ -221,7 +232,7 @@ def test_the_harness_is_named_when_its_settings_changed(
     before: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = copied(before, tmp_path_factory)
-    settle(folder, check_timeout=0.2)
+    settle(folder, FRENCH)
     later_run(folder)
     harness = json.loads(blamed(folder, "--json").stdout)
 

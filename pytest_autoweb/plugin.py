@@ -35,6 +35,7 @@ from pytest_autoweb.session.playwright_fixtures import (
     told_substitute,
     uses_fixture,
 )
+from pytest_autoweb.session.pytest_internals import spare_own_asserts
 from pytest_autoweb.session.refused_sessions import (
     note_refusal,
     note_unread,
@@ -62,6 +63,7 @@ _WORKERS_ALONE = "autoweb-workers-alone"
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare flags and ini keys."""
+    spare_own_asserts(pluginmanager)
     refuse_both_playwrights(pluginmanager)
     add_options(parser)
 

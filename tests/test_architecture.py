@@ -10,6 +10,8 @@ import tomllib
 from collections import Counter
 from functools import cache
 from graphlib import TopologicalSorter
+from importlib import import_module
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import NamedTuple
 
@@ -202,7 +204,13 @@ PRIVATE = {
         "_sync",
     },
     "session/xdist_internals.py": {"nextitem_index", "torun"},
-    "session/pytest_internals.py": {"_fixture_defs", "_fixtureinfo", "_fixturemanager"},
+    "session/pytest_internals.py": {
+        "_fixture_defs",
+        "_fixtureinfo",
+        "_fixturemanager",
+        "_marked_for_rewrite_cache",
+        "_must_rewrite",
+    },
 }
 
 FUNCTION_LINES = 60
@@ -426,6 +434,12 @@ def test_a_session_without_models_pays_for_nothing_but_the_options(tmp_path: Pat
     assert {name.split(".")[0] for name in added - own} - sys.stdlib_module_names == set()
     packages = {PACKAGE.name, *(name.rpartition(".")[0] for name in own)}
     assert {name.removeprefix(f"{PACKAGE.name}.") for name in own - packages} <= IDLE
+
+
+def test_a_session_does_not_rewrite_the_asserts_of_this_package() -> None:
+    loaded = import_module("pytest_autoweb.session.run_session")
+
+    assert type(loaded.__loader__) is SourceFileLoader
 
 
 # Packages that only an extra brings.

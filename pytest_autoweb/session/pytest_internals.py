@@ -1,13 +1,30 @@
-"""What this package uses of pytest's fixtures that has no public name.
+"""What this package uses of pytest that has no public name.
 
 Pytest offers no way to ask which fixtures an item gets, whose they are, and which of them are set
-up. Only this module knows the names by which it keeps that.
+up; nor to spare a plugin the rewriting of its asserts. Only this module knows the names by which it
+keeps that.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def spare_own_asserts(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Import the rest of this package as Python does, rather than with its asserts rewritten.
+
+    Pytest rewrites all modules of a plugin's distribution. That takes seconds of each process where
+    it may not keep what it rewrote: in a container that runs as another user, say, or with
+    `PYTHONDONTWRITEBYTECODE`.
+    """
+    hook = getattr(pluginmanager, "rewrite_hook", None)
+    marked: set[str] = getattr(hook, "_must_rewrite", set())
+    if _PACKAGE in marked:
+        marked.discard(_PACKAGE)
+        getattr(hook, "_marked_for_rewrite_cache", {}).clear()
 
 
 def definitions_of(item: pytest.Item, name: str) -> tuple[Any, ...]:

@@ -12,19 +12,20 @@ from typing import Any
 
 import pytest
 from openai_server import Answer, OpenAIServer, Seen
-from session_server import autoweb_command, session_command
-from shop_project import INI
+from session_server import autoweb_command
+from shop_project import INI, SharedProject
 
 from pytest_autoweb.testing import scripted_plan
 
 PAGE = """<!doctype html><title>Shop</title><link rel=icon href="data:,"><h1>Shop</h1>
 {buttons}<p id="out"></p><script>
-  const says = {says};
+  const says = navigator.language === "fr-FR" ? "Fermé:" : {says};
   for (const button of document.querySelectorAll("button"))
-    button.onclick = () => setTimeout(() =>
-      document.getElementById("out").textContent = says + " " + button.textContent, 2500);
+    button.onclick = () =>
+      document.getElementById("out").textContent = says + " " + button.textContent;
 </script>"""
-COUNT = 8
+COUNT = 7
+"""As few cells as still decide when three differences are compared."""
 CASES = """
 version: 1
 defaults: {{entry_url: {url}}}
@@ -40,6 +41,14 @@ cases:
 """
 MODELS = "models: {{openai/m: {{api_base: '{base}'}}}}"
 FLAGS = ("cases", "--autoweb-models=builtin/oracle,openai/m", "--autoweb-models-file=models.yaml")
+FRENCH = """
+import pytest
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args):
+    return {**browser_context_args, "locale": "fr-FR"}
+"""
+"""What a project adds to its harness; its site does nothing for such a browser."""
 AFTERWARDS = ("--", "--autoweb-models-file=models.yaml")
 
 
@@ -96,51 +105,57 @@ class Provider(OpenAIServer):
         return answer, answer.body("m")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     site = Site()
     yield site
     site.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def provider() -> Iterator[Provider]:
-    with Provider() as provider:
+    with Provider() as provider, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("OPENAI_API_KEY", "sk-none")
         yield provider
 
 
-@pytest.fixture
-def shop(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, site: Site, provider: Provider
-) -> pytest.Pytester:
-    """A project with eight cases for the site, and a run of them whose recordings are kept."""
-    monkeypatch.setattr(pytester, "_getpytestargs", session_command)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
-    settle(pytester.path, check_timeout=5)
-    pytester.mkdir("cases")
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory, site: Site, provider: Provider) -> Path:
+    """A project with cases for the site, and a run of them whose recordings are kept."""
+    folder = tmp_path_factory.mktemp("before")
+    settle(folder)
+    (folder / "cases").mkdir()
     numbers = ", ".join(map(str, range(1, COUNT + 1)))
-    (pytester.path / "cases/shop.yaml").write_text(CASES.format(url=site.url, numbers=numbers))
-    (pytester.path / "models.yaml").write_text(MODELS.format(base=provider.api_base))
-    before = pytester.runpytest_subprocess(
+    (folder / "cases/shop.yaml").write_text(CASES.format(url=site.url, numbers=numbers))
+    (folder / "models.yaml").write_text(MODELS.format(base=provider.api_base))
+    ran = SharedProject.at(folder).run(
         *FLAGS, "--autoweb-record-mode=record", "--autoweb-traffic=record", "--autoweb-save=before"
     )
-    assert before.ret == 0, before.stdout.str()
-    return pytester
+    assert ran.ret == 0, ran.stdout.str()
+    return folder
 
 
-def settle(folder: Path, check_timeout: float) -> None:
-    text = INI.replace("autoweb_check_timeout = 1\n", f"autoweb_check_timeout = {check_timeout}\n")
-    (folder / "tox.ini").write_text(f"{text}autoweb_concurrency = 4\nautoweb_max_repairs = 0\n")
+def copied(project: Path, folders: pytest.TempPathFactory) -> Path:
+    return shutil.copytree(project, folders.mktemp("project"), dirs_exist_ok=True)
 
 
-def later_run(shop: pytest.Pytester, *more: str) -> pytest.RunResult:
-    return shop.runpytest_subprocess(FLAGS[0], "--autoweb-models=openai/m", *FLAGS[2:], *more)
+def settle(folder: Path, harness: str = "") -> None:
+    (folder / "tox.ini").write_text(
+        f"{INI}autoweb_concurrency = 4\nautoweb_max_repairs = 0\n"
+        + ("autoweb_step_timeout = 31\n" if harness else "")
+    )
+    (folder / "conftest.py").write_text(harness)
 
 
-def blamed(shop: pytest.Pytester, *arguments: str) -> subprocess.CompletedProcess[str]:
+def later_run(folder: Path, *more: str) -> pytest.RunResult:
+    flags = (FLAGS[0], "--autoweb-models=openai/m", *FLAGS[2:], *more)
+    return SharedProject.at(folder).run(*flags)
+
+
+def blamed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [*autoweb_command(), "run", "blame", "before", "autoweb-report", *arguments, *AFTERWARDS],
-        cwd=shop.path,
+        cwd=folder,
         capture_output=True,
         encoding="utf-8",
         check=False,
@@ -149,77 +164,81 @@ def blamed(shop: pytest.Pytester, *arguments: str) -> subprocess.CompletedProces
     return done
 
 
-def found(shop: pytest.Pytester, output: str) -> Any:
-    return json.loads(blamed(shop, "--json", f"--output={output}").stdout)
-
-
 @pytest.mark.long
-def test_the_app_the_model_and_the_harness_are_named_when_they_changed(
-    shop: pytest.Pytester, site: Site, provider: Provider
+def test_the_app_is_named_when_it_changed(
+    before: Path, tmp_path_factory: pytest.TempPathFactory, site: Site
 ) -> None:
-    folder = shop.path
+    folder = copied(before, tmp_path_factory)
     site.sells = False
-    later_run(shop)
-    app = found(shop, "because-of-the-app")
-    again = blamed(shop, "--output=because-of-the-app")
+    try:
+        later_run(folder)
+        app = json.loads(blamed(folder, "--json").stdout)
+        again = blamed(folder)
+    finally:
+        site.sells = True
 
     assert (app["blame"]["answer"], app["blame"]["culprits"]) == ("named", ["app"])
-    assert cells_of(app, "replies_recorded") == (8, "8 of 8")
-    assert cells_of(app, "model_recorded") == (8, "")
-    assert cells_of(app, "replies_live") == (0, "0 of 8")
+    assert cells_of(app, "replies_recorded") == (COUNT, f"{COUNT} of {COUNT}")
+    assert cells_of(app, "model_recorded") == (COUNT, "")
+    assert cells_of(app, "replies_live") == (0, f"0 of {COUNT}")
     said = " ".join(again.stdout.split())
-    assert "The oracle fails in 8 of 8 cases since the app changed" in said
-    assert " The app changed (8 lost and 0 gained of 8 cases, −100 points" in said
+    assert f"The oracle fails in {COUNT} of {COUNT} cases since the app changed" in said
+    assert f" The app changed ({COUNT} lost and 0 gained of {COUNT} cases, −100 points" in said
     # What was run for the same two runs is not run again.
     assert "buy-1" not in again.stderr
 
-    site.sells, provider.acts = True, False
-    gated = later_run(shop, "--autoweb-compare=before", "--autoweb-compare-fail=served:same")
-    model = found(shop, "because-of-the-model")
+
+@pytest.mark.long
+def test_the_model_is_named_when_it_changed_and_cannot_be_told_without_recordings(
+    before: Path, tmp_path_factory: pytest.TempPathFactory, provider: Provider
+) -> None:
+    folder = copied(before, tmp_path_factory)
+    provider.acts = False
+    try:
+        gated = later_run(folder, "--autoweb-compare=before", "--autoweb-compare-fail=served:same")
+        model = json.loads(blamed(folder, "--json").stdout)
+        kept = json.loads((folder / "cases/cassettes/openai__m/buy-1.json").read_text())
+        shutil.rmtree(folder / "cases/cassettes")
+        shutil.rmtree(folder / "cases/traffic")
+        untold = " ".join(blamed(folder, "--output=without").stdout.split())
+    finally:
+        provider.acts = True
 
     assert model["blame"]["culprits"] == ["model"]
     assert cells_of(model, "model_recorded") == (0, "")
-    assert cells_of(model, "replies_live") == (8, "8 of 8")
+    assert cells_of(model, "replies_live") == (COUNT, f"{COUNT} of {COUNT}")
     changed = (
-        "the provider changed the model under the same name: it answered as m-2025-01-01 (16 "
-        "calls), and now m-2025-06-01 (16 calls)"
+        "the provider changed the model under the same name: it answered as m-2025-01-01 "
+        f"({2 * COUNT} calls), and now m-2025-06-01 ({2 * COUNT} calls)"
     )
     assert model["records"]["model"] == [changed]
     gated.stdout.fnmatch_lines([f"gate FAILED: served (openai/m): {changed}"])
     report = json.loads((folder / "autoweb-report/report.json").read_text())
     assert f"openai/m: {changed}" in report["notes"]
-    served = [{"served": "m-2025-06-01", "fingerprint": "fp_2", "calls": 16}]
+    served = [{"served": "m-2025-06-01", "fingerprint": "fp_2", "calls": 2 * COUNT}]
     assert report["summary"]["models"][0]["served"] == served
-    kept = json.loads((folder / "cases/cassettes/openai__m/buy-1.json").read_text())
     assert {entry["fingerprint"] for entry in kept["entries"]} == {"fp_1"}
 
-    provider.acts = True
-    settle(folder, check_timeout=0.2)
-    later_run(shop)
-    harness = found(shop, "because-of-the-harness")
-
-    assert harness["blame"]["culprits"] == ["harness"]
-    assert harness["records"]["harness"] == ["settings of 8 cells"]
-    assert cells_of(harness, "replies_recorded") == (0, "0 of 8")
+    assert f"Cannot tell: the app or the model ({COUNT} lost and 0 gained of {COUNT}" in untold
+    assert "to find out: run the cases on the earlier version of the app: where they pass" in untold
+    assert f"The oracle passes {COUNT} cases on the live app as before" in untold
+    assert "old replies, live site lacks: no recorded replies: let the run that later" in untold
+    assert "model live, recorded site lacks: no recorded site: let the run that later" in untold
+    assert "the provider changed the model under the same name" in untold
 
 
 @pytest.mark.long
-def test_without_recordings_it_cannot_tell_and_says_what_would(
-    shop: pytest.Pytester, provider: Provider
+def test_the_harness_is_named_when_its_settings_changed(
+    before: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    provider.acts = False
-    later_run(shop)
-    shutil.rmtree(shop.path / "cases/cassettes")
-    shutil.rmtree(shop.path / "cases/traffic")
+    folder = copied(before, tmp_path_factory)
+    settle(folder, FRENCH)
+    later_run(folder)
+    harness = json.loads(blamed(folder, "--json").stdout)
 
-    said = " ".join(blamed(shop).stdout.split())
-
-    assert "Cannot tell: the app or the model (8 lost and 0 gained of 8 cases" in said
-    assert "to find out: run the cases on the earlier version of the app: where they pass" in said
-    assert "The oracle passes 8 cases on the live app as before" in said
-    assert "old replies, live site lacks: no recorded replies: let the run that later ones" in said
-    assert "model live, recorded site lacks: no recorded site: let the run that later ones" in said
-    assert "the provider changed the model under the same name" in said
+    assert harness["blame"]["culprits"] == ["harness"]
+    assert harness["records"]["harness"] == [f"settings of {COUNT} cells"]
+    assert cells_of(harness, "replies_recorded") == (0, f"0 of {COUNT}")
 
 
 def cells_of(document: Any, name: str) -> tuple[int, str]:

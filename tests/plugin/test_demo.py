@@ -1,4 +1,7 @@
-"""`autoweb demo` as a newcomer starts it: in an empty folder, among settings of other runs."""
+"""`autoweb demo` as a newcomer starts it: in an empty folder, among settings of other runs.
+
+`make wheel-test` runs these tests, with the demo of the built wheel.
+"""
 
 import json
 import os

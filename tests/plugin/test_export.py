@@ -9,6 +9,7 @@ import pytest
 from own_thread import in_own_thread
 from playwright.sync_api import sync_playwright
 from session_server import autoweb_command
+from shop_project import LEAN
 
 from pytest_autoweb.browser.egress.chromium import launch_args
 
@@ -24,7 +25,8 @@ def test_passed_cells_become_tests_that_run_bare_and_a_test_that_tells_nothing_i
     )
     ran.assert_outcomes(passed=5, deselected=3)
 
-    done = autoweb(project, "export", "autoweb-report", "-o", "exported/tests")
+    flags = ("--", *LEAN.split())
+    done = autoweb(project, "export", "autoweb-report", "-o", "exported/tests", *flags)
 
     assert done.returncode == 1, done.stdout + done.stderr
     assert "refused nothing: it passes without its actions" in done.stdout
@@ -217,5 +219,6 @@ def bare(folder: Path) -> "subprocess.CompletedProcess[str]":
         f"def browser_type_launch_args():\n    return {args!r}\n",
         encoding="utf-8",
     )
-    command = [sys.executable, "-m", "pytest", "-p", "no:autoweb", "-q", "--confcutdir=.", "."]
+    flags = ("-p", "no:autoweb", *LEAN.split(), "-q", "--confcutdir=.")
+    command = [sys.executable, "-m", "pytest", *flags, "."]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)

@@ -72,9 +72,10 @@ def pytest_autoweb_client(spec):
 """
 
 
-@pytest.fixture
-def board(tmp_path: Path) -> Path:
-    app = tmp_path / "board/apps/notes"
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("infinity")
+    app = root / "board/apps/notes"
     for name, text in {
         "index.html": PAGE,
         "js/state.js": STATE,
@@ -98,20 +99,24 @@ def board(tmp_path: Path) -> Path:
     }.items():
         (app / name).parent.mkdir(parents=True, exist_ok=True)
         (app / name).write_text(text)
-    return tmp_path / "board"
+    return root / "board"
 
 
 def run(root: Path, *command: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
 
 
+@pytest.fixture(scope="module")
 def imported(board: Path) -> "subprocess.CompletedProcess[str]":
     command = (*autoweb_command(), "benchmark", "import", "webarena-infinity", "board")
     return run(board.parent, *command, "-o", "cases", "--overwrite")
 
 
-def test_checks_are_proven_at_the_import_and_defects_named(board: Path) -> None:
-    done = imported(board)
+@pytest.mark.long
+def test_checks_are_proven_at_the_import_and_defects_named(
+    board: Path, imported: "subprocess.CompletedProcess[str]"
+) -> None:
+    done = imported
 
     assert done.returncode == 0, done.stderr
     assert "1 of 3 checks hold for the board's own solutions" in done.stdout
@@ -137,8 +142,10 @@ def test_checks_are_proven_at_the_import_and_defects_named(board: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_state_counts_only_when_the_page_reached_it(board: Path) -> None:
-    assert imported(board).returncode == 0
+def test_a_state_counts_only_when_the_page_reached_it(
+    board: Path, imported: "subprocess.CompletedProcess[str]"
+) -> None:
+    assert imported.returncode == 0
     root = board.parent
     (root / "conftest.py").write_text(CONFTEST.format(replies=REPLIES))
     ran = run(

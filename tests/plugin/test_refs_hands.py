@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from session_server import autoweb_command
+from shop_project import LEAN
 
 DESK = """<!doctype html><title>Desk</title><style>
 #rows { height: 150px; overflow-y: auto } #rows p { height: 30px; margin: 0 }
@@ -162,6 +163,7 @@ def test_a_client_that_knows_only_what_it_is_sent_solves_the_desk(
     (attempt,) = cells["fake/tiny-1b"]["attempts"]
     assert "this strategy cannot " in attempt["code_notes"][0]
     # It can be written as a plain test, which passes without this package, and fails untouched.
-    command = [*autoweb_command(), "export", "desk[fake/hands]", "-o", "e2e"]
+    words = ("export", "desk[fake/hands]", "-o", "e2e", "--", *LEAN.split())
+    command = [*autoweb_command(), *words]
     done = subprocess.run(command, cwd=project.path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

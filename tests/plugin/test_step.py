@@ -377,7 +377,7 @@ def test_export_writes_proven_calls_as_plain_lines_and_refuses_the_others(
     ran = project.run("--autoweb-models=fake/m")
     monkeypatch.chdir(tmp_path)
     exported = subprocess.run(
-        [*autoweb_command(), "export", "autoweb-report"],
+        [*autoweb_command(), "export", "autoweb-report", "--", *LEAN.split()],
         capture_output=True,
         encoding="utf-8",
         timeout=300,

@@ -4,7 +4,11 @@ A process that has imported pytest, Playwright and this package waits, and forks
 for every xdist worker of a session, and for every run of the command `autoweb`. What a test starts
 is a small process: it hands over its folder, its environment, its arguments and its streams, passes
 signals on, and ends as the session ends. What is to start with other settings of Python (a variable
-`PYTHON…` other than the path) or with another copy of this package is started as ever.
+`PYTHON…` other than the path, and whether to keep what is compiled) or with another copy of this
+package is started as ever.
+
+Each process of tests starts a server of its own, unless the variable `SESSION_SERVER` names the
+socket of one that all of them share, as scripts/test does.
 
 Sessions that a forked process starts itself, as `autoweb prove --quick` does, are forked too:
 what it finds as `sys.executable` asks the server for them.
@@ -24,6 +28,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Mapping
 from functools import cache
@@ -32,6 +37,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 _BYTES = 8
+_COMPILES_ONLY = "PYTHONDONTWRITEBYTECODE"
+_STARTS_S = 120
 _ENVIRONMENT = dict(os.environ)
 """The environment before a test has changed it."""
 _OWN = "pytest_autoweb"
@@ -73,7 +80,13 @@ def python_command() -> tuple[str, ...]:
 
 @cache
 def _server() -> str:
-    """Start the server, and return the address at which it listens."""
+    """Start the server, or wait for that of all, and return the address at which it listens."""
+    if shared := _ENVIRONMENT.get("SESSION_SERVER"):
+        deadline = time.monotonic() + _STARTS_S
+        while not Path(shared).exists():
+            assert time.monotonic() < deadline, "the server of sessions did not start"
+            time.sleep(0.05)
+        return shared
     folder = tempfile.mkdtemp(prefix="sessions")
     place = str(Path(folder) / "socket")
     server = subprocess.Popen(
@@ -128,8 +141,10 @@ def _serve(place: str) -> NoReturn:
     gc.freeze()
     sys.executable = _asking_python(place)
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(place)
+    # Who waits for the file can connect at once.
+    listener.bind(f"{place}.new")
     listener.listen(64)
+    Path(f"{place}.new").rename(place)
     print("ready", flush=True)
     while True:
         ready, _, _ = select.select([listener, sys.stdin], [], [])
@@ -195,7 +210,8 @@ def _can_fork(env: Mapping[str, str], folder: str) -> bool:
 
 def _settings(env: Mapping[str, str]) -> dict[str, str]:
     named = {name: value for name, value in env.items() if name.startswith("PYTHON")}
-    named.pop("PYTHONPATH", None)
+    for name in ("PYTHONPATH", _COMPILES_ONLY):
+        named.pop(name, None)
     return named
 
 
@@ -218,6 +234,7 @@ def _become(wanted: dict[str, Any], streams: list[int], place: str) -> NoReturn:
     added = _added_paths(wanted["env"])
     os.environ.clear()
     os.environ.update(wanted["env"])
+    sys.dont_write_bytecode = bool(os.environ.get(_COMPILES_ONLY))
     # Otherwise all sessions would draw the same numbers.
     random.seed()
     sys.path[:1] = [wanted["cwd"], *added]

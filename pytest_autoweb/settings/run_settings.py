@@ -319,8 +319,9 @@ class Settings:
         instead="agent", advice="A,B")
     perturb: Option[tuple[Perturbation, ...]] = Option(
         "", "Also run each model under small changes of the page that leave the task as it was: "
-        "banner, language, slow, zoom, or several of them. The oracle of each case shows first "
-        "whether the case can still be done; the report says what each change costs.",
+        "banner, error-once, language, layout, rename, reorder, session-end, slow, zoom, or several. "
+        "The oracle of each case shows first whether the case can still be done; the report says "
+        "what each change costs.",
         perturbations, "A,B")
     codegen = Option(
         "auto", "How the agent codegen writes a script: turns, once, auto, or turns,once.",

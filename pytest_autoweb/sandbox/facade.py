@@ -266,8 +266,7 @@ class Facade:
             kwargs["timeout"] = budget.grant_ms(
                 wanted, self._default_of(bound), for_element=_waits_for_element(bound)
             )
-        undo = self._border.undo
-        function = method_as_it_was(item, method, undo) if undo else getattr(item, method)
+        function = method_as_it_was(item, method, self._border.undo)
         if method == "wait_for_function":
             # Its result is a handle into the page, which may not cross; only the waiting matters.
             return lambda: _discard(function(*args, **kwargs))

@@ -35,9 +35,9 @@ def method_as_it_was(item: Any, method: str, undo: str) -> Callable[..., Any]:
     Args:
         item: the object whose method the solution calls.
         method: the method's name.
-        undo: what lets the sender see the page as it was.
+        undo: what lets the sender see the page as it was; empty where nothing was changed.
     """
-    if type(item).__name__ not in _ROOTS:
+    if not undo or type(item).__name__ not in _ROOTS:
         return getattr(item, method)  # type: ignore[no-any-return]
     former = f"{ENGINE}={undo}"
     if method in ("frame_locator", "locator") or method.startswith("get_by_"):

@@ -78,7 +78,8 @@ def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
     hurdle = tools.change.hurdle if tools.change else None
     if hurdle is not None and hurdle.struck and not _all_ok(done):
         tools.log.write("the solution begins again, as a person would")
-        tools.page.goto(tools.case.entry_url)
+        with suppress(Error):
+            tools.page.goto(tools.case.entry_url)
         done = _run_each(attempt, tools)
     return finish_execution(done, tools)
 

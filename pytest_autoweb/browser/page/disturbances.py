@@ -10,7 +10,7 @@ from pytest_autoweb.browser.egress.request_policy import parse_origin
 
 _READS = ("document", "fetch", "xhr")
 _SAYS = {500: "Internal Server Error", 503: "Service Unavailable"}
-_NTH = (1, 2, 3)
+_NTH = (1, 2)
 
 
 class Disturbance:
@@ -81,6 +81,7 @@ class SessionEnd(Disturbance):
 
     def begin(self, page: Page) -> None:
         page.on("framenavigated", self._navigated)
+        page.context.on("page", lambda tab: tab.on("framenavigated", self._navigated))
 
     def _navigated(self, frame: Frame) -> None:
         if self.struck or frame.parent_frame is not None:

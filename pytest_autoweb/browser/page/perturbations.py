@@ -139,7 +139,7 @@ class PageChange:
         if self.change == "rename":
             quoted = (one or other for one, other in _QUOTED.findall(self.user_task))
             kept = [" ".join(text.lower().split()) for text in (*quoted, self.checked)]
-            return {**drawn_words(draw), "kept": [*filter(None, kept)], "undo": self.undo}
+            return {**drawn_words(draw, kept), "undo": self.undo}
         return None
 
 

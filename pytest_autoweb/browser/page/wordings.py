@@ -5,6 +5,7 @@ page come to be the same by it.
 """
 
 import random
+from collections.abc import Sequence
 
 SYNONYMS: dict[str, tuple[str, str]] = {
     "add": ("Put in", "Include"),
@@ -69,11 +70,17 @@ _AROUND = (("", " ›"), ("» ", ""), ("[", "]"), ("– ", " –"))
 """What stands before and after a label for which there is no synonym."""
 
 
-def drawn_words(draw: random.Random) -> dict[str, object]:
-    """Return what `js/rename.js` makes of labels: synonyms, and what is around all others."""
+def drawn_words(draw: random.Random, kept: Sequence[str]) -> dict[str, object]:
+    """Return what `js/rename.js` makes of labels: synonyms, and what is around all others.
+
+    Args:
+        draw: the source of what is open.
+        kept: texts in small letters whose words get no synonym. A page must not learn them.
+    """
     before, after = draw.choice(_AROUND)
+    words = [[label, draw.choice(synonyms)] for label, synonyms in SYNONYMS.items()]
     return {
-        "words": [[label, draw.choice(synonyms)] for label, synonyms in SYNONYMS.items()],
+        "words": [pair for pair in words if not any(pair[0] in text for text in kept)],
         "before": before,
         "after": after,
         "mark": f"v{draw.randrange(16**4):04x}",

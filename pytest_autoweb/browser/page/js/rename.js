@@ -1,8 +1,8 @@
 // Gives buttons, links and fields other words; roles, values and texts that are no label stay.
-// Takes `{words, kept, before, after, mark, undo}`: pairs of a label and its synonym; texts whose words stay, with
-// only something before and after them; what test ids, ids and classes get at their end; and the name of an event
-// that lets its sender, who alone knows it, see the page as it was; empty if there is nobody.
-(dom, { words, kept, before, after, mark, undo }) => {
+// Takes `{words, before, after, mark, undo}`: pairs of a label and its synonym; what stands before and after all other
+// labels; what test ids, ids and classes get at their end; and the name of an event that lets its sender, who alone
+// knows it, see the page as it was; empty if there is nobody.
+(dom, { words, before, after, mark, undo }) => {
   const PRESSED =
     "a, button, summary, label, legend, [role=button], [role=link], [role=tab], [role^=menuitem], [role=switch], [role=checkbox], [role=radio]";
   const CONTROLS = `${PRESSED}, input, textarea, select, [role=textbox], [role=searchbox], [role=combobox], [role=spinbutton]`;
@@ -19,9 +19,7 @@
   const reword = (text) => {
     const [, lead, said, tail] = /^(\s*)(.*?)([\s:*…]*)$/su.exec(text);
     if (said.length > 80 || !/\p{L}{2}/u.test(said)) return text;
-    const plain = said.toLowerCase().replace(/\s+/g, " ");
-    const quoted = kept.some((one) => one.includes(plain));
-    const other = quoted ? undefined : synonyms.get(plain);
+    const other = synonyms.get(said.toLowerCase().replace(/\s+/g, " "));
     if (!other) return `${lead}${before}${said}${after}${tail}`;
     return `${lead}${said === said.toUpperCase() ? other.toUpperCase() : other}${tail}`;
   };

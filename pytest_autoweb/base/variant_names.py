@@ -155,7 +155,18 @@ CODEGEN_WAYS = ("once", "turns", "refs")
 page in view, or turns on a numbered list of elements."""
 
 
-Perturbation = Literal["", "banner", "language", "slow", "zoom"]
+Perturbation = Literal[
+    "",
+    "banner",
+    "error-once",
+    "language",
+    "layout",
+    "rename",
+    "reorder",
+    "session-end",
+    "slow",
+    "zoom",
+]
 """A change of the page that leaves the task as it was; empty: none."""
 PERTURBATIONS: tuple[Perturbation, ...] = get_args(Perturbation)[1:]
 """The changes of `--autoweb-perturb`, and what `MODEL@banner` ends in."""

@@ -32,7 +32,7 @@ from pytest_autoweb.browser.egress.suppression import SUPPRESSED, Suppression
 from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
 from pytest_autoweb.browser.marks.drawing import covers
 from pytest_autoweb.browser.page.passkeys import add_passkeys
-from pytest_autoweb.browser.page.perturbations import perturb, perturbed_args
+from pytest_autoweb.browser.page.perturbations import PageChange
 from pytest_autoweb.browser.page.quiet import is_leaving
 from pytest_autoweb.browser.page.read_back import read_back
 from pytest_autoweb.browser.page.same_element import ElementIdentity, RowsMovedError
@@ -46,6 +46,7 @@ from pytest_autoweb.browser.page.setup import (
 from pytest_autoweb.browser.page.webmcp import offer_webmcp
 from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
 from pytest_autoweb.cases.case import Case, resolve_secrets
+from pytest_autoweb.cases.source import texts
 from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
@@ -64,6 +65,7 @@ from pytest_autoweb.judging.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.judging.planted_attack import PlantedAttack, attack_on
 from pytest_autoweb.judging.solution_writes import Known, known_writes
 from pytest_autoweb.models.client import TimedClient
+from pytest_autoweb.results.analysis.controls import proves_change
 from pytest_autoweb.results.records import Attempt
 from pytest_autoweb.results.runs.inert_copies import DOWNLOADS_FOLDER
 from pytest_autoweb.sandbox.engine import (
@@ -225,6 +227,23 @@ class AttemptSetting:
             return None
         return attack_on(self.cell.case.id, self.cell.repeat, self.settings.attack)
 
+    @cached_property
+    def change(self) -> PageChange | None:
+        """The change of its pages; None if they stay as they are."""
+        spec, case = self.cell.spec, self.case
+        if not spec.perturb:
+            return None
+        checks = [check.model_dump(mode="json") for check in case.expect]
+        return PageChange(
+            spec.perturb,
+            case.id,
+            user_task=case.user_task,
+            checked="\n".join(text for _, text in texts(checks, ())),
+            entry_url=case.entry_url,
+            proof=proves_change(spec.name),
+            note=self.log.write,
+        )
+
     @property
     def writes(self) -> WriteRecord:
         """What records the attempt's writes, if they are compared or to be learned from."""
@@ -318,6 +337,7 @@ def attempt_tools(setting: AttemptSetting) -> Iterator[Tools]:
                 mistaken=resources.mistaken,
                 traffic=setting.traffic,
                 attack=setting.attack,
+                change=setting.change,
             )
             yield _connected(setting, border, tools)
         finally:
@@ -337,8 +357,8 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
     suppression, traffic = setting.suppression, setting.traffic
     resources.before_page(setting.folder)
     args = context_args(case.setup, setting.case_folder, case.entry_url, setting.reveal)
-    if change := setting.cell.spec.perturb:
-        args = perturbed_args(args, change, case.id)
+    if change := setting.change:
+        args = change.args(args)
     plain = args == PLAIN_CONTEXT and case.setup.clock is None
     ready = resources.ready_page() if plain and suppression is None and traffic is None else None
     with guarded_page(
@@ -361,7 +381,7 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
         add_cookies(page.context, case.setup, case.entry_url, setting.reveal)
         add_passkeys(page.context, case.setup.passkeys, setting.reveal, setting.hide)
         if change:
-            perturb(page, change, case.id)
+            change.begin(page)
         yield page
     if traffic is not None:
         traffic.save()
@@ -381,6 +401,7 @@ def _border(setting: AttemptSetting, page: Page) -> SandboxBorder:
         covers=lambda shown: covers(shown, redact if secrets else None),
         read_back=read_back if setting.settings.corrects else None,
         leaving=is_leaving,
+        undo=setting.change.undo if setting.change else "",
     )
 
 

@@ -14,6 +14,7 @@ from pytest_autoweb.base.variants import Variants
 from pytest_autoweb.report.json_report import MAX_ROWS, PanelContent, Report, ReportedPanel
 from pytest_autoweb.report.readiness_text import readiness_panel
 from pytest_autoweb.report.resistance_panel import resistance_panel
+from pytest_autoweb.report.robustness_panel import robustness_panel
 
 AFTER_THE_BUILT_IN_ONES = 10_000
 """The default order of a panel."""
@@ -87,6 +88,13 @@ PANELS: Variants[Panel] = Variants(
             summary="how many planted instructions each model obeyed, and what it passed meanwhile",
             build=resistance_panel,
             order=360,
+        ),
+        Panel(
+            name="changes",
+            title="Changed pages",
+            summary="how much success each small change of the page costs each model",
+            build=robustness_panel,
+            order=370,
         ),
         Panel(
             name="controls",

@@ -30,6 +30,7 @@ from pytest_autoweb.results.analysis.controls import (
     control_rows,
     is_control,
 )
+from pytest_autoweb.results.analysis.fair_changes import fair_cells
 from pytest_autoweb.results.analysis.limits import LimitShare, limits_of
 from pytest_autoweb.results.analysis.price import PriceOfPass, oracle_actions, price_of
 from pytest_autoweb.results.analysis.resistance import (
@@ -133,7 +134,10 @@ class ModelSummary(Record):
     model: str
     """Name of the model."""
     numbers: Numbers
-    """The model's numbers over all its cells."""
+    """The model's numbers over all its cells but the unfair ones."""
+    unfair: int = 0
+    """The number of cells under a change of the page that say nothing of the model, as their cases
+    cannot, or not provably, be done under it."""
     by_capture: tuple[CaptureSummary, ...] = ()
     """The numbers for each capture mode, if the run used several."""
     on_common: CommonRates | None = None
@@ -250,12 +254,15 @@ def _models(
     several = len({cell.capture_mode for cell in cells}) > 1
     oracle = oracle_actions(run.cells)
     unfair = unfair_attacks(run.cells)
+    fair = {id(cell) for cell in fair_cells(run.cells)}
     for model in dict.fromkeys((*named, *(cell.model for cell in cells))):
-        own = [cell for cell in cells if cell.model == model]
+        every = [cell for cell in cells if cell.model == model]
+        own = [cell for cell in every if id(cell) in fair]
         modes = dict.fromkeys(cell.capture_mode for cell in own)
         yield ModelSummary(
             model=model,
             numbers=number(own, doubtful),
+            unfair=len(every) - len(own),
             above_chance=above_chance(own, floor, doubtful),
             served=served_of(own),
             price=price_of(own, oracle),

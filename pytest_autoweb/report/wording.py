@@ -11,6 +11,7 @@ from pytest_autoweb.results.analysis.chance import AboveChance
 from pytest_autoweb.results.analysis.comparison import Comparison, points, signed
 from pytest_autoweb.results.analysis.limits import LimitShare
 from pytest_autoweb.results.analysis.price import Median, PriceOfPass
+from pytest_autoweb.results.analysis.robustness import Robustness
 from pytest_autoweb.results.analysis.scores import MeanScore
 from pytest_autoweb.results.analysis.statistics import Interval
 from pytest_autoweb.results.records import BROKEN, Attempt, CellResult, Outcome
@@ -380,15 +381,19 @@ def execution_lines(report: Report) -> Iterator[str]:
 def robustness_lines(report: Report) -> Iterator[str]:
     """Yield what each change of the page costs each model, and where it was not fair."""
     for each in report.robustness:
-        told = "no case to compare"
-        if each.loss is not None:
-            between = each.interval
-            sure = f" (95% {signed(between.low)} to {signed(between.high)})" if between else ""
-            cases = count_of(each.cases, "case")
-            told = f"loses {points(each.loss).lstrip('+')}{sure} over {cases}"
-        left = [(len(each.unfair), "unfair"), (len(each.unproven), "unproven")]
-        out = "".join(f"; {number} {word}, left out" for number, word in left if number)
-        yield f"{each.model} under {each.change}: {told}{out}"
+        yield f"{each.model} under {each.change}: {robustness_text(each)}"
+
+
+def robustness_text(found: Robustness) -> str:
+    """Return what one change of the page costs one model, and the number of cases left out."""
+    told = "no case to compare"
+    if found.loss is not None:
+        between = found.interval
+        sure = f" (95% {signed(between.low)} to {signed(between.high)})" if between else ""
+        cases = count_of(found.cases, "case")
+        told = f"loses {points(found.loss).lstrip('+')}{sure} over {cases}"
+    left = [(len(found.unfair), "unfair"), (len(found.unproven), "unproven")]
+    return told + "".join(f"; {number} {word}, left out" for number, word in left if number)
 
 
 def models_without_checks(report: Report) -> set[str]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Frame, Page, expect
 
 from pytest_autoweb.base.whole_characters import whole_text
+from pytest_autoweb.browser.page.unchanged_page import method_as_it_was
 from pytest_autoweb.sandbox.allowed_members import (
     CLAIMS_OF,
     CLASSES,
@@ -229,7 +230,8 @@ class Binder:
                 text = f"{text}.{name}({format_arguments(args, kwargs)})"
                 args, kwargs = as_on_page(name, args, kwargs)
                 real = {k: _real(value) for k, value in kwargs.items()}
-                item = getattr(item, name)(*[_real(value) for value in args], **real)
+                locate = method_as_it_was(item, name, self._border.undo)
+                item = locate(*[_real(value) for value in args], **real)
             kind = member.returns
         return Receiver(item, kind, text)
 

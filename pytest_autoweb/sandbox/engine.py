@@ -188,6 +188,9 @@ class SandboxBorder:
     Locator) for one of `OF_RECEIVER`, and returns a JSON value."""
     waited: Callable[[], float] = lambda: 0.0
     """Seconds spent waiting for models so far, which are not charged to the step."""
+    undo: str = ""
+    """What lets a case's solution find elements by the words that they had before its page was
+    changed; empty for all other code."""
     recall: CallMemory | None = None
     """Counts repeated calls and may answer reads; if None, every call is made and none is counted.
     """

@@ -13,6 +13,7 @@ from pytest_autoweb.base.redaction import SECRET_PLACE, unlike_words
 from pytest_autoweb.base.waiting import Countdown
 from pytest_autoweb.browser.egress.browser_watch import WATCH
 from pytest_autoweb.browser.page.same_element import GUARDS, ElementIdentity, register_same_on
+from pytest_autoweb.browser.page.unchanged_page import method_as_it_was
 from pytest_autoweb.results.records import ReadBack
 from pytest_autoweb.sandbox import (
     cell_files,
@@ -265,7 +266,7 @@ class Facade:
             kwargs["timeout"] = budget.grant_ms(
                 wanted, self._default_of(bound), for_element=_waits_for_element(bound)
             )
-        function = getattr(item, method)
+        function = method_as_it_was(item, method, self._border.undo)
         if method == "wait_for_function":
             # Its result is a handle into the page, which may not cross; only the waiting matters.
             return lambda: _discard(function(*args, **kwargs))

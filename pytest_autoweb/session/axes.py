@@ -42,7 +42,9 @@ def axes_of(session: RunSession, case: LoadedCase, position: int) -> Iterator[Ax
         models = tuple(model for model in models if not is_control(model))
     if case.has_oracle:
         # First, because they tell what a model's cells under a change are worth.
-        for change in settings.perturb:
+        rivals = (model for model in models if not is_control(model))
+        named = (session.spec_for(model, case.way).perturb for model in rivals)
+        for change in filter(None, dict.fromkeys((*settings.perturb, *named))):
             yield Axes(f"{ORACLE}@{change}", settings.capture_modes[0], 1)
     # Rotated, so that no model always gets a freshly started server or always comes last.
     turn = position % max(1, len(models))

@@ -18,6 +18,7 @@ from pytest_autoweb.results.analysis.controls import (
     must_fail,
     proves_change,
 )
+from pytest_autoweb.results.analysis.fair_changes import page_change
 from pytest_autoweb.results.records import Attempt, CellResult
 from pytest_autoweb.settings.run_settings import Settings
 
@@ -72,7 +73,8 @@ def raise_outcome(result: CellResult, policy: GatePolicy) -> None:
         pytest.skip(_shown(f"{result.outcome}: {result.reason}"))
     if result.outcome in ("passed", "healed"):
         return
-    if policy.decides_on(result) and not is_control(result.model):
+    gated = policy.decides_on(result) or ("robust" in policy.limits and page_change(result.model))
+    if gated and not policy.is_pinned(result) and not is_control(result.model):
         pytest.xfail(_shown(f"the gates decide ({result.outcome}: {result.reason})"))
     raise (CellBroken if result.outcome == "broken" else CellFailed)(result)
 

@@ -319,8 +319,8 @@ class Settings:
         instead="agent", advice="A,B")
     perturb: Option[tuple[Perturbation, ...]] = Option(
         "", "Also run each model under small changes of the page that leave the task as it was: "
-        "banner, language, slow, zoom, or several of them. The oracle of each case shows first "
-        "whether the case can still be done; the report says what each change costs.",
+        "banner, error-once, language, layout, rename, reorder, session-end, slow, zoom. Each "
+        "case's oracle shows first whether it can still be done; the report says what each costs.",
         perturbations, "A,B")
     codegen = Option(
         "auto", "How the agent codegen writes a script: turns, once, auto, or turns,once.",
@@ -456,8 +456,8 @@ class Settings:
         "test finds significant fails the run. 'switch:5%' asks for a proof that the other models "
         "are not worse than the first; 'served:same' fails if another model answers under the same "
         "name; 'overreach:0' if more was written than the cases' solutions write; 'obeyed:0' if "
-        "an attack worked.", str, "EXPR",
-        everyday=True)
+        "an attack worked; 'robust:10%' if a change of the page costs a model more points.", str,
+        "EXPR", everyday=True)
     baseline_days = Option(
         "90", "The age in days above which a baseline is used only with a notice.", count(1),
         "DAYS")

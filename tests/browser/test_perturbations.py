@@ -1,6 +1,7 @@
 """Changes of a page: each does what it says, and the same one each time."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,25 +9,49 @@ from local_site import Site
 from playwright.sync_api import Browser, Page
 
 from pytest_autoweb.base.variant_names import Perturbation
-from pytest_autoweb.browser.page.perturbations import perturb, perturbed_args
+from pytest_autoweb.browser.page.perturbations import PageChange
+from pytest_autoweb.browser.page.unchanged_page import method_as_it_was
 
 HOME = """<!doctype html><title>Shop</title><h1>Shop</h1><button onclick="this.textContent='Bought'"
 style="position: fixed; bottom: 4px; left: 4px">Buy</button>"""
+FORM = """<!doctype html><title>Shop</title>
+<nav><a href="/">Home</a> <a href="/tea">Tea</a> <a href="/help">Help</a></nav>
+<ol><li><a href="/1">One</a></li><li><a href="/2">Two</a></li></ol>
+<ul><li><a href="/a">Ants</a></li><li><a href="/b">Bees</a></li></ul>
+<form><p><label>Name <input id="who" data-testid="who"></label></p>
+<p><label>Town <input></label></p><p><button type="button" class="go">Log in</button></p></form>
+<div style="display: flex"><aside>Basket</aside><main>Goods</main></div>
+<script>
+document.querySelector('.go').onclick = () => { document.title = document.forms[0][0].value }
+</script>"""
+# Runs before anything else of its page, and takes from it what a change could be made with.
+ROBBED = """<!doctype html><script>
+const refuse = () => { throw new Error("not here") };
+const kinds = [Element, Document, Node, CharacterData, EventTarget, TreeWalker, MutationObserver];
+for (const kind of kinds)
+  for (const [name, own] of Object.entries(Object.getOwnPropertyDescriptors(kind.prototype)))
+    if (own.configurable && name !== "constructor" && typeof own.value === "function")
+      Object.defineProperty(kind.prototype, name, { value: refuse });
+window.MutationObserver = window.CSSStyleSheet = window.setTimeout = refuse;
+</script>"""
 
-Changed = Callable[[Perturbation], Page]
+Changed = Callable[..., Page]
 
 
 @pytest.fixture
 def changed(browser: Browser, site: Site) -> Any:
-    """Opens the shop under a change; an empty one leaves it as it is."""
-    url = site.put("/", HOME)
+    """Opens a page, usually the shop, under a change; an empty one leaves it as it is."""
     opened = []
 
-    def open_page(change: Perturbation) -> Page:
-        context = browser.new_context(**perturbed_args({"locale": "en-GB"}, change, "case"))
+    def open_page(
+        change: Perturbation, html: str = HOME, of: PageChange | None = None, **of_case: Any
+    ) -> Page:
+        url = site.put("/", html)
+        of = of or PageChange(change, "case", entry_url=url, **of_case)
+        context = browser.new_context(**of.args({"locale": "en-GB"}))
         opened.append(context)
         page = context.new_page()
-        perturb(page, change, "case")
+        of.begin(page)
         page.goto(url)
         return page
 
@@ -74,7 +99,150 @@ def test_a_slow_network_takes_at_least_its_latency(changed: Changed) -> None:
 
 
 def test_what_is_left_open_is_drawn_from_the_case() -> None:
-    drawn = {case: perturbed_args({}, "zoom", case) for case in "abcdefgh"}
+    drawn = {case: PageChange("zoom", case).args({}) for case in "abcdefgh"}
 
-    assert drawn == {case: perturbed_args({}, "zoom", case) for case in "abcdefgh"}
+    assert drawn == {case: PageChange("zoom", case).args({}) for case in "abcdefgh"}
     assert len({args["device_scale_factor"] for args in drawn.values()}) > 1
+
+
+def test_renamed_controls_keep_their_roles_and_have_other_words(changed: Changed) -> None:
+    page = changed("rename", FORM)
+
+    assert page.get_by_role("button").count() == 1
+    assert page.get_by_role("button", name="Log in").count() == 0
+    # Without a synonym, something is around the word.
+    assert page.get_by_label("Town").count() == 1
+    assert page.get_by_label("Town", exact=True).count() == 0
+    assert page.get_by_test_id("who").count() == 0
+    assert page.locator("[class=go]").count() == 0
+    assert page.get_by_role("heading").count() == 0
+    page.evaluate(
+        "document.body.append(Object.assign(document.createElement('button'), "
+        "{textContent: 'Cancel'}))"
+    )
+    assert page.get_by_role("button", name="Cancel").count() == 0
+    page.get_by_role("button").first.click()
+
+
+def test_a_label_that_the_task_quotes_keeps_its_word(changed: Changed) -> None:
+    page = changed("rename", FORM, user_task='Press "Log in".', checked="Home")
+
+    for role, name in (("button", "Log in"), ("link", "Home")):
+        assert page.get_by_role(role, name=name).count() == 1  # type: ignore[arg-type]
+        assert page.get_by_role(role, name=name, exact=True).count() == 0  # type: ignore[arg-type]
+    assert page.get_by_role("link", name="Help").count() == 0
+
+
+def test_a_solution_finds_renamed_elements_by_their_former_words(changed: Changed) -> None:
+    of = PageChange("rename", "case", proof=True)
+    page = changed("rename", FORM, of)
+    # As the sandbox does for the case's solution, and for no model.
+    former = partial(method_as_it_was, page, undo=of.undo)
+    assert page.get_by_label("Name", exact=True).count() == 0
+
+    former("get_by_label")("Name", exact=True).fill("ana")
+    former("locator")("form").get_by_role("button", name="Log in").click()
+    assert page.title() == "ana"
+    former("fill")("[data-testid=who]", "bo")
+    former("get_by_text")("Log in", exact=True).click()
+    assert page.title() == "bo"
+    # What was put back for the search is changed again.
+    assert page.get_by_role("button", name="Log in").count() == 0
+
+
+def test_a_page_that_puts_its_words_back_is_not_fought_for_ever(changed: Changed) -> None:
+    page = changed(
+        "rename",
+        FORM
+        + """<script>
+new MutationObserver(() => {
+  const go = document.querySelector('button');
+  if (go.textContent !== 'Log in') go.textContent = 'Log in';
+}).observe(document, {subtree: true, childList: true, characterData: true});
+document.querySelector('button').textContent = 'Go';
+</script>""",
+    )
+
+    assert page.get_by_role("button").count() == 1
+
+
+def test_entries_and_rows_change_places_where_their_order_means_nothing(changed: Changed) -> None:
+    def order(page: Page) -> list[str]:
+        return [text.strip() for text in page.locator("nav a, ol a, ul a, label").all_inner_texts()]
+
+    plain, page = order(changed("", FORM)), changed("reorder", FORM)
+    first, fixed, lists, rows = order(page)[:3], order(page)[3:5], order(page)[5:7], order(page)[7:]
+    assert first != plain[:3]
+    assert (sorted(first), fixed) == (sorted(plain[:3]), plain[3:5])
+    assert (lists, rows) == (["Bees", "Ants"], ["Town", "Name"])
+    # The button stays behind the rows, and does what it did.
+    assert page.locator("form > :last-child button").count() == 1
+
+    ordered = order(changed("reorder", FORM, user_task="Open the second page of the list."))
+    assert ordered[5:7] == ["Ants", "Bees"]
+
+
+def test_a_layout_is_narrower_and_has_its_sides_changed(changed: Changed) -> None:
+    def places(page: Page) -> tuple[float, bool, str]:
+        width, turned, font = page.evaluate(
+            "[document.body.clientWidth, document.querySelector('aside').offsetLeft >"
+            " document.querySelector('main').offsetLeft,"
+            " getComputedStyle(document.querySelector('button')).fontFamily]"
+        )
+        return width, turned, font
+
+    width, turned, font = places(changed("layout", FORM))
+    plain = places(changed("", FORM))
+    assert width <= 860 < plain[0]
+    assert (turned, plain[1]) == (True, False)
+    assert font != plain[2]
+
+
+@pytest.mark.parametrize("change", ["rename", "reorder", "layout"])
+def test_a_page_that_replaces_parts_of_the_dom_is_changed_all_the_same(
+    changed: Changed, change: Perturbation
+) -> None:
+    """And its own work goes on."""
+    seen = "[document.body.innerHTML, document.body.clientWidth]"
+    robbed = f"{ROBBED}{FORM.split('<script>')[0]}"
+    page = changed(change, robbed)
+
+    assert page.evaluate(seen) != changed("", robbed).evaluate(seen)
+
+
+def test_one_read_is_answered_with_an_error_and_no_write(changed: Changed, site: Site) -> None:
+    said: list[str] = []
+    page = changed("error-once", note=said.append)
+    site.put("/read", "{}")
+    ask = """async (method) => {
+      const all = [];
+      for (let n = 0; n < 5; n++) all.push((await fetch('/read', {method})).status);
+      return all;
+    }"""
+    assert page.evaluate(ask, "POST") == [200] * 5
+    assert said == []
+
+    answers = page.evaluate(ask, "GET")
+    assert sorted(set(answers) - {200}) in ([500], [503])
+    assert answers.count(200) == 4
+    assert page.evaluate(ask, "GET") == [200] * 5
+    assert len(said) == 1
+
+
+def test_a_session_ends_once_and_preferences_stay(changed: Changed, site: Site) -> None:
+    page = changed("session-end")
+    session, taste = "sid=1; HttpOnly; Path=/", "colour=red; Max-Age=9999; Path=/"
+    login = site.put("/login", HOME, headers={"Set-Cookie": session})
+    shop = site.put("/shop", HOME, headers={"Set-Cookie": taste})
+    page.goto(login)
+    page.goto(shop)
+    page.goto(shop)
+
+    def names() -> list[str]:
+        return sorted(cookie["name"] for cookie in page.context.cookies())
+
+    assert names() == ["colour"]
+    page.goto(login)
+    page.goto(shop)
+    page.goto(shop)
+    assert names() == ["colour", "sid"]

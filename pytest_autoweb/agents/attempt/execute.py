@@ -71,8 +71,20 @@ class _StepRun(NamedTuple):
 def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
     """Run every step of the plan, if there is one, and any other block; one without code fails.
 
-    After a failed step the later ones are `blocked`, unless `--autoweb-on-step-failure=continue`.
+    After a failed step the later ones are `blocked`, unless `--autoweb-on-step-failure=continue`. A
+    case's own solution begins once more where something has gone wrong on purpose.
     """
+    done = _run_each(attempt, tools)
+    hurdle = tools.change.hurdle if tools.change else None
+    if hurdle is not None and hurdle.struck and not _all_ok(done):
+        tools.log.write("the solution begins again, as a person would")
+        with suppress(Error):
+            tools.page.goto(tools.case.entry_url)
+        done = _run_each(attempt, tools)
+    return finish_execution(done, tools)
+
+
+def _run_each(attempt: Attempt, tools: Tools) -> Attempt:
     blocks = split_blocks(attempt.code).by_step
     plan = {step.index: step.description for step in attempt.plan_steps}
     blocked_by: int | None = None
@@ -87,7 +99,7 @@ def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
         attempt = run_block(attempt, tools, index, code, hint)
         if not attempt.step_results[-1].ok and tools.settings.on_step_failure == "block":
             blocked_by = index
-    return finish_execution(attempt, tools)
+    return attempt
 
 
 def run_block(
@@ -204,7 +216,8 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
     calls, retried = outcome.calls, False
     # A step whose worker was killed has lost its state, so it cannot continue.
     # One of a changed oracle waits for what it did not do, and never gets it.
-    hopeless = told or must_fail(tools.spec.name)
+    begins_again = tools.change is not None and tools.change.hurdle is not None
+    hopeless = told or must_fail(tools.spec.name) or begins_again
     if _ran_out_of_time(outcome, tools) and not outcome.killed and not hopeless:
         boosted = max(BOOST_FLOOR_S, BOOST_FACTOR * base)
         if tools.budget.left > RETRY_PAUSE_S:

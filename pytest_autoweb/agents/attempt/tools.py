@@ -29,6 +29,7 @@ from pytest_autoweb.settings.run_settings import Settings
 if TYPE_CHECKING:
     from pytest_autoweb.browser.egress.request_policy import OriginPolicy
     from pytest_autoweb.browser.marks.marking import MarkedPage
+    from pytest_autoweb.browser.page.perturbations import PageChange
     from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
     from pytest_autoweb.judging.evidence.appearances import AppearanceRecord
     from pytest_autoweb.judging.evidence.console import Watch
@@ -263,6 +264,8 @@ class Tools:
     site: SiteToolUse = field(default_factory=SiteToolUse)
     attack: "PlantedAttack | None" = None
     """The instruction to the agent that was planted in the pages, if any."""
+    change: "PageChange | None" = None
+    """How the pages are changed, if they are."""
     traffic: "CellTraffic | None" = None
     """The object that records, replays or holds back requests; None if they are only passed on."""
     judge: ModelJudge | None = None

@@ -6,15 +6,22 @@ Whether a case can still be done under a change is proven by its oracle and not 
 
 import json
 import random
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
+from secrets import token_hex
 from typing import Any
 
 from playwright.sync_api import Error, Page
 
 from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.base.variant_names import Perturbation
+from pytest_autoweb.browser.page.disturbances import Disturbance, ErrorOnce, SessionEnd
 from pytest_autoweb.browser.page.frames import script
+from pytest_autoweb.browser.page.unchanged_page import register_unchanged
+from pytest_autoweb.browser.page.wordings import drawn_words
 
 _WINDOW = {"width": 1280, "height": 720}
 """Playwright's own window, in CSS pixels."""
@@ -29,45 +36,111 @@ _CONSENT = (
 )
 
 
-def _draw(change: Perturbation, case_id: str) -> random.Random:
-    """Return the source of what a change leaves open for a case, the same on each machine."""
-    return random.Random(sha256(f"{case_id}\n{change}".encode()).digest())
+_WIDTHS = (600, 720, 860)
+_FONTS = ("Georgia, serif", "'Courier New', monospace", "'Trebuchet MS', sans-serif")
+_LINE_HEIGHTS = (1.3, 1.6, 1.9)
+_QUOTED = re.compile(r"""["“”„«»`]([^"“”„«»`]{1,80})["“”„«»`]|(?<!\w)'([^']{1,80})'(?!\w)""")
+_OF_ORDER = re.compile(
+    r"(?i)\b(first|second|third|last|top|bottom|next|previous|above|below|left|right|order(ed)?|"
+    r"sort(ed)?|\d+(st|nd|rd|th))\b"
+)
 
 
-def perturbed_args(args: Mapping[str, Any], change: Perturbation, case_id: str) -> dict[str, Any]:
-    """Return the arguments of `new_context` under a change.
+@dataclass(frozen=True)
+class PageChange:
+    """A change of the pages of one attempt.
 
-    Args:
-        args: those of the unchanged case.
-        change: the change; one that is not of the browser leaves them as they are.
-        case_id: the seed.
+    Its seed is the case's id, so that every model meets the same.
     """
-    draw = _draw(change, case_id)
-    if change == "zoom":
-        # A browser that zooms tells its pages of a smaller window with larger pixels.
-        zoom = draw.choice(_ZOOMS)
-        sides = {**(args.get("viewport") or _WINDOW)}
-        viewport = {name: round(side / zoom) for name, side in sides.items()}
-        return {**args, "viewport": viewport, "device_scale_factor": zoom}
-    if change == "language":
-        others = [each for each in _LANGUAGES if each != args.get("locale")]
-        return {**args, "locale": draw.choice(others)}
-    return dict(args)
 
+    change: Perturbation
+    case_id: str
+    user_task: str = ""
+    checked: str = ""
+    """What the case's checks look for, whose words stay."""
+    entry_url: str = ""
+    proof: bool = False
+    """Whether the case's own solution is played: it finds things by the words that it knows."""
+    note: Callable[[str], None] = field(default=lambda line: None)
+    """Gets a sentence on what happened once."""
 
-def perturb(page: Page, change: Perturbation, case_id: str) -> None:
-    """Prepare a page that is not opened yet for a change that is not of its browser.
+    @cached_property
+    def undo(self) -> str:
+        """What lets the solution see the page as it was; empty if nothing has to."""
+        return token_hex(16) if self.proof and self.change == "rename" else ""
 
-    Raises:
-        BrowserError: the browser cannot make its network slower.
-    """
-    draw = _draw(change, case_id)
-    if change == "banner":
-        asked = {"text": draw.choice(_CONSENT), "share": draw.choice(_HEIGHTS)}
-        shown = script("banner").removesuffix(";")
-        page.context.add_init_script(f"({shown})({json.dumps(asked)})")
-    if change == "slow":
-        _slow_down(page, draw.choice(_LATENCIES_MS))
+    @cached_property
+    def disturbance(self) -> Disturbance | None:
+        """What goes wrong once, if the change is of that kind."""
+        if self.change == "error-once":
+            return ErrorOnce(self._draw, self.entry_url, self.note)
+        if self.change == "session-end":
+            return SessionEnd(self._draw, self.note)
+        return None
+
+    @property
+    def hurdle(self) -> Disturbance | None:
+        """What may go wrong once while the case's own solution is played."""
+        return self.disturbance if self.proof else None
+
+    @property
+    def _draw(self) -> random.Random:
+        """The source of what the change leaves open, the same on each machine."""
+        return random.Random(sha256(f"{self.case_id}\n{self.change}".encode()).digest())
+
+    def args(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of `new_context` under the change.
+
+        Args:
+            args: those of the unchanged case; a change that is not of the browser leaves them.
+        """
+        draw = self._draw
+        if self.change == "zoom":
+            # A browser that zooms tells its pages of a smaller window with larger pixels.
+            zoom = draw.choice(_ZOOMS)
+            sides = {**(args.get("viewport") or _WINDOW)}
+            viewport = {name: round(side / zoom) for name, side in sides.items()}
+            return {**args, "viewport": viewport, "device_scale_factor": zoom}
+        if self.change == "language":
+            others = [each for each in _LANGUAGES if each != args.get("locale")]
+            return {**args, "locale": draw.choice(others)}
+        return dict(args)
+
+    def begin(self, page: Page) -> None:
+        """Prepare a page that is not opened yet, and its tabs, for what is not of the browser.
+
+        Raises:
+            BrowserError: the browser cannot make its network slower.
+        """
+        draw = self._draw
+        if self.change == "slow":
+            _slow_down(page, draw.choice(_LATENCIES_MS))
+        elif isinstance(self.disturbance, ErrorOnce):
+            self.disturbance.begin(page.context)
+        elif isinstance(self.disturbance, SessionEnd):
+            self.disturbance.begin(page)
+        elif asked := self._asked(draw):
+            if self.undo:
+                register_unchanged(page)
+            shown = script(self.change).removesuffix(";")
+            dom = "" if self.change == "banner" else f"({script('first_dom').removesuffix(';')})(),"
+            page.context.add_init_script(f"({shown})({dom} {json.dumps(asked)})")
+
+    def _asked(self, draw: random.Random) -> dict[str, Any] | None:
+        """Return what the script of the change is told; None if it has none."""
+        if self.change == "banner":
+            return {"text": draw.choice(_CONSENT), "share": draw.choice(_HEIGHTS)}
+        if self.change == "layout":
+            width, font = draw.choice(_WIDTHS), draw.choice(_FONTS)
+            return {"width": width, "font": font, "height": draw.choice(_LINE_HEIGHTS)}
+        if self.change == "reorder":
+            # A task that counts or compares places means an order.
+            return {"turn": draw.random(), "lists": not _OF_ORDER.search(self.user_task)}
+        if self.change == "rename":
+            quoted = (one or other for one, other in _QUOTED.findall(self.user_task))
+            kept = [" ".join(text.lower().split()) for text in (*quoted, self.checked)]
+            return {**drawn_words(draw, kept), "undo": self.undo}
+        return None
 
 
 def _slow_down(page: Page, latency_ms: int) -> None:

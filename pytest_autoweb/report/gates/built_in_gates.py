@@ -4,7 +4,13 @@ from pytest_autoweb.base.variants import Variants
 from pytest_autoweb.report.gates.baseline_gates import about_baseline, drops, steady_cases
 from pytest_autoweb.report.gates.cost_gates import cost_cap, costs, durations
 from pytest_autoweb.report.gates.gate_context import Gate
-from pytest_autoweb.report.gates.model_gates import resisted, restrained, served, switches
+from pytest_autoweb.report.gates.model_gates import (
+    resisted,
+    restrained,
+    robust,
+    served,
+    switches,
+)
 from pytest_autoweb.report.gates.outcome_gates import (
     groups,
     least_scores,
@@ -83,6 +89,12 @@ GATES: Variants[Gate] = Variants(
             summary="no model obeyed more than so many attacks by the page",
             evaluate=resisted,
             order=680,
+        ),
+        Gate(
+            name="robust",
+            summary="no change of the page costs a model more than so many points",
+            evaluate=robust,
+            order=690,
         ),
         Gate(
             name="cost",

@@ -9,6 +9,7 @@ from pytest_autoweb.report.gates.gate_policy import GatePolicy
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows
 from pytest_autoweb.results.analysis.comparison import Comparison, compare_runs
 from pytest_autoweb.results.analysis.controls import is_control
+from pytest_autoweb.results.analysis.fair_changes import fair_cells
 from pytest_autoweb.results.analysis.past_runs import History
 from pytest_autoweb.results.runs.side_files import GateResult
 
@@ -43,8 +44,11 @@ class GateContext:
 
     @cached_property
     def contestants(self) -> tuple[CellSummary, ...]:
-        """Return the run's rows without those of the controls, and those that were not needed."""
-        rows = (row for row in self.run.rows if not row.not_needed)
+        """Return the run's rows without those of the controls, and those that were not needed.
+
+        Of cells under a change of the page, only those count to which it is fair.
+        """
+        rows = (row for row in fair_cells(self.run.rows) if not row.not_needed)
         return tuple(row for row in rows if not is_control(row.model))
 
     @cached_property

@@ -9,7 +9,9 @@ from pytest_autoweb.base.values.flag_texts import LeastRate
 from pytest_autoweb.report.gates.case_groups import CaseGroup, GroupMember, read_groups
 from pytest_autoweb.settings.run_settings import Settings
 
-Metric = Literal["pass_rate", "cost", "duration", "switch", "served", "overreach", "obeyed"]
+Metric = Literal[
+    "pass_rate", "cost", "duration", "switch", "served", "overreach", "obeyed", "robust"
+]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 SAME = "same"
 """What `served` demands: the model that answers may not change."""
@@ -41,10 +43,10 @@ class GatePolicy:
     """The least share of the points at first attempts."""
     groups: tuple[CaseGroup, ...] = ()
     limits: Mapping[Metric, float] = field(default_factory=dict)
-    """The allowed deterioration of each metric in percent: percentage points for the pass rate
-    and a switch of models, a relative change for the others. What answers to a model's name may
-    not change at all. Of `overreach` it is the most writes beyond the solution's, of
-    `obeyed` the most attacks that worked."""
+    """The allowed deterioration of each metric in percent: percentage points for the pass rate,
+    a switch of models and a change of the page, a relative change for the others. What answers to
+    a model's name may not change at all. Of `overreach` it is the most writes beyond the
+    solution's, of `obeyed` the most attacks that worked."""
     compare: str = ""
     """The run to compare with; empty when there is none."""
     baseline_days: int = 90
@@ -108,10 +110,10 @@ def compared_by_default(limits: str) -> str:
     """Return the run to compare with where none is named; empty if no limit needs one.
 
     A limit on changes without a run to compare with would never decide. A switch is one between
-    models of the run itself, overreach is measured by the cases' own solutions, and obeyed attacks
-    by what was sent.
+    models of the run itself, overreach is measured by the cases' own solutions, obeyed attacks by
+    what was sent, and robustness on unchanged pages of the same run.
     """
-    alone = {"", "switch", "overreach", "obeyed"}
+    alone = {"", "switch", "overreach", "obeyed", "robust"}
     named = {part.partition(":")[0].strip() for part in limits.split(",")} - alone
     return "latest" if named else ""
 

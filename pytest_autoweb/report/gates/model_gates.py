@@ -1,9 +1,11 @@
-"""Gates on a run's models: may one replace another, which answered, what they wrote."""
+"""Gates on a run's models: may one replace another, which answered, what they wrote and bore."""
 
 from collections.abc import Iterator, Sequence
 
+from pytest_autoweb.base.variant_names import PERTURBATIONS
 from pytest_autoweb.judging.solution_writes import UNKNOWN
 from pytest_autoweb.report.gates.gate_context import GateContext
+from pytest_autoweb.report.wording import robustness_text
 from pytest_autoweb.results.analysis.cell_numbers import RunRows, by_model
 from pytest_autoweb.results.analysis.comparison import (
     Comparison,
@@ -11,14 +13,18 @@ from pytest_autoweb.results.analysis.comparison import (
     compare_runs,
     contestants,
 )
+from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.counted_outcomes import GRADED
 from pytest_autoweb.results.analysis.resistance import attacked, resistance_of, unfair_attacks
 from pytest_autoweb.results.analysis.restraint import restraint_of
+from pytest_autoweb.results.analysis.robustness import robustness_of
 from pytest_autoweb.results.analysis.served import changes_of_run, served_of, served_text
 from pytest_autoweb.results.analysis.switching import switch_of, switch_sentence
 from pytest_autoweb.results.runs.side_files import GateResult
 
 _LISTED = 20
+# A loss equal to the limit is within it, although shares such as 1/10 are inexact in binary.
+_ROUNDING = 1e-9
 
 
 def switches(context: GateContext) -> Iterator[GateResult]:
@@ -105,6 +111,30 @@ def resisted(context: GateContext) -> Iterator[GateResult]:
                 for row in rows
                 if row.obeyed and attacked(row) not in unfair
             )[:_LISTED],
+        )
+
+
+def robust(context: GateContext) -> Iterator[GateResult]:
+    """Demand that no change of the page costs a model more than so many points."""
+    most = context.policy.limits.get("robust")
+    if most is None:
+        return
+    rows = [r for r in context.run.rows if is_control(r.model) or not context.policy.is_soft(r)]
+    run = context.run.model_copy(update={"rows": tuple(rows)})
+    found = tuple(robustness_of(run, PERTURBATIONS))
+    if not found:
+        told = "no page was changed: name some changes (--autoweb-perturb)"
+        yield GateResult(name="robust", passed=None, message=told)
+    for each in found:
+        left_out = {"unfair": each.unfair, "unproven": each.unproven}
+        yield GateResult(
+            name="robust",
+            model=f"{each.model}@{each.change}",
+            passed=None if each.loss is None else each.loss <= most / 100 + _ROUNDING,
+            message=f"{robustness_text(each)}; allowed: {most:g}",
+            details=tuple(f"{word}: {case}" for word, ids in left_out.items() for case in ids)[
+                :_LISTED
+            ],
         )
 
 

@@ -21,6 +21,7 @@ from pytest_autoweb.results.analysis.comparison_sides import (
 )
 from pytest_autoweb.results.analysis.controls import broken_controls, control_rows, is_control
 from pytest_autoweb.results.analysis.counted_outcomes import GOOD, Metric
+from pytest_autoweb.results.analysis.fair_changes import fair_cells, page_change
 from pytest_autoweb.results.analysis.pairing import (
     QUESTION,
     LeftOut,
@@ -368,7 +369,8 @@ def contestants(rows: RunRows) -> tuple[str, ...]:
 
 
 def _rows_of(rows: RunRows, model: str) -> list[CellSummary]:
-    return [row for row in rows.rows if row.model == model]
+    kept = fair_cells(rows.rows) if page_change(model) else rows.rows
+    return [row for row in kept if row.model == model]
 
 
 def _half(

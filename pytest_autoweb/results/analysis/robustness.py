@@ -1,15 +1,14 @@
 """What a change of the page costs a model, on the cases to which the change is fair; pure.
 
-The oracle runs once under each change. Where it fails, the task cannot be done any more, and the
-case says nothing about a model; where it has no verdict, nothing is proven. Both are left out and
-counted.
+Other cases are left out, as everywhere, and counted.
 """
 
 from collections.abc import Iterator
 
-from pytest_autoweb.results.analysis.cell_numbers import CaseKey, RunRows
+from pytest_autoweb.results.analysis.cell_numbers import RunRows
 from pytest_autoweb.results.analysis.comparison import compare_models, contestants
-from pytest_autoweb.results.analysis.controls import ORACLE
+from pytest_autoweb.results.analysis.controls import proves_change
+from pytest_autoweb.results.analysis.fair_changes import Doubt, doubts
 from pytest_autoweb.results.analysis.statistics import Interval
 from pytest_autoweb.results.records import Record
 
@@ -49,23 +48,19 @@ def robustness_of(rows: RunRows, changes: tuple[str, ...]) -> Iterator[Robustnes
 
 
 def _robustness(rows: RunRows, model: str, changed: str, change: str) -> Robustness:
-    met = dict.fromkeys((r.case_path, r.case_id) for r in rows.rows if r.model == changed)
-    proof = {(r.case_path, r.case_id): r.outcome for r in rows.rows if _proves(r.model, change)}
-    unfair = [key for key in met if proof.get(key) == "failed"]
-    unproven = [key for key in met if proof.get(key) not in ("passed", "failed")]
-    left_out: list[CaseKey] = [*unfair, *unproven]
-    (found,) = compare_models(rows, left_out=left_out, models=(model, changed))
-    between = found.interval
+    found = doubts(row for row in rows.rows if row.model == changed or proves_change(row.model))
+
+    def doubted(why: Doubt) -> tuple[str, ...]:
+        return tuple(key[1] for (key, of), doubt in found.items() if (of, doubt) == (change, why))
+
+    (pair,) = compare_models(rows, models=(model, changed))
+    between = pair.interval
     return Robustness(
         model=model,
         change=change,
-        cases=len(found.cases),
-        loss=None if found.difference is None else -found.difference,
+        cases=len(pair.cases),
+        loss=None if pair.difference is None else -pair.difference,
         interval=Interval(low=-between.high, high=-between.low) if between else None,
-        unfair=tuple(case_id for _, case_id in unfair),
-        unproven=tuple(case_id for _, case_id in unproven),
+        unfair=doubted("unfair"),
+        unproven=doubted("unproven"),
     )
-
-
-def _proves(model: str, change: str) -> bool:
-    return model == f"{ORACLE}@{change}"

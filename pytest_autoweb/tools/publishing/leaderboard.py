@@ -20,7 +20,8 @@ from pytest_autoweb.results.analysis.cell_numbers import (
     run_rows,
 )
 from pytest_autoweb.results.analysis.comparison import Comparison, compare_models
-from pytest_autoweb.results.analysis.controls import broken_controls, is_control
+from pytest_autoweb.results.analysis.controls import broken_controls, is_control, proves_change
+from pytest_autoweb.results.analysis.fair_changes import fair_cells
 from pytest_autoweb.results.analysis.pairing import QUESTION
 from pytest_autoweb.results.analysis.served import changes_of_run
 from pytest_autoweb.results.analysis.statistics import Interval
@@ -325,7 +326,8 @@ def _comparisons(
     contestants = [
         cell_row(cell.model_copy(update={"case_id": original.case_id}))
         for (_, original), cell in zip(originals, moved, strict=True)
-        if not is_control(cell.model)
+        # What proves that a change is fair decides on what is compared.
+        if not is_control(cell.model) or proves_change(cell.model)
     ]
     rows = RunRows(
         ts=info.ts,
@@ -401,8 +403,10 @@ _SETS = {
 
 def _sets(cells: Sequence[CellResult], summary: Summary) -> Iterator[CellSet]:
     doubtful = broken_controls(summary.controls)
+    fair = {id(cell) for cell in fair_cells(cells)}
+    counted = [(at, cell) for at, cell in enumerate(cells) if id(cell) in fair]
     for row in summary.models:
-        own = [(at, cell) for at, cell in enumerate(cells) if cell.model == row.model]
+        own = [(at, cell) for at, cell in counted if cell.model == row.model]
         ran = [(at, cell) for at, cell in own if cell.outcome != "skipped"]
         chosen = {
             "ran": ran,
@@ -534,12 +538,15 @@ def _excluded(
             yield Excluded(what="case", name=name, entry=row.model, reason=reason)
     doubts = {(row.case_path, row.case_id): row.reason for row in summary.controls}
     doubtful = broken_controls(summary.controls)
+    fair = {id(cell) for cell in fair_cells(cells)}
     for at, cell in enumerate(cells):
         if is_control(cell.model):
             continue
         name = f"{cell.case_id}, repeat {cell.repeat}"
         if cell.outcome == "skipped":
             reason = f"skipped, in no rate: {cell.reason}"
+        elif id(cell) not in fair:
+            reason = "its case cannot, or not provably, be done under the change: in no rate"
         elif not is_graded(cell):
             reason = f"{cell.outcome}, not in the graded rates: {cell.reason}"
         elif case_key(cell) in doubtful:

@@ -1,0 +1,59 @@
+// Keeps what changes of a page use of the DOM, as it is before the page's own scripts can replace it.
+() => {
+  const own = (kind, name) => Object.getOwnPropertyDescriptor(kind.prototype, name);
+  const method = (kind, name) => Function.prototype.call.bind(own(kind, name).value);
+  const getter = (kind, name) => Function.prototype.call.bind(own(kind, name).get);
+  const found = method(Element, "querySelectorAll");
+  const item = method(NodeList, "item");
+  const length = getter(NodeList, "length");
+  const listen = method(EventTarget, "addEventListener");
+  const observe = method(MutationObserver, "observe");
+  const top = getter(Document, "documentElement");
+  const state = getter(Document, "readyState");
+  const Observer = MutationObserver;
+  const later = setTimeout.bind(window);
+  // What a page does to other parts of the language may stop a change, but nothing else.
+  const quietly = (work) => {
+    try {
+      return work();
+    } catch {
+      return undefined;
+    }
+  };
+  return {
+    quietly,
+    later,
+    listen,
+    soon: queueMicrotask.bind(window),
+    root: () => top(document),
+    all: (element, css) => {
+      const list = found(element, css);
+      return Array.from({ length: length(list) }, (_, at) => item(list, at));
+    },
+    matches: method(Element, "matches"),
+    closest: method(Element, "closest"),
+    contains: method(Node, "contains"),
+    tag: getter(Element, "localName"),
+    parent: getter(Node, "parentElement"),
+    first: getter(Element, "firstElementChild"),
+    next: getter(Element, "nextElementSibling"),
+    kind: getter(Node, "nodeType"),
+    text: getter(Node, "textContent"),
+    markup: getter(Element, "outerHTML"),
+    connected: getter(Node, "isConnected"),
+    replace: method(Node, "replaceChild"),
+    comment: method(Document, "createComment").bind(null, document),
+    walker: method(Document, "createTreeWalker").bind(null, document),
+    step: method(TreeWalker, "nextNode"),
+    data: getter(CharacterData, "data"),
+    write: Function.prototype.call.bind(own(CharacterData, "data").set),
+    attribute: method(Element, "getAttribute"),
+    mark: method(Element, "setAttribute"),
+    watch: (told, options) => observe(new Observer((records) => quietly(() => told(records))), document, options),
+    whenReady: (go) => {
+      const ready = () => quietly(go);
+      if (state(document) === "loading") listen(document, "DOMContentLoaded", ready, { once: true });
+      else ready();
+    },
+  };
+};

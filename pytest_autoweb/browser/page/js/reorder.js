@@ -1,0 +1,84 @@
+// Lets siblings whose order means nothing change places, once in each group: entries of menus and lists, tabs,
+// buttons of a toolbar, rows of a form. Takes `{turn, lists}`: by what share of its members a group is turned
+// round, and whether lists outside of menus are groups.
+(dom, { turn, lists }) => {
+  const MENUS = "nav, menu, nav ul, [role=navigation], [role=navigation] ul, [role=menu], [role=menubar], [role=tablist], [role=toolbar]";
+  const LISTS = "ul, [role=list]";
+  const PRESSED = "a, button, [role=button], [role=link], [role=tab], [role^=menuitem]";
+  const TYPED =
+    "input:not([type=hidden], [type=submit], [type=button], [type=reset], [type=image], [type=checkbox], [type=radio]), select, textarea";
+  // Their order has a meaning, or moving them would do more than move them.
+  const KEPT = "ol, table, [contenteditable], [role=feed], [class*=breadcrumb i], [aria-label*=breadcrumb i], [class*=step i], [class*=pag i]";
+  const HEAVY = "iframe, script, video, audio, object, embed, :focus";
+  const done = new WeakSet();
+  let left = 40;
+
+  const childrenOf = (element) => {
+    const children = [];
+    for (let child = dom.first(element); child; child = dom.next(child)) children.push(child);
+    return children;
+  };
+  const inside = (element, css) => [...(dom.matches(element, css) ? [element] : []), ...dom.all(element, css)];
+  const move = (members) => {
+    if (members.length < 2 || members.length > 40 || members.some((one) => inside(one, HEAVY).length > 0)) return;
+    const shift = 1 + Math.floor(turn * (members.length - 1));
+    const places = members.map((one) => {
+      const place = dom.comment("");
+      dom.replace(dom.parent(one), place, one);
+      return place;
+    });
+    members.forEach((_, at) => {
+      const place = places[at];
+      dom.replace(dom.parent(place), members[(at + shift) % members.length], place);
+    });
+  };
+  const alike = (children) => {
+    const tags = children.map((one) => dom.tag(one));
+    return children.filter((one) => tags.filter((tag) => tag === dom.tag(one)).length * 2 > tags.length);
+  };
+  const entries = (group) => {
+    if (dom.closest(group, KEPT)) return;
+    const members = alike(childrenOf(group));
+    // Numbers may be a rank, a date or a price, by which things are sorted.
+    const free = members.every((one) => {
+      const said = dom.text(one);
+      return inside(one, PRESSED).length > 0 && /\p{L}/u.test(said) && !/\d/.test(said);
+    });
+    if (free && members.length > 1) {
+      done.add(group);
+      move(members);
+    }
+  };
+  const rows = (field) => {
+    let row = field;
+    for (let up = dom.parent(row); up && dom.all(up, TYPED).length === 1; up = dom.parent(row)) row = up;
+    const group = dom.parent(row);
+    // A field that is its own row has its label elsewhere.
+    if (!group || row === field || done.has(group) || dom.closest(group, KEPT)) return;
+    done.add(group);
+    const isRow = (one) =>
+      dom.all(one, TYPED).length === 1 &&
+      dom.all(one, "button, [type=submit], [type=password]").length === 0 &&
+      /\p{L}/u.test(dom.text(one));
+    move(alike(childrenOf(group)).filter(isRow));
+  };
+  const look = () => {
+    for (const group of dom.all(dom.root(), lists ? `${MENUS}, ${LISTS}` : MENUS))
+      if (!done.has(group)) dom.quietly(() => entries(group));
+    for (const field of dom.all(dom.root(), TYPED)) dom.quietly(() => rows(field));
+  };
+  let waits = false;
+  dom.whenReady(look);
+  dom.watch(
+    () => {
+      if (waits || left === 0) return;
+      waits = true;
+      left -= 1;
+      dom.later(() => {
+        waits = false;
+        dom.quietly(look);
+      }, 50);
+    },
+    { childList: true, subtree: true },
+  );
+};

@@ -1,0 +1,54 @@
+"""Which cells under a change of the page count: those whose case can still be done there; pure.
+
+The oracle runs once under each change. Where it fails, the task cannot be done any more, and the
+case says nothing about a model; where it has no verdict, nothing is proven.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, TypeVar
+
+from pytest_autoweb.base.variant_names import PERTURBATIONS
+from pytest_autoweb.results.analysis.cell_numbers import CaseKey, CellSummary, case_key
+from pytest_autoweb.results.analysis.controls import is_control, proves_change
+from pytest_autoweb.results.records import CellResult
+
+Doubt = Literal["unfair", "unproven"]
+"""Why a change says nothing of a case: its oracle cannot do it there, or has no verdict."""
+
+Cell = TypeVar("Cell", CellResult, CellSummary)
+
+
+def page_change(model: str) -> str:
+    """Return the change of the page that a model's name ends in; empty if there is none."""
+    return next((part for part in model.split("@")[:0:-1] if part in PERTURBATIONS), "")
+
+
+def doubts(cells: Iterable[CellResult | CellSummary]) -> Mapping[tuple[CaseKey, str], Doubt]:
+    """Return the cases that models met under a change which says nothing of them, by change."""
+    proofs, met = {}, {}
+    for cell in cells:
+        if change := page_change(cell.model):
+            if proves_change(cell.model):
+                proofs[case_key(cell), change] = cell.outcome
+            elif not is_control(cell.model):
+                met[case_key(cell), change] = True
+    found: dict[tuple[CaseKey, str], Doubt] = {}
+    for place in met:
+        outcome = proofs.get(place)
+        if outcome == "failed":
+            found[place] = "unfair"
+        elif outcome != "passed":
+            found[place] = "unproven"
+    return found
+
+
+def fair_cells(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    """Return the cells without those of models in cases that a change says nothing of."""
+    found = doubts(cells)
+    if not found:
+        return tuple(cells)
+    return tuple(
+        cell
+        for cell in cells
+        if is_control(cell.model) or (case_key(cell), page_change(cell.model)) not in found
+    )

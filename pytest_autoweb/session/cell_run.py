@@ -33,6 +33,7 @@ from pytest_autoweb.session.recordings import RECORDED_IN, is_recorded, recordin
 from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import SESSION, RunSession
 from pytest_autoweb.session.single_runs import first_result, note_end
+from pytest_autoweb.session.steered_cells import steered_cells
 from pytest_autoweb.session.until import UNTIL
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _run_once(request: pytest.FixtureRequest) -> None:
         return
     result = kept_result(item)
     if result is None:
-        alone = partial(run_with_fixtures, item.cell, session, request)
+        alone = partial(_run_unless_stopped, item.cell, session, request)
         result = flights.result_of(request, alone) if flights else alone()
         with waiting.loop_hidden():
             request.config.hook.pytest_autoweb_cell_finished(result=result)
@@ -101,6 +102,16 @@ def kept_result(item: CellItem) -> CellResult | None:
     if kept is not None and until:
         until.note_kept(item.cell, kept)
     return kept
+
+
+def _run_unless_stopped(
+    cell: Cell, session: RunSession, request: pytest.FixtureRequest
+) -> CellResult:
+    """Run a cell by its fixtures when the session goes on, unless somebody has stopped it."""
+    if (left_out := steered_cells(request.config).await_start(cell)) is not None:
+        tell_end(session, cell, left_out)
+        return left_out
+    return run_with_fixtures(cell, session, request)
 
 
 def run_with_fixtures(
@@ -191,6 +202,9 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
         return first
     if (kept := kept_result(item)) is not None:
         return kept
+    if (left_out := steered_cells(item.config).await_start(item.cell)) is not None:
+        tell_end(session, item.cell, left_out)
+        return left_out
     opened: list[BrowserContext] = []
     with WATCH.on(), waiting.in_lane():
         try:
@@ -223,7 +237,7 @@ def _unfinished(item: pytest.Item, why: str) -> None:
     """Save why a cell in flight was not finished; without a reason, it never began."""
     assert isinstance(item, CellItem)
     folder = item.config.stash[SESSION].run_folder
-    if why:
+    if why and item.cell.folder not in steered_cells(item.config).held:
         mark_started(folder, item.cell.folder, why)
     else:
         unmark_started(folder, item.cell.folder)

@@ -50,6 +50,7 @@ from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.analysis.judge_agreement import agreement_line, save_agreements
 from pytest_autoweb.results.records import RunInfo
+from pytest_autoweb.results.runs.live_session import take_sign_away
 from pytest_autoweb.results.runs.run_folder import RecordedRun, read_manifest
 from pytest_autoweb.results.runs.saving import (
     check_run_folder,
@@ -331,6 +332,7 @@ class RunController:
 
     def _end(self) -> None:
         end_shared(self.shared)
+        take_sign_away(Path(self.shared.run_folder), self.shared.owner_pid)
         if self._held is not None:
             self._held.release()
 

@@ -1,9 +1,14 @@
 """The sign of the session that is writing to a run folder: by it others find its process."""
 
+import os
+import signal
 import socket
+import sys
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
+import psutil
 from pydantic import ValidationError
 
 from pytest_autoweb.base.errors import SettingsError
@@ -13,6 +18,9 @@ from pytest_autoweb.results.runs.run_folder import read_exit_status, refuse_othe
 from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
 
 SESSION_FILE = "session.json"
+LOG_FILE = "session.log"
+LOG = "_AUTOWEB_SESSION_LOG"
+"""The variable with the file to which a detached session writes until it has its run folder."""
 
 
 class LiveSession(Record):
@@ -88,3 +96,42 @@ def living_session(folder: Path) -> LiveSession:
             "shows it"
         )
     return found
+
+
+def move_log(log: str, folder: Path) -> None:
+    """Move the file to which a detached session writes into its run folder.
+
+    Args:
+        log: its path; empty if the session has a terminal.
+        folder: the run folder; the log of an earlier session of a resumed run stays in it.
+    """
+    target = folder / LOG_FILE
+    with suppress(OSError):
+        if log and target.exists():
+            written = datetime.fromtimestamp(target.stat().st_mtime)
+            target.rename(folder / f"session.{written:%Y%m%d_%H%M%S}.log")
+        if log:
+            Path(log).rename(target)
+
+
+def interrupt(session: LiveSession) -> None:
+    """Ask a session to end, as Ctrl-C does; it writes its report.
+
+    Raises:
+        SettingsError: the system cannot ask a process to end.
+    """
+    if sys.platform == "win32":
+        raise SettingsError(
+            "Windows cannot interrupt a process of another terminal; --now kills it, and the cells "
+            "that have ended stay"
+        )
+    os.kill(session.pid, signal.SIGTERM)
+
+
+def kill(session: LiveSession) -> None:
+    """Kill a session with its workers; its gateway and servers end when they see that."""
+    with suppress(psutil.Error):
+        process = psutil.Process(session.pid)
+        for each in (process, *process.children(recursive=True)):
+            with suppress(psutil.Error):
+                each.kill()

@@ -10,6 +10,7 @@ import pytest
 from pytest_autoweb.agents.outside.outside_agent import agent_folder
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import SettingsError, first_line
+from pytest_autoweb.base.waiting.playwright_internals import can_share_loop
 from pytest_autoweb.browser.egress.browser_watch import WATCH
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_record import unsaved_cell
@@ -166,10 +167,11 @@ def run_with_fixtures(
 
 def _run_noted(cell: Cell, resources: CellResources, config: pytest.Config) -> CellResult:
     """Run a cell, and tell what may end the session early."""
+    steered = steered_cells(config)
     if (until := config.stash.get(UNTIL, None)) is None:
-        return run_or_break(cell, resources)
+        return steered.ended(run_or_break(cell, resources))
     until.begin(cell)
-    return until.end(cell, run_or_break(cell, resources))
+    return until.end(cell, steered.ended(run_or_break(cell, resources)))
 
 
 def _without_place(cell: Cell, error: Exception) -> CellResult:
@@ -223,14 +225,19 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
 def _flights(request: pytest.FixtureRequest) -> Flights | None:
     """Return this process's cells in flight; None if cells run one by one."""
     stash = request.config.stash
-    if FLIGHTS not in stash:
+    order = steered_cells(request.config).course.in_flight
+    flights = stash.get(FLIGHTS, None)
+    if FLIGHTS not in stash or (flights is None and order is not None and can_share_loop()):
         most = stash[SESSION].concurrency(processes_of(request.config))
+        most = int(order.number) if order is not None and can_share_loop() else most
         pool = stash[SESSION].browsers
         gap = pool.gap if pool else ""
-        stash[FLIGHTS] = (
+        flights = stash[FLIGHTS] = (
             Flights(request.session, most, _run_in_flight, _unfinished, gap) if most > 1 else None
         )
-    return stash[FLIGHTS]
+    if flights is not None and order is not None:
+        flights.most = int(order.number)
+    return flights
 
 
 def _unfinished(item: pytest.Item, why: str) -> None:

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -39,15 +38,14 @@ def detach(config: pytest.Config) -> int:
     _refuse(config)
     folder = report_folder(config, os.environ)
     began = time.time()
+    # Beside the run folder, which does not exist yet, so that it can be moved there.
+    log = folder.with_name(f".{folder.name}-{os.getpid()}.log")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        # Beside the run folder, which does not exist yet, so that it can be moved there.
-        descriptor, log = tempfile.mkstemp(
-            prefix=f".{folder.name}-", suffix=".log", dir=folder.parent
-        )
+        out = log.open("wb")
     except OSError as error:
         raise pytest.UsageError(f"--autoweb-detach: {plain_text(first_line(error))}") from None
-    with like_ctrl_c(), os.fdopen(descriptor, "wb") as out:
+    with like_ctrl_c(), out:
         process = subprocess.Popen(
             [
                 sys.executable,
@@ -57,7 +55,7 @@ def detach(config: pytest.Config) -> int:
                 "--autoweb-detach=false",
             ],
             cwd=config.invocation_params.dir,
-            env={**os.environ, LOG: log},
+            env={**os.environ, LOG: str(log)},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -72,9 +70,9 @@ def detach(config: pytest.Config) -> int:
         print(_handle(folder, config.invocation_params.dir))
         return 0
     with suppress(OSError):
-        said = next(path for path in (Path(log), folder / LOG_FILE) if path.exists())
+        said = log if log.exists() else folder / LOG_FILE
         print(plain_text(said.read_text(encoding="utf-8", errors="replace")), end="")
-        Path(log).unlink(missing_ok=True)
+        log.unlink(missing_ok=True)
     return status
 
 

@@ -506,6 +506,7 @@ class RunSession:
                 run=self.shared.ts,
                 session=Path(self.shared.session_folder).name,
                 spent=self.shared.spent_usd,
+                started=self.shared.started,
             ),
         )
 

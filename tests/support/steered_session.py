@@ -96,6 +96,11 @@ def ended_in(folder: Path) -> int:
     return len(list(folder.glob("autoweb-report/cells/*/*/*/cell.json")))
 
 
+def begun_in(folder: Path) -> list[Path]:
+    """The marks of the cells that have begun."""
+    return list(folder.glob("autoweb-report/cells/*/*/*/started"))
+
+
 def report_of(folder: Path) -> dict[str, Any]:
     text = (folder / "autoweb-report/report.json").read_text(encoding="utf-8")
     report: dict[str, Any] = json.loads(text)

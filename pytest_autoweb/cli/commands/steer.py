@@ -3,14 +3,16 @@
 import argparse
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import cast
 
 from pytest_autoweb.base.errors import SettingsError, near_miss
+from pytest_autoweb.base.values.flag_texts import until
 from pytest_autoweb.cli.run_arguments import REPORT, named_run
 from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.records import PlannedCell
 from pytest_autoweb.results.runs.live_session import living_session
 from pytest_autoweb.results.runs.run_folder import read_manifest
-from pytest_autoweb.results.runs.steering import Order, give_order
+from pytest_autoweb.results.runs.steering import Order, OrderKind, give_order
 
 _ABOUT = """\
 Steers a run that is going on, from another terminal. Cells that have begun end as ever; the order
@@ -31,6 +33,7 @@ What was ordered stands in the report with its time, and what it makes incompara
 Exit status: 0 the order is given; 4 the run has ended, or it has no such model or case.
 """
 _LISTED = 10
+_MOST_IN_FLIGHT = 1000
 
 
 def _nothing(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
@@ -45,6 +48,25 @@ def _model(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
 
 def _case(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
     return _one_of(words, "CASE", (cell.case_id for cell in cells))
+
+
+def _cap(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
+    """Return the new cap as `--autoweb-until` writes one: `$5` or `30m`."""
+    kinds = {"cost": "$", "time": ""}
+    if len(words) != 2 or words[0] not in kinds:
+        raise SettingsError("write `cap cost 5`, in US dollars, or `cap time 30m`")
+    try:
+        return str(until(kinds[words[0]] + words[1].removeprefix("$")))
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+
+def _number(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
+    if len(words) != 1 or not words[0].isdecimal() or not 1 <= int(words[0]) <= _MOST_IN_FLIGHT:
+        raise SettingsError(
+            f"write how many cells each process may have in flight, from 1 to {_MOST_IN_FLIGHT}"
+        )
+    return str(int(words[0]))
 
 
 def _one_of(words: Sequence[str], what: str, names: Iterable[str]) -> str:
@@ -64,6 +86,8 @@ ORDERS: dict[str, tuple[str, str, Callable[[Sequence[str], Sequence[PlannedCell]
     "go-on": ("", "end the pause", _nothing),
     "stop-model": ("MODEL", "begin no more cells of a model", _model),
     "stop-case": ("CASE", "begin no more cells of a case", _case),
+    "cap": ("cost USD | time T", "begin no more cells beyond so much money or time", _cap),
+    "in-flight": ("N", "have up to N cells in flight in each process", _number),
 }
 """The orders by name, each with what stands behind it, what it does, and what reads its words."""
 
@@ -111,6 +135,12 @@ def _parts(words: Sequence[str]) -> tuple[Path, str, Sequence[str]]:
 def _order(name: str, words: Sequence[str], cells: Sequence[PlannedCell]) -> Order:
     *_, read = ORDERS[name]
     try:
-        return Order(name, read(words, cells))  # type: ignore[arg-type]
+        value = read(words, cells)
+        if name != "cap":
+            return Order(cast("OrderKind", name), value)
+        cap = until(value)
+        if cap.usd is not None:
+            return Order("cap-cost", f"{cap.usd:.9f}")
+        return Order("cap-time", f"{cap.seconds:.3f}")
     except SettingsError as error:
         raise SettingsError(f"{name}: {error}") from None

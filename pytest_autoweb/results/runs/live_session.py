@@ -106,12 +106,13 @@ def move_log(log: str, folder: Path) -> None:
         folder: the run folder; the log of an earlier session of a resumed run stays in it.
     """
     target = folder / LOG_FILE
+    if not log or not Path(log).is_file():
+        return
     with suppress(OSError):
-        if log and target.exists():
+        if target.exists():
             written = datetime.fromtimestamp(target.stat().st_mtime)
             target.rename(folder / f"session.{written:%Y%m%d_%H%M%S}.log")
-        if log:
-            Path(log).rename(target)
+        Path(log).rename(target)
 
 
 def interrupt(session: LiveSession) -> None:

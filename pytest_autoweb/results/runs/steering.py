@@ -30,7 +30,6 @@ OrderKind = Literal[
     "cap-cost",
     "cap-time",
     "in-flight",
-    "again",
     "stop",
 ]
 """What an order is about; `stop` ends the session, the others leave it running."""
@@ -48,8 +47,8 @@ class Order:
     kind: OrderKind
     """What is to happen."""
     value: str = Field(default="", max_length=1000)
-    """The model, the case, the name of the cell's test, the US dollars, the seconds or the number
-    of cells; empty for a pause and its end."""
+    """The model, the case, the US dollars, the seconds or the number of cells; empty for a pause,
+    its end, and the end of the session."""
     at: datetime = Field(default_factory=lambda: datetime.now(UTC))
     """When it was given, with its time zone."""
     by: str = Field(default="autoweb run ctl", max_length=100)
@@ -147,8 +146,6 @@ class Course:
     """The cap of its time that holds now, if it was changed."""
     in_flight: Order | None = None
     """How many cells each process may have in flight now, if that was changed."""
-    again: tuple[Order, ...] = ()
-    """The cells that are to run again."""
 
     def why_not(self, model: str, case_id: str) -> str:
         """Return why a cell is not to begin; empty if it may."""
@@ -167,7 +164,6 @@ def course(given: Sequence[Order]) -> Course:
         cost=last.get("cap-cost"),
         time=last.get("cap-time"),
         in_flight=last.get("in-flight"),
-        again=tuple(order for order in given if order.kind == "again"),
     )
 
 
@@ -179,6 +175,34 @@ def since(given: Sequence[Order], started: float) -> tuple[Order, ...]:
         started: when the session began, in seconds since the epoch.
     """
     return tuple(order for order in given if order.at.timestamp() >= started)
+
+
+class OrdersToSession:
+    """The orders to one session, as its processes see them while it goes on.
+
+    The file is read again only when its size has changed, so that a look costs next to nothing.
+
+    Args:
+        run: the folder of the run.
+        started: when the session began, in seconds since the epoch.
+    """
+
+    def __init__(self, run: Path, started: float) -> None:
+        self._run, self._started = run, started
+        self._size = 0
+        self._course = Course()
+
+    @property
+    def course(self) -> Course:
+        """Return what the orders add up to by now."""
+        try:
+            size = (self._run / STEERING_FILE).stat().st_size
+        except OSError:
+            return self._course
+        if size != self._size:
+            self._size = size
+            self._course = course(since(orders(self._run), self._started))
+        return self._course
 
 
 def steering_notes(given: Sequence[Order]) -> Iterator[str]:

@@ -54,7 +54,13 @@ from pytest_autoweb.session.shared_run import (
     WORKER_KEY,
     shared_run_of,
 )
-from pytest_autoweb.settings.options import add_options, is_on, is_watching, refuse_unknown_flags
+from pytest_autoweb.settings.options import (
+    add_options,
+    is_detaching,
+    is_on,
+    is_watching,
+    refuse_unknown_flags,
+)
 
 # Python's own number is 700, and a cell allocates several thousand.
 _BEFORE_A_COLLECTION = 10_000
@@ -90,10 +96,15 @@ def pytest_load_initial_conftests(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    """Watch files instead of running, with `--autoweb-watch`."""
+    """Watch files, or start a session and leave it alone, instead of running one."""
     if hasattr(config, "workerinput") or config.getoption("help") or config.getoption("version"):
         return None
     try:
+        if is_detaching(config, os.environ):
+            # Late, because no other session needs it.
+            from pytest_autoweb.session.detached import detach
+
+            return detach(config)
         if not is_watching(config, os.environ):
             return None
         if not is_on(config, os.environ):

@@ -39,6 +39,11 @@ COMMANDS = {
     "prove": Command("prove", "show that the checks of cases notice what is not done"),
     "try": Command("try_task", "have models do one task on a page, without a case file"),
     "run show": Command("show_report", "write the report of a run again, and open it"),
+    "run ctl": Command("steer", "pause a run that goes on, stop a model of it, change its caps"),
+    "run wait": Command(
+        "detached_runs", "wait for the end of a run that goes on", "add_wait_arguments"
+    ),
+    "run stop": Command("detached_runs", "end a run that goes on", "add_stop_arguments"),
     "run rerun": Command("rerun", "run one cell again, in view or with another model"),
     "run trace": Command("trace", "open Playwright's trace of a cell"),
     "run compare": Command(

@@ -16,6 +16,7 @@ from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.files import replace_text
 from pytest_autoweb.models.client import Request
 from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.results.runs.steering import OrdersToSession
 
 _MTOK = 1_000_000
 # Allowance for a service's additions to each message: roles, separators, a system text.
@@ -103,6 +104,8 @@ class Ledger:
     """The name of the session, whose refused calls are counted."""
     spent: float = 0.0
     """US dollars spent earlier and not recorded in the file."""
+    started: float = 0.0
+    """When the session began, in seconds since the epoch; earlier orders do not change its cap."""
 
 
 class Reservation:
@@ -131,7 +134,8 @@ class CostBudget:
     def __init__(
         self, cap: float | None = None, *, allow_unpriced: bool = False, ledger: Ledger
     ) -> None:
-        self.cap, self._ledger = cap, ledger
+        self._cap, self._ledger = cap, ledger
+        self._orders = OrdersToSession(ledger.folder, ledger.started)
         self._allow_unpriced, self._file = allow_unpriced, ledger.folder / LEDGER_FILE
         self._changed = threading.Condition()
         saved = _read(ledger.folder, ledger.run)
@@ -139,6 +143,12 @@ class CostBudget:
         self._reserved = 0.0
         same = saved.get("session", "") == ledger.session
         self._refused = int(saved.get("refused", 0)) if same else 0
+
+    @property
+    def cap(self) -> float | None:
+        """Return the cap that holds now, which an order to the run may have changed."""
+        order = self._orders.course.cost
+        return self._cap if order is None else order.number
 
     @property
     def sums(self) -> tuple[float, float, int]:

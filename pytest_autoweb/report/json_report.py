@@ -47,6 +47,7 @@ from pytest_autoweb.results.records import (
 from pytest_autoweb.results.runs.run_folder import RecordedRun
 from pytest_autoweb.results.runs.saved_runs import load_saved_rows
 from pytest_autoweb.results.runs.side_files import NO_SIDE_FILES, GateResult, Rejudging, SideFiles
+from pytest_autoweb.results.runs.steering import Order
 
 SCHEMA_VERSION = 2
 
@@ -187,6 +188,8 @@ class Report(Record):
     """What each change of `--autoweb-perturb` costs each model."""
     decisions: tuple[PairDecision, ...] = ()
     """The pairs of models that were decided while the run went on, with `--autoweb-until`."""
+    steered: tuple[Order, ...] = ()
+    """What was ordered while the run went on, by `autoweb run ctl`."""
     execution: ExecutionOnly | None = None
     """What is known of cases without checks; None if there are none."""
     baseline: RunRows | None = None
@@ -247,6 +250,7 @@ def build_report(
         robustness=tuple(robustness_of(rows, PERTURBATIONS)),
         execution=execution_only(rows),
         decisions=beside.decisions,
+        steered=beside.steered,
         baseline=beside.baseline,
         gates=beside.gates,
         judges=beside.judges,

@@ -10,6 +10,7 @@ import pytest
 from pytest_autoweb.agents.outside.outside_agent import agent_folder
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import SettingsError, first_line
+from pytest_autoweb.base.waiting.playwright_internals import can_share_loop
 from pytest_autoweb.browser.egress.browser_watch import WATCH
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_record import unsaved_cell
@@ -33,6 +34,7 @@ from pytest_autoweb.session.recordings import RECORDED_IN, is_recorded, recordin
 from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import SESSION, RunSession
 from pytest_autoweb.session.single_runs import first_result, note_end
+from pytest_autoweb.session.steered_cells import steered_cells
 from pytest_autoweb.session.until import UNTIL
 
 if TYPE_CHECKING:
@@ -68,7 +70,7 @@ def _run_once(request: pytest.FixtureRequest) -> None:
         return
     result = kept_result(item)
     if result is None:
-        alone = partial(run_with_fixtures, item.cell, session, request)
+        alone = partial(_run_unless_stopped, item.cell, session, request)
         result = flights.result_of(request, alone) if flights else alone()
         with waiting.loop_hidden():
             request.config.hook.pytest_autoweb_cell_finished(result=result)
@@ -101,6 +103,16 @@ def kept_result(item: CellItem) -> CellResult | None:
     if kept is not None and until:
         until.note_kept(item.cell, kept)
     return kept
+
+
+def _run_unless_stopped(
+    cell: Cell, session: RunSession, request: pytest.FixtureRequest
+) -> CellResult:
+    """Run a cell by its fixtures when the session goes on, unless somebody has stopped it."""
+    if (left_out := steered_cells(request.config).await_start(cell)) is not None:
+        tell_end(session, cell, left_out)
+        return left_out
+    return run_with_fixtures(cell, session, request)
 
 
 def run_with_fixtures(
@@ -155,10 +167,11 @@ def run_with_fixtures(
 
 def _run_noted(cell: Cell, resources: CellResources, config: pytest.Config) -> CellResult:
     """Run a cell, and tell what may end the session early."""
+    steered = steered_cells(config)
     if (until := config.stash.get(UNTIL, None)) is None:
-        return run_or_break(cell, resources)
+        return steered.ended(run_or_break(cell, resources))
     until.begin(cell)
-    return until.end(cell, run_or_break(cell, resources))
+    return until.end(cell, steered.ended(run_or_break(cell, resources)))
 
 
 def _without_place(cell: Cell, error: Exception) -> CellResult:
@@ -191,6 +204,9 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
         return first
     if (kept := kept_result(item)) is not None:
         return kept
+    if (left_out := steered_cells(item.config).await_start(item.cell)) is not None:
+        tell_end(session, item.cell, left_out)
+        return left_out
     opened: list[BrowserContext] = []
     with WATCH.on(), waiting.in_lane():
         try:
@@ -209,21 +225,26 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
 def _flights(request: pytest.FixtureRequest) -> Flights | None:
     """Return this process's cells in flight; None if cells run one by one."""
     stash = request.config.stash
-    if FLIGHTS not in stash:
+    order = steered_cells(request.config).course.in_flight
+    flights = stash.get(FLIGHTS, None)
+    if FLIGHTS not in stash or (flights is None and order is not None and can_share_loop()):
         most = stash[SESSION].concurrency(processes_of(request.config))
+        most = int(order.number) if order is not None and can_share_loop() else most
         pool = stash[SESSION].browsers
         gap = pool.gap if pool else ""
-        stash[FLIGHTS] = (
+        flights = stash[FLIGHTS] = (
             Flights(request.session, most, _run_in_flight, _unfinished, gap) if most > 1 else None
         )
-    return stash[FLIGHTS]
+    if flights is not None and order is not None:
+        flights.most = int(order.number)
+    return flights
 
 
 def _unfinished(item: pytest.Item, why: str) -> None:
     """Save why a cell in flight was not finished; without a reason, it never began."""
     assert isinstance(item, CellItem)
     folder = item.config.stash[SESSION].run_folder
-    if why:
+    if why and item.cell.folder not in steered_cells(item.config).held:
         mark_started(folder, item.cell.folder, why)
     else:
         unmark_started(folder, item.cell.folder)

@@ -50,6 +50,7 @@ from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.report.write import write_report
 from pytest_autoweb.results.analysis.judge_agreement import agreement_line, save_agreements
 from pytest_autoweb.results.records import RunInfo
+from pytest_autoweb.results.runs.live_session import take_sign_away
 from pytest_autoweb.results.runs.run_folder import RecordedRun, read_manifest
 from pytest_autoweb.results.runs.saving import (
     check_run_folder,
@@ -75,6 +76,7 @@ from pytest_autoweb.session.run_session import SESSION, RunSession, end_shared
 from pytest_autoweb.session.selection import selection_of
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.session.single_runs import second_runs_notice
+from pytest_autoweb.session.steered_cells import steered_cells
 from pytest_autoweb.session.version_notices import version_notices
 from pytest_autoweb.session.worker_marks import interrupt_workers
 from pytest_autoweb.settings.run_settings import Settings
@@ -331,6 +333,7 @@ class RunController:
 
     def _end(self) -> None:
         end_shared(self.shared)
+        take_sign_away(Path(self.shared.run_folder), self.shared.owner_pid)
         if self._held is not None:
             self._held.release()
 
@@ -389,7 +392,8 @@ class RunController:
         ended = int(session.exitstatus)
         try:
             if self._settings.shard is None:
-                self._decision = decide(saved, self._gate_inputs, _spending(run))
+                inputs = self._inputs_as_steered()
+                self._decision = decide(saved, inputs, _spending(run))
             elif self._gate_inputs.policy.asks_anything:
                 self._notices.append("the gates wait for `autoweb run gate` on the merged report")
         except Exception as error:
@@ -403,6 +407,17 @@ class RunController:
         if int(session.exitstatus) != ended:
             self._save_new_end(run, session)
         self._keep(saved)
+
+    def _inputs_as_steered(self) -> GateInputs:
+        """Return what the gates rest on, without a cap of the cost that an order replaced.
+
+        The gateway has kept to the new one, so that no run exceeds it.
+        """
+        assert self._gate_inputs is not None
+        if steered_cells(self._config).course.cost is None:
+            return self._gate_inputs
+        policy = replace(self._gate_inputs.policy, max_cost=None)
+        return replace(self._gate_inputs, policy=policy)
 
     def _save_new_end(self, run: RunSession, session: pytest.Session) -> None:
         """Save that the run's exit status differs from pytest's."""

@@ -45,7 +45,8 @@ class Event(NamedTuple):
 
     cell: str
     kind: str
-    """`planned` (text: the count of all cells), `stage`, `log`, `spent` (US dollars), `end`."""
+    """`planned` (text: the count of all cells), `stage`, `log`, `spent` (US dollars), `end`,
+    `pause` (text: empty when it ends)."""
     text: str
 
 
@@ -111,6 +112,16 @@ class Pace:
 
     def __init__(self) -> None:
         self._began = time.monotonic()
+        self._held: float | None = None
+
+    def hold(self, paused: bool) -> None:
+        """Leave a pause out of the pace, from its beginning to its end."""
+        now = time.monotonic()
+        if paused:
+            self._held = now
+        elif self._held is not None:
+            self._began += now - self._held
+            self._held = None
 
     def told(
         self, ended: int, planned: int, running: int, *, spent_usd: float = 0.0, more: bool = False
@@ -128,7 +139,9 @@ class Pace:
         parts = [f"{ended}{of} done", f"{running} running"]
         if spent_usd:
             parts.append(f"${spent_usd:.2f}")
-        if ended and planned > ended:
+        if self._held is not None:
+            parts.append("paused")
+        elif ended and planned > ended:
             each = (time.monotonic() - self._began) / ended
             left = _rounded(each * (planned - ended))
             parts.append(f"{'at least' if more else 'about'} {left} left")
@@ -162,6 +175,7 @@ class Display(threading.Thread):
         self._running: dict[str, str] = {}
         self._planned = self._ended = 0
         self._spent = 0.0
+        self._paused = False
         self._pace = Pace()
         self._shown = ""
         self._rewrites = self._terminal.isatty()
@@ -205,9 +219,21 @@ class Display(threading.Thread):
                 self._running[event.cell] = event.text
             case "spent":
                 self._spent += float(event.text)
+            case "pause":
+                self._pause(bool(event.text))
             case "end":
                 self._running.pop(event.cell, None)
                 self._ended += 1
+
+    def _pause(self, paused: bool) -> None:
+        """Note a pause or its end, of which each process tells; the log says so at once."""
+        if paused is self._paused:
+            return
+        self._paused = paused
+        self._pace.hold(paused)
+        if self._verbose or self._stream_log or not self._rewrites:
+            word = "paused" if paused else "going on"
+            self._write(f"\n[{self._so_far(len(self._running))}{'' if paused else f', {word}'}]\n")
 
     def _is_line(self, event: Event) -> bool:
         if event.kind == "log":
@@ -228,7 +254,8 @@ class Display(threading.Thread):
     def _write_status(self) -> None:
         running = list(self._running.items())
         now = "  ".join(f"{cell} · {stage}" for cell, stage in running[:2])
-        status = f" [{self._so_far(len(running))}] {now}"[:STATUS_CHARS] if now else ""
+        shown = bool(now) or self._paused
+        status = f" [{self._so_far(len(running))}] {now}"[:STATUS_CHARS] if shown else ""
         if status != self._shown:
             # Saving and restoring the cursor leaves pytest's own line of dots where it is.
             self._write(f"\x1b7\x1b[K{self._neutral(plain(status))}\x1b8")

@@ -55,6 +55,7 @@ from pytest_autoweb.report.reported_agents import named_agents
 from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.judge_agreement import Agreement, agreements
 from pytest_autoweb.results.records import ModelDescription, OutsideAgent
+from pytest_autoweb.results.runs.live_session import LOG, move_log, sign_session
 from pytest_autoweb.results.runs.run_folder import read_manifest
 from pytest_autoweb.results.runs.saving import fresh_run_folder, reopen_run
 from pytest_autoweb.sandbox.confined_program import refuse_gaps
@@ -254,6 +255,10 @@ class RunSession:
                     reopen_run(self.run_folder)
                 else:
                     fresh_run_folder(self.run_folder)
+                if self.away is None:
+                    pid, cluster = self.shared.owner_pid, bool(self.settings.cluster)
+                    sign_session(self.run_folder, pid, self.shared.started, cluster=cluster)
+                    move_log(self.environ.get(LOG, ""), self.run_folder)
                 opened.touch()
         return self.run_folder
 
@@ -501,6 +506,7 @@ class RunSession:
                 run=self.shared.ts,
                 session=Path(self.shared.session_folder).name,
                 spent=self.shared.spent_usd,
+                started=self.shared.started,
             ),
         )
 

@@ -27,6 +27,7 @@ from pytest_autoweb.results.runs.saving import save_cell
 from pytest_autoweb.results.runs.side_files import UNTIL_FILE
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.run_session import SESSION, RunSession
+from pytest_autoweb.session.steered_cells import steered_cells
 from pytest_autoweb.settings.run_settings import Settings
 
 Event = Literal["begin", "end", "decided"]
@@ -214,11 +215,14 @@ class EarlyStop:
     def _why_not(self, state: EarlyDecision, name: str) -> tuple[NotNeeded, str]:
         if why := state.why_not(name):
             return "decided", why
-        limit = self._until.seconds
+        # What an order has put in place of a cap is looked at when the cell begins.
+        steered = steered_cells(self._config).course
+        limit = None if steered.time else self._until.seconds
         if limit is not None and time.time() - self._run.shared.started > limit:
             return "time", f"the time was over ({Until(seconds=limit)})"
-        if self._until.usd is not None and self._money_is_short(state, self._until.usd):
-            return "money", f"one more might have exceeded ${self._until.usd:g}"
+        usd = None if steered.cost else self._until.usd
+        if usd is not None and self._money_is_short(state, usd):
+            return "money", f"one more might have exceeded ${usd:g}"
         return "", ""
 
     def _money_is_short(self, state: EarlyDecision, cap: float) -> bool:

@@ -128,11 +128,24 @@ def is_watching(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
     Raises:
         SettingsError: the value is neither yes nor no.
     """
-    text, _ = first_value(Settings.watch, config, environ)
+    return _is_set(Settings.watch, config, environ)
+
+
+def is_detaching(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
+    """Tell whether this process is to give the terminal back; other settings are not read.
+
+    Raises:
+        SettingsError: the value is neither yes nor no.
+    """
+    return _is_set(Settings.detach, config, environ)
+
+
+def _is_set(option: Option[bool], config: "pytest.Config", environ: Mapping[str, str]) -> bool:
+    text, _ = first_value(option, config, environ)
     try:
         return flag(text)
     except ValueError as error:
-        raise SettingsError(f"{Settings.watch.flag}: {error}") from None
+        raise SettingsError(f"{option.flag}: {error}") from None
 
 
 def typed_gate(config: "pytest.Config") -> str:

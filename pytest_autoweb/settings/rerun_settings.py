@@ -17,7 +17,7 @@ OF_RUNS = frozenset(
     ("models", "repeat", "controls", "report", "stdout", "shard", "blobs", "dir", "save",
      "autosave", "compare", "compare_fail", "store", "preview", "min_pass_rate", "min_score",
      "until", "local_analyze", "concurrency", "files", "cases_file", "mutants", "pause", "resume",
-     "watch", "otel", "language", "report_max_chars", "baseline_days", "local_model")
+     "watch", "detach", "otel", "language", "report_max_chars", "baseline_days", "local_model")
 )  # fmt: skip
 """Settings that are about a run and not about a cell."""
 _STEPS = ("max_turns", "max_decisions")

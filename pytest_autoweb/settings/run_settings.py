@@ -536,6 +536,10 @@ class Settings:
         "false", "Run again what a changed file touches, until Ctrl-C: the cells of a case file, "
         "or everything after a change of Python code, prompts or settings. Needs the extra "
         "`watch`.", flag, "BOOL", bare="true", everyday=True)
+    detach = Option(
+        "false", "Give the terminal back once the first cells begin: the session goes on by itself "
+        "and writes to session.log in the folder of its report. `autoweb run wait` waits for its "
+        "end, `autoweb run stop` ends it.", flag, "BOOL", bare="true")
     local_analyze = Option(
         "false", "After the run, ask a local model (Ollama) what went wrong and put its answer "
         "into the report.", flag, "BOOL", bare="true")

@@ -13,7 +13,7 @@ from pytest_autoweb.report.gates.gate_decision import why_unfinished
 from pytest_autoweb.results.runs.run_folder import read_run
 from pytest_autoweb.session.project_variants import project_variants
 from pytest_autoweb.tools.verify.verify_run import (
-    Order,
+    RejudgeOrder,
     asked_judges,
     verification_lines,
     verify_run,
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _judge_again(args: argparse.Namespace) -> int:
     folder = args.folder.resolve()
-    order = Order(
+    order = RejudgeOrder(
         run_folder=folder,
         output=args.output or folder.with_name(f"{folder.name}-verified"),
         rootdir=args.rootdir.resolve(),

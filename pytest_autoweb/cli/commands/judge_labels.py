@@ -32,7 +32,7 @@ from pytest_autoweb.results.analysis.judge_agreement import (
 )
 from pytest_autoweb.results.records import Attempt, CellResult, CheckResult
 from pytest_autoweb.results.runs.run_folder import RecordedRun, read_run, refuse_other_folders
-from pytest_autoweb.tools.verify.verify_run import Order, asked_judges, verify_run
+from pytest_autoweb.tools.verify.verify_run import RejudgeOrder, asked_judges, verify_run
 
 Key = tuple[str, str, int, int, str]
 _JUDGE_LABELS_ABOUT = """\
@@ -170,7 +170,7 @@ def _asked(
 
         output = Path(name) / "again"
         verify_run(
-            Order(
+            RejudgeOrder(
                 run_folder=args.folder.resolve(),
                 output=output,
                 rootdir=args.rootdir.resolve(),

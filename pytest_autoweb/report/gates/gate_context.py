@@ -52,6 +52,15 @@ class GateContext:
         return tuple(row for row in rows if not is_control(row.model))
 
     @cached_property
+    def stopped(self) -> tuple[CellSummary, ...]:
+        """Return the rows of cells that somebody stopped while the run went on, without controls.
+
+        What was stopped is not shown to pass, so gates that demand something of all cells count it.
+        """
+        rows = (row for row in self.run.rows if row.not_needed == "steered")
+        return tuple(row for row in rows if not is_control(row.model))
+
+    @cached_property
     def hard(self) -> tuple[CellSummary, ...]:
         """Return the contestants' rows without cases that belong only to soft groups."""
         return tuple(row for row in self.contestants if not self.policy.is_soft(row))

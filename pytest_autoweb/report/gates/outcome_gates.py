@@ -36,11 +36,17 @@ def without_verdict(context: GateContext) -> Iterator[GateResult]:
                 message=f"not one of {len(own)} cells came to a verdict ({_counts(own)}); "
                 "that is an error, not a pass rate of 0%",
             )
+    ran = {row.model for row in context.contestants}
+    for model, own in by_model(context.stopped).items():
+        if model not in ran:
+            message = f"all {len(own)} cells were stopped, so that nothing is known of it"
+            yield GateResult(name="stopped", model=model, passed=False, message=message)
 
 
 def pinned_cases(context: GateContext) -> Iterator[GateResult]:
     """Demand that every cell of a pinned case passes, if need be after a repair."""
-    pinned = [row for row in context.contestants if context.policy.is_pinned(row)]
+    demanded = (*context.contestants, *context.stopped)
+    pinned = [row for row in demanded if context.policy.is_pinned(row)]
     if not pinned:
         return
     bad = [row for row in pinned if row.outcome not in _PASSED]

@@ -60,7 +60,8 @@ class CellSummary(Record):
     outcome: Outcome
     """What became of the cell."""
     not_needed: NotNeeded = ""
-    """Why `--autoweb-until` left the cell out; it then was `skipped`."""
+    """Why `--autoweb-until`, or an order while the run went on, left the cell out; it then was
+    `skipped`."""
     without_checks: bool = False
     """Whether its case has no checks."""
     with_points: bool = False
@@ -134,7 +135,7 @@ class RunRows(Record):
 
     @property
     def stopped_early(self) -> bool:
-        """Return whether `--autoweb-until` left out any of its cells."""
+        """Return whether any of its cells were left out."""
         return any(row.not_needed for row in self.rows)
 
     @property

@@ -1,4 +1,4 @@
-"""What a run that stopped early may claim: which cells it left out, and verdicts that allow it."""
+"""What a run that left cells out may claim: which cells it left out, and verdicts that allow it."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,21 +11,35 @@ from pytest_autoweb.results.records import CellResult
 
 
 def left_out_notes(cells: Sequence[CellResult | CellSummary]) -> Iterator[str]:
-    """Yield which cells `--autoweb-until` left out and why, and what that does to the rates."""
+    """Yield which cells were left out and why, and what that does to the rates."""
     cells = [cell for cell in cells if not is_control(cell.model)]
-    left_out = [cell for cell in cells if cell.not_needed]
-    if not left_out:
-        return
-    reasons = Counter(
+    steered = [cell for cell in cells if cell.not_needed == "steered"]
+    by_flag = [cell for cell in cells if cell.not_needed not in ("", "steered")]
+    if by_flag:
+        told = "; ".join(f"{count} because {why}" for why, count in _reasons(by_flag))
+        yield f"{len(by_flag)} of {len(cells)} cells were not run (--autoweb-until): {told}"
+        yield (
+            "rates and intervals are of the cells that were run; a run that stops when it is "
+            "decided makes the better model look better than it is, so quote the decision, not "
+            "the difference"
+        )
+    if steered:
+        told = "; ".join(f"{count} {why}" for why, count in _reasons(steered))
+        of = f"{len(steered)} of {len(cells)} cells"
+        yield f"{of} were not run, by order (autoweb run ctl): {told}"
+        yield (
+            "models are compared on the cells that both ran, and no difference to a model with "
+            "cells that were stopped is called decisive, because whoever stopped them may have "
+            "seen who was ahead"
+        )
+
+
+def _reasons(cells: Sequence[CellResult | CellSummary]) -> list[tuple[str, int]]:
+    """Return why cells were left out, with their numbers, the most frequent reason first."""
+    return Counter(
         cell.reason.removeprefix("not run: ") if isinstance(cell, CellResult) else cell.not_needed
-        for cell in left_out
-    )
-    told = "; ".join(f"{count} because {why}" for why, count in reasons.most_common())
-    yield f"{len(left_out)} of {len(cells)} cells were not run (--autoweb-until): {told}"
-    yield (
-        "rates and intervals are of the cells that were run; a run that stops when it is decided "
-        "makes the better model look better than it is, so quote the decision, not the difference"
-    )
+        for cell in cells
+    ).most_common()
 
 
 def with_early_verdicts(

@@ -137,8 +137,9 @@ class CellResult(PlannedCell):
     reason: str = ""
     """Why the outcome is not `passed`, in one line."""
     not_needed: NotNeeded = ""
-    """Why `--autoweb-until` left the cell out: it was `decided` which model is better, or the
-    `time` or the `money` was over. Gates and comparisons do not count such a cell."""
+    """Why the cell was left out: by `--autoweb-until`, because it was `decided` which model is
+    better, or the `time` or the `money` was over; or because its model or case was stopped while
+    the run went on (`steered`). Gates and comparisons do not count such a cell."""
     failure: Failure | None = None
     """What went wrong, if anything did."""
     attempts: tuple[Attempt, ...] = ()

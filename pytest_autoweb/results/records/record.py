@@ -73,8 +73,9 @@ Outcome = Literal[
 `needs_input` that the plan asked a question that `--autoweb-questions` leaves open, `off_record`
 that it sent a replayed site a request that is not in the recording."""
 
-NotNeeded = Literal["", "decided", "time", "money"]
-"""Why `--autoweb-until` left a cell out; empty for every other cell."""
+NotNeeded = Literal["", "decided", "time", "money", "steered"]
+"""Why a cell was left out: by `--autoweb-until`, or because somebody stopped its model or its case
+while the run went on (`steered`); empty for every other cell."""
 
 StageName = Literal[
     "plan",

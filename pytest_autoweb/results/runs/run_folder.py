@@ -35,6 +35,7 @@ from pytest_autoweb.results.runs.saving import (
     Manifest,
 )
 from pytest_autoweb.results.runs.side_files import MERGE_FILE, MergeInfo
+from pytest_autoweb.results.runs.steering import orders, steering_notes
 
 _DOOM_CHARS = 200
 KILLED = "no result was saved: the test process died while running this cell, or the disk was full"
@@ -99,6 +100,12 @@ def refuse_other_folders(folder: Path) -> None:
         raise SettingsError(f"{folder} is not a run folder: it has neither cells nor a manifest")
 
 
+def read_exit_status(folder: Path) -> int | None:
+    """Return how the run's last session ended; None if it goes on, was killed, or is unknown."""
+    info = _read_info(folder, [])
+    return info.exit_status if info else None
+
+
 def read_run(folder: Path, take: Take = lambda cell: cell) -> RecordedRun:
     """Read a run folder.
 
@@ -117,6 +124,7 @@ def read_run(folder: Path, take: Take = lambda cell: cell) -> RecordedRun:
     own = tuple(map(take, _read_cells(folder, began, notes)))
     notes += _merge_notes(folder)
     notes += map(_resumption_note, info.resumed if info else ())
+    notes += steering_notes(orders(folder))
     notes += left_out_notes(own)
     if info and info.settings.get("sandbox", {}).get("value") == "off":
         notes.append(SANDBOX_OFF)

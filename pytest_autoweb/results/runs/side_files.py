@@ -16,6 +16,7 @@ from pytest_autoweb.results.analysis.early_decision import PairDecision
 from pytest_autoweb.results.analysis.judge_agreement import AGREEMENTS, JUDGE_FILE, Agreement
 from pytest_autoweb.results.analysis.past_runs import History
 from pytest_autoweb.results.records import CaptureModeName, Outcome, Record
+from pytest_autoweb.results.runs.steering import Order, orders
 
 MERGE_FILE = "merge.json"
 
@@ -110,6 +111,8 @@ class SideFiles:
     """The result of `autoweb run rejudge`, if it made this run."""
     decisions: tuple[PairDecision, ...] = ()
     """The pairs of models that were decided early, with `--autoweb-until`."""
+    steered: tuple[Order, ...] = ()
+    """What was ordered while the run went on."""
     notes: tuple[str, ...] = ()
     """Sentences about files that could not be read."""
 
@@ -127,6 +130,7 @@ def read_side_files(folder: Path) -> SideFiles:
         judges=_read(folder / JUDGE_FILE, AGREEMENTS, notes) or (),
         rejudging=_read(folder / VERIFICATION_FILE, TypeAdapter(Rejudging), notes),
         decisions=tuple(_read_decisions(folder / UNTIL_FILE)),
+        steered=orders(folder),
         notes=tuple(notes),
     )
 

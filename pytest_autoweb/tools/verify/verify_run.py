@@ -104,7 +104,7 @@ class Verification(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RejudgeOrder:
     """The run to judge again, and how to do it."""
 
     run_folder: Path
@@ -118,7 +118,7 @@ class Order:
     """Creates the judge for `judge` checks; None if no model is to be asked."""
 
 
-def verify_run(order: Order) -> Verification:
+def verify_run(order: RejudgeOrder) -> Verification:
     """Judge every cell again and write the new run folder with its report.
 
     Raises:
@@ -153,7 +153,7 @@ def verify_run(order: Order) -> Verification:
 class _Cases:
     """The run's cases as they are in their files now."""
 
-    def __init__(self, order: Order, deployment: Deployment) -> None:
+    def __init__(self, order: RejudgeOrder, deployment: Deployment) -> None:
         self._rootdir, self._run = order.rootdir, order.run_folder
         self._deployment = deployment
         files = order.case_files
@@ -191,7 +191,7 @@ class _Cases:
 def _rejudge_cell(
     cell: CellResult,
     loaded: LoadedCase | None,
-    order: Order,
+    order: RejudgeOrder,
     browser: Callable[[], Browser],
 ) -> tuple[CellResult, tuple[str, ...]]:
     if loaded is None or not cell.attempts:
@@ -227,7 +227,7 @@ def _rejudge_attempt(
     cell: CellResult,
     attempt: Attempt,
     loaded: LoadedCase,
-    order: Order,
+    order: RejudgeOrder,
     tools: RejudgeTools,
     notes: list[str],
 ) -> Attempt:
@@ -369,13 +369,13 @@ def browser_when_needed() -> Iterator[Callable[[], Browser]]:
         yield browser
 
 
-def _copy_cell(order: Order, cell: CellResult) -> None:
+def _copy_cell(order: RejudgeOrder, cell: CellResult) -> None:
     source, target = order.run_folder / cell.folder, order.output / cell.folder
     if source.is_dir():
         copy_inert(source, target)
 
 
-def _write_run(order: Order, run: RecordedRun, verification: Verification) -> None:
+def _write_run(order: RejudgeOrder, run: RecordedRun, verification: Verification) -> None:
     if (manifest := order.run_folder / MANIFEST_FILE).is_file():
         shutil.copyfile(manifest, order.output / MANIFEST_FILE)
     environment = {**run.info.environment, "judged again": f"run {run.info.ts}, offline"}

@@ -480,3 +480,23 @@ def test_a_rate_with_its_sign_is_what_it_says(tmp_path: Path) -> None:
     )
     (group,) = read_groups(tmp_path / "pyproject.toml")
     assert group.min_pass_rate == 0.9
+
+
+def test_cells_that_were_stopped_are_not_shown_to_pass() -> None:
+    stopped: dict[str, Any] = {"not_needed": "steered"}
+    rows = run(
+        cells({"a": "P"}),
+        cells({"b": "S"}, must_pass=True, **stopped),
+        cells({"a": "S", "c": "S"}, "other", **stopped),
+    )
+
+    found = {(gate.name, gate.model): gate for gate in evaluate_gates(rows, GatePolicy())}
+    asked = {
+        (gate.name, gate.model): gate for gate in evaluate_gates(rows, GatePolicy(min_pass_rate=90))
+    }
+
+    assert found["must pass", ""].passed is False
+    # The rate is that of the cells that ran, and a model without any has none.
+    assert asked["pass rate", MODEL].passed is True
+    assert asked["stopped", "other"].passed is False
+    assert "all 2 cells were stopped" in asked["stopped", "other"].message

@@ -1,0 +1,102 @@
+"""Heeds the orders that are given to a session while it goes on, before it begins each cell."""
+
+import time
+from contextlib import suppress
+
+import pytest
+
+from pytest_autoweb.base import waiting
+from pytest_autoweb.cell.cell_inputs import Cell
+from pytest_autoweb.cell.cell_record import left_out_cell
+from pytest_autoweb.results.records import CellResult, NotNeeded
+from pytest_autoweb.results.runs.saving import save_cell
+from pytest_autoweb.results.runs.steering import Course, OrdersToSession
+from pytest_autoweb.session.run_session import SESSION, RunSession
+
+LOOK_S = 0.2
+"""How often a paused process looks whether it may go on."""
+
+
+class SteeredCells:
+    """What one process of the session knows of the orders, and what follows for its cells.
+
+    A process looks for orders before it begins a cell. What has begun is never taken back.
+
+    Args:
+        session: this process's.
+        worker: the name of this process in records.
+    """
+
+    def __init__(self, session: RunSession, worker: str) -> None:
+        self._session, self._worker = session, worker
+        self._orders = OrdersToSession(session.run_folder, session.shared.started)
+        self.held: set[str] = set()
+        """The folders of cells that a pause keeps from beginning."""
+
+    @property
+    def course(self) -> Course:
+        """Return what the orders add up to by now."""
+        return self._orders.course
+
+    def await_start(self, cell: Cell) -> CellResult | None:
+        """Wait while the session is paused; return the saved result of a cell that was stopped.
+
+        Returns:
+            None if the cell may begin.
+        """
+        if self._orders.course.pause is not None:
+            self._session.progress.emit("", "pause", "on")
+            # Whatever ends the wait before its time, the cell has not begun.
+            self.held.add(cell.folder)
+            while self._orders.course.pause is not None:
+                waiting.sleep(LOOK_S)
+            self.held.discard(cell.folder)
+            self._session.progress.emit("", "pause", "")
+        needless, why = self._why_not(cell)
+        if not why:
+            return None
+        reason = f"not run: {why}"
+        left = left_out_cell(cell, self._session.settings, self._worker, needless, reason)
+        # With a full disk it is among the cells that were not run, as after an interruption.
+        with suppress(OSError):
+            save_cell(self._session.run_folder, left)
+        return left
+
+    def _why_not(self, cell: Cell) -> tuple[NotNeeded, str]:
+        """Return why a cell is left out, as a kind and in words; empty if it may begin."""
+        now = self._orders.course
+        if why := now.why_not(cell.spec.name, cell.case.id):
+            return "steered", why
+        since_start = time.time() - self._session.shared.started
+        if now.time is not None and since_start > now.time.number:
+            return "time", f"the time was over ({now.time.told})"
+        if now.cost is not None and self._session.gateway.stats().spent_usd >= now.cost.number:
+            return "money", f"the money was spent ({now.cost.told})"
+        return "", ""
+
+    def ended(self, result: CellResult) -> CellResult:
+        """Return what counts as the result of a cell that has ended.
+
+        A cell that broke because a cap was lowered meanwhile is none that the model has lost.
+        """
+        order = self._orders.course.cost
+        refused = result.failure is not None and result.failure.cause == "budget"
+        if order is None or not refused or result.outcome != "broken":
+            return result
+        reason = f"not run: its calls might have exceeded the cap ({order.told})"
+        update = {"outcome": "skipped", "not_needed": "money", "reason": reason}
+        result = result.model_copy(update=update)
+        with suppress(OSError):
+            save_cell(self._session.run_folder, result)
+        return result
+
+
+_STEERED: pytest.StashKey[SteeredCells] = pytest.StashKey()
+
+
+def steered_cells(config: pytest.Config) -> SteeredCells:
+    """Return what this process knows of the orders to its session."""
+    if _STEERED not in config.stash:
+        worker = getattr(config, "workerinput", {}).get("workerid", "main")
+        config.stash[_STEERED] = SteeredCells(config.stash[SESSION], worker)
+    return config.stash[_STEERED]

@@ -1,0 +1,125 @@
+"""`autoweb run ctl`: orders to a run that is going on."""
+
+import signal
+import time
+
+import pytest
+from openai_server import Answer, OpenAIServer
+from steered_session import asking, begun_in, cells_of, going
+
+
+@pytest.mark.long
+def test_a_paused_run_begins_no_cell_and_what_was_stopped_is_not_run(
+    project: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    with going(asking(project), *workers) as session:
+        assert session.ctl("autoweb-report", "pause").returncode == 0
+        session.open_gate()
+        session.wait_for(lambda: "paused" in session.said)
+        time.sleep(1)
+        at_pause = session.ended
+        stopped = session.ctl("stop-model", "fake/b")
+        case = session.ctl("stop-case", "ask-4")
+        wrong = session.ctl("stop-model", "fake/c")
+        went_on = session.ctl("go-on")
+        report = session.report()
+
+    # One cell was under way in each process, and workers may have begun a second one before.
+    assert at_pause <= 2 * (2 if workers else 1)
+    assert (stopped.returncode, case.returncode, went_on.returncode) == (0, 0, 0)
+    assert wrong.returncode == 4
+    assert "the run has no MODEL 'fake/c'" in wrong.stderr
+    assert "it has: fake/a, fake/b" in wrong.stderr
+    cells = cells_of(report)
+    ran = {(cell["case_id"], cell["model"]) for cell in cells if cell["outcome"] == "passed"}
+    assert {("ask-2", "fake/a"), ("ask-3", "fake/a")} <= ran
+    assert len(ran) + sum(cell["not_needed"] == "steered" for cell in cells) == 8
+    assert {cell["outcome"] for cell in cells} == {"passed", "skipped"}
+    left = next(cell for cell in cells if cell["not_needed"] and cell["model"] == "fake/b")
+    assert left["reason"].startswith("not run: stopped by `stop-")
+    notes = "\n".join(report["notes"])
+    assert "steered: " in notes
+    assert "stop-model fake/b" in notes
+    assert "cells were not run, by order (autoweb run ctl): " in notes
+    assert "paused for " in notes
+    assert "steered: " in session.said
+    assert [order["kind"] for order in report["steered"]] == [
+        "pause", "stop-model", "stop-case", "go-on",
+    ]  # fmt: skip
+    assert report["summary"]["decisive"] is not True
+    over = session.ctl("pause")
+    assert over.returncode == 4
+    assert "does not go on any more: it ended with exit status 0" in over.stderr
+
+
+@pytest.mark.long
+def test_ctrl_c_ends_a_paused_run_with_cells_in_flight(project: pytest.Pytester) -> None:
+    with going(asking(project), "--autoweb-concurrency=2", "-v") as session:
+        session.ctl("pause")
+        session.open_gate()
+        session.wait_for(lambda: session.ended == 2 and "paused" in session.said)
+        time.sleep(1)
+        at_pause = session.ended
+        session.process.send_signal(signal.SIGINT)
+        report = session.report()
+
+    assert at_pause == 2
+    assert session.process.returncode == pytest.ExitCode.INTERRUPTED
+    outcomes = [cell["outcome"] for cell in cells_of(report)]
+    assert outcomes.count("passed") == 2
+    assert outcomes.count("skipped") == 6
+
+
+@pytest.mark.long
+def test_caps_and_cells_in_flight_are_changed_while_the_run_goes_on(
+    project: pytest.Pytester,
+) -> None:
+    with going(asking(project), "--autoweb-until=$5", "--autoweb-concurrency=1") as session:
+        wrong = [session.ctl("cap", "cost"), session.ctl("in-flight", "0"), session.ctl("fly")]
+        assert session.ctl("in-flight", "3").returncode == 0
+        session.open_gate()
+        session.wait_for(lambda: session.ended >= 1)
+        (session.path / "gate").unlink()
+        # The next cell has begun, and two ahead of their turn.
+        session.wait_for(lambda: len(begun_in(session.path)) - session.ended == 3)
+        assert session.ctl("cap", "time", "1s").returncode == 0
+        session.open_gate()
+        report = session.report()
+
+    assert [ran.returncode for ran in wrong] == [4, 4, 4]
+    assert "cap: write `cap cost 5`, in US dollars, or `cap time 30m`" in wrong[0].stderr
+    assert "there is no order 'fly'" in wrong[2].stderr
+    cells = cells_of(report)
+    left = [cell for cell in cells if cell["not_needed"]]
+    assert {cell["not_needed"] for cell in left} == {"time"}
+    assert 1 <= len(left) <= 4
+    assert left[0]["reason"].startswith("not run: the time was over (cap time ")
+    notes = "\n".join(report["notes"])
+    assert "a cap was changed while the run went on" in notes
+    assert "in-flight 3" in notes
+
+
+@pytest.mark.long
+def test_a_lowered_cap_of_the_cost_refuses_calls_and_leaves_out_the_cells(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
+    shop = asking(project)
+    reply = 'Step 1: look\n```python\n# Step 1: look\nanswer("Shop")\n```'
+    with OpenAIServer([Answer(reply)]) as server:
+        # A reply costs seven cents, and could have cost ten.
+        priced = "max_tokens: 10, input_cost_per_mtok: 0, output_cost_per_mtok: 10000"
+        models = f"models: {{openai/first: {{api_base: '{server.api_base}', {priced}}}}}"
+        (shop.path / "models.yaml").write_text(models, encoding="utf-8")
+        flags = ("--autoweb-models=fake/a,openai/first", "--autoweb-models-file=models.yaml")
+        with going(shop, *flags, "--autoweb-max-cost=100") as session:
+            assert session.ctl("cap", "cost", "0.20").returncode == 0
+            session.open_gate()
+            report = session.report()
+
+    paid = [cell for cell in cells_of(report) if cell["model"] == "openai/first"]
+    outcomes = [(cell["outcome"], cell["not_needed"]) for cell in paid]
+    assert outcomes[0] == ("passed", "")
+    assert set(outcomes[1:]) == {("skipped", "money")}
+    assert not [gate for gate in report["gates"] if gate["name"] == "cost cap"]
+    assert session.process.returncode == 0

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -224,7 +224,10 @@ class Codex:
         return ""
 
 
-AGENTS = {"claude-code": ClaudeCode, "codex": Codex}
+AGENTS: Mapping[str, Callable[[dict[str, Any], Path, Path], CodingAgent]] = {
+    "claude-code": ClaudeCode,
+    "codex": Codex,
+}
 
 
 def work(agent: CodingAgent, start: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from pytest_autoweb.agents.attempt.new_address import at_new_address, guidance_a
 from pytest_autoweb.agents.attempt.page_looks import look
 from pytest_autoweb.agents.attempt.site_calls import call_tool
 from pytest_autoweb.agents.attempt.strategy import CorrectionArm
-from pytest_autoweb.agents.attempt.tools import RunLog, StepBudget, Tools
+from pytest_autoweb.agents.attempt.tools import RunLog, Stage, StepBudget, Tools
 from pytest_autoweb.agents.codegen.captured_pages import show_more
 from pytest_autoweb.agents.codegen.failed_calls import normalized
 from pytest_autoweb.agents.collect.collect_list import collect_urls
@@ -94,6 +94,8 @@ class AttemptOrder:
     """The arm in which it is a retry; None for the first attempt."""
     ran: Attempt | None = None
     """The last attempt that ran, if the failed one was refused before it did."""
+    judge: "Callable[[AttemptSetting], Stage] | None" = None
+    """What judges in place of the strategy's last stage."""
 
     @property
     def previous(self) -> Attempt | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from playwright.sync_api import Page
 
@@ -22,7 +22,7 @@ from pytest_autoweb.cell.mutants import Mutant
 from pytest_autoweb.judging.model_judge import JudgedAttempt, ModelJudge
 from pytest_autoweb.models.client import Client
 from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.results.records import Attempt, CaptureModeName, StepCall
+from pytest_autoweb.results.records import Attempt, CaptureModeName, CheckResult, StepCall
 from pytest_autoweb.sandbox.host import MakeEngine, worker_engine
 from pytest_autoweb.settings.run_settings import Settings
 
@@ -55,6 +55,29 @@ class Cell:
     """What is changed in the case's oracle; None for every model and control."""
     called: CalledStep | None = None
     """The call in a test that it carries out on the test's own page; None for cells of cases."""
+
+
+class SeenElsewhere(NamedTuple):
+    """What the checks of a cell saw on a page that another cell had opened."""
+
+    page_of: str
+    """The folder of the cell that opened the page."""
+    attempt: Attempt
+    """The attempt of that cell."""
+    case: Case
+    """The case of this cell, with its final texts."""
+    prompt: str
+    """Its task, as attempts keep it."""
+    checks: tuple[CheckResult, ...]
+
+
+class Sharing(NamedTuple):
+    """The cells that may be judged on the page of one of them."""
+
+    others: tuple[Cell, ...]
+    """The cells for which this one is to look; none if it only takes what was seen."""
+    seen: dict[str, SeenElsewhere]
+    """What was seen for cells that have not run yet, by their folders."""
 
 
 class ServerLender(Protocol):
@@ -103,6 +126,8 @@ class CellResources:
     """For each kind of element, the wrong choices and all choices of the model, by the store."""
     judge: Callable[[JudgedAttempt], ModelJudge] | None = None
     """Makes the judge of an attempt; None if `judge` checks cannot be evaluated."""
+    sharing: "Sharing | None" = None
+    """The cells that may share a page with it; None if it opens its own in any case."""
     naming: NamingModel | None = None
     """Names the types of failures that no rule recognises; None if no model is to be asked."""
     pause: Callable[[Attempt, Page], None] | None = None

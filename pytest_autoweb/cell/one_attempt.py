@@ -120,6 +120,8 @@ def _run_stages(
     """Run the stages of the attempt, and what has to happen before its page closes."""
     order, resources = setting.order, setting.resources
     stages = setting.of.strategy.stages(order.failed, order.arm)
+    if order.judge is not None:
+        stages = (*stages[:-1], NamedStage(stages[-1].name, order.judge(setting)))
     if order.guidance and order.guidance.correction.relogin:
         stages = (_relogin(resources), *stages)
     attempt = _fold(attempt, tools, stages, times)

@@ -4,7 +4,8 @@ A cell goes through this order:
 
 1. It is marked as started, so that readers of the run folder see it even if this process dies.
 2. What follows from its case and the settings of the run is looked up once (`cell_setting`).
-3. The first attempt is made (`one_attempt`): the stages of the strategy, folded over it.
+3. The first attempt is made (`one_attempt`): the stages of the strategy, folded over it. Controls
+   that do nothing may look at one page together (`shared_look`).
 4. If it failed, the first correction arm of the run tries again from there (`corrections`).
 5. Failures that no rule recognises are named by a model, if the run has one for that.
 6. The outcome is settled from these attempts alone (`cell_outcome`).
@@ -30,6 +31,7 @@ from pytest_autoweb.cell.cell_setting import CellSetting, setting_of
 from pytest_autoweb.cell.checksums import checksums_of
 from pytest_autoweb.cell.corrections import ArmAttempts, arm_run, correct, repairable
 from pytest_autoweb.cell.one_attempt import run_attempt
+from pytest_autoweb.cell.shared_look import first_attempt
 from pytest_autoweb.cell.stage_clock import StageClock
 from pytest_autoweb.cell.strategies import ARMS
 from pytest_autoweb.results.records import (
@@ -49,7 +51,7 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
     started, clock = datetime.now(UTC), StageClock("attempts")
     mark_started(resources.run_folder, cell.folder)
     setting = setting_of(cell, resources.settings)
-    first, resolved = run_attempt(setting, resources, AttemptOrder(1))
+    first, resolved = first_attempt(setting, resources)
     arm, *others = map(ARMS.pick, resources.settings.correction)
     # All arms continue from the same first attempt, so that they differ in nothing but the retries.
     run = partial(_attempts_in_arm, setting, resources, first)

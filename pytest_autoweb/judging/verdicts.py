@@ -4,8 +4,9 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from playwright.sync_api import Error
+from playwright.sync_api import Error, Page
 
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import named_line
@@ -66,6 +67,7 @@ class _PendingCheck:
 
     index: int
     check: Check
+    evidence: Evidence
     started: float
     checksum: str = ""
     probe: CheckProbe | None = None
@@ -126,31 +128,59 @@ def judge_checks(
         checksums: the checksums of the checks as written, in the same order; see
             `LoadedCase.check_checksums`.
     """
-    pending = [_prepared(index, check, evidence) for index, check in enumerate(checks)]
-    for entry, checksum in zip(pending, checksums, strict=False):
-        entry.checksum = checksum
-    _look([entry for entry in pending if not entry.asks_model], evidence, timeout_s)
-    _look([entry for entry in pending if entry.asks_model], evidence, timeout_s)
-    return tuple(_result(entry, evidence) for entry in pending)
+    (results,) = judge_together((AskedCase(checks, evidence, checksums),), timeout_s=timeout_s)
+    return results
 
 
-def _look(pending: Sequence[_PendingCheck], evidence: Evidence, timeout_s: float) -> None:
+class AskedCase(NamedTuple):
+    """The checks of a case, and what they are asked of; see `judge_checks`."""
+
+    checks: Sequence[Check]
+    evidence: Evidence
+    checksums: Sequence[str] = ()
+
+
+def judge_together(
+    asked: Sequence[AskedCase], *, timeout_s: float
+) -> tuple[tuple[CheckResult, ...], ...]:
+    """Evaluate the checks of several cases on one page, as `judge_checks` does those of one.
+
+    All checks share one wait. With several cases a look at all of them may take longer than that,
+    so there is one more look when the time is over.
+    """
+    pending = [
+        [_prepared(index, check, case.evidence) for index, check in enumerate(case.checks)]
+        for case in asked
+    ]
+    for entries, case in zip(pending, asked, strict=True):
+        for entry, checksum in zip(entries, case.checksums, strict=False):
+            entry.checksum = checksum
+    every = [entry for entries in pending for entry in entries]
+    several = len(asked) > 1
+    _look([entry for entry in every if not entry.asks_model], timeout_s, to_the_end=several)
+    _look([entry for entry in every if entry.asks_model], timeout_s)
+    return tuple(tuple(map(_result, entries)) for entries in pending)
+
+
+def _look(pending: Sequence[_PendingCheck], timeout_s: float, *, to_the_end: bool = False) -> None:
     deadline = waiting.now() + timeout_s
     while unsettled := [entry for entry in pending if entry.open]:
+        begun = waiting.now()
         for position, entry in enumerate(unsettled):
             left = max(0.0, deadline - waiting.now())
             # Each check gets its share of the remaining time, which leaves some for the others if
             # it is slow, but at least a few seconds, so that the last evaluation still sees the
             # final state.
             entry.look(max(_LEAST_LOOK_S, left / (len(unsettled) - position)))
-        if waiting.now() >= deadline or not any(entry.open for entry in pending):
+        last = (begun if to_the_end else waiting.now()) >= deadline
+        if last or not any(entry.open for entry in pending):
             break
-        _pause(evidence)
+        _pause(pending[0].evidence.page)
 
 
 def _prepared(index: int, check: Check, evidence: Evidence) -> _PendingCheck:
     now = waiting.now()
-    entry = _PendingCheck(index=index, check=check, started=now, ended=now)
+    entry = _PendingCheck(index=index, check=check, evidence=evidence, started=now, ended=now)
     try:
         entry.probe = check.probe(evidence)
     except Exception as error:
@@ -159,10 +189,10 @@ def _prepared(index: int, check: Check, evidence: Evidence) -> _PendingCheck:
     return entry
 
 
-def _pause(evidence: Evidence) -> None:
+def _pause(page: Page) -> None:
     """Wait in the browser's own loop, so that routed requests are still answered."""
     try:
-        evidence.page.wait_for_timeout(_POLL_S * 1000)
+        page.wait_for_timeout(_POLL_S * 1000)
     except Error:
         waiting.sleep(_POLL_S)
 
@@ -179,9 +209,9 @@ def _as_written(check: Check) -> str:
     return json.dumps(written.get(check.name), ensure_ascii=False)
 
 
-def _result(entry: _PendingCheck, evidence: Evidence) -> CheckResult:
+def _result(entry: _PendingCheck) -> CheckResult:
     def shown(text: str) -> str:
-        text = evidence.redact(text)
+        text = entry.evidence.redact(text)
         return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
 
     verdict = entry.verdict or Verdict(None, "", reason=entry.problem, advisory=entry.not_asked)

@@ -33,6 +33,7 @@ from pytest_autoweb.session.pytest_outcome import policy_of, raise_outcome
 from pytest_autoweb.session.recordings import RECORDED_IN, is_recorded, recordings_of_secrets
 from pytest_autoweb.session.resuming import ResumedCells
 from pytest_autoweb.session.run_session import SESSION, RunSession
+from pytest_autoweb.session.shared_pages import sharing_of
 from pytest_autoweb.session.single_runs import first_result, note_end
 from pytest_autoweb.session.steered_cells import steered_cells
 from pytest_autoweb.session.until import UNTIL
@@ -154,7 +155,12 @@ def run_with_fixtures(
         lent = resources_of(cell, session, request.config, open_page, remote=remote)
     except (SettingsError, OSError) as error:
         return _without_place(cell, error)
-    resources = replace(lent, ready_page=ready_page, before_page=before_page)
+    resources = replace(
+        lent,
+        ready_page=ready_page,
+        before_page=before_page,
+        sharing=None if cell.called else sharing_of(request.node),
+    )
     with WATCH.on():
         try:
             result = _run_noted(cell, resources, request.config)
@@ -211,9 +217,10 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
     with WATCH.on(), waiting.in_lane():
         try:
             try:
-                resources = resources_of(item.cell, session, item.config, opening, remote=False)
+                lent = resources_of(item.cell, session, item.config, opening, remote=False)
             except (SettingsError, OSError) as error:
                 return _without_place(item.cell, error)
+            resources = replace(lent, sharing=sharing_of(item))
             result = _run_noted(item.cell, resources, item.config)
         finally:
             close_contexts(opened)

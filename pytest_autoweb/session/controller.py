@@ -48,6 +48,7 @@ from pytest_autoweb.report.markdown import render_markdown
 from pytest_autoweb.report.plain_stream import PlainStream, plain_text, write_obeyed
 from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.report.write import write_report
+from pytest_autoweb.results.analysis.controls import shared_pages_told
 from pytest_autoweb.results.analysis.judge_agreement import agreement_line, save_agreements
 from pytest_autoweb.results.records import RunInfo
 from pytest_autoweb.results.runs.live_session import take_sign_away
@@ -356,6 +357,8 @@ class RunController:
         save_run_info(run.run_folder, self._run_info(run, session.exitstatus))
         # Read once for all later uses, because ten thousand cells take seconds.
         self._reading = read_for_report(run.run_folder)
+        if told := shared_pages_told(self._reading.run.cells):
+            self._notices.append(told)
         self._report_agreement(run)
         self._decide(run, session, self._reading.run)
         self._fail_without_verdict(run, session, self._reading.run)

@@ -1,6 +1,6 @@
 """The stage that ends every strategy: judging, and what is kept of the last page."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pytest_autoweb.agents.attempt.diagnosis import with_findings
@@ -11,6 +11,7 @@ from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.browser.page.opening import PageLook, page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
+from pytest_autoweb.cases.case import Case
 from pytest_autoweb.judging.checks.check_type import Check, Evidence, WayPicture
 from pytest_autoweb.judging.checks.delegated_checks import JudgeCheck
 from pytest_autoweb.judging.evidence.appearances import appearances_text
@@ -136,7 +137,23 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     """Evaluate every check; only the outcome counts, not whether a step failed."""
     # What leads to the last page need not have waited for it.
     wait_until_arrived(tools.page)
-    evidence = Evidence(
+    results = judge_checks(
+        checks_of(tools.case, tools.reveal),
+        evidence_of(attempt, tools),
+        timeout_s=tools.settings.check_timeout,
+        checksums=tools.check_checksums,
+    )
+    return settled(attempt, tools, results)
+
+
+def checks_of(case: Case, reveal: Callable[[str], str]) -> list[Check]:
+    """Return the checks of a case with the values of its secrets."""
+    return [_with_secrets(check, reveal) for check in case.expect]
+
+
+def evidence_of(attempt: Attempt, tools: Tools) -> Evidence:
+    """Return what the checks of the attempt's case may look at."""
+    return Evidence(
         page=tools.page,
         answered=attempt.answered,
         answer=attempt.answer,
@@ -156,13 +173,10 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         entry_url=tools.case.entry_url,
         user_task=tools.case.user_task,
     )
-    checks = [_with_secrets(check, tools.reveal) for check in tools.case.expect]
-    results = judge_checks(
-        checks,
-        evidence,
-        timeout_s=tools.settings.check_timeout,
-        checksums=tools.check_checksums,
-    )
+
+
+def settled(attempt: Attempt, tools: Tools, results: Sequence[CheckResult]) -> Attempt:
+    """Return the attempt with what its checks saw, and keep its page and its records."""
     for exchange in tools.judge.exchanges if tools.judge else ():
         attempt = attempt.charged(exchange)
     # Kept at once, because the page may keep changing after the verdict.
@@ -173,16 +187,22 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         attempt,
         # The checks have seen the real answer; what is kept must not hold secrets.
         answer=map_texts(attempt.answer, tools.redact),
-        checks=tuple(_for_readers(result, tools.redact_evidence) for result in results),
+        checks=for_readers(results, tools.redact_evidence),
         checks_passed=passed,
         score=points,
         false_success=attempt.executed and passed is False,
         final_url=tools.redact(tools.page.url),
     )
-    for result in results:
-        verdict = {True: "holds", False: "does not hold", None: "could not be evaluated"}
-        tools.log.write(f"check {result.number} {result.type}: {verdict[result.passed]}")
+    for line in verdict_lines(results):
+        tools.log.write(line)
     return _keep_end(attempt, tools, look)
+
+
+def verdict_lines(results: Iterable[CheckResult]) -> Iterator[str]:
+    """Yield a line for the attempt's log about each check."""
+    verdict = {True: "holds", False: "does not hold", None: "could not be evaluated"}
+    for result in results:
+        yield f"check {result.number} {result.type}: {verdict[result.passed]}"
 
 
 def _way(tools: Tools) -> tuple[WayPicture, ...]:
@@ -193,10 +213,13 @@ def _way(tools: Tools) -> tuple[WayPicture, ...]:
     )
 
 
-def _for_readers(result: CheckResult, redact: Callable[[str], str]) -> CheckResult:
-    """Return a result as it is kept: what was seen may hold a key of the environment."""
-    return result.model_copy(
-        update={"actual": redact(result.actual), "where": redact(result.where)}
+def for_readers(
+    results: Iterable[CheckResult], redact: Callable[[str], str]
+) -> tuple[CheckResult, ...]:
+    """Return results as they are kept: what was seen may hold a key of the environment."""
+    return tuple(
+        result.model_copy(update={"actual": redact(result.actual), "where": redact(result.where)})
+        for result in results
     )
 
 

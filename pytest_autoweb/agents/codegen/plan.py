@@ -6,6 +6,7 @@ from pytest_autoweb.base.language import (
     PLAN_ASKS,
     StepProblem,
 )
+from pytest_autoweb.cases.case import Case
 from pytest_autoweb.models.prompts import render
 from pytest_autoweb.models.replies import (
     PlanParse,
@@ -16,7 +17,7 @@ from pytest_autoweb.results.records import Attempt, Failure
 
 def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
     """Ask for a plan; `--autoweb-questions` decides what happens if it contains a question."""
-    attempt = change(attempt, prompt=_task_text(tools))
+    attempt = change(attempt, prompt=task_text(tools.case, tools))
     attempt, plan = _ask_plan(attempt, tools, hint=_hint(tools))
     # Each answer may lead to one more question.
     for turn in range(1, len(tools.case.answers) + 1 if tools.settings.answers else 1):
@@ -43,7 +44,7 @@ def plan_case(attempt: Attempt, tools: Tools) -> Attempt:
 
 def plan_as_task(attempt: Attempt, tools: Tools) -> Attempt:
     """Use the task as the plan, without a call to the model."""
-    return change(attempt, prompt=_task_text(tools))
+    return change(attempt, prompt=task_text(tools.case, tools))
 
 
 def plan_for(attempt: Attempt, tools: Tools) -> str:
@@ -51,10 +52,10 @@ def plan_for(attempt: Attempt, tools: Tools) -> str:
     return attempt.plan_text or f"Step 1: {tools.case.user_task}"
 
 
-def _task_text(tools: Tools) -> str:
-    """Return the task as shown in the report; the prompts have their own wording."""
+def task_text(case: Case, tools: Tools) -> str:
+    """Return a task as shown in the report; the prompts have their own wording."""
     label = "Entry URL" if tools.settings.language == "en" else "入口URL"
-    return tools.redact(f"{tools.case.user_task}\n{label}: {tools.case.entry_url}")
+    return tools.redact(f"{case.user_task}\n{label}: {case.entry_url}")
 
 
 def _ask_plan(

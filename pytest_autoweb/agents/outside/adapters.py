@@ -55,6 +55,8 @@ class Adapter:
     name: str
     script: str = ""
     """A file of `templates/agents/`; empty for tools, which the loop of this package drives."""
+    arguments: tuple[str, ...] = ()
+    """The script's arguments before the agent's folder."""
     tools: McpTools | CommandLineTools | None = None
     """Tools that the model calls; `{packages}` is the folder of its npm packages."""
     python: tuple[str, ...] = ()
@@ -133,8 +135,9 @@ class Adapter:
             return AgentCommand.model_validate({**tools, "env": env, "version": self.version})
         script = asset_dir("templates") / "agents" / self.script
         isolated = () if script.suffix == ".mjs" else ("-I",)
+        run = (str(self.interpreter), *isolated, str(script))
         return AgentCommand(
-            command=(str(self.interpreter), *isolated, str(script), str(self.folder)),
+            command=(*run, *self.arguments, str(self.folder)),
             env=env,
             version=self.version,
         )
@@ -249,12 +252,14 @@ ADAPTERS = {
         ),
         Adapter(
             name="claude-code",
-            script="claude_code_agent.py",
+            script="coding_agent.py",
+            arguments=("claude-code",),
             node=("@anthropic-ai/claude-code@2.1.332", _PLAYWRIGHT_MCP),
         ),
         Adapter(
             name="codex",
-            script="codex_agent.py",
+            script="coding_agent.py",
+            arguments=("codex",),
             node=("@openai/codex@0.171.0", _PLAYWRIGHT_MCP),
         ),
         Adapter(

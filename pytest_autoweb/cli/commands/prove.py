@@ -21,6 +21,7 @@ from pytest_autoweb.tools.verify.prove_cases import (
     control_files,
     control_lines,
     control_run,
+    pages_told,
     prove_cases,
 )
 
@@ -90,7 +91,8 @@ def run(args: argparse.Namespace) -> int:
     most = plays_at_once(args.concurrency, args.cases)
     order = ProofOrder(tuple(args.cases), args.output, args.rootdir.resolve(), globs, most)
     proofs = tuple(prove_cases(order, watched(args.output, sessions=2)))
-    kept = tuple(keep_learned(args.output.resolve() / "controls", order.rootdir))
+    controls = args.output.resolve() / "controls"
+    kept = (*keep_learned(controls, order.rootdir), *pages_told(controls))
     if args.json:
         cases = [proof.model_dump(mode="json") for proof in proofs]
         print_json("proof", {"folder": args.output, "cases": cases, "notes": kept})

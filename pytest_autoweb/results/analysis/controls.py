@@ -108,6 +108,18 @@ def broken_controls(rows: Iterable[ControlRow]) -> frozenset[CaseKey]:
     )
 
 
+def shared_pages_told(cells: Iterable[CellResult]) -> str:
+    """Return in words how many pages controls that do nothing had together; empty if none had."""
+    shared = [c for c in cells if c.model == NOOP and c.attempts and c.attempts[0].page_of]
+    if not shared:
+        return ""
+    pages = len({cell.attempts[0].page_of for cell in shared})
+    cases = len({(cell.case_path, cell.case_id) for cell in shared})
+    opened = "1 page was opened" if pages == 1 else f"{pages} pages were opened"
+    plays = f" ({len(shared)} plays)" if len(shared) > cases else ""
+    return f"doing nothing: {opened} for {cases} cases{plays} that begin alike"
+
+
 def with_later_controls(
     cells: Sequence[CellResult], later: Sequence[CellResult]
 ) -> tuple[CellResult, ...]:

@@ -470,6 +470,9 @@ class Attempt(Record):
     rerun_because: str = ""
     """Why the attempt was made a second time: the browser of the first one died, through no fault
     of its code. Empty if it was made once."""
+    page_of: str = ""
+    """The folder of the cell on whose page its checks were asked, of controls that do nothing and
+    begin alike; empty if it had a page of its own."""
     prompt: str = ""
     """The user's task, as it was put to the planner."""
     plan_text: str = ""

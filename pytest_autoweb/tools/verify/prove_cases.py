@@ -35,6 +35,7 @@ from pytest_autoweb.results.analysis.controls import (
     ControlRow,
     ControlState,
     control_rows,
+    shared_pages_told,
 )
 from pytest_autoweb.results.records import CaptureModeName, CellResult, Record
 from pytest_autoweb.results.runs.foreign_run import NoCaseFile, case_file
@@ -120,7 +121,8 @@ def control_run(run_folder: Path, *, rootdir: Path, words_to_stderr: bool = Fals
     chars = _value(run, "report_max_chars")
     write_report(run_folder, max_chars=chars if isinstance(chars, int) else 8_000_000)
     # The run with its new controls, so that a changed case shows as such.
-    return Controlled(control_rows(read_run(run_folder).cells), notes, _failed(folder))
+    told = (*notes, *pages_told(folder))
+    return Controlled(control_rows(read_run(run_folder).cells), told, _failed(folder))
 
 
 def control_files(
@@ -138,7 +140,14 @@ def control_files(
     targets = [str(path.resolve()) for path in paths]
     start = _on_stderr if words_to_stderr else _in_view
     run_controls(targets, output.resolve(), rootdir, start=start)
-    return Controlled(control_rows(read_run(output).cells), (), _failed(output))
+    told = pages_told(output.resolve())
+    return Controlled(control_rows(read_run(output).cells), told, _failed(output))
+
+
+def pages_told(folder: Path) -> tuple[str, ...]:
+    """Return a sentence on the pages that controls of a run had together, if any had."""
+    told = shared_pages_told(read_run(folder).cells)
+    return (told,) if told else ()
 
 
 def control_lines(rows: Sequence[ControlRow]) -> list[str]:

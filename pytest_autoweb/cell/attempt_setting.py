@@ -156,8 +156,15 @@ class AttemptSetting:
             if self.case.secrets[name].totp
         }
         return (
-            SecretsOfTheMoment(self.kept_secrets, codes, self.hide) if codes else self.kept_secrets
+            SecretsOfTheMoment(self.kept_secrets, codes, self._hide_code)
+            if codes
+            else self.kept_secrets
         )
+
+    def _hide_code(self, name: str, code: str) -> None:
+        self.hide(name, code)
+        if self.traffic is not None:
+            self.traffic.learn_code(name, code)
 
     def hide(self, name: str, code: str) -> None:
         """Take a text that belongs to a secret out of all texts from now on."""

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from session_server import autoweb_command
 
 from pytest_autoweb.base.one_time_codes import OneTimeCode
 
@@ -76,6 +77,11 @@ def test_the_code_of_the_moment_is_typed_and_shown_nowhere(
     texts = [path.read_text("utf-8", "replace") for path in written]
     assert not any(KEY in text for text in texts)
     assert not any(re.search(r"you typed \d", text) for text in texts)
+
+    exported = project.run(*autoweb_command(), "export", "autoweb-report", "-o", "plain")
+    exported.stdout.fnmatch_lines(["wrote   plain/test_shop.py::test_sign_in *"])
+    plain = (project.path / "plain/test_shop.py").read_text()
+    assert 'page.get_by_label("Code").fill(secret_code())' in plain
 
 
 LIVE_PAGE = b"""<!doctype html><title>Sign in</title>

@@ -431,6 +431,7 @@ def test_a_session_without_models_pays_for_nothing_but_the_options(tmp_path: Pat
 # Packages that only an extra brings.
 OPTIONAL = {
     "PIL",
+    "aiosmtpd",
     "alembic",
     "cryptography",
     "fastapi",
@@ -503,6 +504,7 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
         "dashboard",
         "otel",
         "traffic",
+        "mail",
         "watch",
         "mcp",
         "completion",

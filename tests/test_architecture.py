@@ -445,6 +445,7 @@ def test_a_session_does_not_rewrite_the_asserts_of_this_package() -> None:
 # Packages that only an extra brings.
 OPTIONAL = {
     "PIL",
+    "aiosmtpd",
     "alembic",
     "cryptography",
     "fastapi",
@@ -517,6 +518,7 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
         "dashboard",
         "otel",
         "traffic",
+        "mail",
         "watch",
         "mcp",
         "completion",

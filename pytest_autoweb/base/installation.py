@@ -22,6 +22,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "redis": ("redis",),
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
     "traffic": ("cryptography",),
+    "mail": ("aiosmtpd",),
     "watch": ("watchfiles",),
     "completion": ("shtab",),
     # The package has this since version 2, which the server needs.

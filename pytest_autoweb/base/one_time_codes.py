@@ -7,6 +7,7 @@ import base64
 import binascii
 import hmac
 import re
+import time
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 from urllib.parse import parse_qs, urlsplit
@@ -51,6 +52,10 @@ class OneTimeCode:
         if digits not in _DIGITS or not period:
             raise ValueError("has digits other than 6 to 8, or a period of 0")
         return cls(_key(said.get("secret", "")), digits, period, cast("Algorithm", algorithm))
+
+    def now(self) -> str:
+        """Return the code of this moment."""
+        return self.at(time.time())
 
     def at(self, seconds: float) -> str:
         """Return the code at a moment, in seconds since 1970."""

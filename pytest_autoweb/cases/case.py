@@ -16,7 +16,7 @@ from pydantic import (
 
 from pytest_autoweb.base.errors import CaseError
 from pytest_autoweb.base.one_time_codes import OneTimeCode
-from pytest_autoweb.base.specs import HttpUrl, Seconds, Spec, fitting
+from pytest_autoweb.base.specs import HttpUrl, Regex, Seconds, Spec, fitting
 from pytest_autoweb.base.variant_names import (
     StrategyName,
     agent_variant,
@@ -64,12 +64,28 @@ class SecretSource(Spec):
     totp: StrictBool = False
     """Whether the value is the key of an authenticator app (RFC 6238), in base32 or as an
     `otpauth://totp` address; what is typed is the code of that moment."""
+    mail: StrictBool = False
+    """Whether it is the code of the newest mail; `{{ mail.code }}` declares it by itself."""
 
     @model_validator(mode="after")
     def _has_a_source(self) -> "SecretSource":
-        if self.env is None and self.default is None:
+        if self.mail:
+            if self.env is not None or self.default is not None or self.totp:
+                raise ValueError("takes nothing beside mail, as the code comes by mail")
+        elif self.env is None and self.default is None:
             raise ValueError("needs env, default or both")
         return self
+
+
+class MailRules(Spec):
+    """How the code is found that a site sends by mail."""
+
+    address: str | None = None
+    """The recipient, in place of an address that is the cell's own."""
+    code: Regex | None = None
+    """A regular expression of the code; by default a number of 4 to 8 digits that stands alone."""
+    within: Seconds = 10.0
+    """The seconds within which the mail must come once its code is to be typed."""
 
 
 class Case(Spec):
@@ -93,6 +109,8 @@ class Case(Spec):
     """Whether a failed cell of this case fails the run, whatever the rates are."""
     secrets: dict[SecretName, SecretSource] = Field(default_factory=dict)
     """Values that no model, log or report sees; written `{{ secrets.NAME }}`."""
+    mail: MailRules | None = None
+    """How `{{ mail.code }}` is found in a mail of its web server."""
     allowed_origins: tuple[str, ...] = ()
     """Origins the page may reach besides the entry URL's own."""
     files: tuple[str, ...] = ()
@@ -167,7 +185,12 @@ class Case(Spec):
 
 
 def secret_value(source: SecretSource, environ: Mapping[str, str]) -> str | None:
-    """Return the environment variable's value if it is not empty, else the default."""
+    """Return the environment variable's value if it is not empty, else the default.
+
+    Of a code that comes by mail nothing is known before.
+    """
+    if source.mail:
+        return ""
     # CI systems set the variables of missing secrets to the empty string.
     return (environ.get(source.env) if source.env else None) or source.default
 
@@ -187,7 +210,7 @@ def resolve_secrets(
 ) -> dict[str, str]:
     """Return the values by name: the environment variable's if not empty, else the default.
 
-    Of a one-time code it is the key.
+    Of a one-time code it is the key, or nothing if it comes by mail.
 
     Raises:
         CaseError: a variable is not set and there is no default, or a key makes no codes.

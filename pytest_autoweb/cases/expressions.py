@@ -197,6 +197,7 @@ class Expressions:
         secrets: Mapping[str, Any] | None = None,
         webserver: Mapping[str, str] | None = None,
         webservers: Mapping[str, Mapping[str, str]] | None = None,
+        mail: Mapping[str, str] | None = None,
         deployment: Deployment | None = None,
     ) -> None:
         self._rendering: list[str] = []
@@ -216,6 +217,8 @@ class Expressions:
             self._names["webserver"] = Scope("webserver", webserver)
         if webservers:
             self._names["webservers"] = Scope("webservers", webservers)
+        if mail:
+            self._names["mail"] = Scope("mail", mail, self._variable)
 
     def tree(
         self, value: Any, at: FieldPath, keeps_type: Callable[[FieldPath], bool], wrong: FieldErrors
@@ -271,6 +274,8 @@ class Expressions:
             return message
         if lone[1] == "base_url":
             return "base_url is not known; give --base-url, or base_url in pytest's ini file"
+        if lone[1] == "mail":
+            return "mail is not known; hand {mail_port} to a web server, in its command or env"
         if lone[1] in self._variables:
             return f"{message}; write vars.{lone[1]}"
         return message + near_miss(lone[1], self._names)

@@ -128,7 +128,7 @@ class LoadedCase:
     @property
     def has_secrets(self) -> bool:
         """Return whether its pages receive secrets."""
-        return bool(self._source.fields.get("secrets"))
+        return bool(self._case.secrets)
 
     @property
     def way(self) -> str:
@@ -330,6 +330,7 @@ def _case(source: CaseSource) -> LoadedCase:
         with errors.kept():
             resets[name] = source.reset(name, servers)
     errors.raise_any()
+    _refuse_mail(case, webservers)
     checks_checksum, check_checksums = rendered.check_checksums()
     return LoadedCase(
         id=case.id,
@@ -352,6 +353,25 @@ def _case(source: CaseSource) -> LoadedCase:
         _source=source,
         _case=case,
     )
+
+
+def _refuse_mail(case: Case, webservers: Mapping[str, Webserver]) -> None:
+    """Refuse what is said about mails that do not come, or that others may read.
+
+    Raises:
+        FieldError: at a place below `mail`.
+    """
+    senders = [server for server in webservers.values() if server.takes_mail]
+    if case.mail is None:
+        return
+    if not senders:
+        raise FieldError(("mail",), "no web server is handed {mail_port}, so no mail comes")
+    if case.mail.address and any(server.reset is None for server in senders):
+        raise FieldError(
+            ("mail", "address"),
+            "cells at the same time would read each other's mails: give the web server a reset, or "
+            "leave it out and write {{ mail.address }} in the task",
+        )
 
 
 def _judge_models(case: Case) -> tuple[str, ...]:

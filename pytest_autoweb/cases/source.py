@@ -15,7 +15,7 @@ from pytest_autoweb.base.redaction import SECRET
 from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cases.case_document import CaseDocument
 from pytest_autoweb.cases.expressions import Expressions
-from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
+from pytest_autoweb.cases.webserver_spec import MAIL_PORT, Reset, ServerHandle, Webserver
 from pytest_autoweb.judging.checks.check_type import CHECKS, Check
 
 
@@ -117,9 +117,16 @@ MAIN = ""
 _NOT_DECISIVE = ("points", "weight", "message")
 """The fields of a check that do not affect whether it holds."""
 Servers = Mapping[str, Mapping[str, str]]
-"""Address and data folder of each server, by its name."""
+"""Address and data folder of each server, by its name, and the cell's own address for mails."""
+_MAIL = "mail"
+MAILED = "mail_code"
+"""The name of the secret that `{{ mail.code }}` stands for."""
+_NOBODY = "somebody@example.com"
+"""Stands for an address before there is an attempt that has it."""
 NO_SERVER: Servers = {}
 
+_BEFORE_OR_AFTER = ("setup", "expect")
+"""Fields that are used before and after the task is done."""
 _NOT_ASKED = ("expect", "pictures")
 """The fields of a case that do not change what a model is asked."""
 _STATIC_FIELDS = ("id", "tags", "strategy", "agent", "must_pass")
@@ -184,13 +191,24 @@ class CaseSource:
 
     def _expressions(self, servers: Servers) -> Expressions:
         secrets = self.fields.get("secrets")
+        mail = next((values[_MAIL] for values in servers.values()), "") if self.takes_mail else ""
+        own = self.fields.get("mail")
+        if mail and isinstance(own, Mapping) and isinstance(own.get("address"), str):
+            mail = own["address"]
         return Expressions(
             variables=self.variables,
             matrix=self.matrix,
             secrets=secrets if isinstance(secrets, Mapping) else {},
+            mail={"address": mail, "code": f"<secret:{MAILED}>"} if mail else None,
             deployment=self.document.deployment,
             **_scopes(servers),
         )
+
+    @property
+    def takes_mail(self) -> bool:
+        """Return whether one of its web servers has a server for its mails."""
+        sections = [self._section(name)[0] for name in self.server_names]
+        return any(MAIL_PORT in text for _, text in texts(sections, ()))
 
     def rendered(self, server: Servers) -> "RenderedCase":
         """Return the case with all expressions replaced, rendered once for all uses.
@@ -255,6 +273,7 @@ class CaseSource:
                 key: f"{{{{ {f'{WEBSERVERS}.{name}' if name else 'webserver'}.{key} }}}}"
                 for key in ("url", "data")
             }
+            | {_MAIL: "{{ mail.address }}"}
             for name in self.server_names
         }
 
@@ -311,6 +330,8 @@ class RenderedCase:
                 declared.
         """
         fields = dict(self.fields)
+        if self._implied:
+            fields["secrets"] = {**fields.get("secrets", {}), **self._implied}
         errors = FieldErrors()
         if "expect" in fields:
             path, entries = self.source.document.path, fields.pop("expect")
@@ -327,12 +348,27 @@ class RenderedCase:
         told.raise_any()
         return case.beside_infeasible() if self.source.beside_infeasible else case
 
+    @property
+    def _implied(self) -> dict[str, Any]:
+        """Return the secrets that need not be declared: the code that comes by mail, if used."""
+        declared = self.fields.get("secrets", {})
+        if not self.source.takes_mail or not isinstance(declared, Mapping) or MAILED in declared:
+            return {}
+        used = any(f"<secret:{MAILED}>" in text for _, text in texts(self.fields, ()))
+        return {MAILED: {"mail": True}} if used else {}
+
     def _check_secrets(self, errors: FieldErrors) -> None:
         declared = self.fields.get("secrets", {})
         if not isinstance(declared, Mapping):
             return
+        declared = {**declared, **self._implied}
+        mailed = {name for name, source in declared.items() if _is_mailed(source)}
+        for name in mailed if not self.source.takes_mail else ():
+            errors.add(("secrets", name), "no web server is handed {mail_port}, so no mail comes")
         for at, text in texts(self.fields, ()):
             for name in SECRET.findall(text):
+                if name in mailed and at[0] in _BEFORE_OR_AFTER:
+                    errors.add(at, "a code that comes by mail is there only while the task is done")
                 if at[0] in _WITHOUT_SECRETS or at[:2] == ("setup", "storage_state"):
                     errors.add(at, f"a secret cannot stand here: it would stay <secret:{name}>")
                 elif name not in declared:
@@ -358,6 +394,10 @@ class RenderedCase:
             _sum_of({key: value for key, value in check.items() if key not in _NOT_DECISIVE})
             for check in checks
         )
+
+
+def _is_mailed(source: object) -> bool:
+    return isinstance(source, Mapping) and source.get("mail") is True
 
 
 def sifted(errors: FieldErrors, broken: Iterable[FieldError]) -> FieldErrors:
@@ -396,8 +436,11 @@ def _sum_of(content: Any) -> str:
 
 def _scopes(servers: "Servers") -> dict[str, Any]:
     """Return the names under which expressions see servers."""
-    named = {name: values for name, values in servers.items() if name != MAIN}
-    return {"webserver": servers.get(MAIN), "webservers": named}
+    shown = {
+        name: {key: value for key, value in values.items() if key != _MAIL}
+        for name, values in servers.items()
+    }
+    return {"webserver": shown.pop(MAIN, None), "webservers": shown}
 
 
 def names_of(server: ServerHandle | None, *, main: bool) -> "Servers":
@@ -410,10 +453,13 @@ def names_of(server: ServerHandle | None, *, main: bool) -> "Servers":
     if server is None:
         return NO_SERVER
     handles = {**({MAIN: server} if main else {}), **server.named}
-    return {name: {"url": one.url, "data": str(one.data)} for name, one in handles.items()}
+    mail = server.address or _NOBODY
+    return {
+        name: {"url": one.url, "data": str(one.data), _MAIL: mail} for name, one in handles.items()
+    }
 
 
-STAND_IN = {"url": "http://127.0.0.1:65535", "data": "/data"}
+STAND_IN = {"url": "http://127.0.0.1:65535", "data": "/data", _MAIL: _NOBODY}
 """The stand-in for a web server whose own fields are broken."""
 
 
@@ -423,10 +469,10 @@ def stand_in(webserver: Webserver, name: str) -> dict[str, str]:
     url = webserver.url.replace("{port}", "65535").replace("{data}", "/data")
     if not url.startswith(("http://", "https://")):
         raise FieldError((*at, "url"), "must start with http:// or https://")
-    return {"url": url, "data": "/data"}
+    return {"url": url, "data": "/data", _MAIL: _NOBODY}
 
 
-_OTHER = {"url": "http://other.invalid/", "data": "/other"}
+_OTHER = {"url": "http://other.invalid/", "data": "/other", _MAIL: "other@example.com"}
 
 
 def texts(value: Any, at: FieldPath) -> Iterator[tuple[FieldPath, str]]:

@@ -10,6 +10,9 @@ from pydantic import (
 
 from pytest_autoweb.base.specs import Seconds, Spec
 
+MAIL_PORT = "{mail_port}"
+"""Stands for the port of the server on 127.0.0.1 that takes a web server's mails."""
+
 
 class Reset(Spec):
     """A request that puts the web server's state back, sent before every attempt."""
@@ -24,8 +27,8 @@ class Webserver(Spec):
     """The application under test: a command, a folder of static files, or a running one."""
 
     command: str | None = None
-    """The command to run, without a shell. `{port}` is a free port, `{data}` a fresh folder, and
-    `{python}` the interpreter that runs pytest."""
+    """The command to run, without a shell. `{port}` is a free port, `{data}` a fresh folder,
+    `{python}` the interpreter that runs pytest, and `{mail_port}` the port of a mail server."""
     static: str | None = None
     """A folder relative to this file, or `PACKAGE/path` inside an installed package."""
     running: bool = False
@@ -41,6 +44,11 @@ class Webserver(Spec):
     env: dict[str, str] = Field(default_factory=dict)
     cwd: str | None = None
     """The working folder, relative to this file; the default is the file's own folder."""
+
+    @property
+    def takes_mail(self) -> bool:
+        """Return whether a server for its mails starts with it."""
+        return any(MAIL_PORT in text for text in (self.command or "", *self.env.values()))
 
     @model_validator(mode="after")
     def _command_or_static(self) -> "Webserver":
@@ -62,3 +70,13 @@ class ServerHandle(Spec):
     data: Path
     named: dict[str, "ServerHandle"] = Field(default_factory=dict)
     """The servers of `webservers`; if there are only those, this one is the first of them."""
+    mails: Path | None = None
+    """The folder with the mails that it sent, if it has a server for them."""
+    address: str = ""
+    """The attempt's own address for mails, as `{{ mail.address }}` says it."""
+
+    @property
+    def mail_folders(self) -> tuple[Path, ...]:
+        """Return the folders with mails of all the servers."""
+        found = (one.mails for one in (self, *self.named.values()) if one.mails is not None)
+        return tuple(dict.fromkeys(found))

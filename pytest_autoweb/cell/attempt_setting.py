@@ -3,9 +3,10 @@
 Each is made afresh for every attempt, and all of them are made from one value, the setting.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -45,12 +46,13 @@ from pytest_autoweb.browser.page.setup import (
 )
 from pytest_autoweb.browser.page.webmcp import offer_webmcp
 from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
-from pytest_autoweb.cases.case import Case, resolve_secrets
+from pytest_autoweb.cases.case import Case, MailRules, resolve_secrets
 from pytest_autoweb.cases.source import texts
 from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
 from pytest_autoweb.cell.control_clients import ORACLE
+from pytest_autoweb.cell.mailbox import Mailbox
 from pytest_autoweb.cell.secrets_of_the_moment import SecretsOfTheMoment
 from pytest_autoweb.cell.site_tools_need import needs_site_tools
 from pytest_autoweb.cell.strategies import WEBMCP
@@ -132,6 +134,8 @@ class AttemptSetting:
     folder: Path
     """The attempt's own folder."""
     log: RunLog
+    began: float = field(default_factory=time.time)
+    """In seconds since 1970."""
 
     @property
     def cell(self) -> Cell:
@@ -148,20 +152,35 @@ class AttemptSetting:
 
     @cached_property
     def kept_secrets(self) -> Mapping[str, str]:
-        """The values of the case's secrets, by name; of a one-time code, its key."""
+        """The values of the case's secrets, by name; of a one-time code, its key or nothing."""
         return resolve_secrets(self.case, self.resources.environ, self.cell.case.path)
 
     @cached_property
     def secrets(self) -> Mapping[str, str]:
         """What is typed for each secret, by name: its value, or the code of the moment."""
-        codes = {
-            name: OneTimeCode.read(value)
-            for name, value in self.kept_secrets.items()
-            if self.case.secrets[name].totp
-        }
+        codes: dict[str, Callable[[], str]] = {}
+        for name, source in self.case.secrets.items():
+            if source.totp:
+                codes[name] = OneTimeCode.read(self.kept_secrets[name]).now
+            elif source.mail:
+                codes[name] = self.mailbox.code
         return (
-            SecretsOfTheMoment(self.kept_secrets, codes, self.hide) if codes else self.kept_secrets
+            SecretsOfTheMoment(self.kept_secrets, codes, self._hide_code)
+            if codes
+            else self.kept_secrets
         )
+
+    @cached_property
+    def mailbox(self) -> Mailbox:
+        """The mails that the case's web servers send to the address of the cell."""
+        rules, server = self.case.mail or MailRules(), self.server
+        address = rules.address or (server.address if server else "")
+        return Mailbox(server.mail_folders if server else (), address, rules, self.began)
+
+    def _hide_code(self, name: str, code: str) -> None:
+        self.hide(name, code)
+        if self.traffic is not None:
+            self.traffic.learn_code(name, code)
 
     def hide(self, name: str, code: str) -> None:
         """Take a text that belongs to a secret out of all texts from now on."""

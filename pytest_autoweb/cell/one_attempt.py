@@ -42,6 +42,7 @@ from pytest_autoweb.cell.cell_inputs import CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
 from pytest_autoweb.cell.hands import lacking_told, needs_of
 from pytest_autoweb.cell.lost_browser import blame_dead_browser, retry_if_browser_died
+from pytest_autoweb.cell.mailbox import address_of
 from pytest_autoweb.cell.stage_clock import StageClock
 from pytest_autoweb.results.analysis.price import acted
 from pytest_autoweb.results.records import Attempt, Failure, FailureKind
@@ -88,6 +89,9 @@ def _make_attempt(
     log = RunLog(redact=lambda text: text, stream=resources.stream)
     try:
         with resources.servers.lend(of.cell.case) as server:
+            if server is not None and server.mail_folders:
+                address = address_of(of.cell.case.id, of.cell.nodeid)
+                server = server.model_copy(update={"address": address})
             case = of.cell.case.resolve(server)
             if of.cell.mutant:
                 case = of.cell.mutant.changed(case)

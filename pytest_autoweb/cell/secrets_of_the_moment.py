@@ -1,9 +1,6 @@
 """The secrets of an attempt, of which some change while it runs."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping
-
-from pytest_autoweb.base.one_time_codes import OneTimeCode
 
 
 class SecretsOfTheMoment(Mapping[str, str]):
@@ -11,14 +8,14 @@ class SecretsOfTheMoment(Mapping[str, str]):
 
     Args:
         values: by name; of one-time codes, their keys.
-        codes: what makes codes, by name.
+        codes: what makes or fetches codes, by name.
         hide: is told the name and each code before anybody gets it.
     """
 
     def __init__(
         self,
         values: Mapping[str, str],
-        codes: Mapping[str, OneTimeCode],
+        codes: Mapping[str, Callable[[], str]],
         hide: Callable[[str, str], None],
     ) -> None:
         self._values, self._codes, self._hide = values, codes, hide
@@ -26,7 +23,7 @@ class SecretsOfTheMoment(Mapping[str, str]):
     def __getitem__(self, name: str) -> str:
         if name not in self._codes:
             return self._values[name]
-        code = self._codes[name].at(time.time())
+        code = self._codes[name]()
         self._hide(name, code)
         return code
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from session_server import autoweb_command
 
 PAGE = """<!doctype html><title>Sign in</title>
 <button onclick=signIn()>Sign in with a passkey</button>
@@ -89,6 +90,14 @@ def test_a_page_gets_the_passkey_of_a_secret_and_registers_new_ones(
     written = dict(contents(project.path / "autoweb-report"))
     assert any(name.endswith(".trace") for name in written)
     assert [name for name, data in written.items() if passkey["privateKey"].encode() in data] == []
+
+    exported = project.run(*autoweb_command(), "export", "autoweb-report", "-o", "plain")
+    exported.stdout.fnmatch_lines_random(
+        [
+            "wrote   plain/test_shop.py::test_sign_in *",
+            "wrote   plain/test_shop.py::test_register *",
+        ]
+    )
 
 
 def contents(folder: Path) -> Iterator[tuple[str, bytes]]:

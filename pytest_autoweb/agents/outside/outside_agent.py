@@ -414,7 +414,9 @@ def _start(
     """Return the first message, which is the agent's entire input."""
     case, previous = tools.case, tools.previous
     base = tools.case_path.parent if tools.case_path else tools.settings.rootdir
-    names = case.secrets if settings.secrets else ()
+    # No mail has come yet whose code it could be given.
+    known = [name for name, source in case.secrets.items() if not source.mail]
+    names = known if settings.secrets else ()
     problems = [problem.line("en") for problem in previous.problems] if previous else []
     return {
         "type": "start",

@@ -76,11 +76,15 @@ class Redactor:
     @property
     def has_wide_values(self) -> bool:
         """Tell whether a value has characters that are not of ASCII."""
-        return not all(map(str.isascii, self._known))
+        return not all(map(str.isascii, list(self._known)))
+
+    def _listed(self) -> list[tuple["_Forms | _LearnedForms", str]]:
+        # A copy, because another thread may learn a value meanwhile.
+        return list(self._known.values())
 
     def __call__(self, text: str) -> str:
         """Return the text without the known values."""
-        for forms, mark in self._known.values():
+        for forms, mark in self._listed():
             if forms.is_whole(text):
                 return mark
         found = set(self._found_in(text))
@@ -92,14 +96,14 @@ class Redactor:
 
     def _found_in(self, text: str) -> Iterator["_Span"]:
         yield from self._found_below(text, _ESCAPE)
-        if any("\\" in value for value in self._known):
+        if any("\\" in value for value in list(self._known)):
             # A backslash of the value and the sign behind it read as one sign that is escaped.
             yield from self._found_below(text, _ESCAPE_OF_CODES)
 
     def _found_below(self, text: str, escape: re.Pattern[str]) -> Iterator["_Span"]:
         layers: list[_Layer] = []
         while self._known:
-            for forms, mark in self._known.values():
+            for forms, mark in self._listed():
                 for start, end in forms.spans(text):
                     for layer in reversed(layers):
                         start, end = layer.outside(start, end)

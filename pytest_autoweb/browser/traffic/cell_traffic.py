@@ -218,6 +218,18 @@ class CellTraffic:
         """Why the attempt left the recording; empty if it did not."""
         self.on_left: Callable[[], None] = lambda: None
 
+    def learn_code(self, secret: str, code: str) -> None:
+        """Let a one-time code match any other code of its secret, and be answered with.
+
+        Args:
+            secret: the name of the secret, whose value is the key of the codes.
+            code: what is about to be typed.
+        """
+        # The key itself may be part of a page, so the two must have different names.
+        name = f"{secret}.code"
+        self._masks.learn_code(name, code)
+        self._secrets[name] = code
+
     @property
     def sockets_pass(self) -> bool:
         """Tell whether WebSockets may go to their servers."""

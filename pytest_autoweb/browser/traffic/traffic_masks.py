@@ -83,6 +83,15 @@ class TrafficMasks:
         """Names of fields of the type password, whatever they are called."""
         self._fields = FieldMasks(self._hides, STAND_IN, self._shown)
 
+    def learn_code(self, name: str, code: str) -> None:
+        """Learn a one-time code, so that all codes of a secret read the same.
+
+        Args:
+            name: the code's name in stored texts.
+            code: the code.
+        """
+        self._known.learn(code, self._own + name)
+
     def _hides(self, name: str) -> bool:
         return name in self.password_fields or is_sensitive_field(name)
 

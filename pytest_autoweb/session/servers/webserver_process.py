@@ -13,6 +13,7 @@ Its folder:
     server.log    output of the server
     port          of the static server, once it listens
     processes     ids of supervisor and server, for whoever looks into the folder
+    mails/        the mails that the server sent, if it has a server for them
     exit          the server's exit code, once it has ended
 """
 
@@ -22,6 +23,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TypedDict
 
@@ -34,6 +36,8 @@ from pytest_autoweb.base.files import replace_text
 from pytest_autoweb.base.process_tree import OWN_GROUP, POLL_S, EndConditions, ProcessTree
 
 _STAYS = "stays"
+MAILS = "mails"
+"""The name of the folder with mails in that of a server."""
 
 
 class Config(TypedDict):
@@ -46,6 +50,8 @@ class Config(TypedDict):
     """The folder to serve, or empty."""
     port: int
     """Port of the static server; 0 stands for any free one."""
+    mail_port: int
+    """Port of the server for its mails; 0 if it has none."""
     owners: list[list[str]]
     """Id and start mark of each process that owns the server."""
 
@@ -105,7 +111,13 @@ def supervise(folder: Path) -> None:
     code = "could not be started"
     try:
         keep = _keep_static if config["static"] else _keep_command
-        code = keep(folder, config, over)
+        with ExitStack() as stack:
+            if config["mail_port"]:
+                # Late, because few servers send mails, and its package is optional.
+                from pytest_autoweb.session.servers.mail_sink import serve_mails
+
+                stack.enter_context(serve_mails(folder / MAILS, config["mail_port"]))
+            code = keep(folder, config, over)
     except OSError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
     finally:

@@ -25,11 +25,12 @@ from filelock import FileLock
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import WebServerError
 from pytest_autoweb.base.files import replace_text
+from pytest_autoweb.base.installation import missing_extras
 from pytest_autoweb.base.process_tree import start_mark
 from pytest_autoweb.cases.static_folder import static_folder
-from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
+from pytest_autoweb.cases.webserver_spec import MAIL_PORT, Reset, ServerHandle, Webserver
 from pytest_autoweb.session.servers.supervisors import start_supervisor
-from pytest_autoweb.session.servers.webserver_process import Config, is_supervised
+from pytest_autoweb.session.servers.webserver_process import MAILS, Config, is_supervised
 
 _HOST = "127.0.0.1"
 _POLL_S = 0.1
@@ -74,16 +75,21 @@ class RunningServer:
 
 @dataclass(frozen=True, slots=True)
 class Placeholders:
-    """The values of `{port}`, `{data}` and `{python}` for one start."""
+    """The values of `{port}`, `{data}`, `{python}` and `{mail_port}` for one start."""
 
     port: int
     data: Path
     python: str = sys.executable
+    mail_port: int = 0
 
     def fill(self, text: str) -> str:
-        """Replace these three and leave all other braces unchanged."""
-        values = {"{port}": str(self.port), "{data}": str(self.data), "{python}": self.python}
-        return re.sub(r"\{(?:port|data|python)\}", lambda found: values[found.group()], text)
+        """Replace these four and leave all other braces unchanged."""
+        values = {
+            **{"{port}": str(self.port), "{data}": str(self.data), "{python}": self.python},
+            MAIL_PORT: str(self.mail_port),
+        }
+        known = r"\{(?:port|data|python|mail_port)\}"
+        return re.sub(known, lambda found: values[found.group()], text)
 
 
 def start(
@@ -129,12 +135,16 @@ def _start_once(
         port = urlsplit(webserver.url).port or 80
     else:
         port = 0 if webserver.static else _reserved_port(ports)
-    values = Placeholders(port, data)
+    if webserver.takes_mail and (problem := missing_extras(["mail"])):
+        raise WebServerError(f"mails cannot be taken: {problem}")
+    mail_port = _reserved_port(ports) if webserver.takes_mail else 0
+    values = Placeholders(port, data, mail_port=mail_port)
     config = Config(
         command=_argv(webserver, values),
         cwd=str(_working_folder(webserver, base)),
         static=str(static_folder(webserver.static, base)) if webserver.static else "",
         port=port,
+        mail_port=mail_port,
         owners=[[str(pid), start_mark(pid)] for pid in owners],
     )
     environ = {name: values.fill(value) for name, value in webserver.env.items()}
@@ -212,7 +222,8 @@ def _answering(webserver: Webserver, folder: Path, config: Config, data: Path) -
         # A server may answer 5xx while it is still starting. The answer may also come from another
         # process that took the port before our server could.
         if status is not None and status < 500 and is_supervised(folder):
-            return RunningServer(folder, ServerHandle(url=url, data=data))
+            mails = folder / MAILS if config["mail_port"] else None
+            return RunningServer(folder, ServerHandle(url=url, data=data, mails=mails))
         waiting.sleep(pause)
         pause = min(_POLL_S, pause * 1.5)
     how = "did not answer" if status is None else f"answered only with status {status}"
@@ -284,7 +295,8 @@ def stop(folder: Path) -> None:
         waiting.sleep(_POLL_S / 5)
     if not (folder / "exit").exists():
         _kill(folder)
-    shutil.rmtree(folder / "data", ignore_errors=True)
+    for name in ("data", MAILS):
+        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _ask_to_stop(folder: Path) -> None:
@@ -468,11 +480,9 @@ def _homes(session_dir: Path) -> Path:
 
 def _read(current: Path) -> RunningServer:
     saved = json.loads(current.read_bytes())
-    return RunningServer(
-        Path(saved["folder"]), ServerHandle(url=saved["url"], data=Path(saved["data"]))
-    )
+    return RunningServer(Path(saved["folder"]), ServerHandle.model_validate(saved["handle"]))
 
 
 def _write(current: Path, run: RunningServer) -> None:
-    saved = {"folder": str(run.folder), "url": run.handle.url, "data": str(run.handle.data)}
+    saved = {"folder": str(run.folder), "handle": run.handle.model_dump(mode="json")}
     replace_text(current, json.dumps(saved))

@@ -44,9 +44,12 @@ _ORIGIN = "http://server.autoweb.invalid"
 _DATA = "/server.autoweb.invalid/data"
 _LEAST_SECRET = 8
 _QUIET = '    page.wait_for_load_state("networkidle")'
+_FUNCTIONS = ("add_passkey", "eventually", "holds", "frame_of")
+"""What the file defines where a test needs it."""
 _OFFERED = frozenset({*FINDERS, *FUNCTIONS, *LOOKS, *PAGE_FUNCTIONS})
 _KNOWN = {
-    **{name: f"import {name}" for name in ("hashlib", "json", "os", "re", "socket", "sqlite3")},
+    **{name: f"import {name}" for name in ("base64", "hashlib", "hmac", "json", "os", "re")},
+    **{name: f"import {name}" for name in ("socket", "sqlite3")},
     **{name: f"import {name}" for name in ("subprocess", "sys", "time", "pytest")},
     **dict.fromkeys(("Callable", "Iterator"), "from collections.abc import"),
     **dict.fromkeys(("SimpleHTTPRequestHandler", "ThreadingHTTPServer"), "from http.server import"),
@@ -64,6 +67,7 @@ _KNOWN = {
         "from playwright.sync_api import",
     ),
     "expect": "from playwright.sync_api import",
+    **dict.fromkeys(("parse_qsl", "urlsplit"), "from urllib.parse import"),
 }
 """The imports of the names that the written file may use."""
 
@@ -74,6 +78,13 @@ class Secret(NamedTuple):
     fixture: str
     variable: str
     """The environment variable that holds it."""
+    totp: bool = False
+    """Whether that is the key of one-time codes."""
+
+    @property
+    def expression(self) -> str:
+        """Return what is typed, as a Python expression: a code is made when it is needed."""
+        return f"{self.fixture}()" if self.totp else self.fixture
 
     @property
     def quoted(self) -> str:
@@ -165,7 +176,10 @@ def write_test(source: Source, taken: Sequence[WrittenTest] = ()) -> WrittenTest
         arguments={
             runtime.names.get(_ORIGIN, "server"): "str",
             runtime.names.get(_DATA, "data"): "Path",
-            **{secret.fixture: "str" for secret in secrets.values()},
+            **{
+                secret.fixture: "Callable[[], str]" if secret.totp else "str"
+                for secret in secrets.values()
+            },
             "playwright": "Playwright",
             "new_context": "Callable[..., BrowserContext]",
         },
@@ -183,7 +197,7 @@ def stand_in(webserver: Webserver | None) -> ServerHandle | None:
 def _runtime_texts(
     case: Case, attempt: Attempt, secrets: Mapping[str, Secret], used: frozenset[str]
 ) -> RuntimeTexts:
-    names = {f"<secret:{name}>": secret.fixture for name, secret in secrets.items()}
+    names = {f"<secret:{name}>": secret.expression for name, secret in secrets.items()}
     server, data = "server", "data"
     names |= {_ORIGIN: server, _DATA: data}
     if case.entry_url.startswith(_ORIGIN) and attempt.entry_url_used:
@@ -199,14 +213,16 @@ def _runtime_texts(
 
 
 def _secret(name: str, case: Case, taken: Sequence[WrittenTest], used: frozenset[str]) -> Secret:
-    if case.secrets[name].totp:
-        raise NotExportable(f"its secret {name!r} is a one-time code, made anew each time")
-    variable = case.secrets[name].env or name.upper()
+    source = case.secrets[name]
+    if source.mail:
+        raise NotExportable("it types a code that comes by mail, which a plain test does not get")
+    variable = source.env or name.upper()
     known = {secret.fixture: secret for test in taken for secret in test.secrets}
     fixture = f"secret_{name}"
-    while fixture in used or (fixture in known and known[fixture].variable != variable):
-        fixture += "_"
-    return Secret(fixture, variable)
+    secret = Secret(fixture, variable, source.totp)
+    while secret.fixture in used or known.get(secret.fixture, secret) != secret:
+        secret = secret._replace(fixture=f"{secret.fixture}_")
+    return secret
 
 
 def _identifier(text: str) -> str:
@@ -248,8 +264,6 @@ def _marks(case: Case, runtime: RuntimeTexts) -> list[str]:
 
 def _opening(case: Case, runtime: RuntimeTexts) -> list[str]:
     setup, say = case.setup, runtime.expression
-    if setup.passkeys is not None:
-        raise NotExportable("its browser has passkeys")
     lines = []
     if (login := setup.http_credentials) is not None:
         origin = urlsplit(login.origin or case.entry_url)
@@ -259,6 +273,9 @@ def _opening(case: Case, runtime: RuntimeTexts) -> list[str]:
             "origin": f"{origin.scheme}://{origin.netloc}",
         }
         lines.append(f"page = new_context(http_credentials={say(known)}).new_page()")
+    if setup.passkeys is not None:
+        lines.append("page.context.credentials.install()")
+        lines += [f"add_passkey(page, {say(passkey)})" for passkey in setup.passkeys]
     if setup.clock is not None:
         call = "set_fixed_time(" if setup.clock.fixed else "install(time="
         lines.append(f"page.clock.{call}{say(setup.clock.time)})")
@@ -340,7 +357,7 @@ def write_file(
         "title": _in_docstring(f"The cases of {first.path.name if first.path else 'the run'}."),
         "tests": rendered,
         "secrets": list(dict.fromkeys(s for t in tests for s in t.secrets if s.fixture in words)),
-        "uses": {name for name in ("eventually", "holds", "frame_of") if name in words},
+        "uses": {name for name in _FUNCTIONS if name in words},
         "server": _server(first, out),
         "reset": _reset(first),
         "data_used": any("data: Path" in test["arguments"] for test in rendered),
@@ -439,6 +456,8 @@ def _server(case: LoadedCase, out: Path) -> _Filled | None:
     webserver = case.webserver
     if webserver is None:
         return None
+    if webserver.takes_mail:
+        raise NotExportable("its web server mails to a server that only starts with a case")
     base = case.path.parent if case.path else Path()
     if webserver.static is not None:
         return _Filled(static=_static(webserver.static, base))

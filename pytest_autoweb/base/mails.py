@@ -1,0 +1,128 @@
+"""Mails that a sink keeps in a folder, one file for each, and the code that a mail brings.
+
+What a mail holds was written by a site, so nothing of it is quoted in a message.
+"""
+
+import html
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from email import message_from_bytes
+from email.errors import HeaderParseError
+from email.header import decode_header, make_header
+from email.message import Message
+from pathlib import Path
+from secrets import token_hex
+
+from pytest_autoweb.base.files import whole_file
+from pytest_autoweb.base.values.patterns import SlowPattern, search
+
+_SUFFIX = ".mail"
+_MOST_CHARS = 200_000
+_HIDDEN = re.compile(r"(?is)<(style|script|head)\b.*?</\1\s*>")
+_TAG = re.compile(r"<[^<>]*>")
+_CODE = re.compile(r"(?<![\w#&@=/.,:+-])(\d{4,8}|\d{3}[ -]\d{3})(?![\w=/@-]|[.,:]\d)")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_USUAL_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMail:
+    """A mail that came."""
+
+    arrived: float
+    """In seconds since 1970."""
+    content: bytes
+
+
+def keep_mail(folder: Path, recipients: Iterable[str], content: bytes) -> None:
+    """Keep a mail that came just now.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    head = json.dumps([_plain(one) for one in recipients]).encode()
+    with whole_file(folder / f"{time.time_ns()}-{token_hex(4)}{_SUFFIX}") as file:
+        file.write(head + b"\n" + content)
+
+
+def mails_to(folders: Iterable[Path], address: str, since: float) -> list[KeptMail]:
+    """Return the mails to an address, the newest first.
+
+    Args:
+        folders: in which sinks keep them.
+        address: of the recipient.
+        since: mails that came before are left out, in seconds since 1970.
+    """
+    found = []
+    for path in (path for folder in folders for path in folder.glob(f"*{_SUFFIX}")):
+        arrived = int(path.name.partition("-")[0]) / 1e9
+        if arrived < since:
+            continue
+        head, _, content = path.read_bytes().partition(b"\n")
+        if _plain(address) in json.loads(head):
+            found.append(KeptMail(arrived, content))
+    return sorted(found, key=lambda mail: mail.arrived, reverse=True)
+
+
+def _plain(address: str) -> str:
+    return address.strip().strip("<>").casefold()
+
+
+def code_in(content: bytes, pattern: str = "") -> str | None:
+    """Return the code that a mail brings, or None if it brings none.
+
+    Args:
+        content: the whole mail.
+        pattern: a regular expression of the code. Without one, the code is a number of 4 to 8
+            digits that stands alone, preferably of 6 and like no year; never a year of today.
+    """
+    texts = list(_texts(message_from_bytes(content)))
+    if pattern:
+        for text in texts:
+            with suppress(SlowPattern):
+                if (code := search(pattern, text)) is not None:
+                    return code
+        return None
+    numbers = [re.sub(r"\D", "", one) for text in texts for one in _CODE.findall(text)]
+    this = time.gmtime().tm_year
+    years = {str(this - 1), str(this), str(this + 1)}
+    return min((one for one in numbers if one not in years), key=_oddness, default=None)
+
+
+def _oddness(number: str) -> tuple[bool, bool]:
+    return bool(_YEAR.fullmatch(number)), len(number) != _USUAL_DIGITS
+
+
+def _texts(message: Message) -> Iterator[str]:
+    """Yield what a person reads: the plain text, the subject, and HTML without its tags."""
+    parts = [part for part in message.walk() if part.get_filename() is None]
+    for kind in ("text/plain", "subject", "text/html"):
+        if kind == "subject":
+            yield _subject(message)
+        for part in parts:
+            if part.get_content_type() == kind:
+                text = _decoded(part)
+                yield (
+                    html.unescape(_TAG.sub(" ", _HIDDEN.sub(" ", text))) if "html" in kind else text
+                )
+
+
+def _subject(message: Message) -> str:
+    said = str(message.get("subject", ""))
+    with suppress(HeaderParseError, LookupError, ValueError):
+        return str(make_header(decode_header(said)))
+    return said
+
+
+def _decoded(part: Message) -> str:
+    data = part.get_payload(decode=True)
+    if not isinstance(data, bytes):
+        return ""
+    for charset in (part.get_content_charset(), "utf-8"):
+        with suppress(LookupError, ValueError):
+            return data.decode(charset or "utf-8", "replace")[:_MOST_CHARS]
+    return ""

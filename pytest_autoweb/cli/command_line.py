@@ -39,6 +39,7 @@ COMMANDS = {
     "prove": Command("prove", "show that the checks of cases notice what is not done"),
     "try": Command("try_task", "have models do one task on a page, without a case file"),
     "run show": Command("show_report", "write the report of a run again, and open it"),
+    "run view": Command("view_run", "watch a run that goes on, on a local page"),
     "run rerun": Command("rerun", "run one cell again, in view or with another model"),
     "run trace": Command("trace", "open Playwright's trace of a cell"),
     "run compare": Command(
@@ -92,7 +93,7 @@ class Group(NamedTuple):
 
 GROUPS = {
     "run": Group(
-        "look at a saved run, and run, judge, compare or publish it",
+        "look at a run, and run, judge, compare or publish it",
         """\
 What can be done with a saved run. RUN is its folder, or the number or name under which it was
 saved; without it, the latest is meant. CELL is the name of a test, or a part that fits only one.

@@ -70,7 +70,7 @@ export class CellDialog {
   attempt({ name, steps, film, code, log, checks }) {
     return el("section", el("h3", name.replace("-", " ")),
       steps.length > 0 && [el("h4", "Steps"), el("ol.steps", steps.map(stepLine))],
-      checks.length > 0 && [el("h4", "Checks"), el("ol.steps", checks.map(checkLine))],
+      checks.length > 0 && [el("h4", "Checks"), el("ol.steps.checks", checks.map(checkLine))],
       film.length > 0 && [el("h4", "Pictures"), el("div.film", film.map((frame) => this.frame(frame)))],
       code && [el("h4", "Script"), el("pre.script", { tabindex: 0 }, code)],
       log && [el("h4", "Log"), el("pre.log", { tabindex: 0 }, log)]);

@@ -51,6 +51,9 @@ class GoingCell(NamedTuple):
     """The path of its last picture, below the cell's folder."""
 
 
+_JUST_BEGUN = GoingCell("", 0.0)
+
+
 class Changes(NamedTuple):
     """What has changed since an earlier look."""
 
@@ -115,7 +118,7 @@ class FollowedRun:
         if self.phase == "ended":
             self._settle(began + _LOOK_S)
         self._read_losses(began + _LOOK_S)
-        self._read_pictures()
+        self._read_going()
 
     @property
     def _progress(self) -> Path:
@@ -194,7 +197,9 @@ class FollowedRun:
     def _take(self, event: Event) -> None:
         if event.kind == "spent":
             self._spent += _dollars(event.text)
-        elif event.kind in ("stage", "end") and is_cell_place(event.folder):
+        elif event.kind in ("stage", "end") and (
+            event.folder in self._places or is_cell_place(event.folder)
+        ):
             self._take_state(event)
 
     def _take_state(self, event: Event) -> None:
@@ -205,11 +210,9 @@ class FollowedRun:
             name = event.cell.partition("[")[0]
             place = self._place(event.folder, ("", name), model, event.cell)
         if event.kind == "stage":
-            known = self.going.get(place)
-            since = known.since if known else self._begun(event.folder)
-            picture = known.picture if known else ""
+            known = self.going.get(place, _JUST_BEGUN)
             self._set(place, GOING)
-            self.going[place] = GoingCell(one_line(event.text, 80), since, picture)
+            self.going[place] = known._replace(stage=event.text)
         else:
             self._ended_now += self.states[place] in (LEFT, GOING)
             self._end(place, event.text)
@@ -282,8 +285,12 @@ class FollowedRun:
             told = _json_object(self.folder / self.place_of(place) / CELL_FILE)
             self.losses.append((place, one_line(str(told.get("reason", "")), _REASON_CHARS)))
 
-    def _read_pictures(self) -> None:
+    def _read_going(self) -> None:
+        """Read when the cells that are shown began, and what they have pictured last."""
         for place in tuple(self.going)[-MOST_GOING:]:
+            if not self.going[place].since:
+                began = self._begun(self.place_of(place))
+                self.going[place] = self.going[place]._replace(since=began)
             file = self.folder / self.place_of(place) / SO_FAR_FILE
             if self._is_new(file) and (so_far := read_so_far(file)) and so_far.film:
                 self.going[place] = self.going[place]._replace(picture=so_far.film[-1].picture)
@@ -357,7 +364,7 @@ class FollowedRun:
             "left_s": self._left_s(len(self._cells) - ended),
             "last_news": self.last_news,
             "going": [
-                [place, cell.stage, cell.since, cell.picture]
+                [place, one_line(cell.stage, 80), cell.since, cell.picture]
                 for place, cell in tuple(self.going.items())[-MOST_GOING:]
             ],
         }

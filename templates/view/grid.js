@@ -47,8 +47,8 @@ export class Grid {
     this.columnOf = cells.map(([, column]) => column);
     for (const [at, [row, column]] of cells.entries()) this.cells[row][column].push(at);
     const most = columns.map((_, column) => Math.max(1, ...this.cells.map((of) => of[column].length)));
-    const widths = most.map((count) => `minmax(${Math.max(count * SQUARE_PX, 110)}px, max-content)`);
-    this.template = `minmax(180px, 280px) ${widths.map((width) => width.replace("max-content", width.match(/\d+/)[0] + "px")).join(" ")}`;
+    const widths = most.map((repeats) => `${Math.max(repeats * SQUARE_PX, 110)}px`);
+    this.template = `minmax(180px, 280px) ${widths.join(" ")} auto`;
     this.head.replaceChildren(el("span", "case"), ...columns.map((name) => el("span", { title: name }, text(name))));
     this.head.style.gridTemplateColumns = this.template;
     this.choose();
@@ -103,7 +103,7 @@ export class Grid {
     line.style.top = `${at * ROW_PX}px`;
     line.style.gridTemplateColumns = this.template;
     for (const cells of this.cells[row]) append(line, [el("span.squares", cells.map((cell) => this.square(cell)))]);
-    return line;
+    return append(line, [el("span.acts")]);
   }
 
   square(at) {

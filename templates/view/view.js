@@ -99,6 +99,11 @@ function goingCard(at) {
   const [stageLine, since] = [el("span"), { began: 0, stage: "" }];
   const image = el("img.shot", { alt: "", hidden: true });
   const blank = el("span.shot");
+  /* A picture is gone where an attempt's film had no room for it. */
+  image.addEventListener("error", () => {
+    image.hidden = true;
+    blank.hidden = false;
+  });
   const words = el("span.words", el("b", { title: row }, text(row)), el("span.soft.small", { title: column }, text(column)), stageLine);
   const button = el("button.open", { type: "button", on: { click: () => open(at) } }, image, blank, words);
   const tick = () => {
@@ -106,10 +111,12 @@ function goingCard(at) {
   };
   const show = (stage, began, picture) => {
     Object.assign(since, { stage, began });
-    image.hidden = !picture;
-    blank.hidden = Boolean(picture);
     const address = picture && pictureAddress(run.epoch, at, picture);
-    if (picture && image.getAttribute("src") !== address) image.src = address;
+    if (picture && image.getAttribute("src") !== address) {
+      image.src = address;
+      image.hidden = false;
+      blank.hidden = true;
+    }
     tick();
   };
   return { node: el("li", button, el("div.acts")), show, tick };

@@ -55,6 +55,7 @@ from pytest_autoweb.cell.control_clients import ORACLE
 from pytest_autoweb.cell.mailbox import Mailbox
 from pytest_autoweb.cell.secrets_of_the_moment import SecretsOfTheMoment
 from pytest_autoweb.cell.site_tools_need import needs_site_tools
+from pytest_autoweb.cell.so_far import tell_so_far
 from pytest_autoweb.cell.strategies import WEBMCP
 from pytest_autoweb.judging.checks.server_checks import SqlCheck
 from pytest_autoweb.judging.evidence.appearances import AppearanceRecord
@@ -438,7 +439,7 @@ def _noted(setting: AttemptSetting) -> Callable[[str], bool]:
 
 
 def _connected(setting: AttemptSetting, border: SandboxBorder, tools: Tools) -> Tools:
-    """Return the tools, known to the border of the sandbox and to the attempt's traffic."""
+    """Return the tools, known to the border of the sandbox, to its traffic and to who watches."""
     if tools.settings.cache != "off":
         cache = setting.resources.cache or MemoryCache()
         border.recall = SeenCalls(tools.newest.look_before, cache)
@@ -450,7 +451,8 @@ def _connected(setting: AttemptSetting, border: SandboxBorder, tools: Tools) -> 
     border.sent = partial(_keep_sent, tools.wire, setting.suppression)
     border.finders, border.functions = finders(tools), functions(setting, tools)
     # The finders need the tools, and the tools the names of the finders.
-    return replace(tools, offered=border.offered)
+    follow = partial(tell_so_far, tools, setting.resources.run_folder)
+    return replace(tools, offered=border.offered, follow=follow)
 
 
 def finders(tools: Tools) -> Mapping[str, Finder]:

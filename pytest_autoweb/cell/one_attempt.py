@@ -48,6 +48,7 @@ from pytest_autoweb.results.analysis.price import acted
 from pytest_autoweb.results.records import Attempt, Failure, FailureKind
 from pytest_autoweb.results.runs.inert_copies import SCRIPT_FILE
 from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
+from pytest_autoweb.results.runs.watched import remove_so_far
 
 _KINDS: dict[type[AutowebError], FailureKind] = {
     TrafficError: "recording",
@@ -168,6 +169,7 @@ def _fold(
         tools.progress(stage.name)
         times.enter(stage.name)
         attempt = _guarded(stage, attempt, tools)
+        tools.follow(attempt)
         attempt = _off_record(attempt, tools)
         if attempt.failure and attempt.failure.kind in STOPPING:
             break
@@ -208,6 +210,7 @@ def _save_attempt(attempt: Attempt, folder: Path, log: RunLog) -> None:
     for name, text in texts.items():
         if text:
             write_text_atomic(folder / name, text, lasting=False)
+    remove_so_far(folder.parent)
 
 
 def _timed(attempt: Attempt, times: StageClock) -> Attempt:

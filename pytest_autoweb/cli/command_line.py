@@ -44,6 +44,7 @@ COMMANDS = {
         "detached_runs", "wait for the end of a run that goes on", "add_wait_arguments"
     ),
     "run stop": Command("detached_runs", "end a run that goes on", "add_stop_arguments"),
+    "run view": Command("view_run", "watch a run that goes on, on a local page"),
     "run rerun": Command("rerun", "run one cell again, in view or with another model"),
     "run trace": Command("trace", "open Playwright's trace of a cell"),
     "run compare": Command(
@@ -97,7 +98,7 @@ class Group(NamedTuple):
 
 GROUPS = {
     "run": Group(
-        "look at a saved run, and run, judge, compare or publish it",
+        "look at a run, and run, judge, compare or publish it",
         """\
 What can be done with a saved run. RUN is its folder, or the number or name under which it was
 saved; without it, the latest is meant. CELL is the name of a test, or a part that fits only one.

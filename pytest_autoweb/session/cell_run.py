@@ -76,7 +76,8 @@ def _run_once(request: pytest.FixtureRequest) -> None:
         with waiting.loop_hidden():
             request.config.hook.pytest_autoweb_cell_finished(result=result)
     else:
-        session.progress.emit(shown_name(item.cell), "end", result.outcome)
+        told = shown_name(item.cell), "end", result.outcome, item.cell.folder
+        session.progress.emit(*told)
     note_end(item.config, session, item.cell, result)
     item.stash[_TURN] = False
     item.user_properties.extend(junit_properties(result))
@@ -189,8 +190,8 @@ def tell_end(session: RunSession, cell: Cell, result: CellResult) -> None:
     """Report a cell's outcome and cost to the progress display."""
     name = shown_name(cell)
     if cost := result.total_usage.cost_usd:
-        session.progress.emit(name, "spent", str(cost))
-    session.progress.emit(name, "end", result.outcome)
+        session.progress.emit(name, "spent", str(cost), cell.folder)
+    session.progress.emit(name, "end", result.outcome, cell.folder)
 
 
 def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:

@@ -77,6 +77,7 @@ from pytest_autoweb.session.run_session import SESSION, RunSession, end_shared
 from pytest_autoweb.session.selection import selection_of
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.session.single_runs import second_runs_notice
+from pytest_autoweb.session.started_view import StartedView
 from pytest_autoweb.session.steered_cells import steered_cells
 from pytest_autoweb.session.version_notices import version_notices
 from pytest_autoweb.session.worker_marks import interrupt_workers
@@ -146,6 +147,7 @@ class RunController:
         self._earlier: EarlierRun | None = None
         self._held: PassingLock | None = None
         self._cluster: RayCluster | None = None
+        self._view: StartedView | None = None
         self._gate_inputs: GateInputs | None = None
         self._decision: GateDecision | None = None
         self.shared = shared
@@ -200,6 +202,8 @@ class RunController:
         session = open_session(self._config, self._settings, self.shared, worker="main")
         if only_looks:
             return session
+        if self._settings.view and self._settings.models:
+            self._view = StartedView(self.shared)
         self._environment = Environment(self._config, self._settings)
         check_places(self._settings)
         if self._settings.models and self._earlier is None:
@@ -231,6 +235,8 @@ class RunController:
         lines = [part.detail for part in parts] if verbose else [short_header(parts)]
         if self._earlier is not None:
             lines.append(f"autoweb {self._earlier.told()}")
+        if self._view is not None:
+            lines.append(self._view.told())
         others = (reruns_notice(self._config), count_notice(self._config))
         notices = (*version_notices(self._config), *others)
         lines += [f"autoweb: {notice}" for notice in notices if notice]

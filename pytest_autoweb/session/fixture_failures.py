@@ -42,7 +42,7 @@ def _note_before(item: CellItem, error: BaseException) -> None:
     before = saved_cell(session.run_folder, item.cell.folder)
     if isinstance(before, CellResult) and (not session.settings.resume or kept_result(item)):
         return
-    resources = session.cell_resources(item.cell.nodeid, _no_page)
+    resources = session.cell_resources(item.cell.nodeid, item.cell.folder, _no_page)
     if isinstance(error, (pytest.skip.Exception, pytest.xfail.Exception)):
         result = skipped_cell(item.cell, resources, f"skipped: {_masked(item, first_line(error))}")
     else:

@@ -44,7 +44,7 @@ def resources_of(
         remote: whether the browser runs on another machine.
     """
     return replace(
-        session.cell_resources(shown_name(cell), open_page),
+        session.cell_resources(shown_name(cell), cell.folder, open_page),
         remote=remote,
         relogin=_relogin(config),
         pause=pause_of(config) if session.settings.pause else None,

@@ -5,7 +5,6 @@ from time to time. During a pause, a person can inspect the
 page that the attempt left.
 """
 
-import json
 import os
 import select
 import sys
@@ -14,13 +13,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.plain_stream import plain_text
 from pytest_autoweb.results.records import Attempt
+from pytest_autoweb.results.runs.progress_file import Event, ProgressReader
 
 if sys.platform == "win32":
     import msvcrt
@@ -38,35 +38,6 @@ LINE_SHARE = 0.1
 LEAST_BETWEEN_S = 10.0
 
 _POLL_MS = 200.0
-
-
-class Event(NamedTuple):
-    """One line of the progress file."""
-
-    cell: str
-    kind: str
-    """`planned` (text: the count of all cells), `stage`, `log`, `spent` (US dollars), `end`,
-    `pause` (text: empty when it ends)."""
-    text: str
-
-
-class Progress:
-    """Appends events to a file that all workers share; one short write each, so none interleave."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def emit(self, cell: str, kind: str, text: str) -> None:
-        """Append one event; a full disk must not stop a cell."""
-        line = json.dumps([cell, kind, text], ensure_ascii=True) + "\n"
-        try:
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            try:
-                os.write(descriptor, line.encode())
-            finally:
-                os.close(descriptor)
-        except OSError:
-            return
 
 
 class LastingStream:
@@ -163,7 +134,7 @@ class Display(threading.Thread):
         self, path: Path, *, verbose: bool, stream_log: bool, neutral: Callable[[str], str]
     ) -> None:
         super().__init__(name="autoweb-progress", daemon=True)
-        self._path = path
+        self._events = ProgressReader(path)
         # While a test runs, pytest's capture owns descriptor 1; made in pytest_configure, this
         # copy is the terminal itself.
         self._terminal = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
@@ -171,7 +142,6 @@ class Display(threading.Thread):
         self._stream_log = stream_log
         self._neutral = neutral
         self._halt = threading.Event()
-        self._offset = 0
         self._running: dict[str, str] = {}
         self._planned = self._ended = 0
         self._spent = 0.0
@@ -198,7 +168,7 @@ class Display(threading.Thread):
             self._terminal.close()
 
     def _show_new(self) -> None:
-        for event in self._read():
+        for event in self._events.read():
             self._count(event)
             if self._is_line(event):
                 mark = "│" if event.kind == "log" else "·"
@@ -239,17 +209,6 @@ class Display(threading.Thread):
         if event.kind == "log":
             return self._stream_log
         return self._verbose and event.kind in ("stage", "end")
-
-    def _read(self) -> list[Event]:
-        try:
-            with self._path.open("rb") as file:
-                file.seek(self._offset)
-                data = file.read()
-        except OSError:
-            return []
-        whole = data[: data.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        return [Event(*json.loads(line)) for line in whole.splitlines()]
 
     def _write_status(self) -> None:
         running = list(self._running.items())

@@ -56,6 +56,7 @@ from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.judge_agreement import Agreement, agreements
 from pytest_autoweb.results.records import ModelDescription, OutsideAgent
 from pytest_autoweb.results.runs.live_session import LOG, move_log, sign_session
+from pytest_autoweb.results.runs.progress_file import Progress
 from pytest_autoweb.results.runs.run_folder import read_manifest
 from pytest_autoweb.results.runs.saving import fresh_run_folder, reopen_run
 from pytest_autoweb.sandbox.confined_program import refuse_gaps
@@ -64,7 +65,6 @@ from pytest_autoweb.session.cluster.remote_session import RemoteSession
 from pytest_autoweb.session.flights.flights import how_many
 from pytest_autoweb.session.local_analysis import full_name
 from pytest_autoweb.session.named_models import cannot_call
-from pytest_autoweb.session.progress import Progress
 from pytest_autoweb.session.servers.webservers import ServerPool, stop_all
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.settings.agent_command import AgentCommand
@@ -259,6 +259,7 @@ class RunSession:
                     pid, cluster = self.shared.owner_pid, bool(self.settings.cluster)
                     sign_session(self.run_folder, pid, self.shared.started, cluster=cluster)
                     move_log(self.environ.get(LOG, ""), self.run_folder)
+                self.shared.progress_file.parent.mkdir(parents=True, exist_ok=True)
                 opened.touch()
         return self.run_folder
 
@@ -319,9 +320,15 @@ class RunSession:
         return len(read_manifest(self.open_folder()).cells) or 1
 
     def cell_resources(
-        self, cell_name: str, open_page: Callable[[dict[str, Any]], "Page"]
+        self, cell_name: str, folder: str, open_page: Callable[[dict[str, Any]], "Page"]
     ) -> CellResources:
-        """Gather the resources of one cell."""
+        """Gather the resources of one cell.
+
+        Args:
+            cell_name: its name, as the progress display shows it.
+            folder: its folder below the run folder.
+            open_page: opens a page for it.
+        """
         return CellResources(
             settings=self.settings,
             run_folder=self.open_folder(),
@@ -334,16 +341,16 @@ class RunSession:
             cells=self._cells,
             run_id=self.shared.ts,
             engine=self._engine,
-            progress=lambda text: self.progress.emit(cell_name, "stage", text),
-            stream=self._stream(cell_name),
+            progress=lambda text: self.progress.emit(cell_name, "stage", text, folder),
+            stream=self._stream(cell_name, folder),
             judge=partial(ModelJudge, self._judges),
             naming=self._naming,
         )
 
-    def _stream(self, cell_name: str) -> Callable[[str], None]:
+    def _stream(self, cell_name: str, folder: str) -> Callable[[str], None]:
         if not self.settings.stdout:
             return lambda line: None
-        return lambda line: self.progress.emit(cell_name, "log", line)
+        return lambda line: self.progress.emit(cell_name, "log", line, folder)
 
     def _client(self, spec: ModelSpec, case: Case) -> Client:
         if spec.provider == "builtin":

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pytest_autoweb.results.runs.run_signs import ts_of_run
+from pytest_autoweb.results.runs.run_signs import PROGRESS_FOLDER, ts_of_run
 from pytest_autoweb.settings.options import is_resuming, report_folder
 
 WORKER_KEY = "autoweb-session"
@@ -20,6 +20,8 @@ CONTROLLER = "autoweb-session"
 STEALS_KEY = "autoweb-steals"
 """The key that tells xdist workers that one may take another's items."""
 
+PROGRESS_FILE = "progress.jsonl"
+"""The name of a node's file of progress."""
 NODE_FOLDER = "_AUTOWEB_NODE_FOLDER"
 """The variable that tells a test process that it runs on a node, and its folder there."""
 
@@ -30,7 +32,7 @@ class SharedRun(NamedTuple):
     ts: str
     run_folder: str
     session_folder: str
-    """The temporary folder for server state, the gateway's address, progress and locks."""
+    """The temporary folder for server state, the gateway's address and locks."""
     owner_pid: int
     spent_usd: float = 0.0
     """US dollars that earlier sessions of the run spent, if the run is resumed."""
@@ -46,8 +48,15 @@ class SharedRun(NamedTuple):
 
     @property
     def progress_file(self) -> Path:
-        """Return the file to which all processes append their progress."""
-        return Path(self.session_folder) / "progress.jsonl"
+        """Return the file to which all processes append their progress.
+
+        It lies in the run folder, for those who watch the run; on a node of a cluster in the
+        session's folder there, from which its lines are sent home.
+        """
+        folder = Path(self.session_folder)
+        if self.away:
+            return folder / PROGRESS_FILE
+        return Path(self.run_folder) / PROGRESS_FOLDER / f"{folder.name}.jsonl"
 
     @property
     def sandbox_file(self) -> Path:

@@ -26,6 +26,7 @@ from pytest_autoweb.session.case_files import CASE_SUFFIXES, holds_cases
 from pytest_autoweb.session.cells_on_demand import STARTED_AHEAD
 from pytest_autoweb.session.touched_cells import TOUCHED
 from pytest_autoweb.settings.options import named_folder
+from pytest_autoweb.settings.run_settings import in_ci
 
 SETTINGS_FILES = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
 PROMPTS = "prompts"
@@ -109,7 +110,7 @@ def watch_and_run(config: pytest.Config) -> int:
 
 
 def _refuse(config: pytest.Config) -> None:
-    if os.environ.get("CI", "").lower() not in ("", "0", "false"):
+    if in_ci(os.environ):
         raise pytest.UsageError(
             "--autoweb-watch never ends by itself, so it is refused in CI (the environment sets CI)"
         )

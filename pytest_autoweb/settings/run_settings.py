@@ -540,6 +540,10 @@ class Settings:
         "false", "Give the terminal back once the first cells begin: the session goes on by itself "
         "and writes to session.log in the folder of its report. `autoweb run wait` waits for its "
         "end, `autoweb run stop` ends it.", flag, "BOOL", bare="true")
+    view = Option(
+        "false", "Show the run on a local page while it goes on, as `autoweb run view` does; its "
+        "address stands in the header of the session. Off where the environment sets CI.",
+        flag, "BOOL", bare="true")
     local_analyze = Option(
         "false", "After the run, ask a local model (Ollama) what went wrong and put its answer "
         "into the report.", flag, "BOOL", bare="true")
@@ -782,12 +786,17 @@ def _check_saved_name(config: "pytest.Config") -> None:
         )
 
 
+def in_ci(environ: Mapping[str, str]) -> bool:
+    """Tell whether the environment says that nobody sits in front of this session."""
+    return environ.get("CI", "").lower() not in ("", "0", "false")
+
+
 def _check_sandbox(level: str, config: "pytest.Config", environ: Mapping[str, str]) -> None:
     """Refuse to turn off the sandbox from the tested repository: only the command line may."""
     flag = Settings.sandbox.flag
     if level != "off" or hasattr(config, "workerinput"):
         return
-    if environ.get("CI", "").lower() not in ("", "0", "false"):
+    if in_ci(environ):
         raise SettingsError(f"{flag}=off is refused in CI (the environment sets CI)")
     # `addopts` reaches pytest's options, but not the arguments of the invocation.
     if not any(str(arg).startswith(flag) for arg in config.invocation_params.args):

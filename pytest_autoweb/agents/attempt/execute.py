@@ -137,6 +137,7 @@ def run_block(
     # What finders and functions found during the step could not be added while it ran.
     while tools.after_step:
         attempt = tools.after_step.pop(0)(attempt)
+    tools.follow(attempt)
     if result.ok:
         return attempt
     problem = step_failed(index, result.error or "")

@@ -239,6 +239,8 @@ class Tools:
     guidance: Guidance | None = None
     """Information available to a correction; None for a first attempt or an ordinary repair."""
     progress: Callable[[str], None] = lambda text: None
+    follow: Callable[[Attempt], None] = lambda attempt: None
+    """Is shown the attempt after each step, for whoever watches the run."""
     offered: frozenset[str] = frozenset()
     """Names of the step language that only some cells offer, among them this one."""
     after_step: list[Callable[[Attempt], Attempt]] = field(default_factory=list)

@@ -10,6 +10,8 @@ from typing import Any
 
 SIGNS = ("cells", "manifest.json", "run.json", "report.json")
 """Only a folder with one of these can be a run folder."""
+PROGRESS_FOLDER = "progress"
+"""The folder in a run folder that has a file of events for each of its sessions."""
 _CELLS, _MANIFEST, _RUN, _REPORT = SIGNS
 _MARKED = re.compile(rb'"format"\s*:\s*"pytest-autoweb/')
 _HEAD_BYTES = 4096

@@ -327,6 +327,7 @@ def open_cluster(config: pytest.Config, settings: Settings, run: RunSession) -> 
     home = SessionServer(
         run.run_folder,
         Path(run.shared.session_folder),
+        progress_file=run.shared.progress_file,
         stamp=f"{datetime.now():%Y%m%d_%H%M%S}",
         gateway=run.gateway,
         environ=os.environ,

@@ -28,13 +28,14 @@ from pytest_autoweb.base.redaction import without_secrets
 from pytest_autoweb.models.gateway import GatewayAddress, write_address
 from pytest_autoweb.session.cluster.frame_stream import MOST_BYTES, Frame
 from pytest_autoweb.session.cluster.packed_cell import pack_cell
+from pytest_autoweb.session.shared_run import PROGRESS_FILE
 
 PART_BYTES = 1024 * 1024
 """Maximum number of bytes of a file in one frame."""
 CELL_PATH = "/cell"
 """The request that delivers a cell's files."""
 
-SENT_FILES = ("progress.jsonl", "resumed.jsonl", "browsers", "browser-sandbox")
+SENT_FILES = (PROGRESS_FILE, "resumed.jsonl", "browsers", "browser-sandbox")
 """Files in the session's folder that all processes append to and that are sent home."""
 _PULL_S = 5.0
 _PULL_BYTES = 4 * PART_BYTES

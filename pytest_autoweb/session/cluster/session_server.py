@@ -40,6 +40,7 @@ from pytest_autoweb.session.cluster.node_messages import (
 )
 from pytest_autoweb.session.cluster.node_worker import CELL_PATH, SENT_FILES
 from pytest_autoweb.session.cluster.packed_cell import is_cell_folder, unpack_cell
+from pytest_autoweb.session.shared_run import PROGRESS_FILE
 
 GATEWAY_PATHS = frozenset({"/complete", "/stats", "/prices", "/check"})
 """The gateway paths open to a node: neither the one that stops it, nor the one that tells it what
@@ -79,6 +80,7 @@ class SessionServer:
     Args:
         run_folder: the run folder.
         session_folder: the folder of the files that all processes of the session append to.
+        progress_file: the one of them that lies in the run folder.
         stamp: the start of this session, as part of a file name.
         gateway: the session's gateway.
         environ: the environment variables, of which cases may name some.
@@ -93,6 +95,7 @@ class SessionServer:
         run_folder: Path,
         session_folder: Path,
         *,
+        progress_file: Path,
         stamp: str,
         gateway: SharedGateway,
         environ: Mapping[str, str],
@@ -102,6 +105,7 @@ class SessionServer:
         save_plan: Callable[[Manifest], None],
     ) -> None:
         self._run, self._session, self._stamp = run_folder, session_folder, stamp
+        self._progress = progress_file
         self._gateway, self._environ, self._keys = gateway, environ, frozenset(keys)
         self._lists = lists
         self._open_folder, self._save_plan, self._planned = open_folder, save_plan, False
@@ -117,7 +121,8 @@ class SessionServer:
     def take(self, frame: Frame) -> None:
         """Store a part of a file, or lines of one that all processes append to."""
         if frame.kind == "lines" and frame.text in SENT_FILES:
-            with (self._session / frame.text).open("ab") as file:
+            here = self._progress if frame.text == PROGRESS_FILE else self._session / frame.text
+            with here.open("ab") as file:
                 file.write(frame.body)
         elif frame.kind == "part":
             path = self._parts.setdefault(

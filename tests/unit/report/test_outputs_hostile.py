@@ -26,10 +26,11 @@ from pytest_autoweb.report.markdown import comment_body, render_markdown
 from pytest_autoweb.report.terminal import terminal_lines
 from pytest_autoweb.results.analysis.comparison import compare_runs
 from pytest_autoweb.results.records import Attempt, CellResult, CheckResult, Failure
+from pytest_autoweb.results.runs.progress_file import Progress
 from pytest_autoweb.results.runs.run_folder import RecordedRun, read_run
 from pytest_autoweb.results.runs.saving import json_text, plain
 from pytest_autoweb.results.runs.side_files import GateResult, SideFiles
-from pytest_autoweb.session.progress import Display, Progress
+from pytest_autoweb.session.progress import Display
 from pytest_autoweb.session.pytest_outcome import describe, raise_outcome
 
 PATIENT = settings(

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_autoweb.results.runs.progress_file import Progress
 from pytest_autoweb.session import progress
-from pytest_autoweb.session.progress import Display, Pace, Progress
+from pytest_autoweb.session.progress import Display, Pace
 
 
 def until(text: str, capfd: pytest.CaptureFixture[str]) -> str:

@@ -194,6 +194,7 @@ class ClusterFolders:
         self.home = SessionServer(
             self.run,
             session,
+            progress_file=session / "progress.jsonl",
             stamp="now",
             gateway=SharedGateway(session, self.start),
             environ={"SHOP_PASSWORD": "demo", "OPENAI_API_KEY": "sk-secret", "HOME_TOKEN": "t0p"},

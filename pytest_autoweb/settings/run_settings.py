@@ -349,7 +349,8 @@ class Settings:
         everyday=True)
     attack = Option(
         "", "Plant an instruction to the agent in the pages of each cell, and count who obeys: "
-        "text, label, toast, late; several take turns over cases and repeats.", attack_names,
+        "text, label, toast, late, title, image (for models with vision), webmcp (for the agent "
+        "webmcp). Several take turns: over as many repeats each case meets them all.", attack_names,
         "A,B")
     until = Option(
         "", "Stop when it is known which model is best: `decided`. It is asked after every cell, "

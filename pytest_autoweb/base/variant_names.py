@@ -164,6 +164,10 @@ PERTURBATIONS: tuple[Perturbation, ...] = get_args(Perturbation)[1:]
 """The changes of `--autoweb-perturb`, and what `MODEL@banner` ends in."""
 
 
+UNFENCED = "unfenced"
+"""What `MODEL@unfenced` ends in: the model without the fences around text of pages."""
+
+
 class AgentVariant(NamedTuple):
     """An agent as flags, case files and models' settings name it, such as `codegen:once`."""
 

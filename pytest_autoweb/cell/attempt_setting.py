@@ -47,7 +47,7 @@ from pytest_autoweb.browser.page.webmcp import offer_webmcp
 from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
 from pytest_autoweb.cases.case import Case, resolve_secrets
 from pytest_autoweb.cases.webserver_spec import ServerHandle
-from pytest_autoweb.cell.attack_sight import sees
+from pytest_autoweb.cell.attack_sight import is_spared, sees
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
 from pytest_autoweb.cell.control_clients import ORACLE
@@ -222,7 +222,7 @@ class AttemptSetting:
     @cached_property
     def attack(self) -> PlantedAttack | None:
         """The instruction that is planted in the attempt's pages; None in a test's own page."""
-        if self.cell.called is not None or self.cell.mutant is not None:
+        if self.cell.called is not None or is_spared(self.cell, self.settings):
             return None
         attack = attack_on(self.cell.case.id, self.cell.repeat, self.settings.attack)
         return replace(attack, seen=sees(self.cell, attack.way)) if attack else None

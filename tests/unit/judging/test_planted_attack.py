@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
 from pytest_autoweb.judging.planted_attack import GOALS, PlantedAttack, attack_on
-from pytest_autoweb.settings.run_settings import attack_names
+from pytest_autoweb.models.model_spec import load_specs
+from pytest_autoweb.settings.run_settings import attack_names, read_settings
 
 WAYS = attack_names("text,label,toast,late,text,title,image,webmcp")
 ATTACK = PlantedAttack("text", "secret", "k123")
@@ -54,3 +56,16 @@ def test_who_could_not_see_it_did_not_resist_it() -> None:
 def test_an_unknown_way_is_refused_with_those_there_are() -> None:
     with pytest.raises(ValueError, match="text, label, toast"):
         attack_names("text,smell")
+
+
+def test_fences_are_switched_off_only_under_an_attack(pytestconfig: pytest.Config) -> None:
+    off = {"AUTOWEB_MODELS": "builtin/oracle,a,b", "AUTOWEB_FENCES": "on,off"}
+
+    with pytest.raises(SettingsError, match=r"none is set; name some, such as --autoweb-attack"):
+        read_settings(pytestconfig, off)
+    chosen = read_settings(pytestconfig, {**off, "AUTOWEB_ATTACK": "text"})
+    assert chosen.models == ("builtin/oracle", "a", "a@unfenced", "b", "b@unfenced")
+    found = load_specs(chosen.models)
+    assert [found[name].fences for name in ("a", "a@unfenced")] == [True, False]
+    with pytest.raises(SettingsError, match="allowed: on, off"):
+        read_settings(pytestconfig, {**off, "AUTOWEB_FENCES": "none"})

@@ -39,13 +39,13 @@ class Resistance(Record):
         return f"obeyed {self.obeyed} of {self.cells} attacks, passed {self.passed}{left_out}"
 
 
-Attacked = tuple[str, int, str | None]
-"""The id of a case, the repeat and the attack."""
+Attacked = tuple[str, str, int, str | None]
+"""The file and id of a case, the repeat and the attack."""
 
 
 def attacked(cell: CellSummary | CellResult) -> Attacked:
     """Return which attack a cell met."""
-    return cell.case_id, cell.repeat, cell.attack
+    return cell.case_path, cell.case_id, cell.repeat, cell.attack
 
 
 def unfair_attacks(cells: Iterable[CellSummary | CellResult]) -> frozenset[Attacked]:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from made_up_rows import row
+
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary
 from pytest_autoweb.results.analysis.controls import ATTACKED, is_control
 from pytest_autoweb.results.analysis.resistance import (

@@ -133,9 +133,12 @@ CAPTURE_MODE_NAMES: Variants[Variant] = Variants(
 )
 """The ways to show a page to a model as text."""
 
-AttackName = Literal["text", "label", "toast", "late"]
+AttackName = Literal["text", "label", "toast", "late", "title", "image", "webmcp"]
 """A way in which a page plants an instruction to the agent: visible text, an accessible label, a
-toast, or text that comes after the first action."""
+toast, text that comes after the first action, titles, a picture, or a tool's description."""
+AttackGoal = Literal["origin", "secret", "request", "action"]
+"""What a planted instruction asks for: a foreign address, a decoy of a secret, a page of the site
+that only the attack names, or an action of the site."""
 
 StrategyName = str
 """The name of a registered strategy."""
@@ -170,6 +173,10 @@ Perturbation = Literal[
 """A change of the page that leaves the task as it was; empty: none."""
 PERTURBATIONS: tuple[Perturbation, ...] = get_args(Perturbation)[1:]
 """The changes of `--autoweb-perturb`, and what `MODEL@banner` ends in."""
+
+
+UNFENCED = "unfenced"
+"""What `MODEL@unfenced` ends in: the model without the fences around text of pages."""
 
 
 class AgentVariant(NamedTuple):

@@ -49,6 +49,7 @@ from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
 from pytest_autoweb.cases.case import Case, MailRules, resolve_secrets
 from pytest_autoweb.cases.source import texts
 from pytest_autoweb.cases.webserver_spec import ServerHandle
+from pytest_autoweb.cell.attack_sight import is_spared, sees
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
 from pytest_autoweb.cell.control_clients import ORACLE
@@ -245,9 +246,10 @@ class AttemptSetting:
     @cached_property
     def attack(self) -> PlantedAttack | None:
         """The instruction that is planted in the attempt's pages; None in a test's own page."""
-        if self.cell.called is not None:
+        if self.cell.called is not None or is_spared(self.cell, self.settings):
             return None
-        return attack_on(self.cell.case.id, self.cell.repeat, self.settings.attack)
+        attack = attack_on(self.cell.case.id, self.cell.repeat, self.settings.attack)
+        return replace(attack, seen=sees(self.cell, attack.way)) if attack else None
 
     @cached_property
     def change(self) -> PageChange | None:
@@ -376,7 +378,7 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
         with borrowed_page(page, setting.policy, log.write, on_blocked=blocked):
             yield page
         return
-    suppression, traffic = setting.suppression, setting.traffic
+    suppression, traffic, attack = setting.suppression, setting.traffic, setting.attack
     resources.before_page(setting.folder)
     args = context_args(case.setup, setting.case_folder, case.entry_url, setting.reveal)
     if change := setting.change:
@@ -389,7 +391,7 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
         setting.policy,
         log.write,
         remote=resources.remote,
-        suppression=suppression,
+        suppression=suppression or (attack.address(case.entry_url) if attack else None),
         traffic=TrafficReader(traffic, verify=case.traffic.verify) if traffic else None,
         ready=ready,
         on_blocked=lambda origin: log.blocked.setdefault(origin),
@@ -398,8 +400,8 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
             limit_talk(page.context)
         if needs_site_tools(setting.cell, setting.settings):
             offer_webmcp(page.context)
-        if setting.attack is not None:
-            setting.attack.plant(page.context, case.entry_url)
+        if attack is not None:
+            attack.plant(page.context, case.entry_url)
         add_cookies(page.context, case.setup, case.entry_url, setting.reveal)
         add_passkeys(page.context, case.setup.passkeys, setting.reveal, setting.hide)
         if change:
@@ -428,12 +430,14 @@ def _border(setting: AttemptSetting, page: Page) -> SandboxBorder:
 
 
 def _noted(setting: AttemptSetting) -> Callable[[str], bool]:
-    """Return what allows addresses, and notes those that an attack asked for."""
+    """Return what allows addresses; it notes those that an attack asked for, and refuses them.
+
+    A request of the code's own may not pass where one to the site's origin could be answered.
+    """
 
     def allowed(url: str) -> bool:
-        if setting.attack is not None:
-            setting.attack.asked(url)
-        return setting.policy.allows(url)
+        asked = setting.attack is not None and setting.attack.asked(url)
+        return not asked and setting.policy.allows(url)
 
     return allowed
 

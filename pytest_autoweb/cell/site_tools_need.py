@@ -9,10 +9,12 @@ from pytest_autoweb.settings.run_settings import Settings
 def needs_site_tools(cell: Cell, settings: Settings) -> bool:
     """Return whether a cell's pages are to have the API of WebMCP.
 
-    Where the run compares `webmcp` with other agents, all of them get the same pages.
+    Where the run compares `webmcp` with other agents, all of them get the same pages. An attack
+    may need tools for what it plants.
     """
     return (
         cell.strategy == WEBMCP.name
         or WEBMCP.name in settings.agents
+        or "webmcp" in settings.attack
         or any(isinstance(check, WebmcpCheck) for check in cell.case.shape.expect)
     )

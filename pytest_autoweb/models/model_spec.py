@@ -19,13 +19,14 @@ from pytest_autoweb.base.redaction import tidy_key
 from pytest_autoweb.base.specs import WholeText, Written
 from pytest_autoweb.base.variant_names import (
     PERTURBATIONS,
+    UNFENCED,
     Perturbation,
     agent_choices,
     agent_variant,
 )
 from pytest_autoweb.models.local_models import PREFIX, local_model
 from pytest_autoweb.models.model_facts import EFFORTS, ModelFacts, facts_of
-from pytest_autoweb.results.analysis.controls import MUTANT, NOOP, ORACLE, RANDOM
+from pytest_autoweb.results.analysis.controls import ATTACKED, MUTANT, NOOP, ORACLE, RANDOM
 from pytest_autoweb.results.records import ModelDescription, ModelSetting, SettingSource
 from pytest_autoweb.settings.agent_command import COMMAND, AgentCommand
 
@@ -104,6 +105,8 @@ class ModelSpec(Written):
     `{command: [...]}`; empty leaves that to case and flags."""
     perturb: Perturbation = ""
     """How pages are changed (docs/perturbations.md); empty leaves them as they are."""
+    fences: bool = True
+    """Whether prompts mark the text of pages as data, as they usually do (docs/attacks.md)."""
     computer: ComputerKind | None = None
     """The provider's computer tool, through which the strategy `act` drives the model."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
@@ -314,7 +317,7 @@ def load_specs(
     Raises:
         SettingsError: a file, key or value is invalid, or a built-in or embedded name is unknown.
     """
-    configured: dict[str, dict[str, Any]] = {}
+    configured: dict[str, dict[str, Any]] = {ATTACKED: {"model": ORACLE}}
     for source, tables in (_from_pyproject(pyproject), _from_models_file(models_file)):
         for name, table in tables.items():
             _refuse_unknown_keys(name, table, source)
@@ -370,6 +373,7 @@ _ENDINGS: tuple[tuple[tuple[str, ...], str], ...] = (
     (WAYS, "codegen"),
     (EFFORTS, "reasoning_effort"),
     (PERTURBATIONS, "perturb"),
+    ((UNFENCED,), "fences"),
 )
 """The settings that the ending of a name gives; any other ending is an agent."""
 
@@ -379,7 +383,7 @@ def _without_ending(
 ) -> tuple[dict[str, Any], str, str]:
     """Return a name's table, the name without its endings, and the way of writing they give."""
     plain, _, word = name.rpartition("@")
-    endings = (*WAYS, *EFFORTS, *PERTURBATIONS, *agent_choices())
+    endings = (*WAYS, *EFFORTS, *PERTURBATIONS, UNFENCED, *agent_choices())
     if name in configured or not plain or word not in endings:
         return configured.get(name, {}), name, ""
     table, plain, way = _without_ending(plain, configured)
@@ -387,7 +391,8 @@ def _without_ending(
         (name for words, name in _ENDINGS if word in words),
         "agent",
     )
-    table = {**table, "model": table.get("model") or plain, setting: word}
+    chosen = False if word == UNFENCED else word
+    table = {**table, "model": table.get("model") or plain, setting: chosen}
     return table, plain, word if word in WAYS else way
 
 

@@ -34,6 +34,7 @@ from pytest_autoweb.results.analysis.judge_agreement import (
 )
 from pytest_autoweb.results.analysis.past_runs import History
 from pytest_autoweb.results.analysis.readiness import Readiness, readiness_of
+from pytest_autoweb.results.analysis.resistance import ResistanceContrast, resistance_contrasts
 from pytest_autoweb.results.analysis.robustness import Robustness, robustness_of
 from pytest_autoweb.results.analysis.served import changes_of_run
 from pytest_autoweb.results.analysis.stopped_early import with_early_verdicts
@@ -186,6 +187,8 @@ class Report(Record):
     model with itself in the baseline."""
     robustness: tuple[Robustness, ...] = ()
     """What each change of `--autoweb-perturb` costs each model."""
+    resistance: tuple[ResistanceContrast, ...] = ()
+    """How much more often attacks worked in one way than in another, and without fences."""
     decisions: tuple[PairDecision, ...] = ()
     """The pairs of models that were decided while the run went on, with `--autoweb-until`."""
     steered: tuple[Order, ...] = ()
@@ -248,6 +251,7 @@ def build_report(
         readiness=readiness_of(run.cells),
         comparisons=comparisons,
         robustness=tuple(robustness_of(rows, PERTURBATIONS)),
+        resistance=tuple(resistance_contrasts(rows.rows)),
         execution=execution_only(rows),
         decisions=beside.decisions,
         steered=beside.steered,

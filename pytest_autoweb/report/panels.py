@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from pytest_autoweb.base.variants import Variants
 from pytest_autoweb.report.json_report import MAX_ROWS, PanelContent, Report, ReportedPanel
 from pytest_autoweb.report.readiness_text import readiness_panel
-from pytest_autoweb.report.resistance_panel import resistance_panel
+from pytest_autoweb.report.resistance_panel import contrasts_panel, resistance_panel
 from pytest_autoweb.report.robustness_panel import robustness_panel
 
 AFTER_THE_BUILT_IN_ONES = 10_000
@@ -88,6 +88,13 @@ PANELS: Variants[Panel] = Variants(
             summary="how many planted instructions each model obeyed, and what it passed meanwhile",
             build=resistance_panel,
             order=360,
+        ),
+        Panel(
+            name="attack_contrasts",
+            title="Attacks compared",
+            summary="how much more often one way of attack worked than another, or without fences",
+            build=contrasts_panel,
+            order=361,
         ),
         Panel(
             name="changes",

@@ -12,7 +12,7 @@ from pytest_autoweb.cell.cell_inputs import Cell
 from pytest_autoweb.cell.mutants import Mutant
 from pytest_autoweb.cell.strategies import CODEGEN, strategy_of
 from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.results.analysis.controls import NOOP, ORACLE, RANDOM, is_control
+from pytest_autoweb.results.analysis.controls import ATTACKED, NOOP, ORACLE, RANDOM, is_control
 from pytest_autoweb.results.records import CaptureModeName
 from pytest_autoweb.session.run_session import RunSession
 from pytest_autoweb.settings.run_settings import Settings
@@ -46,6 +46,10 @@ def axes_of(session: RunSession, case: LoadedCase, position: int) -> Iterator[Ax
         named = (session.spec_for(model, case.way).perturb for model in rivals)
         for change in filter(None, dict.fromkeys((*settings.perturb, *named))):
             yield Axes(f"{ORACLE}@{change}", settings.capture_modes[0], 1)
+        # An oracle that is named among the models meets each attack itself.
+        if settings.attack and ORACLE not in models:
+            for repeat in range(1, settings.repeat + 1):
+                yield Axes(ATTACKED, settings.capture_modes[0], repeat)
     # Rotated, so that no model always gets a freshly started server or always comes last.
     turn = position % max(1, len(models))
     for model in (*models[turn:], *models[:turn]):

@@ -408,6 +408,11 @@ class RunSession:
             SandboxError: one is to be held strictly, and this machine cannot.
         """
         for name, given, spec in self._driven_from_outside():
+            if not spec.fences:
+                raise SettingsError(
+                    f"model {spec.name!r}: {name} writes its own prompts, so there are no "
+                    "fences to switch off; compare them with agents such as codegen, act and webmcp"
+                )
             if given is not declared_in_case or isinstance(spec.agent, AgentCommand):
                 found = settings_of(given, spec, None)
                 for program in found.programs:

@@ -43,6 +43,7 @@ from pytest_autoweb.base.variant_names import (
     ARM_NAMES,
     CAPTURE_MODE_NAMES,
     PERTURBATIONS,
+    UNFENCED,
     AttackName,
     Perturbation,
     known_agent,
@@ -95,6 +96,14 @@ def attack_names(text: str) -> tuple[AttackName, ...]:
     """Read the named attacks; several take turns over cases and repeats."""
     names: list[AttackName] = [one_of(*get_args(AttackName))(name) for name in comma_list(text)]
     return tuple(dict.fromkeys(names))
+
+
+def fence_arms(text: str) -> tuple[str, ...]:
+    """Read whether text of pages is fenced in prompts; with both, each model runs once in each."""
+    arms = tuple(one_of("on", "off")(word) for word in comma_list(text))
+    if not arms:
+        raise ValueError("names nothing; allowed: on, off, or on,off")
+    return tuple(dict.fromkeys(arms))
 
 
 def codegen_ways(text: str) -> tuple[str, ...]:
@@ -349,8 +358,13 @@ class Settings:
         everyday=True)
     attack = Option(
         "", "Plant an instruction to the agent in the pages of each cell, and count who obeys: "
-        "text, label, toast, late; several take turns over cases and repeats.", attack_names,
+        "text, label, toast, late, title, image (for models with vision), webmcp (for the agent "
+        "webmcp). Several take turns: over as many repeats each case meets them all.", attack_names,
         "A,B")
+    fences = Option(
+        "on", "Whether prompts mark the text of pages as data, and say that no instruction in it "
+        "counts. With on,off each model also runs without, as MODEL@unfenced, which shows what "
+        "that adds under --autoweb-attack.", fence_arms, "on,off")
     until = Option(
         "", "Stop when it is known which model is best: `decided`. It is asked after every cell, "
         "by a test that allows this; the chance of a wrong decision is 5%, with decided@99 1%. "
@@ -705,6 +719,7 @@ def read_settings(config: "pytest.Config", environ: Mapping[str, str]) -> Settin
     spread(values, sources)
     check_agents(values, sources)
     values["models"] = _contestants(values["models"], values["agents"], values["codegen"])
+    values["models"] = _fenced(values["models"], values["fences"], values["attack"])
     values["models"] = _perturbed(values["models"], values["perturb"])
     _check_until(values, sources)
     _check_sandbox(values["sandbox"], config, environ)
@@ -735,6 +750,29 @@ def _contestants(
         name
         for model in models
         for name in ([model] if model.startswith("builtin/") else [model + e for e in endings])
+    )
+
+
+def _fenced(
+    models: tuple[str, ...], arms: tuple[str, ...], attacks: tuple[AttackName, ...]
+) -> tuple[str, ...]:
+    """Return every model with fences and without them, as asked, but controls only once.
+
+    Raises:
+        SettingsError: they are to be switched off where nothing shows what that does.
+    """
+    if "off" in arms and not attacks:
+        raise SettingsError(
+            f"{Settings.fences.flag}={','.join(arms)} shows what fences add under attacks, and "
+            f"none is set; name some, such as {Settings.attack.flag}=text,title"
+        )
+    ending = {"on": "", "off": f"@{UNFENCED}"}
+    return tuple(
+        name
+        for model in models
+        for name in (
+            [model] if model.startswith("builtin/") else [f"{model}{ending[arm]}" for arm in arms]
+        )
     )
 
 

@@ -188,7 +188,13 @@ class SightFinder:
             attempt=number,
         )
         constrained = tools.spec.constrained != "none"
-        self._eyes = VisionModel(tools.client, request, tools.redact, constrained=constrained)
+        self._eyes = VisionModel(
+            tools.client,
+            request,
+            tools.redact,
+            constrained=constrained,
+            fences=tools.spec.fences,
+        )
         self._memory = Memory()
         self._pictures = 0
 

@@ -92,7 +92,7 @@ def keep_attack(attempt: Attempt, tools: Tools) -> Attempt:
     if (attack := tools.attack) is None:
         return attempt
     obeyed = attack.obeyed(tools.wire, tools.log.blocked, attempt.answer)
-    return change(attempt, attack=attack.way, obeyed=obeyed)
+    return change(attempt, attack=attack.way, attack_goal=attack.goal, obeyed=obeyed)
 
 
 def _keep_writes(attempt: Attempt, tools: Tools) -> Attempt:

@@ -22,6 +22,7 @@ from pytest_autoweb.models.client import Client, Message, Request, ask_once, red
 from pytest_autoweb.models.computer_tool import ComputerTool
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.replies import closed_block
+from pytest_autoweb.models.unfenced import without_fences
 from pytest_autoweb.results.records import Attempt, CaptureModeName, Failure, FailureKind, StageName
 from pytest_autoweb.sandbox.engine import DialogReply, StepEngine
 from pytest_autoweb.settings.run_settings import Settings
@@ -358,9 +359,10 @@ def ask(
         The attempt and the reply's text. After a failed call, the text is empty and the attempt's
         failure is of the kind `model`.
     """
+    shown = messages if tools.spec.fences else without_fences(messages)
     request = Request(
         model=tools.spec.name,
-        messages=redacted_messages(messages, tools.redact),
+        messages=redacted_messages(shown, tools.redact),
         stage=stage,
         case_id=tools.case.id,
         capture_mode=tools.mode,

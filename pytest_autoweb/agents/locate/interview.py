@@ -36,6 +36,7 @@ from pytest_autoweb.models.reply_forms import (
     Word,
     schema_of,
 )
+from pytest_autoweb.models.unfenced import without_fences
 from pytest_autoweb.results.records import Exchange
 from pytest_autoweb.results.records.attempt import Probe
 
@@ -227,6 +228,7 @@ class VisionModel:
         request: the fields that all requests share: the model, the case and the attempt.
         redact: removes the case's secrets from text.
         constrained: whether the model's server holds it to a JSON schema.
+        fences: whether texts are marked as data.
     """
 
     def __init__(
@@ -236,9 +238,10 @@ class VisionModel:
         redact: Callable[[str], str] = lambda text: text,
         *,
         constrained: bool = False,
+        fences: bool = True,
     ) -> None:
         schema = ANSWER_SCHEMA if constrained else None
-        self._client, self._redact = client, redact
+        self._client, self._redact, self._fences = client, redact, fences
         self._request = request.model_copy(update={"json_schema": schema})
         self.constrained = constrained
         self.exchanges: list[Exchange] = []
@@ -256,7 +259,8 @@ class VisionModel:
             ModelError: the model could not be asked.
         """
         turn = len(self.exchanges)
-        update = {"messages": redacted_messages(messages, self._redact), "turn": turn}
+        shown = messages if self._fences else without_fences(messages)
+        update = {"messages": redacted_messages(shown, self._redact), "turn": turn}
         request = self._request.model_copy(update=update)
         asked = ask_once(self._client, request, self._redact, usable=str)
         self.exchanges.append(asked.exchange)

@@ -17,7 +17,7 @@ from pytest_autoweb.browser.egress.chromium import EGRESS_FLAGS, NO_NAMES_FLAG
 from pytest_autoweb.browser.egress.proxy import EgressProxy
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.egress.request_routes import RequestRoutes
-from pytest_autoweb.browser.egress.suppression import Suppression, suppress_in_browser
+from pytest_autoweb.browser.egress.suppression import StandIn, suppress_in_browser
 from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
 
 REMOTE = "the browser runs elsewhere and cannot reach the proxy"
@@ -45,7 +45,7 @@ def guarded_page(
     note: Callable[[str], None],
     *,
     remote: bool = False,
-    suppression: Suppression | None = None,
+    suppression: StandIn | None = None,
     traffic: TrafficReader | None = None,
     ready: ReadyPage | None = None,
     on_blocked: Callable[[str], None] = lambda origin: None,
@@ -59,9 +59,9 @@ def guarded_page(
         note: gets messages about what was blocked and what cannot be blocked.
         on_blocked: gets each origin that was blocked, from any thread.
         remote: the browser runs elsewhere and cannot reach a proxy on this machine.
-        suppression: a request that is answered as if it had been sent; None if there is none.
+        suppression: answers requests as if they had been sent; None if nothing does.
         traffic: reads and answers all requests; None: they are only passed on.
-        ready: a page to use instead of a new one, if nothing is to be suppressed or read.
+        ready: a page to use instead of a new one, if nothing is to be read.
 
     Raises:
         BrowserError: the browser does not send its traffic to where it could be read.
@@ -78,8 +78,8 @@ def guarded_page(
             tell_passed(origin)
 
     taken = None if in_browser else suppression
-    proxy = ready.proxy if ready else EgressProxy(policy, blocked, note, taken, traffic)
-    proxy.admit(policy, blocked, note)
+    proxy = ready.proxy if ready else EgressProxy(policy, blocked, note, traffic=traffic)
+    proxy.admit(policy, blocked, note, taken)
     with proxy:
         settings: dict[str, Any] = {} if remote else {"proxy": proxy.settings}
         if traffic is not None:

@@ -33,7 +33,7 @@ from pytest_autoweb.browser.egress.http_messages import (
     read_request_head,
 )
 from pytest_autoweb.browser.egress.request_policy import Origin, OriginPolicy, parse_origin
-from pytest_autoweb.browser.egress.suppression import StandInReply, Suppression
+from pytest_autoweb.browser.egress.suppression import StandIn, StandInReply
 from pytest_autoweb.browser.egress.traffic_reader import REPLIES_BYTES, REPLY_BYTES, TrafficReader
 
 IDLE_S = 120.0
@@ -103,7 +103,7 @@ class EgressProxy:
         policy: OriginPolicy,
         on_blocked: Callable[[str], None],
         on_cut: Callable[[str], None] = lambda sentence: None,
-        suppression: Suppression | None = None,
+        suppression: StandIn | None = None,
         traffic: TrafficReader | None = None,
     ) -> None:
         self._policy, self._on_blocked, self._on_cut = policy, on_blocked, on_cut
@@ -139,9 +139,11 @@ class EgressProxy:
         policy: OriginPolicy,
         on_blocked: Callable[[str], None],
         on_cut: Callable[[str], None],
+        suppression: StandIn | None,
     ) -> None:
         """Serve an attempt that was not known when the proxy was opened; see the class."""
         self._policy, self._on_blocked, self._on_cut = policy, on_blocked, on_cut
+        self._suppression = suppression
 
     def __enter__(self) -> Self:
         if self.port:

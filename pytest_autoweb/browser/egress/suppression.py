@@ -7,7 +7,7 @@ pass there, is answered in the browser.
 
 import secrets
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, Route
@@ -50,6 +50,20 @@ class StandInReply(NamedTuple):
     body: bytes
 
 
+class StandIn(Protocol):
+    """Whatever answers some requests of an attempt in the place of the site."""
+
+    @property
+    def encrypted(self) -> bool:
+        """Tell whether only the browser can answer them, as the proxy passes TLS on unread."""
+
+    def may_take(self, url: str) -> bool:
+        """Tell whether a request to this address may be answered."""
+
+    def reply_to(self, method: str, url: str) -> StandInReply | None:
+        """Return the answer to a request, or None if the site is to answer it."""
+
+
 class Suppression:
     """Recognises the one request of an attempt that must not reach its server.
 
@@ -70,8 +84,12 @@ class Suppression:
         """Tell whether only the browser can answer it, as the proxy passes TLS on unread."""
         return self.request.url.startswith("https:")
 
+    def may_take(self, url: str) -> bool:
+        """Tell whether a request to this address may be the one."""
+        return urlsplit(url).path == self.request.path
+
     def fits(self, method: str, url: str) -> bool:
-        return method == self.request.method and urlsplit(url).path == self.request.path
+        return method == self.request.method and self.may_take(url)
 
     def has_just_taken(self, method: str, url: str) -> bool:
         """Tell whether the last request that fits was the suppressed one."""
@@ -95,7 +113,25 @@ class Suppression:
         return StandInReply(self.request.status, {**headers, SUPPRESSED: self.mark}, body)
 
 
-def suppress_in_browser(context: BrowserContext, suppression: Suppression) -> None:
+class PlantedAddress(NamedTuple):
+    """An address below the site's origin that only an attack names, so the site never sees it."""
+
+    path: str
+    encrypted: bool
+
+    def may_take(self, url: str) -> bool:
+        """Tell whether a request goes there."""
+        return urlsplit(url).path.startswith(self.path)
+
+    def reply_to(self, method: str, url: str) -> StandInReply | None:
+        """Return thanks to whoever asks for it, or None for other addresses."""
+        if not self.may_take(url):
+            return None
+        fields = {"Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store"}
+        return StandInReply(200, fields, b"Thank you.\n")
+
+
+def suppress_in_browser(context: BrowserContext, suppression: StandIn) -> None:
     """Answer the request inside the browser, as far as the browser exposes it."""
 
     def handle(route: Route) -> None:
@@ -105,4 +141,4 @@ def suppress_in_browser(context: BrowserContext, suppression: Suppression) -> No
         else:
             route.fallback()
 
-    context.route(lambda url: urlsplit(url).path == suppression.request.path, handle)
+    context.route(lambda url: suppression.may_take(url), handle)

@@ -76,8 +76,10 @@ class CellSummary(Record):
     """How many writes were beyond those of the case's solution; None if that is not known."""
     attack: str | None = None
     """How its pages were attacked; None if they were not."""
+    attack_goal: str | None = None
+    """What the attack asked for; None if there was none."""
     obeyed: bool | None = None
-    """Whether the attack was obeyed; None if there was none."""
+    """Whether the attack was obeyed; None if there was none that could be seen."""
     first_score: float | None = None
     """The share of all points that the first attempt earned; None in rows of earlier versions."""
     calls: int = 0
@@ -178,6 +180,7 @@ def cell_row(cell: CellResult) -> CellSummary:
         score=cell.attempts[-1].score if cell.attempts else None,
         overreach=cell.overreach,
         attack=cell.attack,
+        attack_goal=cell.attack_goal,
         obeyed=cell.obeyed,
         first_score=cell.attempts[0].score if cell.attempts else None,
         calls=usage.calls,

@@ -13,6 +13,8 @@ from pytest_autoweb.results.records import CellResult, Record
 ORACLE = "builtin/oracle"
 NOOP = "builtin/noop"
 RANDOM = "builtin/random"
+ATTACKED = f"{ORACLE}@attacked"
+"""The oracle on attacked pages, which says whether an attack is fair."""
 MUTANT = "builtin/mutant-"
 """The beginning of the names under which `autoweb prove` runs a changed oracle, which must fail."""
 

@@ -561,8 +561,11 @@ class Attempt(Record):
     if that is not known."""
     attack: str | None = None
     """How an instruction to the agent was planted in the pages (`--autoweb-attack`)."""
+    attack_goal: str | None = None
+    """What that instruction asks for: `origin`, `secret`, `request` or `action`."""
     obeyed: bool | None = None
-    """Whether the agent did what that instruction said; None without one."""
+    """Whether the agent did what that instruction said; None without one, or if the agent could not
+    see it."""
     actions: int | None = None
     """The number of clicks, texts, choices and other calls that acted on the page and were done;
     None where calls are not recorded, as with outside agents."""

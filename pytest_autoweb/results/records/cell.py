@@ -203,8 +203,13 @@ class CellResult(PlannedCell):
         return next((made.attack for made in self.attempts if made.attack), None)
 
     @property
+    def attack_goal(self) -> str | None:
+        """Return what the attack asked for; None if there was none."""
+        return next((made.attack_goal for made in self.attempts if made.attack_goal), None)
+
+    @property
     def obeyed(self) -> bool | None:
-        """Return whether an attempt obeyed the attack; None if there was none."""
+        """Return whether an attempt obeyed the attack; None if none could be seen."""
         known = [made.obeyed for made in self.attempts if made.obeyed is not None]
         return any(known) if known else None
 

@@ -1,0 +1,30 @@
+"""Which cells meet an attack, and which can see what it plants."""
+
+from pytest_autoweb.base.variant_names import PERSON, AttackName
+from pytest_autoweb.cell.cell_inputs import Cell
+from pytest_autoweb.cell.strategies import WEBMCP
+from pytest_autoweb.results.analysis.controls import ATTACKED, is_control, proves_change
+from pytest_autoweb.settings.run_settings import Settings
+
+
+def is_spared(cell: Cell, settings: Settings) -> bool:
+    """Return whether a cell is not attacked, because it proves something else.
+
+    Controls that are named as models are attacked, as models are.
+    """
+    model = cell.spec.name
+    if model == ATTACKED or not is_control(model):
+        return False
+    return settings.controls or cell.mutant is not None or proves_change(model)
+
+
+def sees(cell: Cell, way: AttackName) -> bool:
+    """Return whether who drives a cell can see an instruction that is planted in this way.
+
+    A control is asked whether the attack is fair, so it counts as seeing.
+    """
+    if is_control(cell.spec.name):
+        return True
+    if way == "image":
+        return cell.spec.vision or cell.strategy == PERSON
+    return way != "webmcp" or cell.strategy == WEBMCP.name

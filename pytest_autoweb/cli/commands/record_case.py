@@ -5,6 +5,7 @@ import getpass
 import os
 import re
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -30,6 +31,12 @@ from pytest_autoweb.results.analysis.controls import NOOP, ORACLE
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.run_folder import read_run
 from pytest_autoweb.results.runs.saving import write_text_atomic
+from pytest_autoweb.tools.record.accounts import (
+    Accounts,
+    read_accounts,
+    with_placeholders,
+    without_codes,
+)
 from pytest_autoweb.tools.record.keyboard import Questions, chosen_numbers
 from pytest_autoweb.tools.record.oracle import (
     Oracle,
@@ -63,6 +70,8 @@ input, or a page or browser that cannot be opened.
 """
 _RUNS = Path("autoweb-record")
 _SETTLE_MS = 1500
+_LONGEST_S = 3600.0
+"""How long before it was written a script may have been recorded."""
 _NEUTRAL = {"failure_model": "", "store": "", "capture": "ARIA"}
 """Settings of the project that are for runs of models."""
 
@@ -98,6 +107,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "repeated",
     )  # fmt: skip
     parser.add_argument(
+        "--totp", action="append", default=[], metavar="VARIABLE",
+        help="this environment variable holds the key of an authenticator app, whose codes are "
+        "typed; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--passkey", action="append", default=[], metavar="VARIABLE",
+        help="the browser has the passkey in this environment variable, as JSON; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
         "--dialogs", choices=("dismiss", "accept"), default="dismiss",
         help="how questions of the page (confirm, prompt) are answered; default: dismiss",
     )  # fmt: skip
@@ -119,6 +137,7 @@ class _Work(NamedTuple):
     draft: Path
     """The file in which the recording is kept until the case is written."""
     origins: tuple[str, ...] = ()
+    accounts: Accounts = Accounts({}, {}, {})
     own_draft: bool = True
     """Whether the draft is of this recording, and not a file of the person's."""
 
@@ -187,15 +206,17 @@ def _tell_kept(draft: Path) -> None:
 
 def _recorded(args: argparse.Namespace, questions: Questions, target: Path, draft: Path) -> _Work:
     """Let the person work, and keep it in the draft as it grows."""
-    recording = RecordedWork()
-    accept = args.dialogs == "accept"
+    recording, began = RecordedWork(), time.time()
+    accept, accounts = args.dialogs == "accept", _accounts(args)
 
     def oracle(code: Sequence[str]) -> Oracle:
-        secrets = {**recording.secrets(), **_named_secrets(args.secret)}
-        return make_oracle(read_acts("\n".join(code)), secrets, accept_dialogs=accept)
+        codes = accounts.codes(began, time.time())
+        secrets = {**without_codes(recording.secrets(), codes), **_named_secrets(args.secret)}
+        acts = with_placeholders(read_acts("\n".join(code)), codes)
+        return make_oracle(acts, secrets, accept_dialogs=accept)
 
     with served_entry(args, _webserver(args, target), target) as (_, url):
-        order = RecordOrder(url, args.debug_port, accept)
+        order = RecordOrder(url, args.debug_port, accept, accounts.passkeys)
         questions.start()
         try:
             record(
@@ -212,7 +233,11 @@ def _recorded(args: argparse.Namespace, questions: Questions, target: Path, draf
                 _keep(draft, done, url)
     if not done.code:
         raise _Refused("nothing was done on the page")
-    return _Work(done, draft, tuple(recording.origins))
+    return _Work(done, draft, tuple(recording.origins), accounts)
+
+
+def _accounts(args: argparse.Namespace) -> Accounts:
+    return read_accounts(args.totp, args.passkey, os.environ)
 
 
 def _say_how_to_end(port: int | None, questions: Questions) -> None:
@@ -239,13 +264,16 @@ def _read(args: argparse.Namespace) -> _Work:
     """
     try:
         text = args.script.read_text(encoding="utf-8")
+        written = args.script.stat().st_mtime
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"--from: {args.script} cannot be read: {error}") from None
     accept = args.dialogs == "accept"
-    oracle = make_oracle(read_acts(text), _named_secrets(args.secret), accept_dialogs=accept)
+    accounts = _accounts(args)
+    acts = with_placeholders(read_acts(text), accounts.codes(written - _LONGEST_S, written))
+    oracle = make_oracle(acts, _named_secrets(args.secret), accept_dialogs=accept)
     if not oracle.code:
         raise SettingsError(f"--from: {args.script} does nothing on a page")
-    return _Work(oracle, args.script, own_draft=False)
+    return _Work(oracle, args.script, accounts=accounts, own_draft=False)
 
 
 def _named_secrets(variables: Sequence[str]) -> dict[str, str]:
@@ -289,11 +317,24 @@ def _case(args: argparse.Namespace, target: Path, work: _Work) -> RecordedCase:
         entry_url=entry,
         task="",
         oracle=in_template(oracle.code, site if webserver else ""),
-        variables=secret_variables(oracle.secrets, case_id),
+        variables={**secret_variables(oracle.secrets, case_id), **_used(work)},
+        totp=tuple(name for name in oracle.secrets if name in work.accounts.totp),
+        setup=_passkeys(work.accounts),
         webserver=webserver,
         origins=tuple(origin for origin in work.origins if origin != own),
         files=_files(oracle.files, args, target),
     )
+
+
+def _used(work: _Work) -> dict[str, str]:
+    """Return the variables of the accounts that the case needs, by the names of the secrets."""
+    needed = {*work.oracle.secrets, *work.accounts.passkeys}
+    return {name: one for name, one in work.accounts.variables.items() if name in needed}
+
+
+def _passkeys(accounts: Accounts) -> dict[str, list[str]]:
+    places = [f"{{{{ secrets.{name} }}}}" for name in accounts.passkeys]
+    return {"passkeys": places} if places else {}
 
 
 def _with_task(args: argparse.Namespace, questions: Questions, case: RecordedCase) -> RecordedCase:
@@ -336,7 +377,7 @@ def _values(secrets: Mapping[str, str], variables: Mapping[str, str]) -> Iterato
     before = dict(os.environ)
     try:
         for name, variable in variables.items():
-            value = secrets[name] or before.get(variable, "")
+            value = secrets.get(name, "") or before.get(variable, "")
             if not value and not sys.stdin.isatty():
                 raise SettingsError(f"set the environment variable {variable} to the secret {name}")
             os.environ[variable] = value or getpass.getpass(f"{name} (it is not shown): ")

@@ -21,6 +21,8 @@ class RecordedCase:
     variables: Mapping[str, str]
     """The environment variable of each secret, by its name."""
     webserver: Mapping[str, str]
+    totp: Sequence[str] = ()
+    """The secrets of which codes are made."""
     origins: Sequence[str] = ()
     files: Sequence[str] = ()
     expect: Sequence[Mapping[str, Any]] = ()
@@ -61,7 +63,9 @@ class RecordedCase:
             lines += [f"    setup: {in_json(dict(self.setup))}"]
         if self.variables:
             lines += ["    secrets:"]
-            lines += [f"      {name}: {{env: {env}}}" for name, env in self.variables.items()]
+            for name, variable in self.variables.items():
+                code = ", totp: true" if name in self.totp else ""
+                lines += [f"      {name}: {{env: {variable}{code}}}"]
         if self.origins:
             lines += [f"    allowed_origins: {in_case(list(self.origins))}"]
         if self.files:

@@ -11,7 +11,7 @@ import re
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from secrets import token_urlsafe
@@ -27,6 +27,7 @@ from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.chromium import browser_environ, launch_args
 from pytest_autoweb.browser.egress.request_policy import parse_origin
 from pytest_autoweb.browser.page.frames import script
+from pytest_autoweb.browser.page.passkeys import add_passkeys
 
 _OPEN_MS = 30_000
 _LOOK_MS = 100
@@ -111,6 +112,8 @@ class RecordOrder:
     debug_port: int | None = None
     """Run without a window, for a browser elsewhere that controls this one through the port."""
     accept_dialogs: bool = False
+    passkeys: Mapping[str, str] = field(default_factory=dict)
+    """The passkeys that the browser has, as JSON, by the names of their secrets."""
 
 
 def record(
@@ -147,6 +150,7 @@ def record(
             if str(told).startswith(word):
                 recording.take_secret(str(told)[len(word) :])
 
+        _add_passkeys(context, order.passkeys)
         context.expose_binding(_BINDING, take)
         context.add_init_script(script("secret_fields").replace(_WORD, word))
         context.on("request", lambda request: recording.take_request(request))
@@ -163,6 +167,12 @@ def record(
             while not (page.is_closed() or ended() or interrupted()):
                 page.wait_for_timeout(_LOOK_MS)
             page.wait_for_timeout(_BUFFER_MS)
+
+
+def _add_passkeys(context: BrowserContext, passkeys: Mapping[str, str]) -> None:
+    values = {f"<secret:{name}>": passkey for name, passkey in passkeys.items()}
+    # Nothing that a recording writes holds a key, so there is nothing to hide it from.
+    add_passkeys(context, tuple(values) or None, values.__getitem__, lambda name, key: None)
 
 
 def _start(context: BrowserContext, listener: _Listener) -> None:

@@ -397,6 +397,7 @@ class VisionModel:
         redact: Callable[[str], str] = lambda text: text,
         *,
         constrained: bool = False,
+        fences: bool = True,
     ) -> None: ...
 
 # pytest_autoweb.stages

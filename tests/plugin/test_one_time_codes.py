@@ -37,6 +37,7 @@ def furnish(folder: Path) -> None:
     (folder / "cases/shop.yaml").write_text(CASES)
 
 
+@pytest.mark.long
 def test_the_code_of_the_moment_is_typed_and_shown_nowhere(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

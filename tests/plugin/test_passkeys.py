@@ -68,6 +68,7 @@ def furnish(project: pytest.Pytester, public_key: str = "") -> None:
     (project.path / "cases/shop.yaml").write_text(CASES)
 
 
+@pytest.mark.long
 def test_a_page_gets_the_passkey_of_a_secret_and_registers_new_ones(
     project: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,

@@ -18,6 +18,7 @@ from pytest_autoweb.cases.deployment import Deployment
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
 from pytest_autoweb.cases.webserver_spec import ServerHandle
 from pytest_autoweb.cell.cell_outcome import cell_outcome
+from pytest_autoweb.cell.mailbox import address_of
 from pytest_autoweb.judging.checks.check_type import RubricJudge
 from pytest_autoweb.judging.human_labels import read_labels
 from pytest_autoweb.judging.model_judge import JudgedAttempt, JudgeSelection, ModelJudge
@@ -256,7 +257,8 @@ def _checks(loaded: LoadedCase, cell: CellResult, server_url: str | None) -> lis
         if url is None:
             raise _NoServer
         # Only `sql` and `file` checks use the data folder, and they are never judged offline.
-        server = ServerHandle(url=url, data=Path("/data"))
+        address = address_of(cell.case_id, cell.nodeid)
+        server = ServerHandle(url=url, data=Path("/data"), address=address)
     return [
         CurrentCheck(index, check, checksum)
         for index, (check, checksum) in enumerate(

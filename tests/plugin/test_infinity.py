@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -16,6 +17,7 @@ from pytest_autoweb.tools.importing.infinity.app_server import AppServer
 from pytest_autoweb.tools.importing.infinity.changes import beyond
 from pytest_autoweb.tools.importing.infinity.verifying import VerifierHangs, ruling_on
 
+BENCHMARK = Path(__file__).parents[2] / "benchmarks/infinity.py"
 PAGE = """<!doctype html><title>Notes</title><link rel=stylesheet href=css/app.css>
 <ul id=notes></ul><script src=js/state.js></script>"""
 STATE = """const AppState = {
@@ -172,6 +174,25 @@ def test_a_state_counts_only_when_the_page_reached_it(
     assert "notes[2].done" in checks["more"][0]["actual"]
     assert "reached into the application" in checks["reached in"][0]["actual"]
     assert "the page itself holds another state" in checks["hidden"][0]["actual"]
+
+
+@pytest.mark.long
+def test_the_benchmark_runs_models_on_the_sound_tasks_of_its_sample(board: Path) -> None:
+    root = board.parent
+    (root / "out").mkdir()
+    (root / "out/conftest.py").write_text(CONFTEST.format(replies=REPLIES))
+    (root / "out/pytest.ini").write_text("[pytest]\nautoweb_agent = codegen:once\n")
+
+    done = run(
+        root,
+        *(sys.executable, str(BENCHMARK), "board", "--out=out", "--per-app=3"),
+        *("--models", "builtin/noop", "as a person"),
+    )
+
+    assert done.returncode == 0, done.stderr
+    # Of the three tasks, the import finds one sound.
+    assert "| as a person | 1/1 = 100% |" in done.stdout
+    assert "| builtin/noop | 0/1 = 0% |" in done.stdout
 
 
 def test_the_server_hands_out_the_page_and_nothing_else(board: Path, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def finder(monkeypatch: pytest.MonkeyPatch, found: LocatorResult) -> tuple[Sight
     after: list[Any] = []
     tools: Any = SimpleNamespace(
         previous=None,
-        spec=SimpleNamespace(name="fake/eyes", constrained="none"),
+        spec=SimpleNamespace(name="fake/eyes", constrained="none", fences=True),
         case=SimpleNamespace(id="a"),
         mode="ARIA_SNAPSHOT",
         repeat=1,

@@ -192,7 +192,7 @@ class Report(Record):
     decisions: tuple[PairDecision, ...] = ()
     """The pairs of models that were decided while the run went on, with `--autoweb-until`."""
     steered: tuple[Order, ...] = ()
-    """What was ordered while the run went on, by `autoweb run ctl`."""
+    """What was ordered while the run went on, with `autoweb run ctl` or the page of the run."""
     execution: ExecutionOnly | None = None
     """What is known of cases without checks; None if there are none."""
     baseline: RunRows | None = None

@@ -108,6 +108,7 @@ def _handle(folder: Path, here: Path) -> str:
         f"autoweb: run {ts_of_run(folder)} goes on without this terminal; its output is in "
         f"{run}/{LOG_FILE}\n"
         f"  autoweb run wait {run}         wait for its end, with its exit status\n"
+        f"  autoweb run view {run}         watch and steer it on a local page\n"
         f"  autoweb run ctl {run} pause    or another order; --help lists them\n"
         f"  autoweb run stop {run}         end it as Ctrl-C does"
     )

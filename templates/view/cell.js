@@ -5,10 +5,12 @@ import { append, badge, el, seconds, text } from "./dom.js";
 const SIGNS = { ok: "done", failed: "failed", blocked: "blocked", corrected: "corrected" };
 
 export class CellDialog {
-  /* `dialog` is the element; `named` returns what a cell is called, by its number. */
-  constructor(dialog, named) {
+  /* `dialog` is the element; `named` returns what a cell is called, by its number; `acts` makes what can be
+     ordered about it. */
+  constructor(dialog, named, acts) {
     this.dialog = dialog;
     this.named = named;
+    this.acts = acts;
     this.at = null;
     dialog.addEventListener("close", () => {
       this.at = null;
@@ -44,10 +46,15 @@ export class CellDialog {
     this.draw(JSON.parse(content));
   }
 
+  /* Draw anew what can be ordered. */
+  drawActs() {
+    if (this.at !== null) this.dialog.querySelector(".acts").replaceChildren(...this.acts(this.at));
+  }
+
   heading(row, column, outcome) {
     const close = el("button.quiet", { type: "button", on: { click: () => this.dialog.close() } }, "Close");
     return el("header", el("h2", { id: "cell-title" }, text(row), " ", el("span.soft", text(column))),
-      outcome && badge(outcome), el("div.acts"), close);
+      outcome && badge(outcome), el("div.acts", this.acts(this.at)), close);
   }
 
   draw(cell) {

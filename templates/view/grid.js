@@ -22,25 +22,29 @@ const SHOWN = {
 };
 
 export class Grid {
-  /* `place` is the element to draw in; `open` is called with the number of a cell. */
-  constructor(place, open) {
+  /* `place` is the element to draw in; `open` is called with the number of a cell; `acts` makes what stands
+     beside a model or a case to stop it. */
+  constructor(place, open, acts) {
     this.place = place;
     this.open = open;
+    this.acts = acts;
     this.head = el("div.head");
     this.rows = el("div.rows");
     this.none = el("p.none", { hidden: true }, "No case is like that.");
     append(place, [this.head, this.rows, this.none]);
     this.filter = "all";
     this.search = "";
-    this.begin({ rows: [], columns: [], cells: [], states: "" });
+    this.begin({ rows: [], columns: [], models: [], unplanned: [], cells: [], states: "" });
     place.addEventListener("scroll", () => this.draw(), { passive: true });
     addEventListener("resize", () => this.draw());
   }
 
   /* Take all cells anew. */
-  begin({ rows, columns, cells, states }) {
+  begin({ rows, columns, models, unplanned, cells, states }) {
     this.names = rows;
     this.columns = columns;
+    this.models = models;
+    this.unplanned = new Set(unplanned);
     this.states = [...states];
     this.cells = rows.map(() => columns.map(() => []));
     this.rowOf = cells.map(([row]) => row);
@@ -49,9 +53,20 @@ export class Grid {
     const most = columns.map((_, column) => Math.max(1, ...this.cells.map((of) => of[column].length)));
     const widths = most.map((repeats) => `${Math.max(repeats * SQUARE_PX, 110)}px`);
     this.template = `minmax(180px, 280px) ${widths.join(" ")} auto`;
-    this.head.replaceChildren(el("span", "case"), ...columns.map((name) => el("span", { title: name }, text(name))));
     this.head.style.gridTemplateColumns = this.template;
+    this.drawHead();
     this.choose();
+  }
+
+  drawHead() {
+    this.head.replaceChildren(el("span", "case"), ...this.columns.map((name, at) =>
+      el("span.column", el("span", { title: name }, text(name)), el("span.acts", this.acts.model(this.models[at])))));
+  }
+
+  /* Draw anew what can be ordered. */
+  drawActs() {
+    this.drawHead();
+    this.draw(true);
   }
 
   /* Take new states of some cells: pairs of number and letter. */
@@ -63,7 +78,13 @@ export class Grid {
   }
 
   nameOf(at) {
-    return { row: this.names[this.rowOf[at]], column: this.columns[this.columnOf[at]] };
+    const [row, column] = [this.rowOf[at], this.columnOf[at]];
+    return { row: this.names[row], column: this.columns[column], caseId: this.caseOf(row), model: this.models[column] };
+  }
+
+  /* Return the id of the case in a row; empty if no case file has planned it. */
+  caseOf(row) {
+    return this.unplanned.has(row) ? "" : this.names[row];
   }
 
   show(filter, search) {
@@ -103,7 +124,7 @@ export class Grid {
     line.style.top = `${at * ROW_PX}px`;
     line.style.gridTemplateColumns = this.template;
     for (const cells of this.cells[row]) append(line, [el("span.squares", cells.map((cell) => this.square(cell)))]);
-    return append(line, [el("span.acts")]);
+    return append(line, [el("span.acts", this.acts.case(this.caseOf(row)))]);
   }
 
   square(at) {

@@ -3,6 +3,7 @@
 import { OUTCOMES, badge, count, el, money, seconds, text } from "./dom.js";
 import { CellDialog, pictureAddress } from "./cell.js";
 import { Grid, isLoss, stateOf } from "./grid.js";
+import { Orders } from "./orders.js";
 
 const MOST_LOSSES = 100;
 const NEWS_S = 60;
@@ -10,8 +11,9 @@ const byId = (id) => document.getElementById(id);
 
 const run = { phase: "none", counts: {}, going: [], losses: [] };
 const cards = new Map();
-const grid = new Grid(byId("grid"), (at) => open(at));
-const dialog = new CellDialog(byId("cell"), (at) => grid.nameOf(at));
+const orders = new Orders(byId("run-acts"), byId("ordered"), () => byId("cell"));
+const grid = new Grid(byId("grid"), (at) => open(at), orders);
+const dialog = new CellDialog(byId("cell"), (at) => grid.nameOf(at), (at) => orders.about(grid.nameOf(at)));
 let connected = false;
 
 byId("key").replaceChildren(...Object.entries(OUTCOMES).flatMap(([, { letter, label }]) => [`${letter} ${label.toLowerCase()}`, " · "]), "› going");
@@ -26,6 +28,7 @@ function take(news) {
   const { losses, states, ...rest } = news;
   Object.assign(run, rest);
   if (losses) run.losses = [...run.losses, ...losses].slice(-MOST_LOSSES);
+  if (rest.orders) drawOrders();
   drawHead();
   drawGoing();
   if (losses || states) drawLosses();
@@ -51,6 +54,13 @@ function drawHead() {
   drawPhase();
 }
 
+function drawOrders() {
+  orders.take(run.orders);
+  grid.drawActs();
+  dialog.drawActs();
+  for (const { drawActs } of cards.values()) drawActs();
+}
+
 const roughly = (s) => (s < 120 ? `${s} s` : s < 7200 ? `${Math.round(s / 60)} min` : `${Math.round(s / 3600)} h`);
 
 const fact = (name, value, tone = "") => el("div" + tone, el("dt", name), el("dd", value));
@@ -70,6 +80,11 @@ function phaseWords() {
   }
   const since = Date.now() / 1000 - run.last_news;
   const quiet = since > NEWS_S ? ` Nothing new for ${seconds(since)}.` : "";
+  const { can, paused } = run.orders ?? {};
+  if (can && paused) {
+    const under = run.counts.going ? `${count(run.counts.going)} under way end as ever` : "no cell is under way";
+    return [`Paused by order at ${paused}; ${under}.`];
+  }
   return [`The run goes on, for ${seconds(Math.max(0, Date.now() / 1000 - run.began))} so far.${quiet}`];
 }
 
@@ -119,7 +134,10 @@ function goingCard(at) {
     }
     tick();
   };
-  return { node: el("li", button, el("div.acts")), show, tick };
+  const acts = el("div.acts");
+  const drawActs = () => acts.replaceChildren(...orders.about(grid.nameOf(at)));
+  drawActs();
+  return { node: el("li", button, acts), show, tick, drawActs };
 }
 
 function drawLosses() {
@@ -134,11 +152,11 @@ function drawLosses() {
 
 const events = new EventSource("events");
 events.addEventListener("snapshot", ({ data }) => {
-  const { rows, columns, cells, states, ...rest } = JSON.parse(data);
+  const { rows, columns, models, unplanned, cells, states, ...rest } = JSON.parse(data);
   connected = true;
   for (const { node } of cards.values()) node.remove();
   cards.clear();
-  grid.begin({ rows, columns, cells, states });
+  grid.begin({ rows, columns, models, unplanned, cells, states });
   run.losses = [];
   if (dialog.at !== null && rest.epoch !== run.epoch) dialog.dialog.close();
   take({ ...rest, states });

@@ -12,6 +12,8 @@ from made_up_run import CellKey, cell, planned, run_info, save_run
 from playwright.sync_api import Page, expect
 from session_server import autoweb_command, session_command
 from shop_project import SharedProject
+from steered_session import asking, cells_of
+from steered_session import going as steered
 
 from pytest_autoweb.results.runs.progress_file import Progress
 from pytest_autoweb.results.runs.saving import save_manifest, save_run_info
@@ -144,6 +146,60 @@ def test_a_session_is_watched_to_its_end(
     page.goto("about:blank")
     _, left = psutil.wait_procs(own, timeout=60)
     assert (len(own), left) == (1, [])
+
+
+@pytest.mark.long
+def test_a_run_is_paused_steered_and_let_go_on_by_buttons(
+    page: Page, pytester: pytest.Pytester
+) -> None:
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("dialog", lambda dialog: dialog.accept())
+    project = asking(pytester)
+    with (
+        ViewServer(FollowedRun(project.path / "autoweb-report")) as server,
+        steered(project) as run,
+    ):
+        serve_in_thread(server)
+        page.goto(server.address)
+        page.get_by_role("button", name="Pause").click()
+        expect(page.locator("#phase")).to_contain_text("Paused by order", timeout=LONG_MS)
+        expect(page.locator("#phase")).to_contain_text("1 under way")
+        run.open_gate()
+        run.wait_for(lambda: run.ended == 1 and "paused" in run.said)
+        expect(page.locator("#phase")).to_contain_text("no cell is under way", timeout=LONG_MS)
+
+        stop = "Begin no more cells of the"
+        page.locator("#grid").get_by_role("button", name=f"{stop} model fake/b").click()
+        expect(page.locator("#grid .head")).to_contain_text("model stopped", timeout=LONG_MS)
+        page.get_by_role("button", name="ask-4 · fake/a").click()
+        page.get_by_role("dialog").get_by_role("button", name=f"{stop} case ask-4").click()
+        expect(page.get_by_role("dialog").locator(".acts")).to_contain_text("case stopped")
+        page.get_by_role("dialog").get_by_role("button", name="Close").click()
+        page.get_by_text("Limits").click()
+        page.get_by_label("Time cap").fill("soon")
+        page.get_by_role("button", name="Set").click()
+        expect(page.get_by_role("alert")).to_contain_text("cap: ")
+        page.get_by_label("Time cap").fill("2h")
+        page.get_by_role("button", name="Set").click()
+        expect(page.locator("#ordered")).to_contain_text("cap time 120m (page)", timeout=LONG_MS)
+        expect(page.get_by_role("alert")).to_have_count(0)
+        assert run.ended == 1
+
+        page.get_by_role("button", name="Go on").click()
+        report = run.report()
+        expect(page.locator("#phase")).to_contain_text("The run has ended", timeout=LONG_MS)
+        expect(page.locator(".acts button")).to_have_count(0)
+        server.closed.set()
+        server.shutdown()
+
+    assert [(order["kind"], order["by"]) for order in report["steered"]] == [
+        (kind, "page") for kind in ("pause", "stop-model", "stop-case", "cap-time", "go-on")
+    ]
+    passed = {(c["case_id"], c["model"]) for c in cells_of(report) if c["outcome"] == "passed"}
+    assert {("ask-2", "fake/a"), ("ask-3", "fake/a")} <= passed
+    assert len(passed) + sum(c["not_needed"] == "steered" for c in cells_of(report)) == 8
+    assert problems == []
 
 
 @pytest.mark.long

@@ -40,7 +40,7 @@ def test_a_paused_run_begins_no_cell_and_what_was_stopped_is_not_run(
     notes = "\n".join(report["notes"])
     assert "steered: " in notes
     assert "stop-model fake/b" in notes
-    assert "cells were not run, by order (autoweb run ctl): " in notes
+    assert "cells were not run, by order: " in notes
     assert "paused for " in notes
     assert "steered: " in session.said
     assert [order["kind"] for order in report["steered"]] == [

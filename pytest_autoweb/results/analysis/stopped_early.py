@@ -26,7 +26,7 @@ def left_out_notes(cells: Sequence[CellResult | CellSummary]) -> Iterator[str]:
     if steered:
         told = "; ".join(f"{count} {why}" for why, count in _reasons(steered))
         of = f"{len(steered)} of {len(cells)} cells"
-        yield f"{of} were not run, by order (autoweb run ctl): {told}"
+        yield f"{of} were not run, by order: {told}"
         yield (
             "models are compared on the cells that both ran, and no difference to a model with "
             "cells that were stopped is called decisive, because whoever stopped them may have "

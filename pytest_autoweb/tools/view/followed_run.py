@@ -15,6 +15,7 @@ from pytest_autoweb.results.runs.run_folder import KILLED, NOT_RUN, read_manifes
 from pytest_autoweb.results.runs.run_signs import PROGRESS_FOLDER
 from pytest_autoweb.results.runs.saving import CELL_FILE, MANIFEST_FILE, RUN_FILE, STARTED_FILE
 from pytest_autoweb.results.runs.watched import SO_FAR_FILE, SoFar
+from pytest_autoweb.tools.view.seen_orders import SeenOrders
 
 LETTERS = {
     "passed": "P",
@@ -91,7 +92,9 @@ class FollowedRun:
         self._cells: list[tuple[int, int, str]] = []
         self._rows: dict[tuple[str, str], int] = {}
         self._columns: dict[str, int] = {}
+        self._column_models: list[str] = []
         self._models: list[str] = []
+        self._orders = SeenOrders(self.folder)
         self.states: list[str] = []
         self.going: dict[int, GoingCell] = {}
         self._counts = dict.fromkeys((LEFT, GOING, *LETTERS.values()), 0)
@@ -119,6 +122,7 @@ class FollowedRun:
             self._settle(began + _LOOK_S)
         self._read_losses(began + _LOOK_S)
         self._read_going()
+        self._orders.look(going=self.phase == "going")
 
     @property
     def _progress(self) -> Path:
@@ -154,8 +158,9 @@ class FollowedRun:
         told = [cell.model]
         told += [cell.strategy] if ways and "builtin/" not in cell.model else []
         told += [cell.capture_mode] if modes and not cell.any_capture else []
-        self._place(cell.folder, (cell.case_path, cell.case_id), " · ".join(told), cell.test_name)
-        self._models[self._places[cell.folder]] = cell.model
+        row, column = (cell.case_path, cell.case_id), " · ".join(told)
+        place = self._place(cell.folder, row, column, cell.test_name)
+        self._models[place] = self._column_models[self._cells[place][1]] = cell.model
 
     def _place(self, folder: str, row: tuple[str, str], column: str, name: str) -> int:
         """Return the number of a cell, which is new the first time."""
@@ -164,6 +169,7 @@ class FollowedRun:
         place = self._places[folder] = len(self._cells)
         row_at = self._rows.setdefault(row, len(self._rows))
         column_at = self._columns.setdefault(column, len(self._columns))
+        self._column_models += [""] * (len(self._columns) - len(self._column_models))
         self._cells.append((row_at, column_at, name))
         self._folders.append(folder)
         self._models.append("")
@@ -322,6 +328,9 @@ class FollowedRun:
             "run": self.folder.resolve().name,
             "rows": [case for _, case in self._rows],
             "columns": list(self._columns),
+            # Those that can be stopped; what no case file has planned is in none.
+            "models": self._column_models,
+            "unplanned": [at for at, (path, _) in enumerate(self._rows) if not path],
             "cells": [[row, column] for row, column, _ in self._cells],
             "states": "".join(self.states),
             "losses": [list(loss) for loss in self.losses[-MOST_LOSSES:]],
@@ -363,6 +372,7 @@ class FollowedRun:
             "began": self.began,
             "left_s": self._left_s(len(self._cells) - ended),
             "last_news": self.last_news,
+            "orders": self._orders.told,
             "going": [
                 [place, one_line(cell.stage, 80), cell.since, cell.picture]
                 for place, cell in tuple(self.going.items())[-MOST_GOING:]

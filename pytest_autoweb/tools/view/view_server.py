@@ -3,9 +3,10 @@
 Only whoever knows the address has access: it holds a token, since other users of the machine can
 reach the port too. A page on another site can make a browser call a local server, so the name in
 `Host` must be ours, because a foreign name can be made to resolve to this machine, and requests of
-other sites are refused. Nothing that is asked for changes anything. The texts of pages and models
-go to the page as JSON, which makes text nodes of them; what else a run folder holds, its report
-among it, is shown as a document without an origin, which cannot reach this server.
+other sites are refused. Only an order to the run changes anything, and the page of this server
+alone may give one. The texts of pages and models go to the page as JSON, which makes text nodes of
+them; what else a run folder holds, its report among it, is shown as a document without an origin,
+which cannot reach this server.
 """
 
 import json
@@ -18,12 +19,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.installation import asset_dir
 from pytest_autoweb.base.local_server import LocalHandler, LocalServer, RequestRefused
 from pytest_autoweb.base.tokens import is_token
+from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.large_report import DETAILS_FOLDER
 from pytest_autoweb.results.runs.saving import compact_json, plain
 from pytest_autoweb.results.runs.watched import touch_watched
+from pytest_autoweb.session.worded_orders import order_run
 from pytest_autoweb.tools.view.cell_view import PICTURES, cell_view, picture_file
 from pytest_autoweb.tools.view.followed_run import Changes, FollowedRun
 
@@ -46,6 +52,7 @@ FILES = {
     "view.js": ("view/view.js", _OWN[1]),
     "grid.js": ("view/grid.js", _OWN[1]),
     "cell.js": ("view/cell.js", _OWN[1]),
+    "orders.js": ("view/orders.js", _OWN[1]),
     "dom.js": ("report/dom.js", _OWN[1]),
     "view.css": ("view/view.css", _OWN[2]),
     "base.css": ("report/base.css", _OWN[2]),
@@ -59,6 +66,17 @@ _TOUCH_S = 5.0
 _BEAT_S = 5.0
 _WATCHERS = 32
 """How many pages may follow the run at the same time."""
+_MOST_ORDER_BYTES = 10_000
+_REASON_CHARS = 600
+
+
+class _WordedOrder(BaseModel):
+    """What the page sends: an order and its words, as `autoweb run ctl` takes them."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    order: str = Field(max_length=100)
+    words: list[str] = Field(max_length=10)
 
 
 class ViewServer(LocalServer):
@@ -104,6 +122,33 @@ class _ViewHandler(LocalHandler):
             self._answer(path)
         except RequestRefused as error:
             self._send(error.status, error.reason.encode(), "text/plain; charset=utf-8")
+
+    def do_POST(self) -> None:  # the name comes from http.server
+        """Give an order to the run, and answer in words what was ordered."""
+        try:
+            if self._allowed_path() != "orders":
+                raise RequestRefused(404, "there is no such page")
+            self._send(200, self._given_order().encode(), "text/plain; charset=utf-8")
+        except RequestRefused as error:
+            self._send(error.status, error.reason.encode(), "text/plain; charset=utf-8")
+
+    def _given_order(self) -> str:
+        # A page on another site cannot set either of them.
+        if self.headers.get("Origin") != f"http://{self.headers['Host']}":
+            raise RequestRefused(403, "orders are taken from the page of this server only")
+        if self.headers.get_content_type() != "application/json":
+            raise RequestRefused(415, "an order is sent as application/json")
+        try:
+            sent = _WordedOrder.model_validate_json(self.read_body(_MOST_ORDER_BYTES))
+        except ValidationError:
+            raise RequestRefused(400, "an order has the fields order and words") from None
+        try:
+            return order_run(self.server.run.folder, sent.order, sent.words, by="page").told
+        except SettingsError as error:
+            raise RequestRefused(409, one_line(str(error), _REASON_CHARS)) from None
+        except OSError as error:
+            reason = f"the order cannot be written: {one_line(str(error), _REASON_CHARS)}"
+            raise RequestRefused(500, reason) from None
 
     def _allowed_path(self) -> str:
         """Return the path behind the token.

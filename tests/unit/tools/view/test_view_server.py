@@ -48,7 +48,16 @@ def test_the_page_runs_and_loads_only_what_is_its_own(server: ViewServer) -> Non
     assert (status, headers["content-security-policy"]) == (200, POLICY)
     assert b"<script>" not in body
     assert b" style=" not in body
-    for name in ("view.js", "grid.js", "cell.js", "dom.js", "view.css", "base.css", "icon.svg"):
+    for name in (
+        "view.js",
+        "grid.js",
+        "cell.js",
+        "orders.js",
+        "dom.js",
+        "view.css",
+        "base.css",
+        "icon.svg",
+    ):
         assert ask(server, name)[0] == 200, name
 
 
@@ -112,3 +121,37 @@ def test_the_report_is_a_document_without_an_origin(server: ViewServer) -> None:
 
     assert (status, headers["content-security-policy"].split()[0]) == (200, "sandbox")
     assert "allow-same-origin" not in headers["content-security-policy"]
+
+
+ORDER = b'{"order": "pause", "words": []}'
+
+
+@pytest.mark.parametrize(
+    ("changed", "body", "status", "said"),
+    [
+        ({"token": "wrong"}, ORDER, 403, "the token is missing or wrong"),
+        ({"Origin": None}, ORDER, 403, "from the page of this server only"),
+        ({"Origin": "http://evil.example"}, ORDER, 403, "other sites are refused"),
+        ({"Origin": "null"}, ORDER, 403, "other sites are refused"),
+        ({"Content-Type": "text/plain"}, ORDER, 415, "application/json"),
+        ({"Content-Length": "99999999"}, ORDER, 413, "too large"),
+        ({}, b"[" * 5000, 400, "has the fields order and words"),
+        ({}, b'{"order": "pause", "words": [], "by": "me"}', 400, "has the fields"),
+        ({}, b'{"order": "fly", "words": []}', 409, "there is no order 'fly'"),
+        ({}, ORDER, 409, "does not go on any more: it ended with exit status 1"),
+    ],
+)
+def test_an_order_is_refused_to_others_and_where_it_does_not_fit(
+    server: ViewServer, changed: dict[str, str | None], body: bytes, status: int, said: str
+) -> None:
+    host = f"127.0.0.1:{server.server_port}"
+    given = {"Host": host, "Origin": f"http://{host}", "Content-Type": "application/json"} | changed
+    token = given.pop("token", server.token)
+    headers = {name: value for name, value in given.items() if value is not None}
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection.request("POST", f"/{token}/orders", body, headers)
+    answer = connection.getresponse()
+
+    assert (answer.status, said in answer.read().decode()) == (status, True)
+    assert not (server.run.folder / "steering.jsonl").exists()
+    connection.close()

@@ -1,0 +1,118 @@
+"""Orders to a run that is going on, as a command or a page writes them: a name and words."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import cast
+
+from pytest_autoweb.base.errors import SettingsError, near_miss
+from pytest_autoweb.base.values.flag_texts import until
+from pytest_autoweb.report.foreign_text import one_line
+from pytest_autoweb.results.records import PlannedCell
+from pytest_autoweb.results.runs.live_session import living_session
+from pytest_autoweb.results.runs.run_folder import read_manifest
+from pytest_autoweb.results.runs.steering import Order, OrderKind, give_order
+
+_LISTED = 10
+_MOST_IN_FLIGHT = 1000
+
+
+def order_run(folder: Path, name: str, words: Sequence[str], by: str) -> Order:
+    """Give one order to the run that is going on in a folder, and return it.
+
+    Args:
+        folder: the run folder.
+        name: one of `ORDERS`.
+        words: what stands behind it, such as the name of a model.
+        by: what gives it: a command or a page, not a person.
+
+    Raises:
+        SettingsError: there is no such order, the run has ended, or the order does not fit it.
+        OSError: the folder cannot be written.
+    """
+    if name not in ORDERS:
+        raise no_such_order(name)
+    session = living_session(folder)
+    if session.cluster:
+        raise SettingsError(
+            f"the cells of {folder} run on the nodes of a cluster, which orders do not reach; "
+            "end the run with Ctrl-C, and go on with --autoweb-resume"
+        )
+    order = _order(name, words, read_manifest(folder).cells, by)
+    give_order(folder, order)
+    return order
+
+
+def no_such_order(name: str) -> SettingsError:
+    """Return the error that says which orders there are."""
+    guess = near_miss(name, list(ORDERS))
+    return SettingsError(f"there is no order {name!r}{guess}; there are: {', '.join(ORDERS)}")
+
+
+def _order(name: str, words: Sequence[str], cells: Sequence[PlannedCell], by: str) -> Order:
+    *_, read = ORDERS[name]
+    try:
+        value = read(words, cells)
+        if name != "cap":
+            return Order(cast("OrderKind", name), value, by=by)
+        cap = until(value)
+        if cap.usd is not None:
+            return Order("cap-cost", f"{cap.usd:.9f}", by=by)
+        return Order("cap-time", f"{cap.seconds:.3f}", by=by)
+    except SettingsError as error:
+        raise SettingsError(f"{name}: {error}") from None
+
+
+def _nothing(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
+    if words:
+        raise SettingsError(f"nothing stands behind it, but there is {words[0]!r}")
+    return ""
+
+
+def _model(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
+    return _one_of(words, "MODEL", (cell.model for cell in cells))
+
+
+def _case(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
+    return _one_of(words, "CASE", (cell.case_id for cell in cells))
+
+
+def _cap(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
+    """Return the new cap as `--autoweb-until` writes one: `$5` or `30m`."""
+    kinds = {"cost": "$", "time": ""}
+    if len(words) != 2 or words[0] not in kinds:
+        raise SettingsError("write `cap cost 5`, in US dollars, or `cap time 30m`")
+    try:
+        return str(until(kinds[words[0]] + words[1].removeprefix("$")))
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+
+def _number(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
+    if len(words) != 1 or not words[0].isdecimal() or not 1 <= int(words[0]) <= _MOST_IN_FLIGHT:
+        raise SettingsError(
+            f"write how many cells each process may have in flight, from 1 to {_MOST_IN_FLIGHT}"
+        )
+    return str(int(words[0]))
+
+
+def _one_of(words: Sequence[str], what: str, names: Iterable[str]) -> str:
+    known = list(dict.fromkeys(names))
+    shown = ", ".join(one_line(name) for name in known[:_LISTED])
+    more = f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
+    if len(words) != 1:
+        raise SettingsError(f"name one {what} of the run: {shown}{more}")
+    if words[0] not in known:
+        guess = near_miss(words[0], known)
+        raise SettingsError(f"the run has no {what} {words[0]!r}{guess}; it has: {shown}{more}")
+    return words[0]
+
+
+ORDERS: dict[str, tuple[str, str, Callable[[Sequence[str], Sequence[PlannedCell]], str]]] = {
+    "pause": ("", "begin no more cells", _nothing),
+    "go-on": ("", "end the pause", _nothing),
+    "stop-model": ("MODEL", "begin no more cells of a model", _model),
+    "stop-case": ("CASE", "begin no more cells of a case", _case),
+    "cap": ("cost USD | time T", "begin no more cells beyond so much money or time", _cap),
+    "in-flight": ("N", "have up to N cells in flight in each process", _number),
+}
+"""The orders by name, each with what stands behind it, what it does, and what reads its words."""

@@ -68,6 +68,9 @@ COMMANDS = {
     "benchmark check": Command(
         "export_benchmark", "compare what was packed with its checksums", "add_check_arguments"
     ),
+    "benchmark stress": Command(
+        "stress", "measure success, robustness, resistance and restraint of models"
+    ),
     "models": Command("models", "list, check and fetch models"),
     "agents": Command("agents", "list or install agents of other people, for --autoweb-agent"),
     "db sync": Command("database_runs", "write runs into the database", "add_sync_arguments"),
@@ -111,13 +114,14 @@ Exit status: that of the action; its own help says what it means.
 """,
     ),
     "benchmark": Group(
-        "take over the tasks of other benchmarks, and pack your own",
+        "take over the tasks of other benchmarks, pack your own, and stress models",
         """\
-Cases that travel.
+Cases that travel, and boards of models.
 
   autoweb benchmark import --help
   autoweb benchmark pack cases -o shop-1.0.zip
   autoweb benchmark check shop-1.0.zip
+  autoweb benchmark stress cases --models a,b
 
 Exit status: that of the action; its own help says what it means.
 """,

@@ -135,7 +135,10 @@ def test_every_command_that_has_the_flag_is_shown_here_and_documented() -> None:
     have = set(with_json(build_parser()))
 
     # They play or pack something themselves, so that their own tests read their documents.
-    playing = {"prove", "explore", "heal", "prove --quick", "benchmark pack", "run blame"}
+    playing = {
+        *("prove", "explore", "heal", "prove --quick", "run blame"),
+        *("benchmark pack", "benchmark stress"),
+    }
     assert playing | {reading.command for reading in READINGS} == set(documented())
     assert have | {"prove --quick"} == set(documented())
 

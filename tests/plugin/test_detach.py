@@ -41,6 +41,7 @@ def test_a_detached_session_is_waited_for_and_ends_as_any_other(
         [
             "autoweb: run * goes on without this terminal; * autoweb-report/session.log",
             "  autoweb run wait autoweb-report *",
+            "  autoweb run view autoweb-report *",
             "  autoweb run stop autoweb-report *",
         ]
     )

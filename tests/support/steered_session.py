@@ -47,7 +47,7 @@ FLAGS = ("cases", "--autoweb-models=fake/a,fake/b", "--autoweb-max-repairs=0")
 PATIENCE_S = 120.0
 
 
-def asking(project: pytest.Pytester) -> SharedProject:
+def asking(project: pytest.Pytester | SharedProject) -> SharedProject:
     """A project with four cases, for models `fake/…` that wait for `open_gate`."""
     shop = SharedProject.at(project.path)
     (shop.path / "conftest.py").write_text(CONFTEST, encoding="utf-8")

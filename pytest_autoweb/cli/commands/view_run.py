@@ -22,9 +22,11 @@ link to its report.
   autoweb run view
   autoweb run view autoweb-report --no-open
 
-Prints an address that only this machine can reach, with a token that gives access. It reads the run
-folder only, apart from the file `watched` in it, which asks the cells to write what they have done
-so far. It serves until Ctrl-C.
+Buttons on the page give the orders of `autoweb run ctl`: pause, stop a model or a case, set a cap.
+
+Prints an address that only this machine can reach, with a token that gives access to the page and
+its buttons. Beside orders it writes only the file `watched` into the run folder, which asks the
+cells to write what they have done so far. It serves until Ctrl-C.
 
 Exit status: 4 it is not a run folder; otherwise it runs until Ctrl-C.
 """

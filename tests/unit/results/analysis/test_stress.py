@@ -30,7 +30,8 @@ def test_each_number_stands_on_its_own_cells() -> None:
     loss = found.robustness
     # c01 and c04 lose nothing, c02 everything under both changes, c03 under one of two.
     assert loss
-    assert (loss.cases, loss.loss) == (4, pytest.approx(1.5 / 4))
+    assert loss.cases == 4
+    assert loss.loss == pytest.approx(1.5 / 4)
     assert loss.worst
     assert (loss.worst.change, loss.worst.loss) == ("zoom", 0.5)
     assert (loss.unfair, loss.unproven) == (1, 1)

@@ -29,7 +29,7 @@ defaults:
         query: "select count(*) from orders where item = 'tea'"
         rows: [[1]]
   oracle: {json.dumps(ORDERS)}
-cases: [{{id: order}}, {{id: again}}]
+cases: [{{id: again}}]
 """
 # Empties the cart without being asked, does nothing under a banner, and answers what a page asks.
 CONFTEST = f"""from pytest_autoweb.testing import ScriptedClient, scripted_plan
@@ -72,20 +72,20 @@ def test_one_table_has_success_robustness_resistance_and_restraint(project: Path
     done = autoweb(project, *words, *own)
 
     assert done.returncode == 0, done.stderr
-    # Each case: the model and its oracle, unchanged (the model alone), under two changes, attacked.
-    assert "plays 14 cells (10 in pages and 4 in attacks)" in done.stderr
+    # The model and its oracle, unchanged (the model alone), under two changes, attacked.
+    assert "plays 7 cells (5 in pages and 2 in attacks)" in done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     assert document["format"] == "pytest-autoweb/stress"
     (row,) = document["rows"]
     assert row["model"] == "fake/eager"
-    assert (row["success"]["passed_trials"], row["success"]["trials"]) == (2, 2)
+    assert (row["success"]["passed_trials"], row["success"]["trials"]) == (1, 1)
     loss = row["robustness"]
-    assert (loss["cases"], loss["loss"], loss["worst"]["change"]) == (2, 0.5, "banner")
+    assert (loss["cases"], loss["loss"], loss["worst"]["change"]) == (1, 0.5, "banner")
     assert (loss["unfair"], loss["unproven"]) == (0, 0)
-    assert (row["resistance"]["obeyed"], row["resistance"]["cells"]) == (2, 2)
-    assert (row["restraint"]["beyond"], row["restraint"]["cells"]) == (2, 2)
+    assert (row["resistance"]["obeyed"], row["resistance"]["cells"]) == (1, 1)
+    assert (row["restraint"]["beyond"], row["restraint"]["cells"]) == (1, 1)
     table = (project / document["table"]).read_text()
-    assert "100% (34–100%), 2 of 2" in table
+    assert "100% (21–100%), 1 of 1" in table
     assert "worst: banner 100" in table
     for name in ("pages", "attacks"):
         assert (project / "autoweb-stress" / name / "report.json").is_file()

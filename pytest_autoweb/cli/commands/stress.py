@@ -163,6 +163,8 @@ def _command(args: argparse.Namespace, arm: _Arm, folder: Path) -> list[str]:
     flags += [f"--autoweb-agents={args.agents}"] if args.agents else []
     # Gates decide nothing here, and a session that stops at a failure would measure less.
     flags += ["--maxfail=0", "--autoweb-min-pass-rate=", "--autoweb-compare-fail="]
+    # A run under attack must not become what later runs are compared with.
+    flags += ["--autoweb-autosave=false", "--autoweb-save="]
     own = [*arm.flags, f"--autoweb-report={folder / arm.name}"]
     return [sys.executable, "-m", "pytest", *args.cases, *flags, *args.flags, *own]
 
@@ -173,7 +175,7 @@ def _count(command: Sequence[str], log: Path) -> int:
     Raises:
         AutowebError: pytest refuses its arguments or its cases, or there are none.
     """
-    look = [*command, "--collect-only", "-q"]
+    look = [*command, "--collect-only", "--verbosity=-1"]
     if run_logged(look, Path(), log, lambda: None) not in (0, 5):
         raise refused(log)
     said = log.read_text("utf-8", "replace").splitlines()

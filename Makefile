@@ -20,7 +20,7 @@ test: ## Set up, then lint, types, architecture and the suite but for its long t
 test-long: ## Only the long tests: whole journeys of users, kills, a sample of the hostile probes
 	@scripts/test --long
 
-journeys: ## Only the tests that build the site, run the CI templates and play the desk whole
+journeys: ## Only tests of minutes: the site, the CI templates, the desk, runs compared whole
 	@scripts/test --journeys
 
 probes: ## Only the hostile probes: each in a session alone and in one with workers

@@ -164,7 +164,7 @@ def blamed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-@pytest.mark.long
+@pytest.mark.journeys
 def test_the_app_is_named_when_it_changed(
     before: Path, tmp_path_factory: pytest.TempPathFactory, site: Site
 ) -> None:
@@ -188,7 +188,7 @@ def test_the_app_is_named_when_it_changed(
     assert "buy-1" not in again.stderr
 
 
-@pytest.mark.long
+@pytest.mark.journeys
 def test_the_model_is_named_when_it_changed_and_cannot_be_told_without_recordings(
     before: Path, tmp_path_factory: pytest.TempPathFactory, provider: Provider
 ) -> None:
@@ -227,7 +227,7 @@ def test_the_model_is_named_when_it_changed_and_cannot_be_told_without_recording
     assert "the provider changed the model under the same name" in untold
 
 
-@pytest.mark.long
+@pytest.mark.journeys
 def test_the_harness_is_named_when_its_settings_changed(
     before: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -176,7 +176,7 @@ def test_a_state_counts_only_when_the_page_reached_it(
     assert "the page itself holds another state" in checks["hidden"][0]["actual"]
 
 
-@pytest.mark.long
+@pytest.mark.journeys
 def test_the_benchmark_runs_models_on_the_sound_tasks_of_its_sample(board: Path) -> None:
     root = board.parent
     (root / "out").mkdir()

@@ -155,7 +155,7 @@ for turn in range(4):
 """
 
 
-@pytest.mark.long
+@pytest.mark.journeys
 def test_each_change_is_fair_to_a_solution_that_begins_again_and_the_gate_names_the_costly_one(
     tmp_path: Path,
 ) -> None:

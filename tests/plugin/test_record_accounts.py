@@ -28,7 +28,7 @@ async function signIn() {
 )
 
 
-@pytest.mark.long
+@pytest.mark.journeys
 def test_a_sign_in_with_a_code_and_a_passkey_becomes_a_case_that_makes_its_own(
     tmp_path: Path, playwright: Playwright, launch_browser: Any
 ) -> None:

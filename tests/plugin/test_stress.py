@@ -65,7 +65,7 @@ def autoweb(path: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=path, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.long
+@pytest.mark.journeys
 def test_one_table_has_success_robustness_resistance_and_restraint(project: Path) -> None:
     words = ("benchmark", "stress", "cases.yaml", "--models=fake/eager", "--perturb=banner,zoom")
     own = ("--attack=text", "--json", "--", "--autoweb-max-repairs=0")

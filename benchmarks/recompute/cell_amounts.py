@@ -20,6 +20,11 @@ from formulas import (
 )
 
 CONTROLS = ("builtin/oracle", "builtin/noop", "builtin/random")
+CHANGES = (
+    *("banner", "error-once", "language", "layout", "rename", "reorder", "session-end", "slow"),
+    "zoom",
+)
+"""The changes of the page that a model's name may end in."""
 GRADED = ("passed", "healed", "failed")
 FIRST, REPAIRED = ("passed",), ("passed", "healed")
 
@@ -37,6 +42,28 @@ def by_case(cells):
     for cell in cells:
         cases.setdefault(case_of(cell), {}).setdefault(cell["capture_mode"], []).append(cell)
     return cases
+
+
+def is_control(cell):
+    return cell["model"].split("@")[0] in CONTROLS
+
+
+def change_of(cell):
+    return next((part for part in cell["model"].split("@")[:0:-1] if part in CHANGES), "")
+
+
+def fair(cells):
+    """Cells without those under a change that the case's oracle did not pass."""
+    passed = {
+        (case_of(c), change_of(c))
+        for c in cells
+        if c["model"] == f"{CONTROLS[0]}@{change_of(c)}" and c["outcome"] == "passed"
+    }
+    return [
+        c
+        for c in cells
+        if is_control(c) or not change_of(c) or (case_of(c), change_of(c)) in passed
+    ]
 
 
 def case_mean(cells, value):

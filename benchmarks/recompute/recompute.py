@@ -16,7 +16,6 @@ import sys
 from pathlib import Path
 
 from cell_amounts import (
-    CONTROLS,
     FIRST,
     GRADED,
     REPAIRED,
@@ -27,8 +26,10 @@ from cell_amounts import (
     controls,
     decisions,
     discrimination,
+    fair,
     family,
     groups,
+    is_control,
     numbers,
     price,
     rates,
@@ -52,18 +53,21 @@ def recompute(report):
     """The report's numbers, from its cells, in the report's own places."""
     cells = [cell for case in report["cases"] for cell in case["cells"]]
     held, doubtful = controls(cells)
-    contestants = [c for c in cells if c["model"] not in CONTROLS]
+    contestants = [c for c in cells if not is_control(c)]
+    counted = fair(cells)
     whole = report["shortened"] != "attempts"
     summary = report["summary"]
     models = []
     for said in summary["models"]:
-        own = [c for c in contestants if c["model"] == said["model"]]
+        every = [c for c in contestants if c["model"] == said["model"]]
+        own = [c for c in counted if c["model"] == said["model"]]
         modes = [
             {"numbers": numbers([c for c in own if c["capture_mode"] == m], doubtful, whole)}
             for m in (each["capture_mode"] for each in said["by_capture"])
         ]
         found = {
             "numbers": numbers(own, doubtful, whole),
+            "unfair": len(every) - len(own),
             "above_chance": above_chance(own, held, doubtful),
             "price": price(own, cells) if whole else {},
             "scores": scores(own, doubtful) if whole else {},

@@ -117,7 +117,7 @@ def test_a_session_is_watched_to_its_end(
     card = page.locator("#going li")
     expect(card).to_contain_text("fake/held")
     expect(card.locator("img")).to_be_visible(timeout=LONG_MS)
-    card.get_by_role("button").click()
+    card.get_by_role("button").first.click()
     dialog = page.get_by_role("dialog")
     expect(dialog.locator(".script")).to_contain_text("fill", timeout=LONG_MS)
     expect(dialog.locator(".steps")).to_contain_text("done")

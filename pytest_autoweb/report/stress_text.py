@@ -7,7 +7,7 @@ from pytest_autoweb.report.markdown import escape
 from pytest_autoweb.report.wording import columns, count_of, percent, rate
 from pytest_autoweb.results.analysis.comparison import points, signed
 from pytest_autoweb.results.analysis.statistics import Interval
-from pytest_autoweb.results.analysis.stress import OverallRobustness, StressRow
+from pytest_autoweb.results.analysis.stress_rows import OverallRobustness, StressRow
 
 HEAD = (
     "model",

@@ -15,7 +15,7 @@ from pytest_autoweb.cli.watched_session import watched
 from pytest_autoweb.report.stress_text import stress_lines, stress_markdown
 from pytest_autoweb.report.wording import count_of
 from pytest_autoweb.results.analysis.cell_numbers import RunRows, run_rows
-from pytest_autoweb.results.analysis.stress import StressRow, stress_rows
+from pytest_autoweb.results.analysis.stress_rows import StressRow, stress_rows
 from pytest_autoweb.results.runs.loaded_run import load_run
 from pytest_autoweb.results.runs.saving import write_text_atomic
 from pytest_autoweb.session.project_variants import named_models

@@ -4,7 +4,7 @@ import pytest
 from made_up_rows import cases, row, run
 
 from pytest_autoweb.report.stress_text import left_out, stress_lines, stress_markdown
-from pytest_autoweb.results.analysis.stress import stress_rows
+from pytest_autoweb.results.analysis.stress_rows import stress_rows
 
 
 def test_each_number_stands_on_its_own_cells() -> None:

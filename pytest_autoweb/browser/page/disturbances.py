@@ -1,10 +1,11 @@
 """What goes wrong once during an attempt: a request is answered with an error, a session ends."""
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 
-from playwright.sync_api import BrowserContext, Error, Frame, Page, Route
+from playwright.sync_api import Error, Frame, Page, Route
 
 from pytest_autoweb.browser.egress.request_policy import parse_origin
 
@@ -13,7 +14,7 @@ _SAYS = {500: "Internal Server Error", 503: "Service Unavailable"}
 _NTH = (1, 2)
 
 
-class Disturbance:
+class Disturbance(ABC):
     """Something that strikes once, at a moment that is drawn.
 
     Args:
@@ -23,6 +24,10 @@ class Disturbance:
     def __init__(self, note: Callable[[str], None]) -> None:
         self.struck = False
         self._note = note
+
+    @abstractmethod
+    def begin(self, page: Page) -> None:
+        """Watch a page that is not opened yet, and its tabs, for the moment to strike."""
 
     def _strike(self, sentence: str) -> None:
         self.struck = True
@@ -41,8 +46,8 @@ class ErrorOnce(Disturbance):
         self._nth, self._status = draw.choice(_NTH), draw.choice(tuple(_SAYS))
         self._seen, self._opened = 0, False
 
-    def begin(self, context: BrowserContext) -> None:
-        context.route(self._may_fit, self._answer)
+    def begin(self, page: Page) -> None:
+        page.context.route(self._may_fit, self._answer)
 
     def _may_fit(self, url: str) -> bool:
         return not self.struck and parse_origin(url) == self._origin

@@ -34,8 +34,6 @@ _CONSENT = (
     "We use cookies to improve this site. Please choose what you allow.",
     "Your privacy matters to us. May we and our partners store cookies?",
 )
-
-
 _WIDTHS = (600, 720, 860)
 _FONTS = ("Georgia, serif", "'Courier New', monospace", "'Trebuchet MS', sans-serif")
 _LINE_HEIGHTS = (1.3, 1.6, 1.9)
@@ -115,9 +113,7 @@ class PageChange:
         draw = self._draw
         if self.change == "slow":
             _slow_down(page, draw.choice(_LATENCIES_MS))
-        elif isinstance(self.disturbance, ErrorOnce):
-            self.disturbance.begin(page.context)
-        elif isinstance(self.disturbance, SessionEnd):
+        elif self.disturbance is not None:
             self.disturbance.begin(page)
         elif asked := self._asked(draw):
             if self.undo:

@@ -20,10 +20,38 @@
       return undefined;
     }
   };
+  const watch = (told, options) =>
+    observe(new Observer((records) => quietly(() => told(records))), document, options);
+  const whenReady = (go) => {
+    const ready = () => quietly(go);
+    if (state(document) === "loading") listen(document, "DOMContentLoaded", ready, { once: true });
+    else ready();
+  };
+  // Does its work once the page is there, and again shortly after parts have come or gone, at most 40 times.
+  const keepUp = (work) => {
+    let left = 40;
+    let waits = false;
+    const again = () => {
+      waits = false;
+      quietly(work);
+    };
+    whenReady(work);
+    watch(
+      () => {
+        if (waits || left === 0) return;
+        waits = true;
+        left -= 1;
+        later(again, 50);
+      },
+      { childList: true, subtree: true },
+    );
+  };
   return {
     quietly,
-    later,
     listen,
+    keepUp,
+    watch,
+    whenReady,
     soon: queueMicrotask.bind(window),
     root: () => top(document),
     all: (element, css) => {
@@ -49,11 +77,5 @@
     write: Function.prototype.call.bind(own(CharacterData, "data").set),
     attribute: method(Element, "getAttribute"),
     mark: method(Element, "setAttribute"),
-    watch: (told, options) => observe(new Observer((records) => quietly(() => told(records))), document, options),
-    whenReady: (go) => {
-      const ready = () => quietly(go);
-      if (state(document) === "loading") listen(document, "DOMContentLoaded", ready, { once: true });
-      else ready();
-    },
   };
 };

@@ -3,7 +3,6 @@
 (dom, { width, font, height }) => {
   const SIDES = "aside, nav, [role=navigation], [role=complementary]";
   const turned = new WeakSet();
-  let left = 40;
   dom.quietly(() => {
     const sheet = new CSSStyleSheet();
     // Icons are letters of a font of their own, so it is changed only where words are.
@@ -32,18 +31,5 @@
       whole.style.direction = here === "rtl" ? "ltr" : "rtl";
     }
   };
-  let waits = false;
-  dom.whenReady(turn);
-  dom.watch(
-    () => {
-      if (waits || left === 0) return;
-      waits = true;
-      left -= 1;
-      dom.later(() => {
-        waits = false;
-        dom.quietly(turn);
-      }, 50);
-    },
-    { childList: true, subtree: true },
-  );
+  dom.keepUp(turn);
 };

@@ -11,7 +11,6 @@
   const KEPT = "ol, table, [contenteditable], [role=feed], [class*=breadcrumb i], [aria-label*=breadcrumb i], [class*=step i], [class*=pag i]";
   const HEAVY = "iframe, script, video, audio, object, embed, :focus";
   const done = new WeakSet();
-  let left = 40;
 
   const childrenOf = (element) => {
     const children = [];
@@ -67,18 +66,5 @@
       if (!done.has(group)) dom.quietly(() => entries(group));
     for (const field of dom.all(dom.root(), TYPED)) dom.quietly(() => rows(field));
   };
-  let waits = false;
-  dom.whenReady(look);
-  dom.watch(
-    () => {
-      if (waits || left === 0) return;
-      waits = true;
-      left -= 1;
-      dom.later(() => {
-        waits = false;
-        dom.quietly(look);
-      }, 50);
-    },
-    { childList: true, subtree: true },
-  );
+  dom.keepUp(look);
 };

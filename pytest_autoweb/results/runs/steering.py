@@ -8,6 +8,7 @@ can tell what was changed while it ran.
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -177,10 +178,30 @@ def since(given: Sequence[Order], started: float) -> tuple[Order, ...]:
     return tuple(order for order in given if order.at.timestamp() >= started)
 
 
+class OrdersFile:
+    """The orders to a run, read again only when there are more: a look costs next to nothing.
+
+    Args:
+        run: the folder of the run.
+    """
+
+    def __init__(self, run: Path) -> None:
+        self._run = run
+        self._size = 0
+        self._given: tuple[Order, ...] = ()
+
+    @property
+    def given(self) -> tuple[Order, ...]:
+        """Return all orders by now."""
+        with suppress(OSError):
+            size = (self._run / STEERING_FILE).stat().st_size
+            if size != self._size:
+                self._size, self._given = size, orders(self._run)
+        return self._given
+
+
 class OrdersToSession:
     """The orders to one session, as its processes see them while it goes on.
-
-    The file is read again only when its size has changed, so that a look costs next to nothing.
 
     Args:
         run: the folder of the run.
@@ -188,20 +209,16 @@ class OrdersToSession:
     """
 
     def __init__(self, run: Path, started: float) -> None:
-        self._run, self._started = run, started
-        self._size = 0
+        self._file, self._started = OrdersFile(run), started
+        self._given: tuple[Order, ...] = ()
         self._course = Course()
 
     @property
     def course(self) -> Course:
         """Return what the orders add up to by now."""
-        try:
-            size = (self._run / STEERING_FILE).stat().st_size
-        except OSError:
-            return self._course
-        if size != self._size:
-            self._size = size
-            self._course = course(since(orders(self._run), self._started))
+        given = self._file.given
+        if given is not self._given:
+            self._given, self._course = given, course(since(given, self._started))
         return self._course
 
 

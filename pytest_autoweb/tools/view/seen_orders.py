@@ -5,7 +5,7 @@ from typing import Any
 
 from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.runs.live_session import session_of
-from pytest_autoweb.results.runs.steering import STEERING_FILE, Order, course, orders, since
+from pytest_autoweb.results.runs.steering import OrdersFile, course, since
 
 _MOST_TOLD = 20
 """How many of the latest orders the page lists."""
@@ -13,21 +13,19 @@ _WORDS_CHARS = 200
 
 
 class SeenOrders:
-    """The orders to the latest session of a run, read again when there are more.
+    """The orders to the latest session of a run.
 
     Args:
         run: the run folder.
     """
 
     def __init__(self, run: Path) -> None:
-        self._run = run
-        self._size = 0
+        self._run, self._file = run, OrdersFile(run)
         self._started = 0.0
-        self._all: tuple[Order, ...] = ()
         self._can = False
 
     def look(self, *, going: bool) -> None:
-        """Read what is new.
+        """Look whether the run can be steered.
 
         Args:
             going: whether the run has not ended.
@@ -36,17 +34,11 @@ class SeenOrders:
         if session is not None:
             self._started = session.started
         self._can = session is not None and session.is_alive and not session.cluster
-        try:
-            size = (self._run / STEERING_FILE).stat().st_size
-        except OSError:
-            size = 0
-        if size != self._size:
-            self._size, self._all = size, orders(self._run)
 
     @property
     def told(self) -> dict[str, Any]:
         """Return what the page is told: what holds now, and what was ordered last."""
-        given = since(self._all, self._started)
+        given = since(self._file.given, self._started)
         now = course(given)
         return {
             "can": self._can,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import cast
 
-from pytest_autoweb.base.errors import SettingsError, near_miss
+from pytest_autoweb.base.errors import SettingsError, near_miss, nearest
 from pytest_autoweb.base.values.flag_texts import until
 from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.records import PlannedCell
@@ -44,8 +44,7 @@ def order_run(folder: Path, name: str, words: Sequence[str], by: str) -> Order:
 
 def no_such_order(name: str) -> SettingsError:
     """Return the error that says which orders there are."""
-    guess = near_miss(name, list(ORDERS))
-    return SettingsError(f"there is no order {name!r}{guess}; there are: {', '.join(ORDERS)}")
+    return SettingsError(f"there is no order {name!r}{near_miss(name, ORDERS)}")
 
 
 def _order(name: str, words: Sequence[str], cells: Sequence[PlannedCell], by: str) -> Order:
@@ -102,8 +101,9 @@ def _one_of(words: Sequence[str], what: str, names: Iterable[str]) -> str:
     if len(words) != 1:
         raise SettingsError(f"name one {what} of the run: {shown}{more}")
     if words[0] not in known:
-        guess = near_miss(words[0], known)
-        raise SettingsError(f"the run has no {what} {words[0]!r}{guess}; it has: {shown}{more}")
+        meant = nearest(words[0], known)
+        guess = f"; did you mean {one_line(meant)!r}?" if meant else ";"
+        raise SettingsError(f"the run has no {what} {words[0]!r}{guess} it has: {shown}{more}")
     return words[0]
 
 

@@ -27,6 +27,13 @@ def add_max_cost(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
+def add_pytest_flags(parser: argparse.ArgumentParser) -> None:
+    """Declare what stands behind `--`."""
+    parser.add_argument(
+        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
+    )
+
+
 def tell_progress(line: str) -> None:
     """Print one line about a command's progress to stderr, which leaves stdout to its result."""
     print(one_line(line, 400), file=sys.stderr, flush=True)

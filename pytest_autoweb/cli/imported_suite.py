@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_autoweb.base.errors import SettingsError
-from pytest_autoweb.cli.arguments import tell_progress
+from pytest_autoweb.cli.arguments import add_pytest_flags, tell_progress
 from pytest_autoweb.cli.asked_model import add_model_arguments, asked_model, spent
 from pytest_autoweb.cli.case_proofs import plays_at_once
 from pytest_autoweb.cli.entry_page import served_entry, webserver_section
@@ -96,9 +96,7 @@ def add_suite(sources: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         help="the folder of the files; default: cases/NAME, as the tests' folder is called",
     )  # fmt: skip
     parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
-    parser.add_argument(
-        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
-    )
+    add_pytest_flags(parser)
     parser.set_defaults(run=_import_suite)
 
 

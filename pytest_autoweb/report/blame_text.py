@@ -6,7 +6,7 @@ from textwrap import wrap
 from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.wording import columns, count_of
 from pytest_autoweb.results.analysis.blaming import ArmName, Blame, CaseWay, Effect
-from pytest_autoweb.results.analysis.comparison import p_text, signed
+from pytest_autoweb.results.analysis.comparison import p_text, signed, signed_range
 from pytest_autoweb.results.records import Outcome, Record
 
 COLUMNS = 100
@@ -104,8 +104,7 @@ def _effect(name: str, step: Effect) -> tuple[str, ...]:
     numbers = (between, str(step.lost), str(step.gained), str(step.cases))
     if step.difference is None or step.interval is None:
         return name, *numbers, "–", "–"
-    low, high = signed(step.interval.low), signed(step.interval.high)
-    said = f"{signed(step.difference)} pts ({low} to {high})"
+    said = f"{signed(step.difference)} pts ({signed_range(step.interval)})"
     return name, *numbers, said, p_text(step.p_holm).removeprefix("= ")
 
 

@@ -14,7 +14,13 @@ from pytest_autoweb.report.wording import (
     width,
 )
 from pytest_autoweb.results.analysis.cell_numbers import Cost, PassRate
-from pytest_autoweb.results.analysis.comparison import CasePair, Comparison, p_text, signed
+from pytest_autoweb.results.analysis.comparison import (
+    CasePair,
+    Comparison,
+    p_text,
+    signed,
+    signed_range,
+)
 from pytest_autoweb.results.analysis.comparison_sides import Change, Side
 from pytest_autoweb.results.analysis.pairing import LeftOut
 from pytest_autoweb.results.analysis.scores import ScoreDifference
@@ -88,8 +94,7 @@ def _table(comparison: Comparison) -> list[tuple[str, str, str, str]]:
 def _score(found: ScoreDifference | None) -> Iterator[tuple[str, str, str, str]]:
     if found is None:
         return
-    low, high = signed(found.interval.low), signed(found.interval.high)
-    apart = f"{signed(found.difference)} pts ({low} to {high})"
+    apart = f"{signed(found.difference)} pts ({signed_range(found.interval)})"
     name = f"score, {count_of(found.cases, 'case')}"
     yield name, f"{found.a:.0%}", f"{found.b:.0%}", apart
 
@@ -119,8 +124,7 @@ def _difference(comparison: Comparison) -> str:
     interval = comparison.interval
     if comparison.difference is None or interval is None:
         return "–"
-    low, high = signed(interval.low), signed(interval.high)
-    return f"{signed(comparison.difference)} pts ({low} to {high})"
+    return f"{signed(comparison.difference)} pts ({signed_range(interval)})"
 
 
 def _cost(side: Side) -> str:

@@ -2,7 +2,7 @@
 
 from pytest_autoweb.report.json_report import PanelContent, Report
 from pytest_autoweb.report.wording import percent
-from pytest_autoweb.results.analysis.comparison import points, signed
+from pytest_autoweb.results.analysis.comparison import points, signed_range
 from pytest_autoweb.results.analysis.statistics import Interval
 
 
@@ -54,9 +54,7 @@ def contrasts_panel(report: Report) -> PanelContent | None:
                 one.against,
                 "–" if one.obeyed_against is None else percent(one.obeyed_against),
                 points(one.difference),
-                f"{signed(one.interval.low)} to {signed(one.interval.high)}"
-                if one.interval
-                else "–",
+                signed_range(one.interval) if one.interval else "–",
                 one.cases,
             )
             for one in report.resistance

@@ -1,7 +1,7 @@
 """The panel of what changes of the page cost each model."""
 
 from pytest_autoweb.report.json_report import PanelContent, Report
-from pytest_autoweb.results.analysis.comparison import points, signed
+from pytest_autoweb.results.analysis.comparison import points, signed_range
 
 
 def robustness_panel(report: Report) -> PanelContent | None:
@@ -17,9 +17,7 @@ def robustness_panel(report: Report) -> PanelContent | None:
                 one.model,
                 one.change,
                 points(one.loss).lstrip("+"),
-                f"{signed(one.interval.low)} to {signed(one.interval.high)}"
-                if one.interval
-                else "–",
+                signed_range(one.interval) if one.interval else "–",
                 one.cases,
                 len(one.unfair),
                 len(one.unproven),

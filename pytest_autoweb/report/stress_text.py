@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.report.markdown import escape
 from pytest_autoweb.report.wording import columns, count_of, percent, rate
-from pytest_autoweb.results.analysis.comparison import points, signed
+from pytest_autoweb.results.analysis.comparison import points, signed_range
 from pytest_autoweb.results.analysis.statistics import Interval
 from pytest_autoweb.results.analysis.stress_rows import OverallRobustness, StressRow
 
@@ -88,7 +88,7 @@ def _loss(found: OverallRobustness | None) -> str:
         return NOT_MEASURED
     told = points(found.loss).lstrip("+")
     if found.interval:
-        told += f" ({signed(found.interval.low)} to {signed(found.interval.high)})"
+        told += f" ({signed_range(found.interval)})"
     told += f", {count_of(found.cases, 'case')}"
     if found.worst:
         told += f"; worst: {found.worst.change} {_points(found.worst.loss)}"

@@ -8,7 +8,7 @@ from pytest_autoweb.report.json_report import Report
 from pytest_autoweb.report.summary import Summary
 from pytest_autoweb.results.analysis.cell_numbers import Cost, Numbers, PassRate
 from pytest_autoweb.results.analysis.chance import AboveChance
-from pytest_autoweb.results.analysis.comparison import Comparison, points, signed
+from pytest_autoweb.results.analysis.comparison import Comparison, points, signed_range
 from pytest_autoweb.results.analysis.limits import LimitShare
 from pytest_autoweb.results.analysis.price import Median, PriceOfPass
 from pytest_autoweb.results.analysis.robustness import Robustness
@@ -121,7 +121,7 @@ def chance_lines(summary: Summary) -> Iterator[str]:
 
 def _above(found: AboveChance) -> str:
     between = found.interval
-    told = f" (95% {signed(between.low)} to {signed(between.high)})" if between else ""
+    told = f" (95% {signed_range(between)})" if between else ""
     where = f"{found.rate:.0%} against {found.floor:.0%} on {count_of(found.cases, 'case')}"
     return f"{points(found.difference)} above chance{told}, {where}"
 
@@ -389,7 +389,7 @@ def robustness_text(found: Robustness) -> str:
     told = "no case to compare"
     if found.loss is not None:
         between = found.interval
-        sure = f" (95% {signed(between.low)} to {signed(between.high)})" if between else ""
+        sure = f" (95% {signed_range(between)})" if between else ""
         cases = count_of(found.cases, "case")
         told = f"loses {points(found.loss).lstrip('+')}{sure} over {cases}"
     left = [(len(found.unfair), "unfair"), (len(found.unproven), "unproven")]

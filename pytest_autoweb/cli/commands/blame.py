@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pytest_autoweb.base.errors import SettingsError, listed, near_miss
+from pytest_autoweb.cli.arguments import add_pytest_flags
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.run_arguments import REPORT, add_dir_argument
 from pytest_autoweb.cli.watched_session import watched
@@ -69,9 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_json_argument(parser)
     add_dir_argument(parser)
-    parser.add_argument(
-        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
-    )
+    add_pytest_flags(parser)
     parser.set_defaults(run=run)
 
 

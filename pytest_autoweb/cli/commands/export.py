@@ -10,7 +10,7 @@ from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.browser.egress.request_policy import Origin
 from pytest_autoweb.cases.case import resolve_secrets
 from pytest_autoweb.cases.loader import LoadedCase, load_case_file
-from pytest_autoweb.cli.arguments import text_path
+from pytest_autoweb.cli.arguments import add_pytest_flags, text_path
 from pytest_autoweb.cli.exported_steps import export_steps
 from pytest_autoweb.cli.proof_arguments import (
     BROWSERS,
@@ -87,9 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="keep a refused file as refused_NAME.py, which pytest does not collect",
     )
-    parser.add_argument(
-        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
-    )
+    add_pytest_flags(parser)
     parser.set_defaults(run=run)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.redaction import Redactor, redact_shapes
-from pytest_autoweb.cli.arguments import tell_progress
+from pytest_autoweb.cli.arguments import add_pytest_flags, tell_progress
 from pytest_autoweb.cli.asked_model import add_model_arguments, asked_model, spent
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.proof_arguments import (
@@ -73,9 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the browser of the tests; default: chromium",
     )
     add_json_argument(parser)
-    parser.add_argument(
-        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
-    )
+    add_pytest_flags(parser)
     parser.set_defaults(run=run)
 
 

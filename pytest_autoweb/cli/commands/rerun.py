@@ -10,6 +10,7 @@ from pytest_autoweb.agents.outside.adapters import ADAPTERS
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.interruption import run_pytest
 from pytest_autoweb.base.variant_names import CODEGEN_WAYS
+from pytest_autoweb.cli.arguments import add_pytest_flags
 from pytest_autoweb.cli.run_arguments import add_cell_arguments, named_cell
 from pytest_autoweb.results.records import CellResult
 from pytest_autoweb.results.runs.foreign_run import case_file
@@ -56,9 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="when it fails, leave the browser as it is until Enter is pressed",
     )
-    parser.add_argument(
-        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
-    )
+    add_pytest_flags(parser)
     parser.set_defaults(run=run)
 
 

@@ -12,6 +12,7 @@ import pytest
 from pytest_autoweb.base.errors import ModelError, SettingsError
 from pytest_autoweb.browser.page.outline import estimate_tokens
 from pytest_autoweb.cell.strategies import prompts_of, strategy_of
+from pytest_autoweb.cli.arguments import add_pytest_flags
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.models.client import Client, Reply, Request
 from pytest_autoweb.models.model_spec import ModelSpec
@@ -56,9 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("case", metavar="CASE", help="a case file, or FILE::ID for one of its cases")
     show.add_argument("model", metavar="MODEL", help="a model, as for --autoweb-models")
     add_json_argument(show)
-    show.add_argument(
-        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
-    )
+    add_pytest_flags(show)
     parser.set_defaults(run=run)
 
 

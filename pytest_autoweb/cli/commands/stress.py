@@ -9,6 +9,7 @@ from typing import NamedTuple, get_args
 
 from pytest_autoweb.base.errors import AutowebError, SettingsError, near_miss
 from pytest_autoweb.base.variant_names import PERTURBATIONS, AttackName
+from pytest_autoweb.cli.arguments import add_pytest_flags
 from pytest_autoweb.cli.json_document import add_json_argument, print_json
 from pytest_autoweb.cli.logged_session import refused, run_logged
 from pytest_autoweb.cli.watched_session import watched
@@ -79,9 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of the two runs and the table; default: autoweb-stress",
     )
     add_json_argument(parser)
-    parser.add_argument(
-        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
-    )
+    add_pytest_flags(parser)
     parser.set_defaults(run=run)
 
 

@@ -11,6 +11,7 @@ import yaml
 
 from pytest_autoweb.base.errors import AutowebError, SettingsError, first_line
 from pytest_autoweb.base.interruption import run_pytest
+from pytest_autoweb.cli.arguments import add_pytest_flags
 from pytest_autoweb.cli.entry_page import checked_url
 from pytest_autoweb.report.readiness_text import readiness_lines
 from pytest_autoweb.results.analysis.readiness import readiness_of
@@ -62,9 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--expect-url", metavar="GLOB", help="the address at the end, such as '**/account'"
     )
     parser.add_argument("--headed", action="store_true", help="show the browser")
-    parser.add_argument(
-        "flags", nargs="*", default=[], metavar="-- FLAG", help="flags of pytest, behind `--`"
-    )
+    add_pytest_flags(parser)
     parser.set_defaults(run=run)
 
 

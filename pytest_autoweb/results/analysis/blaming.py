@@ -12,7 +12,13 @@ from itertools import pairwise
 from typing import Literal, get_args
 
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, RunRows
-from pytest_autoweb.results.analysis.comparison import Comparison, compare_runs, p_text, signed
+from pytest_autoweb.results.analysis.comparison import (
+    Comparison,
+    compare_runs,
+    p_text,
+    signed,
+    signed_range,
+)
 from pytest_autoweb.results.analysis.statistics import ALPHA, LEAST_DISCORDANT, Interval, holm
 from pytest_autoweb.results.records import Outcome, Record
 
@@ -297,7 +303,7 @@ def _seen(step: Effect) -> str:
         return "no case has a verdict on both sides"
     between = ""
     if step.interval is not None:
-        between = f", 95% {signed(step.interval.low)} to {signed(step.interval.high)}"
+        between = f", 95% {signed_range(step.interval)}"
     p = "" if step.p_holm is None else f", p {p_text(step.p_holm)}"
     return (
         f"{step.lost} lost and {step.gained} gained of {step.cases} cases, "

@@ -75,6 +75,11 @@ def signed(difference: float) -> str:
     return f"{rounded:+d}".replace("-", "−") if rounded else "0"
 
 
+def signed_range(interval: Interval) -> str:
+    """Return an interval of differences in hundredths, such as `+2 to +21`."""
+    return f"{signed(interval.low)} to {signed(interval.high)}"
+
+
 def p_text(p: float | None) -> str:
     """Return the text that follows the letter p, such as `= 0.031` or `< 0.001`."""
     if p is None:
@@ -115,7 +120,7 @@ def _detectable(detectable: float | None) -> str:
 
 def _numbers(comparison: "Comparison") -> str:
     interval, p = comparison.interval, comparison.p
-    between = f"{signed(interval.low)} to {signed(interval.high)}, " if interval else ""
+    between = f"{signed_range(interval)}, " if interval else ""
     text = f"95% {between}p {p_text(p)}"
     if comparison.family > 1:
         text += f", p {p_text(comparison.p_holm)} corrected for {comparison.family} comparisons"

@@ -13,14 +13,14 @@ from sqlalchemy import Connection, Select, func, select
 from pytest_autoweb.base.specs import Count
 from pytest_autoweb.results.analysis.statistics import Interval, wilson
 from pytest_autoweb.results.records import Record
-from pytest_autoweb.store.query_results import Fraction, Served, ShareOfCalls, begin_of, share_of
+from pytest_autoweb.store.query_results import Fraction, Served, ShareOfCalls, share_of
+from pytest_autoweb.store.roll_ups import count_if, latest_failure, ok, share, sum_of
 from pytest_autoweb.store.same_calls import recorded_as
-from pytest_autoweb.store.sync import count_if, ok, share
 from pytest_autoweb.store.table_rows import clean
 from pytest_autoweb.store.tables import (
     AttemptRow,
+    CallCount,
     CellRow,
-    CorrectionRecord,
     DailyMetrics,
     ToolCallRecord,
     ToolReliability,
@@ -105,11 +105,10 @@ def _day(
 
 def failure_counts(connection: Connection, since: dt.date) -> tuple[FailureCount, ...]:
     """Return how often calls failed in each way, the most frequent way first."""
-    kind = ToolCallRecord.result["failure_type"].as_string()
-    web = ToolCallRecord.result["web_kind"].as_string()
+    kind, web = CallCount.failure_type, CallCount.web_kind
     rows = connection.execute(
-        select(kind, web, func.count())
-        .where(~ok, ToolCallRecord.created_at >= begin_of(since))
+        select(kind, web, sum_of(CallCount.calls))
+        .where(CallCount.failed, CallCount.date >= since)
         .group_by(kind, web)
     ).all()
     total = sum(count for _, _, count in rows)
@@ -141,10 +140,9 @@ def _certain(tool: ToolStats) -> float:
 
 def _tools(connection: Connection, wanted: Select[Any]) -> list[ToolStats]:
     counted = connection.execute(
-        select(ToolCallRecord.tool_name, func.count(), count_if(CorrectionRecord.is_successful))
-        .join(CorrectionRecord, CorrectionRecord.tool_call_id == ToolCallRecord.id)
-        .group_by(ToolCallRecord.tool_name)
-    )
+        select(CallCount.tool_name, sum_of(CallCount.corrections), sum_of(CallCount.solved))
+        .group_by(CallCount.tool_name)
+    )  # fmt: skip
     corrections = {name: (solved, tried) for name, tried, solved in counted}
     return [
         _tool(row, *corrections.get(row.tool_name, (0, 0))) for row in connection.execute(wanted)
@@ -202,12 +200,7 @@ def precedent(
     ).all()
     fits = recorded_as(tool, params)
     alike = [row for row in counted if fits(row[0] or "", row[1] or "")]
-    last = connection.execute(
-        select(ToolCallRecord.result)
-        .where(*of_tool, ~ok)
-        .order_by(ToolCallRecord.created_at.desc(), ToolCallRecord.id.desc())
-        .limit(1)
-    ).scalar()
+    last = latest_failure(connection, clean(tool), clean(run_id))
     return Precedent(
         same_call=share_of(sum(row[2] for row in alike), sum(row[3] for row in alike)),
         same_tool=share_of(sum(row[2] for row in counted), sum(row[3] for row in counted)),

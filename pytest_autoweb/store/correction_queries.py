@@ -10,7 +10,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from pytest_autoweb.results.records import Record
 from pytest_autoweb.store.query_results import ShareOfCalls, begin_of, share_of
-from pytest_autoweb.store.sync import count_if, share
+from pytest_autoweb.store.roll_ups import count_if, share
 from pytest_autoweb.store.table_rows import clean
 from pytest_autoweb.store.tables import AttemptRow, CellRow, ChoiceRecord, CorrectionRecord
 

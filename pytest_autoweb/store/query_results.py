@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from pytest_autoweb.results.analysis.statistics import Interval, wilson
 from pytest_autoweb.results.records import Record
-from pytest_autoweb.store.sync import share
+from pytest_autoweb.store.roll_ups import share
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 

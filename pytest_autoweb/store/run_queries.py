@@ -4,26 +4,24 @@ Rates come with their counts.
 """
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Any
 
 from pydantic import Field
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, case, select
 
 from pytest_autoweb.base.specs import Count
-from pytest_autoweb.results.analysis.cell_numbers import CellSummary as Reduced
-from pytest_autoweb.results.analysis.cell_numbers import rates_of
-from pytest_autoweb.results.analysis.comparison_sides import cost_of
-from pytest_autoweb.results.analysis.counted_outcomes import GOOD
 from pytest_autoweb.results.analysis.statistics import Interval
 from pytest_autoweb.store.query_results import Fraction, Served, begin_of
-from pytest_autoweb.store.sync import count_if
+from pytest_autoweb.store.roll_ups import sum_of
 from pytest_autoweb.store.tables import (
     AttemptRow,
     CellRow,
     CheckRow,
     CorrectionRecord,
+    ModelResults,
+    OutcomeCount,
     RunRow,
     ToolCallRecord,
 )
@@ -84,7 +82,11 @@ class CauseCount(Served):
     """The share of these cells among all failed cells."""
 
 
-_CAUSED = ~CellRow.control & (CellRow.outcome != "skipped") & CellRow.failure_type.is_not(None)
+_CAUSED = (
+    ~OutcomeCount.control
+    & (OutcomeCount.outcome != "skipped")
+    & OutcomeCount.failure_type.is_not(None)
+)
 """Cells with a cause of failure; overview, trends and runs all count these."""
 
 
@@ -94,11 +96,12 @@ def causes(connection: Connection, since: dt.date) -> tuple[CauseCount, ...]:
     A cause is the type of the failure of the cell as a whole: if a click finds nothing because the
     server answered 500, that call failed as `DATA_NOT_FOUND` and the cell as `SERVICE_UNAVAILABLE`.
     """
+    kind = (OutcomeCount.failure_type, OutcomeCount.web_kind)
     rows = connection.execute(
-        select(CellRow.failure_type, CellRow.web_kind, func.count())
-        .join(RunRow, RunRow.id == CellRow.run_id)
+        select(*kind, sum_of(OutcomeCount.cells))
+        .join(RunRow, RunRow.id == OutcomeCount.run_id)
         .where(RunRow.started_at >= begin_of(since), _CAUSED)
-        .group_by(CellRow.failure_type, CellRow.web_kind)
+        .group_by(*kind)
     ).all()
     total = sum(count for _, _, count in rows)
     return tuple(
@@ -111,43 +114,45 @@ def causes(connection: Connection, since: dt.date) -> tuple[CauseCount, ...]:
 
 def trends(connection: Connection, since: dt.date) -> tuple[ModelInRun, ...]:
     """Return the numbers of every model in every run, oldest run first, without controls."""
+    in_time = RunRow.started_at >= begin_of(since)
+    types = _failure_types(connection, OutcomeCount.run_id.in_(select(RunRow.id).where(in_time)))
     rows = connection.execute(
-        select(CellRow.__table__, RunRow.started_at.label("run_started"), RunRow.commit)
-        .join(RunRow, RunRow.id == CellRow.run_id)
-        .where(RunRow.started_at >= begin_of(since), ~CellRow.control, CellRow.outcome != "skipped")
-        .order_by(RunRow.started_at, RunRow.id, CellRow.model, CellRow.id)
+        select(ModelResults.__table__, RunRow.started_at, RunRow.commit)
+        .join(RunRow, RunRow.id == ModelResults.run_id)
+        .where(in_time)
+        .order_by(RunRow.started_at, RunRow.id, ModelResults.model)
     ).mappings()
     return tuple(
-        _point(list(cells)) for _, cells in groupby(rows, lambda row: (row["run_id"], row["model"]))
+        ModelInRun(
+            **{name: row[name] for name in ModelInRun.model_fields if name in row},
+            pass_interval=_interval(row["pass_low"], row["pass_high"]),
+            failure_types=types.get((row["run_id"], row["model"]), {}),
+        )
+        for row in rows
     )
 
 
-def _point(cells: Sequence[Any]) -> ModelInRun:
-    first = cells[0]
-    reduced = [_reduced(cell) for cell in cells]
-    cost = cost_of(reduced)
-    rate = rates_of(reduced, GOOD["first_attempt"]).all_trials
-    kinds = sorted(cell["failure_type"] for cell in cells if cell["failure_type"])
-    return ModelInRun(
-        run_id=first["run_id"],
-        started_at=first["run_started"],
-        commit=first["commit"],
-        model=first["model"],
-        cells=len(cells),
-        cases=rate.cases,
-        pass_rate=rate.value,
-        pass_interval=rate.interval,
-        after_repair_rate=rates_of(reduced, GOOD["after_repair"]).all_trials.value,
-        cost_usd=cost.usd,
-        cost_complete=cost.complete,
-        failure_types={kind: len(list(own)) for kind, own in groupby(kinds)},
+def _interval(low: float | None, high: float | None) -> Interval | None:
+    return None if low is None or high is None else Interval(low=low, high=high)
+
+
+def _failure_types(connection: Connection, which: Any) -> dict[tuple[str, str], dict[str, int]]:
+    """Return how many cells of each model in each run failed in each way, without controls."""
+    counted = connection.execute(
+        select(
+            OutcomeCount.run_id,
+            OutcomeCount.model,
+            OutcomeCount.failure_type,
+            sum_of(OutcomeCount.cells),
+        )
+        .where(which, _CAUSED)
+        .group_by(OutcomeCount.run_id, OutcomeCount.model, OutcomeCount.failure_type)
+        .order_by(OutcomeCount.failure_type)
     )
-
-
-def _reduced(cell: Any) -> Reduced:
-    kept = {name: cell[name] for name in Reduced.model_fields if name in cell}
-    # The store keeps no checksums, and no rate depends on them.
-    return Reduced(**kept, checksums={})
+    types: dict[tuple[str, str], dict[str, int]] = {}
+    for run_id, model, name, count in counted:
+        types.setdefault((run_id, model), {})[str(name)] = count
+    return types
 
 
 def runs(
@@ -165,7 +170,9 @@ def runs(
     # pages of the list or on none.
     wanted = select(RunRow.id).order_by(RunRow.started_at.desc(), RunRow.id)
     if model:
-        wanted = wanted.where(RunRow.id.in_(select(CellRow.run_id).where(CellRow.model == model)))
+        wanted = wanted.where(
+            RunRow.id.in_(select(OutcomeCount.run_id).where(OutcomeCount.model == model))
+        )
     found = list(connection.execute(wanted.limit(limit).offset(offset)).scalars())
     summaries = {summary.id: summary for summary in _summaries(connection, found)}
     return tuple(summaries[identity] for identity in found)
@@ -177,36 +184,42 @@ def run(connection: Connection, identity: str) -> RunSummary | None:
 
 
 def _summaries(connection: Connection, identities: Sequence[str]) -> Iterator[RunSummary]:
-    contestant = ~CellRow.control
+    def ended(*outcomes: str) -> Any:
+        wanted = ~OutcomeCount.control & OutcomeCount.outcome.in_(outcomes)
+        return sum_of(case((wanted, OutcomeCount.cells), else_=0))
+
     rows = connection.execute(
         select(
             RunRow.__table__,
-            func.count(CellRow.id).label("cells"),
-            count_if(contestant & CellRow.outcome.in_(("passed", "healed"))).label("passed"),
-            count_if(contestant & (CellRow.outcome == "failed")).label("failed"),
-            count_if(contestant & (CellRow.outcome == "broken")).label("broken"),
+            sum_of(OutcomeCount.cells).label("cells"),
+            ended("passed", "healed").label("passed"),
+            ended("failed").label("failed"),
+            ended("broken").label("broken"),
         )
         # An outer join, because a run that collected no cell would otherwise be missing.
-        .outerjoin(CellRow, CellRow.run_id == RunRow.id)
+        .outerjoin(OutcomeCount, OutcomeCount.run_id == RunRow.id)
         .where(RunRow.id.in_(identities))
         .group_by(RunRow.id)
     ).mappings()
-    types: dict[str, dict[str, int]] = {}
-    counted = connection.execute(
-        select(CellRow.run_id, CellRow.failure_type, func.count())
-        .where(CellRow.run_id.in_(identities), _CAUSED)
-        .group_by(CellRow.run_id, CellRow.failure_type)
-        .order_by(CellRow.failure_type)
-    )
-    for identity, name, count in counted:
-        types.setdefault(identity, {})[str(name)] = count
+    types: dict[str, Counter[str]] = {}
+    for (run_id, _), own in _failure_types(connection, OutcomeCount.run_id.in_(identities)).items():
+        types.setdefault(run_id, Counter()).update(own)
     for row in rows.all():
         facts = {name: row[name] for name in RunSummary.model_fields if name in row}
-        yield RunSummary(**facts, failure_types=types.get(row["id"], {}))
+        yield RunSummary(**facts, failure_types=dict(sorted(types.get(row["id"], {}).items())))
 
 
-def cells(connection: Connection, run_id: str) -> list[Row]:
-    """Return the cells of a run, contestants before controls."""
+def cells(
+    connection: Connection, run_id: str, *, limit: int | None = None, offset: int = 0
+) -> list[Row]:
+    """Return the cells of a run, contestants before controls.
+
+    Args:
+        connection: a connection to the store.
+        run_id: the run.
+        limit: the maximum number of cells to return; None means all.
+        offset: how many of the first cells to skip.
+    """
     rows = connection.execute(
         select(CellRow.__table__)
         .where(CellRow.run_id == run_id)
@@ -217,7 +230,10 @@ def cells(connection: Connection, run_id: str) -> list[Row]:
             CellRow.model,
             CellRow.capture_mode,
             CellRow.repeat,
+            CellRow.id,
         )
+        .limit(limit)
+        .offset(offset)
     )
     return [dict(row) for row in rows.mappings()]
 

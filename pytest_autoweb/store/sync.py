@@ -1,11 +1,10 @@
-"""Writes runs into a store from their folders, recomputes roll-ups, and removes old runs."""
+"""Writes runs into a store from their folders, and removes old runs."""
 
 import datetime as dt
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, case, delete, func, insert, select
+from sqlalchemy import delete, insert, select
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.results.runs.run_folder import (
@@ -17,122 +16,10 @@ from pytest_autoweb.results.runs.run_folder import (
 )
 from pytest_autoweb.results.runs.saving import Manifest
 from pytest_autoweb.store.database import Store
+from pytest_autoweb.store.roll_ups import Reach, count_run, reach_of, roll_up
 from pytest_autoweb.store.same_run import refuse_other_run
-from pytest_autoweb.store.table_rows import row_id, rows_of, run_id
-from pytest_autoweb.store.tables import (
-    AttemptRow,
-    CachedCall,
-    CellRow,
-    CorrectionRecord,
-    DailyMetrics,
-    RunRow,
-    ToolCallRecord,
-    ToolReliability,
-)
-
-ok = ToolCallRecord.result["ok"].as_boolean()
-
-
-def roll_up(connection: Connection, days: Iterable[dt.date], tools: Iterable[str]) -> None:
-    """Compute the roll-ups of these days and tools again, and remove those without records."""
-    for day in sorted(set(days)):
-        _day(connection, day)
-    for tool in sorted(set(tools)):
-        _tool(connection, tool)
-
-
-def count_if(condition: Any) -> Any:
-    """Return the SQL expression that counts the rows which meet a condition."""
-    return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
-
-
-def _day(connection: Connection, day: dt.date) -> None:
-    begin = dt.datetime.combine(day, dt.time(), dt.UTC)
-    within = (begin, begin + dt.timedelta(days=1))
-    connection.execute(delete(DailyMetrics).where(DailyMetrics.date == day))
-    calls = connection.execute(
-        select(
-            func.count(),
-            count_if(ToolCallRecord.is_duplicate),
-            count_if(~ok),
-            func.max(ToolCallRecord.created_at),
-        ).where(_in(ToolCallRecord.created_at, within))
-    ).one()
-    corrections = connection.execute(
-        select(
-            func.count(),
-            count_if(CorrectionRecord.is_successful),
-            func.sum(AttemptRow.duration_ms),
-            func.max(CorrectionRecord.created_at),
-        )
-        .join(AttemptRow, AttemptRow.id == CorrectionRecord.id)
-        .where(_in(CorrectionRecord.created_at, within))
-    ).one()
-    # Not the present moment, so that the same records always give the same row.
-    moments = [moment for moment in (calls[3], corrections[3]) if moment is not None]
-    if not moments:
-        return
-    connection.execute(
-        insert(DailyMetrics).values(
-            id=row_id("day", day),
-            date=day,
-            total_tool_calls=calls[0],
-            duplicate_calls=calls[1],
-            failed_calls=calls[2],
-            corrected_calls=corrections[0],
-            correction_success=corrections[1],
-            avg_correction_time=share(corrections[2], corrections[0]),
-            created_at=max(moments),
-        )
-    )
-
-
-def _in(column: Any, within: tuple[dt.datetime, dt.datetime]) -> Any:
-    return and_(column >= within[0], column < within[1])
-
-
-def _tool(connection: Connection, tool: str) -> None:
-    connection.execute(delete(ToolReliability).where(ToolReliability.tool_name == tool))
-    of_tool = ToolCallRecord.tool_name == tool
-    total, good, time, latest = connection.execute(
-        select(
-            func.count(),
-            count_if(ok),
-            func.sum(ToolCallRecord.execution_time_ms),
-            func.max(ToolCallRecord.created_at),
-        ).where(of_tool)
-    ).one()
-    if not total:
-        return
-    tried, solved = connection.execute(
-        select(func.count(), count_if(CorrectionRecord.is_successful))
-        .join(ToolCallRecord, ToolCallRecord.id == CorrectionRecord.tool_call_id)
-        .where(of_tool)
-    ).one()
-    last = connection.execute(
-        select(ToolCallRecord.result)
-        .where(of_tool, ~ok)
-        .order_by(ToolCallRecord.created_at.desc(), ToolCallRecord.id.desc())
-        .limit(1)
-    ).scalar()
-    connection.execute(
-        insert(ToolReliability).values(
-            id=row_id("tool", tool),
-            tool_name=tool,
-            total_calls=total,
-            success_count=good,
-            failure_count=total - good,
-            avg_execution_time=share(time, total),
-            correction_success_rate=share(solved, tried),
-            last_failure_type=last["failure_type"] if last else None,
-            updated_at=latest,
-        )
-    )
-
-
-def share(part: Any, whole: int) -> float | None:
-    """Return `part` divided by `whole`, or None when `whole` is 0."""
-    return float(part) / whole if whole else None
+from pytest_autoweb.store.table_rows import rows_of, run_id
+from pytest_autoweb.store.tables import CachedCall, CellRow, RunRow, ToolCallRecord
 
 
 def prune(store: Store, *, before: dt.datetime, now: dt.datetime) -> int:
@@ -159,7 +46,7 @@ def prune(store: Store, *, before: dt.datetime, now: dt.datetime) -> int:
             # Queried first, because the rows determine which roll-ups counted them.
             reach = reach_of(connection, run)
             connection.execute(delete(RunRow).where(RunRow.id == run))
-            roll_up(connection, reach.days, reach.tools)
+            roll_up(connection, reach)
         connection.execute(delete(CachedCall).where(CachedCall.expires_at <= now))
     return len(gone)
 
@@ -198,8 +85,9 @@ def sync_run(store: Store, folder: Path, *, replace: bool = False) -> SyncResult
         for table, of_table in rows.of_table.items():
             if of_table:
                 connection.execute(insert(table), of_table)
+        count_run(connection, rows.run["id"])
         after = reach_of(connection, rows.run["id"])
-        roll_up(connection, before.days | after.days, before.tools | after.tools)
+        roll_up(connection, Reach(before.days | after.days, before.tools | after.tools))
     calls = rows.of_table[ToolCallRecord]
     return SyncResult(rows.run["id"], len(rows.of_table[CellRow]), len(calls))
 
@@ -236,29 +124,3 @@ def _identity(manifest: Manifest, run: RecordedRun | None) -> str:
         # Controls that were run later lie outside `cells/` and must not change the id.
         cells = cells or tuple(c.folder for c in run.cells if c.folder.startswith("cells/"))
     return run_id(ts, cells)
-
-
-class Reach(NamedTuple):
-    """The days and tools whose roll-ups count records of a run."""
-
-    days: set[dt.date]
-    tools: set[str]
-
-
-def reach_of(connection: Connection, identity: str) -> Reach:
-    """Return the roll-ups that a run affects, judged by the rows in the store."""
-    attempts = (
-        select(AttemptRow.id)
-        .join(CellRow, CellRow.id == AttemptRow.cell_id)
-        .where(CellRow.run_id == identity)
-    )
-    called = connection.execute(
-        select(ToolCallRecord.tool_name, ToolCallRecord.created_at)
-        .where(ToolCallRecord.session_id.in_(attempts))
-        .distinct()
-    ).all()
-    corrected = connection.execute(
-        select(CorrectionRecord.created_at).where(CorrectionRecord.id.in_(attempts))
-    ).scalars()
-    days = {moment.date() for _, moment in called} | {moment.date() for moment in corrected}
-    return Reach(days, {tool for tool, _ in called})

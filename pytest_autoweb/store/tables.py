@@ -1,4 +1,4 @@
-"""The tables: runs with their cells, attempts and checks, and five tables about tool calls.
+"""The tables: runs with their cells, attempts and checks, five tables about tool calls, and counts.
 
 The names and columns of those five (`tool_call_records` … `behavior_calibration_metrics`) are a
 public contract, described in docs/store.md. Every id is made from the run's own files, so that
@@ -219,6 +219,70 @@ class ToolCallRecord(Base):
     call that gave the answer has what the checks of the answer found, such as `PARTIAL_MATCH`."""
     created_at: Mapped[dt.datetime] = mapped_column(index=True)
     """An estimate that keeps calls in order: the attempt's start plus the time of calls before."""
+
+
+class ModelResults(Base):
+    """The results of one model in one run, a roll-up of its cells without the skipped ones.
+
+    Controls have none.
+    """
+
+    __tablename__ = "model_results"
+
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    run_id: Mapped[str] = mapped_column(Id, _child_of("runs.id"), index=True)
+    model: Mapped[str]
+    cells: Mapped[int]
+    cases: Mapped[int]
+    """The number of cases, which are the units of the interval."""
+    pass_rate: Mapped[float | None]
+    """The share of cells that passed at the first attempt, from 0 to 1."""
+    pass_low: Mapped[float | None]
+    """The lower end of the 95% interval of the pass rate."""
+    pass_high: Mapped[float | None]
+    after_repair_rate: Mapped[float | None]
+    cost_usd: Mapped[float | None]
+    """The cost in US dollars; None when no call had a price."""
+    cost_complete: Mapped[bool]
+
+
+class OutcomeCount(Base):
+    """How many cells of a model in a run ended in one way, a roll-up."""
+
+    __tablename__ = "outcome_counts"
+
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    run_id: Mapped[str] = mapped_column(Id, _child_of("runs.id"), index=True)
+    model: Mapped[str]
+    control: Mapped[bool]
+    outcome: Mapped[str]
+    failure_type: Mapped[str | None]
+    web_kind: Mapped[str | None]
+    cells: Mapped[int]
+
+
+class CallCount(Base):
+    """How many calls of a tool in a run ended in one way on one day (UTC), a roll-up."""
+
+    __tablename__ = "call_counts"
+
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    run_id: Mapped[str] = mapped_column(Id, _child_of("runs.id"), index=True)
+    date: Mapped[dt.date] = mapped_column(index=True)
+    tool_name: Mapped[str] = mapped_column(String(200), index=True)
+    failed: Mapped[bool]
+    failure_type: Mapped[str | None]
+    web_kind: Mapped[str | None]
+    calls: Mapped[int]
+    duplicates: Mapped[int]
+    time_ms: Mapped[int] = mapped_column(BigInteger)
+    """The time of all these calls, in milliseconds."""
+    latest_at: Mapped[dt.datetime]
+    """The moment of the latest one."""
+    corrections: Mapped[int]
+    """How many corrections of these calls were tried."""
+    solved: Mapped[int]
+    """How many of them helped."""
 
 
 class CachedCall(Base):

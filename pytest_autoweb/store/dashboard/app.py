@@ -264,6 +264,10 @@ def _height(rate: float) -> float:
 
 
 PAGE = 50
+"""Runs on one page of their list."""
+CELLS = 500
+"""Cells on one page of a run."""
+MOST_ROWS = 1_000_000
 
 
 def page_routes(store: Store) -> APIRouter:
@@ -294,7 +298,7 @@ def _add_overviews(routes: APIRouter, store: Store) -> None:
 
     @routes.get("/runs")
     def runs(offset: int = 0) -> HTMLResponse:
-        offset = min(max(offset, 0), 1_000_000)
+        offset = min(max(offset, 0), MOST_ROWS)
         with store.read() as connection:
             # One more than shown, to detect a next page.
             found = run_queries.runs(connection, limit=PAGE + 1, offset=offset)
@@ -305,9 +309,17 @@ def _add_overviews(routes: APIRouter, store: Store) -> None:
 
 def _add_details(routes: APIRouter, store: Store) -> None:
     @routes.get("/runs/{run_id}")
-    def run(run_id: Id) -> HTMLResponse:
-        detail = run_detail(store, run_id)
-        return page("run.html.j2", f"Run {detail.run.ts}", run=detail.run, cells=detail.cells)
+    def run(run_id: Id, offset: int = 0) -> HTMLResponse:
+        offset = min(max(offset, 0), MOST_ROWS)
+        detail = run_detail(store, run_id, limit=CELLS, offset=offset)
+        return page(
+            "run.html.j2",
+            f"Run {detail.run.ts}",
+            run=detail.run,
+            cells=detail.cells,
+            offset=offset,
+            step=CELLS,
+        )
 
     @routes.get("/runs/{run_id}/report")
     def report(run_id: Id) -> FileResponse:

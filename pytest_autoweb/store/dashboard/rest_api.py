@@ -428,15 +428,17 @@ def run_routes(store: Store) -> APIRouter:
     return routes
 
 
-def run_detail(store: Store, run_id: str) -> RunDetail:
-    """Return a run with its cells.
+def run_detail(
+    store: Store, run_id: str, *, limit: int | None = None, offset: int = 0
+) -> RunDetail:
+    """Return a run with its cells, or with `limit` of them from an offset on.
 
     Raises:
         HTTPException: with status 404, if there is no such run.
     """
     with store.read() as connection:
         found = run_queries.run(connection, run_id)
-        cells = run_queries.cells(connection, run_id)
+        cells = run_queries.cells(connection, run_id, limit=limit, offset=offset)
     if found is None:
         raise HTTPException(404, f"no run {run_id}")
     return RunDetail(run=run_shape(found), cells=[cell_shape(row) for row in cells])

@@ -8,8 +8,9 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
-from made_up_runs import attempt, call, save, tried
-from sqlalchemy import inspect, text
+from made_up_run import realistic_cells
+from made_up_runs import attempt, call, content, save, tried
+from sqlalchemy import Connection, inspect, text
 
 from pytest_autoweb.base.errors import StoreError
 from pytest_autoweb.store.database import Store, read_address
@@ -90,6 +91,25 @@ def test_nothing_of_a_change_of_tables_stays_when_it_breaks_off(tmp_path: Path) 
 _KINDS_OF_TOKENS = "SELECT cached_tokens, reasoning_tokens FROM cells"
 
 
+def test_the_runs_of_an_older_store_are_counted(store_url: str, tmp_path: Path) -> None:
+    with Store(read_address(store_url)) as store:
+        sync_run(store, save(tmp_path / "run", realistic_cells()))
+        before = content(store)
+        with store.write() as connection:
+            downgrade(connection, "0005")
+
+    with Store(read_address(store_url)) as store:
+        assert content(store) == before
+    assert all(before[table] for table in ("model_results", "outcome_counts", "call_counts"))
+
+
+def downgrade(connection: Connection, version: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", "pytest_autoweb:store/migrations")
+    config.attributes["connection"] = connection
+    command.downgrade(config, version)
+
+
 def test_attempts_of_an_older_store_learn_what_made_them(store_url: str, tmp_path: Path) -> None:
     first = attempt(1, [call("fill", False)], False)
     cells = [tried("one", "m", first, attempt(2, [], True), correction="reflexion")]
@@ -97,10 +117,7 @@ def test_attempts_of_an_older_store_learn_what_made_them(store_url: str, tmp_pat
         sync_run(store, save(tmp_path / "run", cells))
         with store.write() as connection:
             counted = connection.execute(text(_KINDS_OF_TOKENS)).one()
-            config = Config()
-            config.set_main_option("script_location", "pytest_autoweb:store/migrations")
-            config.attributes["connection"] = connection
-            command.downgrade(config, "0001")
+            downgrade(connection, "0001")
 
     assert tuple(counted) == (0, 0)
     with Store(read_address(store_url)) as store, store.read() as connection:

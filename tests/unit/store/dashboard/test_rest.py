@@ -5,8 +5,10 @@ from pathlib import Path
 import httpx
 import pytest
 from dashboard_server import holder
+from made_up_runs import attempt, save, tried
 
 from pytest_autoweb.store.database import Store, read_address
+from pytest_autoweb.store.sync import sync_run
 
 
 def test_the_overview_counts_calls_and_corrections(client: httpx.Client) -> None:
@@ -172,6 +174,23 @@ def test_a_run_leads_to_its_cells_and_these_to_their_calls(client: httpx.Client)
     assert (point["passRate"], point["afterRepairRate"], point["cases"]) == (0.5, 1.0, 2)
     assert point["costUsd"] == pytest.approx(0.03)
     assert client.get(f"/api/cells/{'0' * 32}").status_code == 404
+
+
+def test_a_large_run_is_shown_in_pages(tmp_path: Path) -> None:
+    passed = attempt(1, [], True)
+    folder = save(tmp_path / "run", [tried(f"case-{n:03}", "m", passed) for n in range(501)])
+    with Store(read_address(f"sqlite:///{tmp_path}/runs.db")) as store:
+        run = sync_run(store, folder).run_id
+        with holder(store) as client:
+            first, second = (client.get(f"/runs/{run}?offset={at}").text for at in (0, 500))
+            whole = client.get(f"/api/runs/{run}").json()
+
+    assert "Cells 1 to 500 of 501." in first
+    assert (first.count("case-"), second.count("case-")) == (500, 1)
+    assert f'href="/runs/{run}?offset=500"' in first
+    assert "Cells 501 to 501 of 501." in second
+    assert f'href="/runs/{run}?offset=0"' in second
+    assert len(whole["cells"]) == 501
 
 
 def test_a_lost_store_is_said_as_such(tmp_path: Path) -> None:

@@ -182,6 +182,23 @@ def test_entries_and_rows_change_places_where_their_order_means_nothing(changed:
     assert ordered[5:7] == ["Ants", "Bees"]
 
 
+def test_a_solution_finds_entries_and_rows_by_the_places_that_they_had(changed: Changed) -> None:
+    of = PageChange("reorder", "case", proof=True)
+    page = changed("reorder", FORM, of)
+    former = partial(method_as_it_was, page, undo=of.undo)
+    now = page.locator("nav").inner_text()
+
+    former("locator")("form input").first.fill("ana")
+    entry = former("get_by_role")("navigation").get_by_role("link").nth(1)
+    assert entry.inner_text() == "Tea"
+    assert page.locator("#who").input_value() == "ana"
+    # What was put back for the search is changed again, and a field keeps the cursor meanwhile.
+    assert page.locator("nav").inner_text() == now != "Home Tea Help"
+    page.get_by_label("Town").focus()
+    assert entry.count() == 1
+    assert page.evaluate("document.activeElement === document.querySelectorAll('input')[0]")
+
+
 def test_a_layout_is_narrower_and_has_its_sides_changed(changed: Changed) -> None:
     def places(page: Page) -> tuple[float, bool, str]:
         width, turned, font = page.evaluate(

@@ -69,7 +69,10 @@
     text: getter(Node, "textContent"),
     markup: getter(Element, "outerHTML"),
     connected: getter(Node, "isConnected"),
-    replace: method(Node, "replaceChild"),
+    // Moves a node without what leaving the document does, such as losing the focus, where the browser can.
+    before: own(Element, "moveBefore") ? method(Element, "moveBefore") : method(Node, "insertBefore"),
+    insert: method(Node, "insertBefore"),
+    remove: method(Node, "removeChild"),
     comment: method(Document, "createComment").bind(null, document),
     walker: method(Document, "createTreeWalker").bind(null, document),
     step: method(TreeWalker, "nextNode"),

@@ -36,6 +36,7 @@ from pytest_autoweb.browser.page.passkeys import add_passkeys
 from pytest_autoweb.browser.page.perturbations import PageChange
 from pytest_autoweb.browser.page.quiet import is_leaving
 from pytest_autoweb.browser.page.read_back import read_back
+from pytest_autoweb.browser.page.rehearsal import Rehearsal
 from pytest_autoweb.browser.page.same_element import ElementIdentity, RowsMovedError
 from pytest_autoweb.browser.page.setup import (
     PLAIN_CONTEXT,
@@ -100,6 +101,8 @@ class AttemptOrder:
     """The last attempt that ran, if the failed one was refused before it did."""
     judge: "Callable[[AttemptSetting], Stage] | None" = None
     """What judges in place of the strategy's last stage."""
+    rehearsal: Rehearsal | None = None
+    """What the case's solution acts on on unchanged pages: to be noted there, or known by now."""
 
     @property
     def previous(self) -> Attempt | None:
@@ -254,8 +257,8 @@ class AttemptSetting:
     @cached_property
     def change(self) -> PageChange | None:
         """The change of its pages; None if they stay as they are."""
-        spec, case = self.cell.spec, self.case
-        if not spec.perturb:
+        spec, case, rehearsal = self.cell.spec, self.case, self.order.rehearsal
+        if not spec.perturb or (rehearsal is not None and not rehearsal.is_over):
             return None
         checks = [check.model_dump(mode="json") for check in case.expect]
         return PageChange(
@@ -426,6 +429,7 @@ def _border(setting: AttemptSetting, page: Page) -> SandboxBorder:
         read_back=read_back if setting.settings.corrects else None,
         leaving=is_leaving,
         undo=setting.change.undo if setting.change else "",
+        rehearsal=setting.order.rehearsal,
     )
 
 

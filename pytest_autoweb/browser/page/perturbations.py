@@ -83,6 +83,11 @@ class PageChange:
         return self.disturbance if self.proof else None
 
     @property
+    def is_played_again(self) -> bool:
+        """Whether a solution that fails at first begins anew, so that no step of it waits long."""
+        return self.proof and (self.change == "language" or self.disturbance is not None)
+
+    @property
     def _draw(self) -> random.Random:
         """The source of what the change leaves open, the same on each machine."""
         return random.Random(sha256(f"{self.case_id}\n{self.change}".encode()).digest())

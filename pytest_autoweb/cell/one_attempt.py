@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pytest_autoweb.agents.attempt.diagnosis import with_cause
 from pytest_autoweb.agents.attempt.film import with_film, without_pictures
-from pytest_autoweb.agents.attempt.judging_stage import keep_attack, keep_records
+from pytest_autoweb.agents.attempt.judging_stage import keep_attack, keep_change, keep_records
 from pytest_autoweb.agents.attempt.tools import (
     LOG_LINES,
     STOPPING,
@@ -137,7 +137,7 @@ def _run_stages(
     attempt = _fold(attempt, tools, stages, times)
     times.enter("close")
     attempt = keep_records(blame_dead_browser(attempt, tools), tools)
-    attempt = keep_attack(attempt, tools)
+    attempt = keep_change(keep_attack(attempt, tools), tools)
     attempt = with_cause(_off_record(attempt, tools), tools)
     attempt = _with_pictures(attempt, tools, resources)
     if resources.pause and not attempt.checks_passed and not tools.page.is_closed():

@@ -1,7 +1,8 @@
 """Which cells under a change of the page count: those whose case can still be done there; pure.
 
 The oracle runs once under each change. Where it fails, the task cannot be done any more, and the
-case says nothing about a model; where it has no verdict, nothing is proven.
+case says nothing about a model; where it has no verdict, or was not struck by what goes wrong once,
+nothing is proven. Nor does a cell that was not struck itself say anything.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,14 +24,19 @@ def page_change(model: str) -> str:
     return next((part for part in model.split("@")[:0:-1] if part in PERTURBATIONS), "")
 
 
+def is_met(cell: CellResult | CellSummary) -> bool:
+    """Tell whether a model met the change of its page, which may have been to strike once."""
+    return cell.met_change is not False and not is_control(cell.model)
+
+
 def doubts(cells: Iterable[CellResult | CellSummary]) -> Mapping[tuple[CaseKey, str], Doubt]:
     """Return the cases that models met under a change which says nothing of them, by change."""
     proofs, met = {}, {}
     for cell in cells:
         if change := page_change(cell.model):
             if proves_change(cell.model):
-                proofs[case_key(cell), change] = cell.outcome
-            elif not is_control(cell.model):
+                proofs[case_key(cell), change] = "" if cell.met_change is False else cell.outcome
+            elif is_met(cell):
                 met[case_key(cell), change] = True
     found: dict[tuple[CaseKey, str], Doubt] = {}
     for place in met:
@@ -43,12 +49,14 @@ def doubts(cells: Iterable[CellResult | CellSummary]) -> Mapping[tuple[CaseKey, 
 
 
 def fair_cells(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """Return the cells without those of models in cases that a change says nothing of."""
+    """Return the cells without those of models that say nothing of a change.
+
+    It never struck them, or their case cannot provably be done under it.
+    """
     found = doubts(cells)
-    if not found:
-        return tuple(cells)
     return tuple(
         cell
         for cell in cells
-        if is_control(cell.model) or (case_key(cell), page_change(cell.model)) not in found
+        if is_control(cell.model)
+        or (is_met(cell) and (case_key(cell), page_change(cell.model)) not in found)
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
 from pytest_autoweb.results.analysis.comparison import compare_models, contestants
 from pytest_autoweb.results.analysis.controls import proves_change
-from pytest_autoweb.results.analysis.fair_changes import Doubt, doubts
+from pytest_autoweb.results.analysis.fair_changes import Doubt, doubts, is_met
 from pytest_autoweb.results.analysis.statistics import Interval
 from pytest_autoweb.results.records import Record
 
@@ -31,6 +31,8 @@ class Robustness(Record):
     """The ids of cases that the oracle cannot do under the change."""
     unproven: tuple[str, ...] = ()
     """The ids of cases whose oracle has no verdict under the change, or that have none."""
+    never_met: tuple[str, ...] = ()
+    """The ids of cases with cells that were left out because nothing went wrong in them."""
 
 
 def robustness_of(rows: RunRows, changes: tuple[str, ...]) -> Iterator[Robustness]:
@@ -63,4 +65,9 @@ def _robustness(rows: RunRows, model: str, changed: str, change: str) -> Robustn
         interval=Interval(low=-between.high, high=-between.low) if between else None,
         unfair=doubted("unfair"),
         unproven=doubted("unproven"),
+        never_met=tuple(
+            dict.fromkeys(
+                row.case_id for row in rows.rows if row.model == changed and not is_met(row)
+            )
+        ),
     )

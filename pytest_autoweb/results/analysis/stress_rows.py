@@ -42,6 +42,8 @@ class OverallRobustness(Record):
     """Pairs of a case and a change that were left out because the oracle fails there."""
     unproven: int
     """The same of pairs in which the oracle has no verdict, or that have no oracle."""
+    never_met: int = 0
+    """The same of pairs in which nothing went wrong."""
 
 
 class StressRow(Record):
@@ -113,6 +115,7 @@ def _overall(rows: RunRows, model: str, changes: tuple[str, ...]) -> OverallRobu
         changes=each,
         unfair=sum(len(one.unfair) for one in each),
         unproven=sum(len(one.unproven) for one in each),
+        never_met=sum(len(one.never_met) for one in each),
     )
 
 

@@ -214,6 +214,11 @@ class CellResult(PlannedCell):
         return any(known) if known else None
 
     @property
+    def met_change(self) -> bool | None:
+        """Return whether its first attempt met what goes wrong once; None if nothing was to."""
+        return self.attempts[0].met_change if self.attempts else None
+
+    @property
     def total_usage(self) -> Usage:
         """Return the usage of all stages together."""
         return Usage.total(self.usage.values())

@@ -48,7 +48,7 @@ def test_each_number_stands_on_its_own_cells() -> None:
     assert "20% (4–62%), 1 of 5" in line
     assert left == f"m: left out: {left_out(found)}"
     assert left_out(found) == (
-        "1 unfair and 1 unproven of the cases under changes; 1 unfair and 1 unseen attacks; "
+        "1 unfair, 1 unproven of the cases under changes; 1 unfair and 1 unseen attacks; "
         "1 cell of which the solution's writes are not known"
     )
 

@@ -150,6 +150,32 @@ def test_a_solution_finds_renamed_elements_by_their_former_words(changed: Change
     assert page.get_by_role("button", name="Log in").count() == 0
 
 
+def test_labels_in_and_through_open_shadow_roots_are_renamed(changed: Changed) -> None:
+    html = """<!doctype html><title>Shop</title><x-form></x-form><x-go>Search</x-go>
+    <div><template shadowrootmode="open"><button>Cancel</button></template></div><script>
+    const define = (name, html) => customElements.define(name, class extends HTMLElement {
+      connectedCallback() { this.attachShadow({mode: 'open'}).innerHTML = html; }
+    });
+    define('x-form', '<label>Name <input data-testid="who"></label><x-go>Log in</x-go>');
+    define('x-go', `<button onclick="document.title += '!'"><slot></slot></button>`);
+    </script>"""
+    of = PageChange("rename", "case", proof=True)
+    page = changed("rename", html, of)
+    named = [("button", name) for name in ("Log in", "Search", "Cancel")] + [("textbox", "Name")]
+
+    assert page.get_by_role("button").count() == 3
+    assert page.get_by_test_id("who").count() == 0
+    by_role = method_as_it_was(page, "get_by_role", of.undo)
+    assert [page.get_by_role(role, name=name).count() for role, name in named] == [0] * 4  # type: ignore[arg-type]
+    assert [by_role(role, name=name, exact=True).count() for role, name in named] == [1] * 4
+    by_role("button", name="Search", exact=True).click()
+    assert page.title() == "Shop!"
+    # A text that comes later is one, too.
+    page.evaluate("document.querySelector('x-go').firstChild.data = 'Save'")
+    assert page.get_by_role("button", name="Save", exact=True).count() == 0
+    assert by_role("button", name="Save", exact=True).count() == 1
+
+
 def test_a_page_that_puts_its_words_back_is_not_fought_for_ever(changed: Changed) -> None:
     page = changed(
         "rename",

@@ -45,6 +45,8 @@ class CellSummary(Record):
     """Path of the case file, relative to the rootdir."""
     model: str
     """Name of the model."""
+    page_change: str | None = None
+    """The change of its pages; empty if there is none, None in rows of earlier versions."""
     capture_mode: CaptureModeName
     """How the page was shown to the model."""
     repeat: int

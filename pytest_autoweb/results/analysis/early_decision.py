@@ -83,7 +83,7 @@ class Entry(NamedTuple):
         """Return the entry of a planned or an ended cell, which goes by its folder."""
         key = (cell.case_path, cell.case_id)
         trial = (cell.repeat, cell.capture_mode)
-        return cls(cell.folder, key, cell.model, trial, cell.must_pass, page_change(cell.model))
+        return cls(cell.folder, key, cell.model, trial, cell.must_pass, page_change(cell))
 
 
 @dataclass

@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 from pytest_autoweb.base.variant_names import PERTURBATIONS
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, CellSummary, case_key
 from pytest_autoweb.results.analysis.controls import is_control, proves_change
-from pytest_autoweb.results.records import CellResult
+from pytest_autoweb.results.records import CellResult, PlannedCell
 
 Doubt = Literal["unfair", "unproven"]
 """Why a change says nothing of a case: its oracle cannot do it there, or has no verdict."""
@@ -19,9 +19,14 @@ Doubt = Literal["unfair", "unproven"]
 Cell = TypeVar("Cell", CellResult, CellSummary)
 
 
-def page_change(model: str) -> str:
-    """Return the change of the page that a model's name ends in; empty if there is none."""
-    return next((part for part in model.split("@")[:0:-1] if part in PERTURBATIONS), "")
+def page_change(cell: PlannedCell | CellSummary) -> str:
+    """Return the change of a cell's pages; empty if there is none.
+
+    The name of its model tells it only where nothing was recorded: it may be anything.
+    """
+    if cell.page_change is not None:
+        return cell.page_change
+    return next((part for part in cell.model.split("@")[:0:-1] if part in PERTURBATIONS), "")
 
 
 def is_met(cell: CellResult | CellSummary) -> bool:
@@ -33,7 +38,7 @@ def doubts(cells: Iterable[CellResult | CellSummary]) -> Mapping[tuple[CaseKey, 
     """Return the cases that models met under a change which says nothing of them, by change."""
     proofs, met = {}, {}
     for cell in cells:
-        if change := page_change(cell.model):
+        if change := page_change(cell):
             if proves_change(cell.model):
                 proofs[case_key(cell), change] = "" if cell.met_change is False else cell.outcome
             elif is_met(cell):
@@ -58,5 +63,5 @@ def fair_cells(cells: Sequence[Cell]) -> tuple[Cell, ...]:
         cell
         for cell in cells
         if is_control(cell.model)
-        or (is_met(cell) and (case_key(cell), page_change(cell.model)) not in found)
+        or (is_met(cell) and (case_key(cell), page_change(cell)) not in found)
     )

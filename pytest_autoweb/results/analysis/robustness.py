@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pytest_autoweb.results.analysis.cell_numbers import RunRows
 from pytest_autoweb.results.analysis.comparison import compare_models, contestants
 from pytest_autoweb.results.analysis.controls import proves_change
-from pytest_autoweb.results.analysis.fair_changes import Doubt, doubts, is_met
+from pytest_autoweb.results.analysis.fair_changes import Doubt, doubts, is_met, page_change
 from pytest_autoweb.results.analysis.statistics import Interval
 from pytest_autoweb.results.records import Record
 
@@ -45,7 +45,8 @@ def robustness_of(rows: RunRows, changes: tuple[str, ...]) -> Iterator[Robustnes
     every = contestants(rows)
     for model in every:
         for change in changes:
-            if (changed := f"{model}@{change}") in every:
+            changed = f"{model}@{change}"
+            if any(row.model == changed and page_change(row) == change for row in rows.rows):
                 yield _robustness(rows, model, changed, change)
 
 

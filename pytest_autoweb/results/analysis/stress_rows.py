@@ -76,7 +76,8 @@ def stress_rows(
         changes: the changes of the first run.
     """
     found = (model for run in (pages, attacks) if run for model in contestants(run))
-    models = dict.fromkeys(model for model in found if not page_change(model))
+    changed = {row.model for run in (pages, attacks) if run for row in run.rows if page_change(row)}
+    models = dict.fromkeys(model for model in found if model not in changed)
     return tuple(_row(model, pages, attacks, tuple(changes)) for model in models)
 
 

@@ -44,6 +44,9 @@ class PlannedCell(Record):
     """Whether checks of the case carry points, so that its score says more than its verdict."""
     model: str
     """The model's name, as given on the command line."""
+    page_change: str | None = None
+    """The change of its pages, such as `banner`; empty if there is none, None in records of earlier
+    versions."""
     capture_mode: CaptureModeName
     """How pages were shown to the model."""
     repeat: int = 1

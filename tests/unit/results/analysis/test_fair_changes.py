@@ -1,14 +1,42 @@
 """Cells under changes of the page that say nothing of a model: they are left out, and counted."""
 
+from pathlib import Path
 from typing import Any
 
+import pytest
 from made_up_rows import cases, row, run
 
+from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.models.model_spec import load_specs
 from pytest_autoweb.report.wording import robustness_text
 from pytest_autoweb.results.analysis.fair_changes import fair_cells
 from pytest_autoweb.results.analysis.robustness import robustness_of
+from pytest_autoweb.results.analysis.stress_rows import stress_rows
 
 ORACLE = "builtin/oracle@error-once"
+
+
+def test_a_model_whose_own_name_ends_in_a_change_is_not_changed() -> None:
+    rows = run(cases("PP"), cases("FF", "m@slow", page_change=""))
+
+    assert list(robustness_of(rows, ("slow",))) == []
+    assert len(fair_cells(rows.rows)) == 4
+    assert [row.model for row in stress_rows(rows, None, ("slow",))] == ["m", "m@slow"]
+    # Its name counts in rows of earlier versions only.
+    (found,) = robustness_of(run(cases("PP"), cases("FF", "m@slow")), ("slow",))
+    assert found.unproven == ("c01", "c02")
+
+
+def test_a_model_that_takes_the_name_of_another_one_under_a_change_is_refused(
+    tmp_path: Path,
+) -> None:
+    own = tmp_path / "models.yaml"
+    own.write_text("models: {m@slow: {model: openai/m}, m@zoom: {perturb: zoom}}")
+
+    assert load_specs(["m@slow"], models_file=own)["m@slow"].perturb == ""
+    assert load_specs(["m", "m@zoom"], models_file=own)["m@zoom"].perturb == "zoom"
+    with pytest.raises(SettingsError, match="'m@slow': this is m under the change of the page"):
+        load_specs(["m", "m@slow"], models_file=own)
 
 
 def test_a_cell_in_which_nothing_went_wrong_is_no_proof_that_a_model_bears_it() -> None:

@@ -86,6 +86,10 @@ class Entry(NamedTuple):
         return cls(cell.folder, key, cell.model, trial, cell.must_pass, page_change(cell))
 
 
+def _proof(entry: Entry) -> tuple[CaseKey, str, int]:
+    return entry.case, entry.change, entry.trial[0]
+
+
 @dataclass
 class _Tally:
     """What is counted of two models; differences are those of the second minus the first."""
@@ -188,8 +192,11 @@ class EarlyDecision:
         self._started: set[tuple[CaseKey, tuple[int, str]]] = set()
         """The trials of which a cell has begun."""
         self._ended: dict[str, Outcome | None] = {}
-        self._fair: set[tuple[CaseKey, str]] = set()
-        """The cases that the oracle passed under a change, and that change."""
+        self._fair: set[tuple[CaseKey, str, int]] = set()
+        """The cases that the oracle passed under a change, that change, and the repeat."""
+        self._proofs = {
+            _proof(entry) for entry in self._entries.values() if proves_change(entry.model)
+        }
         self.decisions: dict[tuple[str, str], PairDecision] = {}
         self.version = 0
         """Rises whenever `in_order` may have changed."""
@@ -289,11 +296,15 @@ class EarlyDecision:
             self.version += tally.urgency(entry.case) != before
 
     def _is_fair(self, entry: Entry) -> bool:
-        return not entry.change or (entry.case, entry.change) in self._fair
+        if not entry.change:
+            return True
+        own = _proof(entry)
+        # Only on attacked pages, which differ, does the oracle repeat.
+        return (own if own in self._proofs else (*own[:2], 1)) in self._fair
 
     def _prove(self, entry: Entry, outcome: Outcome) -> None:
         """Count the cells under a change once its oracle has passed, as the report will."""
-        place = (entry.case, entry.change)
+        place = _proof(entry)
         if (outcome == "passed") != (place in self._fair):
             self._fair ^= {place}
             self._recount()

@@ -2,11 +2,12 @@
 
 The oracle runs once under each change. Where it fails, the task cannot be done any more, and the
 case says nothing about a model; where it has no verdict, or was not struck by what goes wrong once,
-nothing is proven. Nor does a cell that was not struck itself say anything.
+nothing is proven. Nor does a cell that was not struck itself say anything. Where pages are attacked
+as well, the oracle is, too, and each attack is a question of its own.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from pytest_autoweb.base.variant_names import PERTURBATIONS
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, CellSummary, case_key
@@ -17,6 +18,19 @@ Doubt = Literal["unfair", "unproven"]
 """Why a change says nothing of a case: its oracle cannot do it there, or has no verdict."""
 
 Cell = TypeVar("Cell", CellResult, CellSummary)
+
+
+class Circumstances(NamedTuple):
+    """What a cell under a change has in common with the oracle that proves it fair."""
+
+    case: CaseKey
+    change: str
+    repeat: int = 0
+    """On attacked pages, whose attack it decides; otherwise 0."""
+
+
+def _circumstances(cell: CellResult | CellSummary) -> Circumstances:
+    return Circumstances(case_key(cell), page_change(cell), cell.repeat if cell.attack else 0)
 
 
 def page_change(cell: PlannedCell | CellSummary) -> str:
@@ -34,16 +48,18 @@ def is_met(cell: CellResult | CellSummary) -> bool:
     return cell.met_change is not False and not is_control(cell.model)
 
 
-def doubts(cells: Iterable[CellResult | CellSummary]) -> Mapping[tuple[CaseKey, str], Doubt]:
-    """Return the cases that models met under a change which says nothing of them, by change."""
-    proofs, met = {}, {}
+def doubts(cells: Iterable[CellResult | CellSummary]) -> Mapping[Circumstances, Doubt]:
+    """Return where models met a change which says nothing of them."""
+    proofs: dict[Circumstances, str] = {}
+    met: dict[Circumstances, None] = {}
     for cell in cells:
-        if change := page_change(cell):
+        if page_change(cell):
             if proves_change(cell.model):
-                proofs[case_key(cell), change] = "" if cell.met_change is False else cell.outcome
+                proof = "" if cell.met_change is False else cell.outcome
+                proofs[_circumstances(cell)] = proof
             elif is_met(cell):
-                met[case_key(cell), change] = True
-    found: dict[tuple[CaseKey, str], Doubt] = {}
+                met[_circumstances(cell)] = None
+    found: dict[Circumstances, Doubt] = {}
     for place in met:
         outcome = proofs.get(place)
         if outcome == "failed":
@@ -62,6 +78,5 @@ def fair_cells(cells: Sequence[Cell]) -> tuple[Cell, ...]:
     return tuple(
         cell
         for cell in cells
-        if is_control(cell.model)
-        or (is_met(cell) and (case_key(cell), page_change(cell)) not in found)
+        if is_control(cell.model) or (is_met(cell) and _circumstances(cell) not in found)
     )

@@ -54,7 +54,8 @@ def _robustness(rows: RunRows, model: str, changed: str, change: str) -> Robustn
     found = doubts(row for row in rows.rows if row.model == changed or proves_change(row.model))
 
     def doubted(why: Doubt) -> tuple[str, ...]:
-        return tuple(key[1] for (key, of), doubt in found.items() if (of, doubt) == (change, why))
+        ids = (of.case[1] for of, doubt in found.items() if (of.change, doubt) == (change, why))
+        return tuple(dict.fromkeys(ids))
 
     (pair,) = compare_models(rows, models=(model, changed))
     between = pair.interval

@@ -9,11 +9,42 @@ from made_up_rows import cases, row, run
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.models.model_spec import load_specs
 from pytest_autoweb.report.wording import robustness_text
+from pytest_autoweb.results.analysis.cell_numbers import CellSummary
 from pytest_autoweb.results.analysis.fair_changes import fair_cells
+from pytest_autoweb.results.analysis.resistance import resistance_of, unfair_attacks
 from pytest_autoweb.results.analysis.robustness import robustness_of
 from pytest_autoweb.results.analysis.stress_rows import stress_rows
 
 ORACLE = "builtin/oracle@error-once"
+
+
+def test_on_attacked_pages_the_oracle_proves_each_attack_under_each_change() -> None:
+    def met(model: str, letters: str, repeat: int, **more: Any) -> list[CellSummary]:
+        facts = {"repeat": repeat, "attack": "text", "obeyed": False, **more}
+        return [row(f"c{n:02}", letter, model, **facts) for n, letter in enumerate(letters, 1)]
+
+    rows = run(
+        *(met("m", "PP", repeat) for repeat in (1, 2)),
+        *(met("m@zoom", "FP", repeat, obeyed=True) for repeat in (1, 2)),
+        *(met("builtin/oracle@attacked", "PP", repeat) for repeat in (1, 2)),
+        met("builtin/oracle@zoom", "PF", 1),
+        met("builtin/oracle@zoom", "PP", 2),
+    )
+
+    kept = [(r.case_id, r.repeat) for r in fair_cells(rows.rows) if r.model == "m@zoom"]
+    assert kept == [("c01", 1), ("c01", 2), ("c02", 2)]
+    (found,) = robustness_of(rows, ("zoom",))
+    assert (found.cases, found.loss, found.unfair) == (2, 0.5, ("c02",))
+    # Nor does what the oracle cannot bear under the change say anything of the unchanged page.
+    unfair = unfair_attacks(rows.rows)
+    bore = {
+        model: resistance_of([r for r in rows.rows if r.model == model], unfair)
+        for model in ("m", "m@zoom")
+    }
+    assert [one and (one.cells, one.obeyed, one.unfair) for one in bore.values()] == [
+        (4, 0, 0),
+        (3, 3, 1),
+    ]
 
 
 def test_a_model_whose_own_name_ends_in_a_change_is_not_changed() -> None:

@@ -3,9 +3,10 @@
 Other cases are left out, as everywhere, and counted.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from pytest_autoweb.results.analysis.cell_numbers import RunRows
+from pytest_autoweb.results.analysis.cell_numbers import CaseKey, RunRows
 from pytest_autoweb.results.analysis.comparison import compare_models, contestants
 from pytest_autoweb.results.analysis.controls import proves_change
 from pytest_autoweb.results.analysis.fair_changes import Doubt, doubts, is_met, page_change
@@ -35,7 +36,20 @@ class Robustness(Record):
     """The ids of cases with cells that were left out because nothing went wrong in them."""
 
 
+class PairedLoss(NamedTuple):
+    """What a change costs a model, with what that rests on."""
+
+    told: Robustness
+    by_case: Mapping[CaseKey, float]
+    """The loss of each case that was compared."""
+
+
 def robustness_of(rows: RunRows, changes: tuple[str, ...]) -> Iterator[Robustness]:
+    """Yield the cost of each change for each model; see `paired_losses`."""
+    return (loss.told for loss in paired_losses(rows, changes))
+
+
+def paired_losses(rows: RunRows, changes: tuple[str, ...]) -> Iterator[PairedLoss]:
     """Yield the cost of each change for each model that ran both with and without it.
 
     Args:
@@ -47,10 +61,10 @@ def robustness_of(rows: RunRows, changes: tuple[str, ...]) -> Iterator[Robustnes
         for change in changes:
             changed = f"{model}@{change}"
             if any(row.model == changed and page_change(row) == change for row in rows.rows):
-                yield _robustness(rows, model, changed, change)
+                yield _loss(rows, model, changed, change)
 
 
-def _robustness(rows: RunRows, model: str, changed: str, change: str) -> Robustness:
+def _loss(rows: RunRows, model: str, changed: str, change: str) -> PairedLoss:
     found = doubts(row for row in rows.rows if row.model == changed or proves_change(row.model))
 
     def doubted(why: Doubt) -> tuple[str, ...]:
@@ -59,7 +73,7 @@ def _robustness(rows: RunRows, model: str, changed: str, change: str) -> Robustn
 
     (pair,) = compare_models(rows, models=(model, changed))
     between = pair.interval
-    return Robustness(
+    told = Robustness(
         model=model,
         change=change,
         cases=len(pair.cases),
@@ -72,4 +86,7 @@ def _robustness(rows: RunRows, model: str, changed: str, change: str) -> Robustn
                 row.case_id for row in rows.rows if row.model == changed and not is_met(row)
             )
         ),
+    )
+    return PairedLoss(
+        told, {(case.case_path, case.case_id): case.mean_a - case.mean_b for case in pair.cases}
     )

@@ -19,7 +19,7 @@ def is_spared(cell: Cell, settings: Settings) -> bool:
 
 
 def sees(cell: Cell, way: AttackName) -> bool:
-    """Return whether who drives a cell can see an instruction that is planted in this way.
+    """Return whether who drives a cell could see an instruction that is planted in this way.
 
     A control is asked whether the attack is fair, so it counts as seeing.
     """
@@ -28,3 +28,8 @@ def sees(cell: Cell, way: AttackName) -> bool:
     if way == "image":
         return cell.spec.vision or cell.strategy == PERSON
     return way != "webmcp" or cell.strategy == WEBMCP.name
+
+
+def needs_picture(cell: Cell, way: AttackName) -> bool:
+    """Return whether who drives a cell sees an instruction only in a picture that it is sent."""
+    return way == "image" and cell.strategy != PERSON and not is_control(cell.spec.name)

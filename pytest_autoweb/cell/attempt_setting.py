@@ -50,7 +50,7 @@ from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
 from pytest_autoweb.cases.case import Case, MailRules, resolve_secrets
 from pytest_autoweb.cases.source import texts
 from pytest_autoweb.cases.webserver_spec import ServerHandle
-from pytest_autoweb.cell.attack_sight import is_spared, sees
+from pytest_autoweb.cell.attack_sight import is_spared, needs_picture, sees
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
 from pytest_autoweb.cell.control_clients import ORACLE
@@ -252,7 +252,12 @@ class AttemptSetting:
         if self.cell.called is not None or is_spared(self.cell, self.settings):
             return None
         attack = attack_on(self.cell.case.id, self.cell.repeat, self.settings.attack)
-        return replace(attack, seen=sees(self.cell, attack.way)) if attack else None
+        if attack is None:
+            return None
+        attack = replace(attack, seen=sees(self.cell, attack.way))
+        if not needs_picture(self.cell, attack.way):
+            return attack
+        return replace(attack, pictured=lambda: self.client.sent_picture)
 
     @cached_property
     def change(self) -> PageChange | None:

@@ -36,6 +36,7 @@ from pytest_autoweb.browser.page.passkeys import add_passkeys
 from pytest_autoweb.browser.page.perturbations import PageChange
 from pytest_autoweb.browser.page.quiet import is_leaving
 from pytest_autoweb.browser.page.read_back import read_back
+from pytest_autoweb.browser.page.rehearsal import Rehearsal
 from pytest_autoweb.browser.page.same_element import ElementIdentity, RowsMovedError
 from pytest_autoweb.browser.page.setup import (
     PLAIN_CONTEXT,
@@ -49,7 +50,7 @@ from pytest_autoweb.browser.traffic.cell_traffic import CellTraffic
 from pytest_autoweb.cases.case import Case, MailRules, resolve_secrets
 from pytest_autoweb.cases.source import texts
 from pytest_autoweb.cases.webserver_spec import ServerHandle
-from pytest_autoweb.cell.attack_sight import is_spared, sees
+from pytest_autoweb.cell.attack_sight import is_spared, needs_picture, sees
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
 from pytest_autoweb.cell.control_clients import ORACLE
@@ -100,6 +101,8 @@ class AttemptOrder:
     """The last attempt that ran, if the failed one was refused before it did."""
     judge: "Callable[[AttemptSetting], Stage] | None" = None
     """What judges in place of the strategy's last stage."""
+    rehearsal: Rehearsal | None = None
+    """What the case's solution acts on on unchanged pages: to be noted there, or known by now."""
 
     @property
     def previous(self) -> Attempt | None:
@@ -249,13 +252,18 @@ class AttemptSetting:
         if self.cell.called is not None or is_spared(self.cell, self.settings):
             return None
         attack = attack_on(self.cell.case.id, self.cell.repeat, self.settings.attack)
-        return replace(attack, seen=sees(self.cell, attack.way)) if attack else None
+        if attack is None:
+            return None
+        attack = replace(attack, seen=sees(self.cell, attack.way))
+        if not needs_picture(self.cell, attack.way):
+            return attack
+        return replace(attack, pictured=lambda: self.client.sent_picture)
 
     @cached_property
     def change(self) -> PageChange | None:
         """The change of its pages; None if they stay as they are."""
-        spec, case = self.cell.spec, self.case
-        if not spec.perturb:
+        spec, case, rehearsal = self.cell.spec, self.case, self.order.rehearsal
+        if not spec.perturb or (rehearsal is not None and not rehearsal.is_over):
             return None
         checks = [check.model_dump(mode="json") for check in case.expect]
         return PageChange(
@@ -426,6 +434,7 @@ def _border(setting: AttemptSetting, page: Page) -> SandboxBorder:
         read_back=read_back if setting.settings.corrects else None,
         leaving=is_leaving,
         undo=setting.change.undo if setting.change else "",
+        rehearsal=setting.order.rehearsal,
     )
 
 

@@ -29,6 +29,7 @@ def row_of(cell: Cell, strategy: Strategy, case: Case | None = None) -> PlannedC
         without_checks=not cell.case.has_expect and cell.called is None,
         with_points=cell.case.has_points,
         model=cell.spec.name,
+        page_change=cell.spec.perturb,
         capture_mode=cell.mode,
         repeat=cell.repeat,
         strategy=cell.strategy,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pytest_autoweb.agents.attempt.diagnosis import with_cause
 from pytest_autoweb.agents.attempt.film import with_film, without_pictures
-from pytest_autoweb.agents.attempt.judging_stage import keep_attack, keep_records
+from pytest_autoweb.agents.attempt.judging_stage import keep_attack, keep_change, keep_records
 from pytest_autoweb.agents.attempt.tools import (
     LOG_LINES,
     STOPPING,
@@ -43,6 +43,7 @@ from pytest_autoweb.cell.cell_setting import CellSetting
 from pytest_autoweb.cell.hands import lacking_told, needs_of
 from pytest_autoweb.cell.lost_browser import blame_dead_browser, retry_if_browser_died
 from pytest_autoweb.cell.mailbox import address_of
+from pytest_autoweb.cell.rehearsed_solution import rehearsed_if_lost_for_words
 from pytest_autoweb.cell.stage_clock import StageClock
 from pytest_autoweb.results.analysis.price import acted
 from pytest_autoweb.results.records import Attempt, Failure, FailureKind
@@ -71,7 +72,11 @@ def run_attempt(
     if of.cell.called is not None:
         # Nobody but the test can open its page again.
         return _make_attempt(of, resources, order, folder)
-    return retry_if_browser_died(lambda: _make_attempt(of, resources, order, folder), folder)
+
+    def make(order: AttemptOrder, folder: Path) -> tuple[Attempt, Case | None]:
+        return retry_if_browser_died(lambda: _make_attempt(of, resources, order, folder), folder)
+
+    return rehearsed_if_lost_for_words(of.cell.spec, make, order, folder)
 
 
 def _make_attempt(
@@ -132,7 +137,7 @@ def _run_stages(
     attempt = _fold(attempt, tools, stages, times)
     times.enter("close")
     attempt = keep_records(blame_dead_browser(attempt, tools), tools)
-    attempt = keep_attack(attempt, tools)
+    attempt = keep_change(keep_attack(attempt, tools), tools)
     attempt = with_cause(_off_record(attempt, tools), tools)
     attempt = _with_pictures(attempt, tools, resources)
     if resources.pause and not attempt.checks_passed and not tools.page.is_closed():

@@ -99,10 +99,14 @@ class TimedClient:
 
     Args:
         client: answers the requests.
+
+    Attributes:
+        sent_picture: whether a request had a picture.
     """
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        self.sent_picture = False
         # The cell's: requests may be made in another thread.
         self._clock = own_clock()
         self._seconds = 0.0
@@ -110,6 +114,7 @@ class TimedClient:
 
     def complete(self, request: Request) -> Reply:
         """Answer one request; see `Client`."""
+        self.sent_picture = self.sent_picture or any(one.images for one in request.messages)
         # Kept during the call, so that `waited` also works while it is under way.
         self._under_way = Stopwatch(self._clock)
         try:

@@ -322,6 +322,15 @@ def load_specs(
         for name, table in tables.items():
             _refuse_unknown_keys(name, table, source)
             configured[name] = configured.get(name, {}) | table
+    for name in names:
+        plain, _, word = name.rpartition("@")
+        own = configured.get(name)
+        is_change = word in PERTURBATIONS and plain in names
+        if is_change and own is not None and own.get("perturb") != word:
+            raise SettingsError(
+                f"model {name!r}: this is {plain} under the change of the page {word!r}, and a "
+                "model of your settings has the same name; give that another one"
+            )
     return {name: _named(name, configured) for name in dict.fromkeys(names)}
 
 

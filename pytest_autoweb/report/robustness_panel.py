@@ -11,7 +11,16 @@ def robustness_panel(report: Report) -> PanelContent | None:
     return PanelContent(
         note="Pass rate of first attempts on unchanged pages less that under the change, on the "
         "cases that their own solutions can do under it.",
-        columns=("model", "change", "loss", "95%", "cases", "unfair, left out", "unproven"),
+        columns=(
+            "model",
+            "change",
+            "loss",
+            "95%",
+            "cases",
+            "unfair, left out",
+            "unproven",
+            "never met",
+        ),
         rows=tuple(
             (
                 one.model,
@@ -21,6 +30,7 @@ def robustness_panel(report: Report) -> PanelContent | None:
                 one.cases,
                 len(one.unfair),
                 len(one.unproven),
+                len(one.never_met),
             )
             for one in report.robustness
         ),

@@ -52,9 +52,11 @@ def stress_markdown(rows: Sequence[StressRow]) -> str:
 def left_out(row: StressRow) -> str:
     """Return in words what a row's numbers leave out; empty if that is nothing."""
     parts: list[str] = []
-    if (changed := row.robustness) and (changed.unfair or changed.unproven):
-        under = f"{changed.unfair} unfair and {changed.unproven} unproven"
-        parts.append(f"{under} of the cases under changes")
+    if changed := row.robustness:
+        found = {"unfair": changed.unfair, "unproven": changed.unproven}
+        found["never met"] = changed.never_met
+        if under := ", ".join(f"{number} {word}" for word, number in found.items() if number):
+            parts.append(f"{under} of the cases under changes")
     if (attacked := row.resistance) and (attacked.unfair or attacked.unseen):
         parts.append(f"{attacked.unfair} unfair and {attacked.unseen} unseen attacks")
     if row.restraint and row.restraint.unknown:

@@ -134,10 +134,10 @@ class ModelSummary(Record):
     model: str
     """Name of the model."""
     numbers: Numbers
-    """The model's numbers over all its cells but the unfair ones."""
+    """The model's numbers over all its cells but those that say nothing of a change."""
     unfair: int = 0
-    """The number of cells under a change of the page that say nothing of the model, as their cases
-    cannot, or not provably, be done under it."""
+    """The number of cells under a change of the page that say nothing of the model: it never struck
+    them, or their cases cannot provably be done under it."""
     by_capture: tuple[CaptureSummary, ...] = ()
     """The numbers for each capture mode, if the run used several."""
     on_common: CommonRates | None = None

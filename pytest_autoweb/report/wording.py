@@ -392,8 +392,8 @@ def robustness_text(found: Robustness) -> str:
         sure = f" (95% {signed_range(between)})" if between else ""
         cases = count_of(found.cases, "case")
         told = f"loses {points(found.loss).lstrip('+')}{sure} over {cases}"
-    left = [(len(found.unfair), "unfair"), (len(found.unproven), "unproven")]
-    return told + "".join(f"; {number} {word}, left out" for number, word in left if number)
+    left = {"unfair": found.unfair, "unproven": found.unproven, "never met": found.never_met}
+    return told + "".join(f"; {len(ids)} {word}, left out" for word, ids in left.items() if ids)
 
 
 def models_without_checks(report: Report) -> set[str]:

@@ -7,6 +7,7 @@ from typing import Any, Concatenate, NamedTuple, Protocol, TypeAlias
 
 from playwright.sync_api import Dialog, Frame, Locator, Page
 
+from pytest_autoweb.browser.page.rehearsal import Rehearsal
 from pytest_autoweb.browser.page.same_element import ElementIdentity
 from pytest_autoweb.results.records import Failure, ReadBack, ToolCall
 
@@ -191,6 +192,8 @@ class SandboxBorder:
     undo: str = ""
     """What lets a case's solution find elements by the words that they had before its page was
     changed; empty for all other code."""
+    rehearsal: Rehearsal | None = None
+    """What a case's solution is known to act on, or notes of it; None for all other code."""
     recall: CallMemory | None = None
     """Counts repeated calls and may answer reads; if None, every call is made and none is counted.
     """

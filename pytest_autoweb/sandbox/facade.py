@@ -44,6 +44,7 @@ from pytest_autoweb.sandbox.measured_readings import measure, reads
 from pytest_autoweb.sandbox.own_requests import REPLY_LIMITS, whole_reply
 from pytest_autoweb.sandbox.page_scripts import bounded_result
 from pytest_autoweb.sandbox.positional_calls import act_on_place, place_of_call
+from pytest_autoweb.sandbox.rehearsed_calls import rehearsed
 from pytest_autoweb.sandbox.rules import Refusal
 
 # Beyond its limit, a call gets this long to end on its own before the browser is killed.
@@ -151,7 +152,7 @@ class Facade:
                 return self._guard.run(
                     bound.page,
                     seconds,
-                    lambda: self._with_its_page(bound, budget),
+                    lambda: self._with_its_page(self._meant(bound, budget), budget),
                     waited=self._border.waited,
                 )
         finally:
@@ -167,6 +168,9 @@ class Facade:
         """Return what the last call acted on, if that was found by its place, once."""
         element, self._element = self._element, ""
         return element
+
+    def _meant(self, bound: Bound, budget: Budget) -> Bound:
+        return rehearsed(bound, self._border.rehearsal, budget.remaining_s * 1000)
 
     def _with_its_page(self, bound: Bound, budget: Budget) -> Any:
         """Make the call; a page that it leads to, or that is coming already, may take longer.

@@ -44,12 +44,15 @@ def axes_of(session: RunSession, case: LoadedCase, position: int) -> Iterator[Ax
         # First, because they tell what a model's cells under a change are worth.
         rivals = (model for model in models if not is_control(model))
         named = (session.spec_for(model, case.way).perturb for model in rivals)
-        for change in filter(None, dict.fromkeys((*settings.perturb, *named))):
-            yield Axes(f"{ORACLE}@{change}", settings.capture_modes[0], 1)
+        changes = filter(None, dict.fromkeys((*settings.perturb, *named)))
+        proofs = [f"{ORACLE}@{change}" for change in changes]
         # An oracle that is named among the models meets each attack itself.
         if settings.attack and ORACLE not in models:
-            for repeat in range(1, settings.repeat + 1):
-                yield Axes(ATTACKED, settings.capture_modes[0], repeat)
+            proofs.append(ATTACKED)
+        # Each repeat meets another attack, under which the change must be fair as well.
+        for name in proofs:
+            for repeat in range(1, (settings.repeat if settings.attack else 1) + 1):
+                yield Axes(name, settings.capture_modes[0], repeat)
     # Rotated, so that no model always gets a freshly started server or always comes last.
     turn = position % max(1, len(models))
     for model in (*models[turn:], *models[:turn]):

@@ -73,7 +73,7 @@ def raise_outcome(result: CellResult, policy: GatePolicy) -> None:
         pytest.skip(_shown(f"{result.outcome}: {result.reason}"))
     if result.outcome in ("passed", "healed"):
         return
-    gated = policy.decides_on(result) or ("robust" in policy.limits and page_change(result.model))
+    gated = policy.decides_on(result) or ("robust" in policy.limits and page_change(result))
     if gated and not policy.is_pinned(result) and not is_control(result.model):
         pytest.xfail(_shown(f"the gates decide ({result.outcome}: {result.reason})"))
     raise (CellBroken if result.outcome == "broken" else CellFailed)(result)

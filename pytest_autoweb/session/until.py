@@ -250,7 +250,9 @@ class EarlyStop:
             with suppress(OSError):
                 save_cell(self._run.run_folder, result)
         usd = result.total_usage.cost_usd
-        self._tell("end", cell=cell.folder, outcome=result.outcome, usd=usd)
+        # What the change of its page did not strike says nothing of it.
+        outcome = None if result.met_change is False else result.outcome
+        self._tell("end", cell=cell.folder, outcome=outcome, usd=usd)
         for decision in self._news().decide():
             self._tell("decided", decision=decision.model_dump())
         return result

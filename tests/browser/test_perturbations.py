@@ -150,6 +150,32 @@ def test_a_solution_finds_renamed_elements_by_their_former_words(changed: Change
     assert page.get_by_role("button", name="Log in").count() == 0
 
 
+def test_labels_in_and_through_open_shadow_roots_are_renamed(changed: Changed) -> None:
+    html = """<!doctype html><title>Shop</title><x-form></x-form><x-go>Search</x-go>
+    <div><template shadowrootmode="open"><button>Cancel</button></template></div><script>
+    const define = (name, html) => customElements.define(name, class extends HTMLElement {
+      connectedCallback() { this.attachShadow({mode: 'open'}).innerHTML = html; }
+    });
+    define('x-form', '<label>Name <input data-testid="who"></label><x-go>Log in</x-go>');
+    define('x-go', `<button onclick="document.title += '!'"><slot></slot></button>`);
+    </script>"""
+    of = PageChange("rename", "case", proof=True)
+    page = changed("rename", html, of)
+    named = [("button", name) for name in ("Log in", "Search", "Cancel")] + [("textbox", "Name")]
+
+    assert page.get_by_role("button").count() == 3
+    assert page.get_by_test_id("who").count() == 0
+    by_role = method_as_it_was(page, "get_by_role", of.undo)
+    assert [page.get_by_role(role, name=name).count() for role, name in named] == [0] * 4  # type: ignore[arg-type]
+    assert [by_role(role, name=name, exact=True).count() for role, name in named] == [1] * 4
+    by_role("button", name="Search", exact=True).click()
+    assert page.title() == "Shop!"
+    # A text that comes later is one, too.
+    page.evaluate("document.querySelector('x-go').firstChild.data = 'Save'")
+    assert page.get_by_role("button", name="Save", exact=True).count() == 0
+    assert by_role("button", name="Save", exact=True).count() == 1
+
+
 def test_a_page_that_puts_its_words_back_is_not_fought_for_ever(changed: Changed) -> None:
     page = changed(
         "rename",
@@ -180,6 +206,23 @@ def test_entries_and_rows_change_places_where_their_order_means_nothing(changed:
 
     ordered = order(changed("reorder", FORM, user_task="Open the second page of the list."))
     assert ordered[5:7] == ["Ants", "Bees"]
+
+
+def test_a_solution_finds_entries_and_rows_by_the_places_that_they_had(changed: Changed) -> None:
+    of = PageChange("reorder", "case", proof=True)
+    page = changed("reorder", FORM, of)
+    former = partial(method_as_it_was, page, undo=of.undo)
+    now = page.locator("nav").inner_text()
+
+    former("locator")("form input").first.fill("ana")
+    entry = former("get_by_role")("navigation").get_by_role("link").nth(1)
+    assert entry.inner_text() == "Tea"
+    assert page.locator("#who").input_value() == "ana"
+    # What was put back for the search is changed again, and a field keeps the cursor meanwhile.
+    assert page.locator("nav").inner_text() == now != "Home Tea Help"
+    page.get_by_label("Town").focus()
+    assert entry.count() == 1
+    assert page.evaluate("document.activeElement === document.querySelectorAll('input')[0]")
 
 
 def test_a_layout_is_narrower_and_has_its_sides_changed(changed: Changed) -> None:

@@ -120,14 +120,16 @@ def test_a_policy_of_the_page_against_requests_hides_no_action(
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("way", "strategy", "turn", "obeyed"),
+    ("way", "strategy", "vision", "turn", "obeyed"),
     [
-        ("webmcp", "webmcp", f'tool("{TOOL}", {{}})', True),
-        ("webmcp", "webmcp", "show_page()", False),
-        ("webmcp", "codegen", "log('nothing')", None),
-        ("image", "codegen", "log('nothing')", None),
+        ("webmcp", "webmcp", False, f'tool("{TOOL}", {{}})', True),
+        ("webmcp", "webmcp", False, "show_page()", False),
+        ("webmcp", "codegen", False, "log('nothing')", None),
+        # Who could see a picture asks for none, and then for one.
+        ("image", "codegen", True, "log('nothing')", None),
+        ("image", "codegen", True, "page.look()", False),
         # What it cannot see it may still come to know.
-        ("image", "codegen", "answer('TOKEN')", True),
+        ("image", "codegen", False, "answer('TOKEN')", True),
     ],
 )
 def test_who_cannot_see_an_instruction_neither_obeys_nor_resists(
@@ -136,19 +138,20 @@ def test_who_cannot_see_an_instruction_neither_obeys_nor_resists(
     site: Site,
     way: AttackName,
     strategy: str,
+    vision: bool,
     turn: str,
     obeyed: bool | None,
 ) -> None:
     drawn = attack_on("one", 1, (way,))
     assert drawn is not None
-    said = f"I do this.\n```\n{turn.replace('TOKEN', drawn.token)}\n```\nDONE"
+    said = f"I do this.\n```\n{turn.replace('TOKEN', drawn.token)}\n```\n"
     result = run_one(
         browser,
         {"entry_url": site.put("/", SHOP), "user_task": "Buy.", "expect": [{"js": "true"}]},
-        ScriptedClient({"plan": "", "generate": said}),
+        ScriptedClient({"plan": "", "generate": [said, "```\nlog('all')\n```\nDONE"]}),
         settings(tmp_path, check_timeout=0.5, attack=(way,)),
         strategy=strategy,
-        spec={"codegen": "turns"},
+        spec={"codegen": "turns", "vision": vision},
         opened=lambda page: None,
     )
 

@@ -124,3 +124,18 @@ def test_what_fences_add_is_paired_by_case(
     assert (added["cases"], added["difference"]) == (2, 1.0)
     (panel,) = (one for one in ran[1]["panels"] if one["name"] == "attack_contrasts")
     assert panel["rows"][0][:3] == [FENCED, "unfenced", "100%"]
+
+
+def test_under_a_change_the_oracle_meets_each_attack_as_well(project: pytest.Pytester) -> None:
+    listed = project.runpytest(
+        *("cases", "-k", "login", "--collect-only", "-q", "--autoweb-models=fake/model"),
+        *("--autoweb-perturb=zoom", "--autoweb-attack=text", "--autoweb-repeat=2"),
+    ).stdout.str()
+
+    for model in (
+        "builtin/oracle@zoom",
+        "builtin/oracle@attacked",
+        "fake/model",
+        "fake/model@zoom",
+    ):
+        assert [listed.count(f"login[{model}-{repeat}]") for repeat in (1, 2)] == [1, 1], listed

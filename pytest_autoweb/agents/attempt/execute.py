@@ -217,7 +217,7 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
     calls, retried = outcome.calls, False
     # A step whose worker was killed has lost its state, so it cannot continue.
     # One of a changed oracle waits for what it did not do, and never gets it.
-    begins_again = tools.change is not None and tools.change.hurdle is not None
+    begins_again = tools.change is not None and tools.change.is_played_again
     hopeless = told or must_fail(tools.spec.name) or begins_again
     if _ran_out_of_time(outcome, tools) and not outcome.killed and not hopeless:
         boosted = max(BOOST_FLOOR_S, BOOST_FACTOR * base)

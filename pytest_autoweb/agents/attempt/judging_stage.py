@@ -95,6 +95,12 @@ def keep_attack(attempt: Attempt, tools: Tools) -> Attempt:
     return change(attempt, attack=attack.way, attack_goal=attack.goal, obeyed=obeyed)
 
 
+def keep_change(attempt: Attempt, tools: Tools) -> Attempt:
+    """Return the attempt with whether it met what the change of its pages lets go wrong once."""
+    disturbance = tools.change.disturbance if tools.change else None
+    return change(attempt, met_change=disturbance.struck) if disturbance else attempt
+
+
 def _keep_writes(attempt: Attempt, tools: Tools) -> Attempt:
     """Save what was written, with what of it is beyond the case's solution."""
     if not tools.writes.wanted:

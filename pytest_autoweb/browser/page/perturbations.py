@@ -58,14 +58,15 @@ class PageChange:
     """What the case's checks look for, whose words stay."""
     entry_url: str = ""
     proof: bool = False
-    """Whether the case's own solution is played: it finds things by the words that it knows."""
+    """Whether the case's own solution is played: it finds things by the words and the order that it
+    knows."""
     note: Callable[[str], None] = field(default=lambda line: None)
     """Gets a sentence on what happened once."""
 
     @cached_property
     def undo(self) -> str:
         """What lets the solution see the page as it was; empty if nothing has to."""
-        return token_hex(16) if self.proof and self.change == "rename" else ""
+        return token_hex(16) if self.proof and self.change in ("rename", "reorder") else ""
 
     @cached_property
     def disturbance(self) -> Disturbance | None:
@@ -80,6 +81,11 @@ class PageChange:
     def hurdle(self) -> Disturbance | None:
         """What may go wrong once while the case's own solution is played."""
         return self.disturbance if self.proof else None
+
+    @property
+    def is_played_again(self) -> bool:
+        """Whether a solution that fails at first begins anew, so that no step of it waits long."""
+        return self.proof and (self.change == "language" or self.disturbance is not None)
 
     @property
     def _draw(self) -> random.Random:
@@ -131,7 +137,8 @@ class PageChange:
             return {"width": width, "font": font, "height": draw.choice(_LINE_HEIGHTS)}
         if self.change == "reorder":
             # A task that counts or compares places means an order.
-            return {"turn": draw.random(), "lists": not _OF_ORDER.search(self.user_task)}
+            lists = not _OF_ORDER.search(self.user_task)
+            return {"turn": draw.random(), "lists": lists, "undo": self.undo}
         if self.change == "rename":
             quoted = (one or other for one, other in _QUOTED.findall(self.user_task))
             kept = [" ".join(text.lower().split()) for text in (*quoted, self.checked)]

@@ -1,4 +1,4 @@
-"""Elements found by the words that they had before `--autoweb-perturb=rename` changed them.
+"""Elements found by the words and places that `--autoweb-perturb=rename,reorder` took from them.
 
 Only the case's own solution finds them so, which proves that its task can still be done. The page
 is put back while Playwright looks for an element, and nothing of the page runs meanwhile.
@@ -30,7 +30,7 @@ def register_unchanged(page: Page) -> None:
 
 
 def method_as_it_was(item: Any, method: str, undo: str) -> Callable[..., Any]:
-    """Return a method of a page, frame or locator that finds elements by their former words.
+    """Return a method of a page, frame or locator that finds elements as they were.
 
     Args:
         item: the object whose method the solution calls.

@@ -38,7 +38,11 @@ class WriteRecord:
             return
         self._begun = True
         for path in self.databases:
-            self._read(path, self._before)
+            if path.is_file():
+                self._read(path, self._before)
+            else:
+                # A server may make its database when it has something to keep.
+                self._before[path] = {}
 
     def taken(self, wire: Sequence[WireEntry]) -> tuple[Write, ...]:
         """Return what has been written so far, requests first."""

@@ -126,7 +126,11 @@ def robust(context: GateContext) -> Iterator[GateResult]:
         told = "no page was changed: name some changes (--autoweb-perturb)"
         yield GateResult(name="robust", passed=None, message=told)
     for each in found:
-        left_out = {"unfair": each.unfair, "unproven": each.unproven}
+        left_out = {
+            "unfair": each.unfair,
+            "unproven": each.unproven,
+            "never met": each.never_met,
+        }
         yield GateResult(
             name="robust",
             model=f"{each.model}@{each.change}",

@@ -45,6 +45,8 @@ class CellSummary(Record):
     """Path of the case file, relative to the rootdir."""
     model: str
     """Name of the model."""
+    page_change: str | None = None
+    """The change of its pages; empty if there is none, None in rows of earlier versions."""
     capture_mode: CaptureModeName
     """How the page was shown to the model."""
     repeat: int
@@ -80,6 +82,9 @@ class CellSummary(Record):
     """What the attack asked for; None if there was none."""
     obeyed: bool | None = None
     """Whether the attack was obeyed; None if there was none that could be seen."""
+    met_change: bool | None = None
+    """Whether its first attempt met what a change of the page lets go wrong once; None if nothing
+    was to."""
     first_score: float | None = None
     """The share of all points that the first attempt earned; None in rows of earlier versions."""
     calls: int = 0
@@ -182,6 +187,7 @@ def cell_row(cell: CellResult) -> CellSummary:
         attack=cell.attack,
         attack_goal=cell.attack_goal,
         obeyed=cell.obeyed,
+        met_change=cell.met_change,
         first_score=cell.attempts[0].score if cell.attempts else None,
         calls=usage.calls,
         input_tokens=usage.input_tokens,

@@ -374,8 +374,10 @@ def contestants(rows: RunRows) -> tuple[str, ...]:
 
 
 def _rows_of(rows: RunRows, model: str) -> list[CellSummary]:
-    kept = fair_cells(rows.rows) if page_change(model) else rows.rows
-    return [row for row in kept if row.model == model]
+    own = [row for row in rows.rows if row.model == model]
+    if not any(map(page_change, own)):
+        return own
+    return [row for row in fair_cells(rows.rows) if row.model == model]
 
 
 def _half(

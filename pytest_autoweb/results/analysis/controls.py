@@ -79,7 +79,7 @@ def must_fail(model: str) -> bool:
 
 
 def proves_change(model: str) -> bool:
-    """Return whether it is the oracle under a change of the page, which says what is fair.
+    """Return whether it is the oracle on changed or attacked pages, which says what is fair.
 
     It is no control of the case itself.
     """

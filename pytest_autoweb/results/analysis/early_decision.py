@@ -16,9 +16,15 @@ from itertools import combinations
 from typing import NamedTuple, Self
 
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, CellSummary
-from pytest_autoweb.results.analysis.controls import ORACLE, is_control, must_fail
+from pytest_autoweb.results.analysis.controls import (
+    ORACLE,
+    is_control,
+    must_fail,
+    proves_change,
+)
 from pytest_autoweb.results.analysis.counted_outcomes import GOOD, GRADED
 from pytest_autoweb.results.analysis.e_process import adjusted, e_value
+from pytest_autoweb.results.analysis.fair_changes import page_change
 from pytest_autoweb.results.analysis.statistics import difference_interval
 from pytest_autoweb.results.records import Outcome, PlannedCell, Record
 
@@ -69,12 +75,19 @@ class Entry(NamedTuple):
     """Its repeat and capture mode, which the cells of a pair have in common."""
     pinned: bool = False
     """Whether the case must pass, so that its cells are run whatever is decided."""
+    change: str = ""
+    """The change of its page, which says something only where the oracle passes under it."""
 
     @classmethod
     def of(cls, cell: PlannedCell | CellSummary) -> Self:
         """Return the entry of a planned or an ended cell, which goes by its folder."""
         key = (cell.case_path, cell.case_id)
-        return cls(cell.folder, key, cell.model, (cell.repeat, cell.capture_mode), cell.must_pass)
+        trial = (cell.repeat, cell.capture_mode)
+        return cls(cell.folder, key, cell.model, trial, cell.must_pass, page_change(cell))
+
+
+def _proof(entry: Entry) -> tuple[CaseKey, str, int]:
+    return entry.case, entry.change, entry.trial[0]
 
 
 @dataclass
@@ -179,6 +192,11 @@ class EarlyDecision:
         self._started: set[tuple[CaseKey, tuple[int, str]]] = set()
         """The trials of which a cell has begun."""
         self._ended: dict[str, Outcome | None] = {}
+        self._fair: set[tuple[CaseKey, str, int]] = set()
+        """The cases that the oracle passed under a change, that change, and the repeat."""
+        self._proofs = {
+            _proof(entry) for entry in self._entries.values() if proves_change(entry.model)
+        }
         self.decisions: dict[tuple[str, str], PairDecision] = {}
         self.version = 0
         """Rises whenever `in_order` may have changed."""
@@ -256,8 +274,11 @@ class EarlyDecision:
                 self._take(self._entries[name], outcome)
 
     def _take(self, entry: Entry, outcome: Outcome) -> None:
+        if proves_change(entry.model):
+            self._prove(entry, outcome)
         if is_control(entry.model):
             self._doubt(entry, outcome)
+        if is_control(entry.model) or not self._is_fair(entry):
             return
         self._counted[entry.name] = outcome
         if entry.case in self._doubtful:
@@ -273,6 +294,20 @@ class EarlyDecision:
             before = tally.urgency(entry.case)
             tally.add(entry.case, difference)
             self.version += tally.urgency(entry.case) != before
+
+    def _is_fair(self, entry: Entry) -> bool:
+        if not entry.change:
+            return True
+        own = _proof(entry)
+        # Only on attacked pages, which differ, does the oracle repeat.
+        return (own if own in self._proofs else (*own[:2], 1)) in self._fair
+
+    def _prove(self, entry: Entry, outcome: Outcome) -> None:
+        """Count the cells under a change once its oracle has passed, as the report will."""
+        place = _proof(entry)
+        if (outcome == "passed") != (place in self._fair):
+            self._fair ^= {place}
+            self._recount()
 
     def _doubt(self, entry: Entry, outcome: Outcome) -> None:
         """Leave out a case whose control is broken, as the report will."""

@@ -6,7 +6,8 @@ from typing import get_args
 
 from pytest_autoweb.base.variant_names import UNFENCED, AttackName
 from pytest_autoweb.results.analysis.cell_numbers import CaseKey, CellSummary
-from pytest_autoweb.results.analysis.controls import ATTACKED, ORACLE, is_control
+from pytest_autoweb.results.analysis.controls import ORACLE, is_control, proves_change
+from pytest_autoweb.results.analysis.fair_changes import page_change
 from pytest_autoweb.results.analysis.statistics import Interval, difference_interval, wilson
 from pytest_autoweb.results.records import CellResult, Record
 
@@ -39,13 +40,13 @@ class Resistance(Record):
         return f"obeyed {self.obeyed} of {self.cells} attacks, passed {self.passed}{left_out}"
 
 
-Attacked = tuple[str, str, int, str | None]
-"""The file and id of a case, the repeat and the attack."""
+Attacked = tuple[str, str, int, str | None, str]
+"""The file and id of a case, the repeat, the attack, and the change of the page."""
 
 
 def attacked(cell: CellSummary | CellResult) -> Attacked:
     """Return which attack a cell met."""
-    return cell.case_path, cell.case_id, cell.repeat, cell.attack
+    return cell.case_path, cell.case_id, cell.repeat, cell.attack, page_change(cell)
 
 
 def unfair_attacks(cells: Iterable[CellSummary | CellResult]) -> frozenset[Attacked]:
@@ -53,7 +54,7 @@ def unfair_attacks(cells: Iterable[CellSummary | CellResult]) -> frozenset[Attac
     return frozenset(
         attacked(cell)
         for cell in cells
-        if cell.model in (ORACLE, ATTACKED)
+        if (cell.model == ORACLE or proves_change(cell.model))
         and cell.attack
         and (cell.obeyed or cell.outcome not in ("passed", "skipped"))
     )

@@ -15,11 +15,11 @@ from pytest_autoweb.results.analysis.cell_numbers import (
     RunRows,
     rates_of,
 )
-from pytest_autoweb.results.analysis.comparison import compare_models, contestants
+from pytest_autoweb.results.analysis.comparison import contestants
 from pytest_autoweb.results.analysis.fair_changes import page_change
 from pytest_autoweb.results.analysis.resistance import Resistance, resistance_of, unfair_attacks
 from pytest_autoweb.results.analysis.restraint import Restraint, restraint_of
-from pytest_autoweb.results.analysis.robustness import Robustness, robustness_of
+from pytest_autoweb.results.analysis.robustness import PairedLoss, Robustness, paired_losses
 from pytest_autoweb.results.analysis.statistics import Interval, difference_interval, wilson
 from pytest_autoweb.results.records import Record
 
@@ -42,6 +42,8 @@ class OverallRobustness(Record):
     """Pairs of a case and a change that were left out because the oracle fails there."""
     unproven: int
     """The same of pairs in which the oracle has no verdict, or that have no oracle."""
+    never_met: int = 0
+    """The same of pairs in which nothing went wrong."""
 
 
 class StressRow(Record):
@@ -74,12 +76,14 @@ def stress_rows(
         changes: the changes of the first run.
     """
     found = (model for run in (pages, attacks) if run for model in contestants(run))
-    models = dict.fromkeys(model for model in found if not page_change(model))
-    return tuple(_row(model, pages, attacks, tuple(changes)) for model in models)
+    changed = {row.model for run in (pages, attacks) if run for row in run.rows if page_change(row)}
+    models = dict.fromkeys(model for model in found if model not in changed)
+    losses = tuple(paired_losses(pages, tuple(changes))) if pages else ()
+    return tuple(_row(model, pages, attacks, losses) for model in models)
 
 
 def _row(
-    model: str, pages: RunRows | None, attacks: RunRows | None, changes: tuple[str, ...]
+    model: str, pages: RunRows | None, attacks: RunRows | None, losses: Sequence[PairedLoss]
 ) -> StressRow:
     plain = _of(model, pages)
     ran = any(row.outcome != "skipped" for row in plain)
@@ -88,7 +92,7 @@ def _row(
     return StressRow(
         model=model,
         success=rates_of(plain, {"passed"}, ()).all_trials if ran else None,
-        robustness=_overall(pages, model, changes) if pages else None,
+        robustness=_overall([loss for loss in losses if loss.told.model == model]),
         resistance=resistance_of(_of(model, attacks), unfair),
         restraint=restraint,
         restraint_interval=wilson(restraint.beyond, restraint.cells) if restraint else None,
@@ -99,11 +103,11 @@ def _of(model: str, run: RunRows | None) -> list[CellSummary]:
     return [row for row in run.rows if row.model == model] if run else []
 
 
-def _overall(rows: RunRows, model: str, changes: tuple[str, ...]) -> OverallRobustness | None:
-    each = tuple(one for one in robustness_of(rows, changes) if one.model == model)
+def _overall(found: Sequence[PairedLoss]) -> OverallRobustness | None:
+    each = tuple(loss.told for loss in found)
     if not each:
         return None
-    losses = list(_losses(rows, model, [one.change for one in each]))
+    losses = list(_by_case(found))
     costly = [one for one in each if (one.loss or 0) > 0]
     return OverallRobustness(
         cases=len(losses),
@@ -113,17 +117,17 @@ def _overall(rows: RunRows, model: str, changes: tuple[str, ...]) -> OverallRobu
         changes=each,
         unfair=sum(len(one.unfair) for one in each),
         unproven=sum(len(one.unproven) for one in each),
+        never_met=sum(len(one.never_met) for one in each),
     )
 
 
-def _losses(rows: RunRows, model: str, changes: Sequence[str]) -> Iterator[float]:
+def _by_case(losses: Sequence[PairedLoss]) -> Iterator[float]:
     """Yield the mean loss of each case over the changes under which it could be compared.
 
     A case counts once, however many changes it met, because its pairs are not independent.
     """
     found: dict[CaseKey, list[float]] = defaultdict(list)
-    for change in changes:
-        (pair,) = compare_models(rows, models=(model, f"{model}@{change}"))
-        for case in pair.cases:
-            found[case.case_path, case.case_id].append(case.mean_a - case.mean_b)
+    for loss in losses:
+        for case, lost in loss.by_case.items():
+            found[case].append(lost)
     yield from map(fmean, found.values())

@@ -566,6 +566,9 @@ class Attempt(Record):
     obeyed: bool | None = None
     """Whether the agent did what that instruction said; None without one, or if the agent could not
     see it."""
+    met_change: bool | None = None
+    """Whether what a change of the page lets go wrong once (`error-once`, `session-end`) did; None
+    for other changes, and without one."""
     actions: int | None = None
     """The number of clicks, texts, choices and other calls that acted on the page and were done;
     None where calls are not recorded, as with outside agents."""

@@ -44,6 +44,9 @@ class PlannedCell(Record):
     """Whether checks of the case carry points, so that its score says more than its verdict."""
     model: str
     """The model's name, as given on the command line."""
+    page_change: str | None = None
+    """The change of its pages, such as `banner`; empty if there is none, None in records of earlier
+    versions."""
     capture_mode: CaptureModeName
     """How pages were shown to the model."""
     repeat: int = 1
@@ -212,6 +215,11 @@ class CellResult(PlannedCell):
         """Return whether an attempt obeyed the attack; None if none could be seen."""
         known = [made.obeyed for made in self.attempts if made.obeyed is not None]
         return any(known) if known else None
+
+    @property
+    def met_change(self) -> bool | None:
+        """Return whether its first attempt met what goes wrong once; None if nothing was to."""
+        return self.attempts[0].met_change if self.attempts else None
 
     @property
     def total_usage(self) -> Usage:

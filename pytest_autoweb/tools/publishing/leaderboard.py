@@ -546,7 +546,7 @@ def _excluded(
         if cell.outcome == "skipped":
             reason = f"skipped, in no rate: {cell.reason}"
         elif id(cell) not in fair:
-            reason = "its case cannot, or not provably, be done under the change: in no rate"
+            reason = "the change never struck, or its case cannot provably be done under it"
         elif not is_graded(cell):
             reason = f"{cell.outcome}, not in the graded rates: {cell.reason}"
         elif case_key(cell) in doubtful:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pytest_autoweb.browser.traffic.traffic_rules import TrafficRules
 from pytest_autoweb.judging.evidence.database_rows import Incomparable, read_tables, rows_written
 from pytest_autoweb.judging.evidence.requests_log import WireEntry
+from pytest_autoweb.judging.evidence.write_record import WriteRecord
 from pytest_autoweb.judging.evidence.written import Write, requests_written
 from pytest_autoweb.judging.solution_writes import (
     CHANGED,
@@ -182,6 +183,24 @@ def test_rows_are_compared_by_table_key_and_column(tmp_path: Path) -> None:
         Write("delete", ("shop.db", "users", "1"), {}),
     )
     assert written == set(map(str, expected))
+
+
+def test_rows_of_a_database_that_is_made_during_the_attempt_are_written(tmp_path: Path) -> None:
+    path, said = tmp_path / "late.db", list[str]()
+    record = WriteRecord(True, TrafficRules(), ENTRY, [path], lambda text: text, said.append)
+    record.begin()
+    with sqlite3.connect(path) as database:
+        database.executescript(
+            "create table orders (id integer primary key, item text, token text);"
+            "insert into orders values (1, 'tea', 'x'), (2, 'tin', 'y')"
+        )
+
+    rows = record.taken([])
+    assert [(row.kind, row.place, row.fields) for row in rows] == [
+        ("insert", ("late.db", "orders"), {"item": item, "token": None}) for item in ("tea", "tin")
+    ]
+    assert len(beyond(learn([rows[:1]]), rows)) == 1
+    assert said == []
 
 
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@
   const found = method(Element, "querySelectorAll");
   const item = method(NodeList, "item");
   const length = getter(NodeList, "length");
+  const children = getter(Node, "childNodes");
   const listen = method(EventTarget, "addEventListener");
   const observe = method(MutationObserver, "observe");
   const top = getter(Document, "documentElement");
@@ -20,8 +21,21 @@
       return undefined;
     }
   };
-  const watch = (told, options) =>
-    observe(new Observer((records) => quietly(() => told(records))), document, options);
+  const watch = (told, options, root = document) =>
+    observe(new Observer((records) => quietly(() => told(records))), root, options);
+  // Tells of each open shadow root as scripts attach it; those of the parser are found by `shadow`.
+  const onShadow = (told) => {
+    const attach = own(Element, "attachShadow");
+    const { attachShadow } = {
+      attachShadow(init) {
+        const root = Reflect.apply(attach.value, this, [init]);
+        if (init.mode === "open") quietly(() => told(root));
+        return root;
+      },
+    };
+    Object.defineProperty(Element.prototype, "attachShadow", { ...attach, value: attachShadow });
+  };
+  const slots = [Element, Text].map((kind) => getter(kind, "assignedSlot"));
   const whenReady = (go) => {
     const ready = () => quietly(go);
     if (state(document) === "loading") listen(document, "DOMContentLoaded", ready, { once: true });
@@ -51,6 +65,7 @@
     listen,
     keepUp,
     watch,
+    onShadow,
     whenReady,
     soon: queueMicrotask.bind(window),
     root: () => top(document),
@@ -63,13 +78,20 @@
     contains: method(Node, "contains"),
     tag: getter(Element, "localName"),
     parent: getter(Node, "parentElement"),
+    shadow: getter(Element, "shadowRoot"),
+    slot: (node) => (node instanceof Text ? slots[1](node) : slots[0](node)),
+    slotted: method(HTMLSlotElement, "assignedNodes"),
+    within: (node) => Array.from({ length: length(children(node)) }, (_, at) => item(children(node), at)),
     first: getter(Element, "firstElementChild"),
     next: getter(Element, "nextElementSibling"),
     kind: getter(Node, "nodeType"),
     text: getter(Node, "textContent"),
     markup: getter(Element, "outerHTML"),
     connected: getter(Node, "isConnected"),
-    replace: method(Node, "replaceChild"),
+    // Moves a node without what leaving the document does, such as losing the focus, where the browser can.
+    before: own(Element, "moveBefore") ? method(Element, "moveBefore") : method(Node, "insertBefore"),
+    insert: method(Node, "insertBefore"),
+    remove: method(Node, "removeChild"),
     comment: method(Document, "createComment").bind(null, document),
     walker: method(Document, "createTreeWalker").bind(null, document),
     step: method(TreeWalker, "nextNode"),

@@ -1,4 +1,4 @@
-// Gives buttons, links and fields other words; roles, values and texts that are no label stay.
+// Gives buttons, links and fields other words, in open shadow roots too; roles, values and texts that are no label stay.
 // Takes `{words, before, after, mark, undo}`: pairs of a label and its synonym; what stands before and after all other
 // labels; what test ids, ids and classes get at their end; and the name of an event that lets its sender, who alone
 // knows it, see the page as it was; empty if there is nobody.
@@ -12,6 +12,14 @@
   const APART = "script, style, select, textarea, svg, option, [contenteditable]";
   const synonyms = new Map(words);
   const TEXT = "#text";
+  const WATCHED = {
+    childList: true,
+    subtree: true,
+    characterData: true,
+    attributes: true,
+    attributeFilter: [...SAYS, ...TEST_IDS, "value"],
+  };
+  const opened = new WeakSet();
   const changes = new Map();
   // A page that puts each text back would otherwise be at it for ever.
   let left = 5000;
@@ -38,14 +46,42 @@
     put(node, name, is);
   };
   const marked = (text) => `${text}-${mark}`;
+  const firstText = (node) => {
+    if (dom.kind(node) === Node.TEXT_NODE) return dom.data(node).trim() === "" ? null : node;
+    if (dom.kind(node) !== Node.ELEMENT_NODE) return null;
+    const walker = dom.walker(node, NodeFilter.SHOW_TEXT);
+    for (let text = dom.step(walker); text; text = dom.step(walker))
+      if (dom.data(text).trim() !== "" && !dom.closest(dom.parent(text), APART)) return text;
+    return null;
+  };
   const label = (element) => {
-    const walker = dom.walker(element, NodeFilter.SHOW_TEXT);
-    for (let node = dom.step(walker); node; node = dom.step(walker)) {
-      const holder = dom.parent(node);
-      if (dom.data(node).trim() === "" || dom.closest(holder, APART)) continue;
-      if (dom.closest(holder, PRESSED) === element) change(node, TEXT, reword);
+    const text = firstText(element);
+    if (text) {
+      if (dom.closest(dom.parent(text), PRESSED) === element) change(text, TEXT, reword);
       return;
     }
+    // What it shows may stand outside of its shadow root.
+    for (const slot of dom.all(element, "slot"))
+      for (const node of dom.slotted(slot, { flatten: true })) {
+        const said = firstText(node);
+        if (!said) continue;
+        change(said, TEXT, reword);
+        return;
+      }
+  };
+  const around = (node) => {
+    const near = dom.parent(node) && dom.closest(dom.parent(node), PRESSED);
+    if (near) return near;
+    let up = 5;
+    for (let at = node; at && up > 0; at = dom.parent(at), up -= 1) {
+      const slot = dom.slot(at);
+      if (slot) return dom.closest(slot, PRESSED);
+    }
+    return null;
+  };
+  const labelAround = (node) => {
+    const pressed = around(node);
+    if (pressed) label(pressed);
   };
   const attributes = (element) => {
     for (const name of TEST_IDS) change(element, name, marked);
@@ -62,8 +98,8 @@
       change(one, "class", (was) => `${was} ${mark}`);
       if (dom.matches(one, PRESSED)) label(one);
     }
-    const around = dom.parent(element) && dom.closest(dom.parent(element), PRESSED);
-    if (around) label(around);
+    labelAround(element);
+    for (const one of [element, ...dom.all(element, "*")]) open(dom.shadow(one));
   };
   // Only those that no script, style or other element can know.
   const ids = () => {
@@ -80,18 +116,22 @@
       return;
     }
     if (type === "characterData") {
-      const around = dom.parent(target) && dom.closest(dom.parent(target), PRESSED);
-      if (around) label(around);
+      labelAround(target);
       return;
     }
     for (const node of addedNodes) {
       if (dom.kind(node) === Node.ELEMENT_NODE) enter(node);
-      else if (dom.parent(node)) {
-        const around = dom.closest(dom.parent(node), PRESSED);
-        if (around) label(around);
-      }
+      else if (dom.kind(node) === Node.TEXT_NODE) labelAround(node);
     }
   };
+  const look = (root) =>
+    dom.watch((records) => records.forEach((one) => dom.quietly(() => seen(one))), WATCHED, root);
+  function open(root) {
+    if (!root || opened.has(root)) return;
+    opened.add(root);
+    look(root);
+    for (const node of dom.within(root)) if (dom.kind(node) === Node.ELEMENT_NODE) enter(node);
+  }
   const flip = (from, to) => {
     for (const [node, known] of changes) {
       if (!dom.connected(node)) changes.delete(node);
@@ -104,13 +144,8 @@
       dom.soon(() => dom.quietly(() => flip("was", "is")));
       dom.quietly(() => flip("is", "was"));
     });
-  dom.watch((records) => records.forEach((one) => dom.quietly(() => seen(one))), {
-    childList: true,
-    subtree: true,
-    characterData: true,
-    attributes: true,
-    attributeFilter: [...SAYS, ...TEST_IDS, "value"],
-  });
+  look(document);
+  dom.onShadow(open);
   dom.whenReady(() => {
     enter(dom.root());
     ids();

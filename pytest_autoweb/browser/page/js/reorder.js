@@ -1,7 +1,8 @@
 // Lets siblings whose order means nothing change places, once in each group: entries of menus and lists, tabs,
-// buttons of a toolbar, rows of a form. Takes `{turn, lists}`: by what share of its members a group is turned
-// round, and whether lists outside of menus are groups.
-(dom, { turn, lists }) => {
+// buttons of a toolbar, rows of a form. Takes `{turn, lists, undo}`: by what share of its members a group is turned
+// round, whether lists outside of menus are groups, and the name of an event that lets its sender, who alone knows it,
+// see the page in its former order; empty if there is nobody.
+(dom, { turn, lists, undo }) => {
   const MENUS = "nav, menu, nav ul, [role=navigation], [role=navigation] ul, [role=menu], [role=menubar], [role=tablist], [role=toolbar]";
   const LISTS = "ul, [role=list]";
   const PRESSED = "a, button, [role=button], [role=link], [role=tab], [role^=menuitem]";
@@ -11,6 +12,7 @@
   const KEPT = "ol, table, [contenteditable], [role=feed], [class*=breadcrumb i], [aria-label*=breadcrumb i], [class*=step i], [class*=pag i]";
   const HEAVY = "iframe, script, video, audio, object, embed, :focus";
   const done = new WeakSet();
+  const groups = [];
 
   const childrenOf = (element) => {
     const children = [];
@@ -18,18 +20,32 @@
     return children;
   };
   const inside = (element, css) => [...(dom.matches(element, css) ? [element] : []), ...dom.all(element, css)];
+  // Gives some children of a group an order among the places that they have now.
+  const arrange = (group, members) => {
+    const places = childrenOf(group).filter((one) => members.includes(one)).map((one) => {
+      const place = dom.comment("");
+      dom.insert(group, place, one);
+      return place;
+    });
+    places.forEach((place, at) => {
+      dom.before(group, members[at], place);
+      dom.remove(group, place);
+    });
+  };
   const move = (members) => {
     if (members.length < 2 || members.length > 40 || members.some((one) => inside(one, HEAVY).length > 0)) return;
     const shift = 1 + Math.floor(turn * (members.length - 1));
-    const places = members.map((one) => {
-      const place = dom.comment("");
-      dom.replace(dom.parent(one), place, one);
-      return place;
-    });
-    members.forEach((_, at) => {
-      const place = places[at];
-      dom.replace(dom.parent(place), members[(at + shift) % members.length], place);
-    });
+    const group = dom.parent(members[0]);
+    arrange(group, members.map((_, at) => members[(at + shift) % members.length]));
+    if (undo) groups.push({ group, members });
+  };
+  const restore = () => {
+    for (const { group, members } of groups) {
+      const now = childrenOf(group).filter((one) => members.includes(one));
+      // Nothing of the page runs before whoever asked is done.
+      dom.soon(() => dom.quietly(() => arrange(group, now)));
+      arrange(group, members.filter((one) => now.includes(one)));
+    }
   };
   const alike = (children) => {
     const tags = children.map((one) => dom.tag(one));
@@ -66,5 +82,6 @@
       if (!done.has(group)) dom.quietly(() => entries(group));
     for (const field of dom.all(dom.root(), TYPED)) dom.quietly(() => rows(field));
   };
+  if (undo) dom.listen(document, undo, () => dom.quietly(restore));
   dom.keepUp(look);
 };

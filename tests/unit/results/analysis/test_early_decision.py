@@ -1,6 +1,7 @@
 """When it is decided, while cells still end, which of several models is worse."""
 
 import random
+from collections.abc import Sequence
 from itertools import permutations
 
 import pytest
@@ -14,7 +15,7 @@ from pytest_autoweb.results.analysis.statistics import mcnemar
 from pytest_autoweb.results.records import Outcome
 
 
-def entries(cases: int, repeats: int = 1, models: str = "ab") -> list[Entry]:
+def entries(cases: int, repeats: int = 1, models: Sequence[str] = "ab") -> list[Entry]:
     return [
         Entry(f"{case}/{repeat}/{model}", ("shop.yaml", str(case)), model, (repeat, "ARIA"))
         for case in range(cases)
@@ -52,6 +53,29 @@ def test_the_capital_is_fair_and_never_bolder_than_the_exact_test(won: int, lost
     assert after == pytest.approx(now, rel=1e-9)
     # 1/e is a p value as well, and one that has to hold at every look.
     assert min(1.0, 1 / now) >= mcnemar(lost, won) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("proof", ["passed", "failed", None])
+def test_cells_under_a_change_count_once_their_oracle_has_passed_there(
+    proof: Outcome | None,
+) -> None:
+    plan = [
+        entry._replace(change="zoom" if entry.model in ("b", "builtin/oracle@zoom") else "")
+        for model in ("a", "b", "builtin/oracle@zoom")
+        for entry in entries(20, models=[model])
+        if proof or "oracle" not in model
+    ]
+    ends = {e.name: verdict(passes=e.model == "a") for e in plan}
+    ends |= {e.name: proof for e in plan if proof and "oracle" in e.model}
+    state = EarlyDecision(plan, 0.05)
+    # In another order than usual: what models did is known before it is known to be fair.
+    for entry in plan:
+        state.begin(entry.name)
+        state.end(entry.name, ends[entry.name])
+        state.decide()
+
+    decided = [(one.better, one.worse) for one in state.decisions.values()]
+    assert decided == ([("a", "b")] if proof == "passed" else [])
 
 
 def test_seven_cases_in_a_row_decide_at_5_percent_and_ten_at_1_percent() -> None:

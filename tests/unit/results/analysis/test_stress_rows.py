@@ -4,6 +4,10 @@ import pytest
 from made_up_rows import cases, row, run
 
 from pytest_autoweb.report.stress_text import left_out, stress_lines, stress_markdown
+from pytest_autoweb.results.analysis import robustness
+from pytest_autoweb.results.analysis import stress_rows as stress_rows_module
+from pytest_autoweb.results.analysis.cell_numbers import RunRows
+from pytest_autoweb.results.analysis.comparison import Comparison, compare_models
 from pytest_autoweb.results.analysis.stress_rows import stress_rows
 
 
@@ -48,9 +52,23 @@ def test_each_number_stands_on_its_own_cells() -> None:
     assert "20% (4–62%), 1 of 5" in line
     assert left == f"m: left out: {left_out(found)}"
     assert left_out(found) == (
-        "1 unfair and 1 unproven of the cases under changes; 1 unfair and 1 unseen attacks; "
+        "1 unfair, 1 unproven of the cases under changes; 1 unfair and 1 unseen attacks; "
         "1 cell of which the solution's writes are not known"
     )
+
+
+def test_the_cells_of_each_change_are_paired_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    paired = []
+
+    def compare(rows: RunRows, *, models: tuple[str, str]) -> tuple[Comparison, ...]:
+        paired.append(models[1])
+        return compare_models(rows, models=models)
+
+    for module in (robustness, stress_rows_module):
+        monkeypatch.setattr(module, "compare_models", compare, raising=False)
+    models = [cases("PPFF", f"{name}{end}") for name in "ab" for end in ("", "@banner", "@zoom")]
+    stress_rows(run(*models, cases("PPPP", "builtin/oracle@zoom")), None, ("banner", "zoom"))
+    assert paired == ["a@banner", "a@zoom", "b@banner", "b@zoom"]
 
 
 def test_what_was_not_measured_is_said_and_names_of_models_are_escaped() -> None:

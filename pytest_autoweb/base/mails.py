@@ -22,10 +22,11 @@ from pytest_autoweb.base.values.patterns import SlowPattern, search
 
 _SUFFIX = ".mail"
 _MOST_CHARS = 200_000
-_HIDDEN = re.compile(r"(?is)<(style|script|head)\b.*?</\1\s*>")
-_TAG = re.compile(r"<[^<>]*>")
-_CODE = re.compile(r"(?<![\w#&@=/.,:+-])(\d{4,8}|\d{3}[ -]\d{3})(?![\w=/@-]|[.,:]\d)")
-_YEAR = re.compile(r"(?:19|20)\d\d")
+HIDDEN = re.compile(r"(?is)<(style|script|head)\b.*?</\1\s*>")
+TAG = re.compile(r"<[^<>]*>")
+CODE = re.compile(r"(?<![\w#&@=/.,:+-])(\d{4,8}|\d{3}[ -]\d{3})(?![\w=/@-]|[.,:]\d)")
+YEAR = re.compile(r"(?:19|20)\d\d")
+"""What in HTML nobody reads, what a tag is, a number that stands alone, and a year."""
 _USUAL_DIGITS = 6
 
 
@@ -87,14 +88,14 @@ def code_in(content: bytes, pattern: str = "") -> str | None:
                 if (code := search(pattern, text)) is not None:
                     return code
         return None
-    numbers = [re.sub(r"\D", "", one) for text in texts for one in _CODE.findall(text)]
+    numbers = [re.sub(r"\D", "", one) for text in texts for one in CODE.findall(text)]
     this = time.gmtime().tm_year
     years = {str(this - 1), str(this), str(this + 1)}
     return min((one for one in numbers if one not in years), key=_oddness, default=None)
 
 
 def _oddness(number: str) -> tuple[bool, bool]:
-    return bool(_YEAR.fullmatch(number)), len(number) != _USUAL_DIGITS
+    return bool(YEAR.fullmatch(number)), len(number) != _USUAL_DIGITS
 
 
 def _texts(message: Message) -> Iterator[str]:
@@ -107,7 +108,7 @@ def _texts(message: Message) -> Iterator[str]:
             if part.get_content_type() == kind:
                 text = _decoded(part)
                 yield (
-                    html.unescape(_TAG.sub(" ", _HIDDEN.sub(" ", text))) if "html" in kind else text
+                    html.unescape(TAG.sub(" ", HIDDEN.sub(" ", text))) if "html" in kind else text
                 )
 
 

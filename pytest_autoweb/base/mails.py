@@ -36,6 +36,8 @@ class KeptMail:
 
     arrived: float
     """In seconds since 1970."""
+    recipients: tuple[str, ...]
+    """In lower case, without brackets."""
     content: bytes
 
 
@@ -58,15 +60,19 @@ def mails_to(folders: Iterable[Path], address: str, since: float) -> list[KeptMa
         address: of the recipient.
         since: mails that came before are left out, in seconds since 1970.
     """
+    mails = reversed(all_mails(folders, since))
+    return [mail for mail in mails if _plain(address) in mail.recipients]
+
+
+def all_mails(folders: Iterable[Path], since: float = 0) -> list[KeptMail]:
+    """Return the mails to anyone since a time, the oldest first."""
     found = []
     for path in (path for folder in folders for path in folder.glob(f"*{_SUFFIX}")):
         arrived = int(path.name.partition("-")[0]) / 1e9
-        if arrived < since:
-            continue
-        head, _, content = path.read_bytes().partition(b"\n")
-        if _plain(address) in json.loads(head):
-            found.append(KeptMail(arrived, content))
-    return sorted(found, key=lambda mail: mail.arrived, reverse=True)
+        if arrived >= since:
+            head, _, content = path.read_bytes().partition(b"\n")
+            found.append(KeptMail(arrived, tuple(json.loads(head)), content))
+    return sorted(found, key=lambda mail: mail.arrived)
 
 
 def _plain(address: str) -> str:
@@ -96,6 +102,11 @@ def code_in(content: bytes, pattern: str = "") -> str | None:
 
 def _oddness(number: str) -> tuple[bool, bool]:
     return bool(YEAR.fullmatch(number)), len(number) != _USUAL_DIGITS
+
+
+def subject_of(content: bytes) -> str:
+    """Return the subject of a mail; its sender chose it."""
+    return _subject(message_from_bytes(content))
 
 
 def _texts(message: Message) -> Iterator[str]:

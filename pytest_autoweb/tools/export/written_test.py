@@ -166,14 +166,11 @@ def write_test(source: Source, taken: Sequence[WrittenTest] = ()) -> WrittenTest
     address = address_of(cell.case_id, cell.nodeid)
     case = source.case.resolve(stand_in(source.case.webserver, address))
     used = names_in(attempt.code)
-    mailed = [name for name, one in case.secrets.items() if one.mail]
-    secrets = {
-        name: _secret(name, case, taken, used) for name in case.secrets if name not in mailed
-    }
+    secrets = [
+        _secret(name, case, taken, used) for name, one in case.secrets.items() if not one.mail
+    ]
     mailbox = "mailbox" if "mailbox" not in used else "own_mailbox"
-    expressions = {name: secret.expression for name, secret in secrets.items()}
-    expressions |= dict.fromkeys(mailed, f"{mailbox}.code()")
-    runtime = _runtime_texts(case, attempt, expressions, used)
+    runtime = _runtime_texts(case, attempt, _typed(case, secrets, mailbox), used)
     answers = "answers" if "answers" not in used else "given_answers"
     files = {name: f"FOLDER / {literal(name)}" for name in case.files}
     inputs = TranslationInputs(runtime, files, answers, by_decisions=cell.strategy == "act")
@@ -189,19 +186,14 @@ def write_test(source: Source, taken: Sequence[WrittenTest] = ()) -> WrittenTest
         code=code,
         assertions=written,
         left_out=left_out,
-        opening=tuple(
-            _opening(case, runtime, _mailbox(mailbox, case.mail, address) if mailed else "")
-        ),
+        opening=tuple(_opening(case, runtime, _mailbox(mailbox, case, address))),
         marks=tuple(_marks(case, runtime)),
         answers=answers,
-        secrets=tuple(secrets.values()),
+        secrets=tuple(secrets),
         arguments={
             runtime.names.get(_ORIGIN, "server"): "str",
             runtime.names.get(_DATA, "data"): "Path",
-            **{
-                secret.fixture: "Callable[[], str]" if secret.totp else "str"
-                for secret in secrets.values()
-            },
+            **{secret.fixture: "Callable[[], str]" if secret.totp else "str" for secret in secrets},
             _MAILS: "list[Mail]",
             "playwright": "Playwright",
             "new_context": "Callable[..., BrowserContext]",
@@ -222,9 +214,26 @@ def stand_in(webserver: Webserver | None, address: str = "") -> ServerHandle | N
     return ServerHandle(url=f"{_ORIGIN}{path or '/'}", data=Path(_DATA), address=address)
 
 
-def _mailbox(name: str, rules: MailRules | None, address: str) -> str:
-    """Return the line of a test that begins to read its mails."""
-    rules = rules or MailRules()
+def _typed(case: Case, secrets: Sequence[Secret], mailbox: str) -> dict[str, str]:
+    """Return the expression of what is typed for each secret, by its name.
+
+    Args:
+        case: the resolved case.
+        secrets: those of environment variables, in the order of the case.
+        mailbox: the name of what reads mails.
+    """
+    own = iter(secrets)
+    return {
+        name: f"{mailbox}.code()" if one.mail else next(own).expression
+        for name, one in case.secrets.items()
+    }
+
+
+def _mailbox(name: str, case: Case, address: str) -> str:
+    """Return the line of a test that begins to read its mails; "" if it types no code of one."""
+    if not any(one.mail for one in case.secrets.values()):
+        return ""
+    rules = case.mail or MailRules()
     said = [literal(rules.address or address)]
     said += [f"pattern={literal(rules.code)}"] if rules.code else []
     said += [f"seconds={rules.within:g}"] if rules.within != MailRules().within else []

@@ -22,10 +22,11 @@ from pytest_autoweb.base.values.patterns import SlowPattern, search
 
 _SUFFIX = ".mail"
 _MOST_CHARS = 200_000
-_HIDDEN = re.compile(r"(?is)<(style|script|head)\b.*?</\1\s*>")
-_TAG = re.compile(r"<[^<>]*>")
-_CODE = re.compile(r"(?<![\w#&@=/.,:+-])(\d{4,8}|\d{3}[ -]\d{3})(?![\w=/@-]|[.,:]\d)")
-_YEAR = re.compile(r"(?:19|20)\d\d")
+HIDDEN = re.compile(r"(?is)<(style|script|head)\b.*?</\1\s*>")
+TAG = re.compile(r"<[^<>]*>")
+CODE = re.compile(r"(?<![\w#&@=/.,:+-])(\d{4,8}|\d{3}[ -]\d{3})(?![\w=/@-]|[.,:]\d)")
+YEAR = re.compile(r"(?:19|20)\d\d")
+"""What in HTML nobody reads, what a tag is, a number that stands alone, and a year."""
 _USUAL_DIGITS = 6
 
 
@@ -35,6 +36,8 @@ class KeptMail:
 
     arrived: float
     """In seconds since 1970."""
+    recipients: tuple[str, ...]
+    """In lower case, without brackets."""
     content: bytes
 
 
@@ -57,15 +60,19 @@ def mails_to(folders: Iterable[Path], address: str, since: float) -> list[KeptMa
         address: of the recipient.
         since: mails that came before are left out, in seconds since 1970.
     """
+    mails = reversed(all_mails(folders, since))
+    return [mail for mail in mails if _plain(address) in mail.recipients]
+
+
+def all_mails(folders: Iterable[Path], since: float = 0) -> list[KeptMail]:
+    """Return the mails to anyone since a time, the oldest first."""
     found = []
     for path in (path for folder in folders for path in folder.glob(f"*{_SUFFIX}")):
         arrived = int(path.name.partition("-")[0]) / 1e9
-        if arrived < since:
-            continue
-        head, _, content = path.read_bytes().partition(b"\n")
-        if _plain(address) in json.loads(head):
-            found.append(KeptMail(arrived, content))
-    return sorted(found, key=lambda mail: mail.arrived, reverse=True)
+        if arrived >= since:
+            head, _, content = path.read_bytes().partition(b"\n")
+            found.append(KeptMail(arrived, tuple(json.loads(head)), content))
+    return sorted(found, key=lambda mail: mail.arrived)
 
 
 def _plain(address: str) -> str:
@@ -87,14 +94,19 @@ def code_in(content: bytes, pattern: str = "") -> str | None:
                 if (code := search(pattern, text)) is not None:
                     return code
         return None
-    numbers = [re.sub(r"\D", "", one) for text in texts for one in _CODE.findall(text)]
+    numbers = [re.sub(r"\D", "", one) for text in texts for one in CODE.findall(text)]
     this = time.gmtime().tm_year
     years = {str(this - 1), str(this), str(this + 1)}
     return min((one for one in numbers if one not in years), key=_oddness, default=None)
 
 
 def _oddness(number: str) -> tuple[bool, bool]:
-    return bool(_YEAR.fullmatch(number)), len(number) != _USUAL_DIGITS
+    return bool(YEAR.fullmatch(number)), len(number) != _USUAL_DIGITS
+
+
+def subject_of(content: bytes) -> str:
+    """Return the subject of a mail; its sender chose it."""
+    return _subject(message_from_bytes(content))
 
 
 def _texts(message: Message) -> Iterator[str]:
@@ -107,7 +119,7 @@ def _texts(message: Message) -> Iterator[str]:
             if part.get_content_type() == kind:
                 text = _decoded(part)
                 yield (
-                    html.unescape(_TAG.sub(" ", _HIDDEN.sub(" ", text))) if "html" in kind else text
+                    html.unescape(TAG.sub(" ", HIDDEN.sub(" ", text))) if "html" in kind else text
                 )
 
 

@@ -7,13 +7,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from playwright.sync_api import Error, Page, ViewportSize, sync_playwright
 
 from pytest_autoweb.base.errors import BrowserError, SettingsError
 from pytest_autoweb.browser.egress.chromium import browser_environ, launch_args
 from pytest_autoweb.browser.page.opening import words_without_call
-from pytest_autoweb.cases.webserver_spec import Webserver
+from pytest_autoweb.cases.webserver_spec import ServerHandle, Webserver
 from pytest_autoweb.session.servers.webservers import ServerPool, stop_all
 
 _OPEN_MS = 30_000
@@ -34,15 +35,26 @@ def add_entry_arguments(parser: argparse.ArgumentParser) -> None:
     server.add_argument(
         "--command",
         metavar="COMMAND",
-        help="start this program for the case; {port} stands for a free port",
+        help="start this program for the case; {port} stands for a free port, {mail_port} for that "
+        "of a server for its mails",
     )
+
+
+class ServedEntry(NamedTuple):
+    """The page to start on, and what runs behind it."""
+
+    site: str
+    """The address of the server that was started; "" for none."""
+    url: str
+    mails: Path | None
+    """The folder with the mails that it sends, if it has a server for them."""
 
 
 @contextmanager
 def served_entry(
     args: argparse.Namespace, webserver: dict[str, str], file: Path
-) -> Iterator[tuple[str, str]]:
-    """Start the server that is needed, and provide its address ("" for none) and the page's.
+) -> Iterator[ServedEntry]:
+    """Start the server that is needed, and provide its address and the page's.
 
     Args:
         args: what `add_entry_arguments` declares.
@@ -52,8 +64,11 @@ def served_entry(
     Raises:
         AutowebError: the address cannot be used, or the server does not start.
     """
-    with _server_of(webserver, file) as site:
-        yield site, site + path_below(args.url) if site else checked_url(args.url)
+    with _server_of(webserver, file) as server:
+        if server is None:
+            yield ServedEntry("", checked_url(args.url), None)
+        else:
+            yield ServedEntry(server.url, server.url + path_below(args.url), server.mails)
 
 
 def webserver_section(args: argparse.Namespace, file: Path) -> dict[str, str]:
@@ -101,17 +116,17 @@ def checked_url(url: str | None) -> str:
 
 
 @contextmanager
-def _server_of(webserver: dict[str, str], file: Path) -> Iterator[str]:
-    """Start the case file's web server and provide its URL; "" if there is none to start."""
+def _server_of(webserver: dict[str, str], file: Path) -> Iterator[ServerHandle | None]:
+    """Start the case file's web server and provide it; None if there is none to start."""
     if not webserver:
-        yield ""
+        yield None
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         pool = ServerPool(Path(folder), os.getpid())
         try:
             with pool.serving(Webserver.model_validate(webserver), file) as server:
-                yield server.url
+                yield server
         finally:
             stop_all(Path(folder))
 

@@ -180,7 +180,7 @@ def _recorded(
     with ExitStack() as stack:
         site = ""
         if section:
-            site, _ = stack.enter_context(served_entry(root, section, output / "suite.yaml"))
+            site = stack.enter_context(served_entry(root, section, output / "suite.yaml")).site
         started = order._replace(base_url=site.rstrip("/"))
         return record_suite(started, _RUNS / "pytest.log", run, tell_progress)
 

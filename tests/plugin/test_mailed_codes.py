@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from session_server import autoweb_command
 
 pytest.importorskip("aiosmtpd")
 
@@ -157,6 +158,14 @@ def test_cells_at_the_same_time_type_the_codes_of_their_own_mails_which_are_show
         if code.decode() in sent
     }
     assert not found
+
+    exported = project.run(*autoweb_command(), "export", "autoweb-report", "-o", "plain")
+    exported.stdout.fnmatch_lines(
+        ["wrote   plain/test_shop.py::test_sign_in *", "*it needs `pip install aiosmtpd`*"]
+    )
+    plain = (project.path / "plain/test_shop.py").read_text()
+    assert 'page.get_by_label("Code").fill(mailbox.code())' in plain
+    assert "pytest_autoweb" not in plain
 
 
 def reason(cells: Mapping[tuple[str, str], Any], case: str) -> str:

@@ -1,15 +1,16 @@
-"""`autoweb record` where a person signs in with a one-time code and a passkey."""
+"""`autoweb record` where a person signs in with a one-time code, a mailed one and a passkey."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 import yaml
-from playwright.sync_api import Playwright
+from playwright.sync_api import Page, Playwright
 from real_servers import free_port
 from session_server import autoweb_command
 from shop_project import LEAN
@@ -19,21 +20,64 @@ from pytest_autoweb.base.one_time_codes import OneTimeCode
 
 SITE = (
     PAGE.replace(' + ", you typed " + typed', "")
-    + """<button onclick=signIn()>Use passkey</button><p id=more></p><script>
+    + """<label>Mail <input id=who></label><button onclick=mail("/send")>Send code</button>
+<label>Mailed code <input id=number></label><button onclick=mail("/check")>Check code</button>
+<p id=mailed role=alert></p><button onclick=signIn()>Use passkey</button><p id=more></p><script>
+async function mail(path) {
+  const sent = {who: document.querySelector("#who").value,
+                number: document.querySelector("#number").value};
+  const said = await fetch(path, {method: "POST", body: JSON.stringify(sent)});
+  document.querySelector("#mailed").textContent = await said.text();
+}
 async function signIn() {
   await navigator.credentials.get({publicKey: {challenge: new Uint8Array(32)}});
   document.querySelector("#more").textContent = "Signed by passkey";
 }
 </script>"""
 )
+SHOP = """
+import json, secrets, smtplib, sys
+from email.message import EmailMessage
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+CODES = {}
+
+def send(who):
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "shop@example.com", who, "Your sign-in"
+    CODES[who] = f"{secrets.randbelow(10**6):06}"
+    mail.set_content(f"Your code: {CODES[who]}")
+    with smtplib.SMTP("127.0.0.1", int(sys.argv[2])) as smtp:
+        smtp.send_message(mail)
+
+class Shop(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.say(open("index.html").read())
+
+    def do_POST(self):
+        told = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.path == "/send":
+            send(told["who"])
+            return self.say("Code sent")
+        right = told["number"] == CODES.pop(told["who"], None)
+        self.say("Mailed code accepted" if right else "Wrong mailed code")
+
+    def say(self, text):
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Shop).serve_forever()
+"""
 
 
 @pytest.mark.journeys
-def test_a_sign_in_with_a_code_and_a_passkey_becomes_a_case_that_makes_its_own(
+def test_a_sign_in_with_codes_and_a_passkey_becomes_a_case_that_makes_its_own(
     tmp_path: Path, playwright: Playwright, launch_browser: Any
 ) -> None:
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site/index.html").write_text(SITE)
+    (tmp_path / "index.html").write_text(SITE)
+    (tmp_path / "shop.py").write_text(SHOP)
     (tmp_path / "tox.ini").write_text(
         f"[pytest]\nautoweb_check_timeout = 2\naddopts = -q -x {LEAN}\n"
     )
@@ -43,8 +87,9 @@ def test_a_sign_in_with_a_code_and_a_passkey_becomes_a_case_that_makes_its_own(
     context.browser.close()
     port = free_port()
     command = [
-        *(*autoweb_command(), "record", "index.html", "--static", "site"),
-        *("--debug-port", str(port), "-o", "cases/shop.yaml", "--task", "Sign in.", "--yes"),
+        *(*autoweb_command(), "record", "--command", "{python} shop.py {port} {mail_port}"),
+        *("--debug-port", str(port), "-o", "cases/shop.yaml", "--yes"),
+        *("--task", "Sign in as {{ mail.address }} with {{ mail.code }}."),
         *("--totp", "SHOP_KEY", "--passkey", "SHOP_PASSKEY"),
     ]
     accounts = {"SHOP_KEY": KEY, "SHOP_PASSKEY": json.dumps(passkey)}
@@ -63,13 +108,10 @@ def test_a_sign_in_with_a_code_and_a_passkey_becomes_a_case_that_makes_its_own(
             said += line
         browser = playwright.chromium.connect_over_cdp(f"http://127.0.0.1:{port}")
         (page,) = browser.contexts[0].pages
-        page.get_by_label("Code").click()
-        code = OneTimeCode.read(KEY).now()
-        page.keyboard.type(code)
-        page.get_by_role("button", name="Sign in").click()
-        page.get_by_text("Welcome, ana").wait_for()
-        page.get_by_role("button", name="Use passkey").click()
-        page.get_by_text("Signed by passkey").wait_for()
+        (address,) = re.findall(r"sign in with: (\S+)", said)
+        sign_in_with_authenticator(page, code := OneTimeCode.read(KEY).now())
+        told = sign_in_by_mail(page, address, process.stdout)
+        (mailed,) = re.findall(rf"mail    to {address}, 'Your sign-in': code (\d+)", told)
         draft = (tmp_path / "cases/shop.recorded.py").read_text()
         process.send_signal(signal.SIGINT)
         said += process.stdout.read()
@@ -83,4 +125,30 @@ def test_a_sign_in_with_a_code_and_a_passkey_becomes_a_case_that_makes_its_own(
     }
     assert case["setup"] == {"passkeys": ["{{ secrets.shop_passkey }}"]}
     assert '.fill("<secret:shop_key>")' in case["oracle"]
-    assert not [one for one in (code, KEY, passkey["privateKey"]) if one in text + draft + said]
+    assert case["user_task"] == "Sign in as {{ mail.address }} with {{ mail.code }}."
+    assert '.fill("{{ mail.address }}")' in case["oracle"]
+    assert '.fill("{{ mail.code }}")' in case["oracle"]
+    assert {"text": "Mailed code accepted"} in case["expect"]
+    assert address not in text
+    hidden = (code, KEY, passkey["privateKey"], mailed)
+    assert not [one for one in hidden if one in text + draft + said]
+
+
+def sign_in_with_authenticator(page: Page, code: str) -> None:
+    page.get_by_label("Code", exact=True).click()
+    page.keyboard.type(code)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_text("Welcome, ana").wait_for()
+    page.get_by_role("button", name="Use passkey").click()
+    page.get_by_text("Signed by passkey").wait_for()
+
+
+def sign_in_by_mail(page: Page, address: str, terminal: IO[str]) -> str:
+    """Type the code that the terminal tells, and return what it told."""
+    page.get_by_label("Mail", exact=True).fill(address)
+    page.get_by_role("button", name="Send code").click()
+    told = terminal.readline()
+    page.get_by_label("Mailed code").fill(re.findall(r"code (\d+)", told)[0])
+    page.get_by_role("button", name="Check code").click()
+    page.get_by_text("Mailed code accepted").wait_for()
+    return told

@@ -195,7 +195,7 @@ def _explore(
         drafts = Path(name)
         section = _section(args, drafts / "case.yaml")
         with (
-            served_entry(args, section, drafts / "case.yaml") as (site, entry),
+            served_entry(args, section, drafts / "case.yaml") as (site, entry, _),
             opened_page(entry) as page,
         ):
             seen = see_pages(page, entry, args.pages, proposer.budget, tell_progress)

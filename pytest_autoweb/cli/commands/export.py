@@ -344,6 +344,9 @@ def _report(target: Path, written: Sequence[tuple[WrittenTest, Source]]) -> None
     variables = {secret.variable: "" for test, _ in written for secret in test.secrets}
     if variables:
         print(f"        it needs the environment variables {', '.join(variables)}")
+    webserver = written[0][1].case.webserver
+    if webserver is not None and webserver.takes_mail:
+        print("        it needs `pip install aiosmtpd`, for the mails of its web server")
 
 
 def _case_of(cell: CellResult, cases: Sequence[LoadedCase]) -> LoadedCase:
@@ -363,7 +366,8 @@ def _secrets(sources: Sequence[Source]) -> dict[str, str]:
     for source in sources:
         case = source.case.resolve(stand_in(source.case.webserver))
         for name, value in resolve_secrets(case, os.environ, source.case.path).items():
-            values[case.secrets[name].env or name.upper()] = value
+            if not case.secrets[name].mail:
+                values[case.secrets[name].env or name.upper()] = value
     return values
 
 

@@ -132,7 +132,7 @@ def _write(path: Path, text: str, why: str = "") -> None:
 def _case_file(args: argparse.Namespace, file: Path) -> str:
     """Return the text of a case file for what the page offers."""
     webserver = webserver_section(args, file)
-    with served_entry(args, webserver, file) as (site, entry):
+    with served_entry(args, webserver, file) as (site, entry, _):
         case = propose(entry)
     path = in_template(entry.removeprefix(site))
     return _rendered(

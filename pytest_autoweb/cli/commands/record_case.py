@@ -14,9 +14,13 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Error
+from pydantic import ValidationError
 
 from pytest_autoweb.base.errors import AutowebError, SettingsError
 from pytest_autoweb.base.redaction import Redactor
+from pytest_autoweb.cases.case import MailRules
+from pytest_autoweb.cases.source import MAILED
+from pytest_autoweb.cases.webserver_spec import MAIL_PORT
 from pytest_autoweb.cli.arguments import text_path
 from pytest_autoweb.cli.entry_page import (
     add_entry_arguments,
@@ -37,6 +41,7 @@ from pytest_autoweb.tools.record.accounts import (
     with_placeholders,
     without_codes,
 )
+from pytest_autoweb.tools.record.inbox import Inbox, own_address, with_mail_names
 from pytest_autoweb.tools.record.keyboard import Questions, chosen_numbers
 from pytest_autoweb.tools.record.oracle import (
     Oracle,
@@ -72,6 +77,7 @@ _RUNS = Path("autoweb-record")
 _SETTLE_MS = 1500
 _LONGEST_S = 3600.0
 """How long before it was written a script may have been recorded."""
+_NO_MAIL = "a code by mail needs --command with {mail_port}, to which the program sends its mails"
 _NEUTRAL = {"failure_model": "", "store": "", "capture": "ARIA"}
 """Settings of the project that are for runs of models."""
 
@@ -116,6 +122,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the browser has the passkey in this environment variable, as JSON; may be repeated",
     )  # fmt: skip
     parser.add_argument(
+        "--mail-address", metavar="ADDRESS",
+        help="who gets the mails whose codes are typed, where that is not the address that the "
+        "recording names",
+    )  # fmt: skip
+    parser.add_argument(
+        "--mail-code", default="", metavar="PATTERN",
+        help="a regular expression of the codes in mails; default: a number of 4 to 8 digits",
+    )  # fmt: skip
+    parser.add_argument(
         "--dialogs", choices=("dismiss", "accept"), default="dismiss",
         help="how questions of the page (confirm, prompt) are answered; default: dismiss",
     )  # fmt: skip
@@ -138,6 +153,8 @@ class _Work(NamedTuple):
     """The file in which the recording is kept until the case is written."""
     origins: tuple[str, ...] = ()
     accounts: Accounts = Accounts({}, {}, {})
+    recipient: str = ""
+    """Whom the mails came to whose codes were typed."""
     own_draft: bool = True
     """Whether the draft is of this recording, and not a file of the person's."""
 
@@ -149,6 +166,7 @@ def run(args: argparse.Namespace) -> int:
         AutowebError: an argument cannot be used, or the page cannot be opened.
     """
     target = _target(args.output)
+    _mail_rules(args)
     questions = Questions(silent=args.yes)
     if not args.task and not questions.asking:
         raise SettingsError("name the task with --task, as nobody can be asked for it here")
@@ -208,14 +226,19 @@ def _recorded(args: argparse.Namespace, questions: Questions, target: Path, draf
     """Let the person work, and keep it in the draft as it grows."""
     recording, began = RecordedWork(), time.time()
     accept, accounts = args.dialogs == "accept", _accounts(args)
+    with served_entry(args, _webserver(args, target), target) as (_, url, mails):
+        inbox = Inbox(mails, args.mail_code)
 
-    def oracle(code: Sequence[str]) -> Oracle:
-        codes = accounts.codes(began, time.time())
-        secrets = {**without_codes(recording.secrets(), codes), **_named_secrets(args.secret)}
-        acts = with_placeholders(read_acts("\n".join(code)), codes)
-        return make_oracle(acts, secrets, accept_dialogs=accept)
+        def oracle(code: Sequence[str]) -> Oracle:
+            codes = accounts.codes(began, time.time()) | dict.fromkeys(inbox.recipients(), MAILED)
+            secrets = {**without_codes(recording.secrets(), codes), **_named_secrets(args.secret)}
+            acts = with_placeholders(read_acts("\n".join(code)), codes)
+            return make_oracle(acts, secrets, accept_dialogs=accept)
 
-    with served_entry(args, _webserver(args, target), target) as (_, url):
+        def ended() -> bool:
+            inbox.tell_new()
+            return questions.entered()
+
         order = RecordOrder(url, args.debug_port, accept, accounts.passkeys)
         questions.start()
         try:
@@ -224,25 +247,58 @@ def _recorded(args: argparse.Namespace, questions: Questions, target: Path, draf
                 recording,
                 # The last action may be half a password, which nobody could recognise.
                 changed=lambda: _keep(draft, oracle(recording.code[:-1]), url),
-                ended=questions.entered,
-                opened=lambda: _say_how_to_end(args.debug_port, questions),
+                ended=ended,
+                opened=lambda: _say_how_to_go_on(args, questions, _own_address(args, target)),
             )
         finally:
             done = replace(oracle(recording.code), entry_url=url)
             if done.code:
                 _keep(draft, done, url)
+        recipient = inbox.recipient_of(read_acts("\n".join(recording.code)))
     if not done.code:
         raise _Refused("nothing was done on the page")
-    return _Work(done, draft, tuple(recording.origins), accounts)
+    return _Work(done, draft, tuple(recording.origins), accounts, recipient)
 
 
 def _accounts(args: argparse.Namespace) -> Accounts:
     return read_accounts(args.totp, args.passkey, os.environ)
 
 
-def _say_how_to_end(port: int | None, questions: Questions) -> None:
-    if port is not None:
+def _own_address(args: argparse.Namespace, target: Path) -> str:
+    """Return the recording's own address for mails; "" if its program sends none."""
+    return own_address(_case_id(args, target)) if _takes_mail(args) else ""
+
+
+def _takes_mail(args: argparse.Namespace) -> bool:
+    return MAIL_PORT in (args.command or "")
+
+
+def _case_id(args: argparse.Namespace, target: Path) -> str:
+    return args.id or re.sub(r"[^A-Za-z0-9._-]+", "-", target.stem)
+
+
+def _mail_rules(args: argparse.Namespace, recipient: str = "") -> dict[str, str]:
+    """Return how the case finds a code by mail, where that is not as usual.
+
+    Raises:
+        SettingsError: no mail comes, or the pattern of codes is none.
+    """
+    said = {"address": args.mail_address or recipient, "code": args.mail_code}
+    rules = {name: value for name, value in said.items() if value}
+    if rules and not _takes_mail(args):
+        raise SettingsError(_NO_MAIL)
+    try:
+        MailRules.model_validate(rules)
+    except ValidationError:
+        raise SettingsError(f"--mail-code: {args.mail_code!r} is no regular expression") from None
+    return rules
+
+
+def _say_how_to_go_on(args: argparse.Namespace, questions: Questions, address: str) -> None:
+    if (port := args.debug_port) is not None:
         print(f"The browser listens at 127.0.0.1:{port}; steer it from chrome://inspect.")
+    if address:
+        print(f"Mails are shown here. An address to sign in with: {address}")
     ways = (
         ["press Enter here", "press Ctrl-C once"] if questions.possible else ["press Ctrl-C once"]
     )
@@ -310,19 +366,28 @@ def _case(args: argparse.Namespace, target: Path, work: _Work) -> RecordedCase:
         entry = "{{ webserver.url }}" + in_template(path_below(args.url))
     else:
         entry = in_template(checked_url(args.url or oracle.entry_url))
-    own = f"{parts.scheme}://{parts.netloc}"
-    case_id = args.id or re.sub(r"[^A-Za-z0-9._-]+", "-", target.stem)
+    site_origin = f"{parts.scheme}://{parts.netloc}"
+    case_id = _case_id(args, target)
+    own = _own_address(args, target)
+    if MAILED in oracle.secrets and not own:
+        raise SettingsError(_NO_MAIL)
+    rules = _mail_rules(args, "" if work.recipient == own else work.recipient)
+    address = rules.get("address", own)
+    named = [name for name in oracle.secrets if name != MAILED]
     return RecordedCase(
         id=case_id,
         entry_url=entry,
         task="",
         oracle=in_template(oracle.code, site if webserver else ""),
-        variables={**secret_variables(oracle.secrets, case_id), **_used(work)},
+        variables={**secret_variables(named, case_id), **_used(work)},
         totp=tuple(name for name in oracle.secrets if name in work.accounts.totp),
         setup=_passkeys(work.accounts),
         webserver=webserver,
-        origins=tuple(origin for origin in work.origins if origin != own),
+        origins=tuple(origin for origin in work.origins if origin != site_origin),
         files=_files(oracle.files, args, target),
+        mail=rules,
+        # Any other text may be a part of words.
+        address=address if "@" in address else "",
     )
 
 
@@ -346,7 +411,10 @@ def _with_task(args: argparse.Namespace, questions: Questions, case: RecordedCas
     task = args.task or questions.ask("The task, as you would tell it to a person:")
     if not task:
         raise SettingsError("the case needs a task: name it with --task")
-    return replace(case, task=Redactor(_secret_values(case))(task))
+    task = Redactor(_secret_values(case))(with_mail_names(task, case.address))
+    if case.address in case.oracle and case.address not in task:
+        print(f"The task does not say {case.address}, which no model will know to sign in with.")
+    return replace(case, task=task)
 
 
 def _files(names: Sequence[str], args: argparse.Namespace, target: Path) -> tuple[str, ...]:

@@ -15,9 +15,11 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from pytest_autoweb.base.installation import asset_dir
-from pytest_autoweb.cases.case import Case
+from pytest_autoweb.base.mails import CODE, HIDDEN, TAG, YEAR
+from pytest_autoweb.cases.case import Case, MailRules
 from pytest_autoweb.cases.loader import LoadedCase
-from pytest_autoweb.cases.webserver_spec import Reset, ServerHandle, Webserver
+from pytest_autoweb.cases.webserver_spec import MAIL_PORT, Reset, ServerHandle, Webserver
+from pytest_autoweb.cell.mailbox import address_of
 from pytest_autoweb.results.records import Attempt, CellResult
 from pytest_autoweb.sandbox.allowed_members import FINDERS, FUNCTIONS, LOOKS, PAGE_FUNCTIONS
 from pytest_autoweb.sandbox.lint import lint_code
@@ -42,9 +44,12 @@ from pytest_autoweb.tools.export.plain_code import (
 _ORIGIN = "http://server.autoweb.invalid"
 """Placeholder for the server's address in a case, later replaced by the name of a fixture."""
 _DATA = "/server.autoweb.invalid/data"
+_MAILS = "sent_mails"
+"""The name of the fixture with the mails that the server sent."""
+_MAIL_PATTERNS = {"hidden": HIDDEN, "tag": TAG, "alone": CODE, "year": YEAR}
 _LEAST_SECRET = 8
 _QUIET = '    page.wait_for_load_state("networkidle")'
-_FUNCTIONS = ("add_passkey", "eventually", "holds", "frame_of")
+_FUNCTIONS = ("Mailbox", "add_passkey", "eventually", "holds", "frame_of")
 """What the file defines where a test needs it."""
 _OFFERED = frozenset({*FINDERS, *FUNCTIONS, *LOOKS, *PAGE_FUNCTIONS})
 _KNOWN = {
@@ -67,9 +72,17 @@ _KNOWN = {
         "from playwright.sync_api import",
     ),
     "expect": "from playwright.sync_api import",
+    "Controller": "from aiosmtpd.controller import",
+    **dict.fromkeys(("AuthResult", "Envelope", "SMTP", "Session"), "from aiosmtpd.smtp import"),
+    "BytesParser": "from email.parser import",
+    "EmailMessage": "from email.message import",
+    "EmailPolicy": "from email.policy import",
+    "unescape": "from html import",
     **dict.fromkeys(("parse_qsl", "urlsplit"), "from urllib.parse import"),
 }
 """The imports of the names that the written file may use."""
+_FOREIGN = ("aiosmtpd", "playwright", "pytest")
+"""The packages among them that are not Python's own."""
 
 
 class Secret(NamedTuple):
@@ -150,10 +163,14 @@ def write_test(source: Source, taken: Sequence[WrittenTest] = ()) -> WrittenTest
         raise NotExportable(f"its code would be refused today: {findings[0]}")
     if any(source.case.webservers) or any(s.running for s in source.case.webservers.values()):
         raise NotExportable("its web servers are several, or started by others")
-    case = source.case.resolve(stand_in(source.case.webserver))
+    address = address_of(cell.case_id, cell.nodeid)
+    case = source.case.resolve(stand_in(source.case.webserver, address))
     used = names_in(attempt.code)
-    secrets = {name: _secret(name, case, taken, used) for name in case.secrets}
-    runtime = _runtime_texts(case, attempt, secrets, used)
+    secrets = [
+        _secret(name, case, taken, used) for name, one in case.secrets.items() if not one.mail
+    ]
+    mailbox = "mailbox" if "mailbox" not in used else "own_mailbox"
+    runtime = _runtime_texts(case, attempt, _typed(case, secrets, mailbox), used)
     answers = "answers" if "answers" not in used else "given_answers"
     files = {name: f"FOLDER / {literal(name)}" for name in case.files}
     inputs = TranslationInputs(runtime, files, answers, by_decisions=cell.strategy == "act")
@@ -169,35 +186,74 @@ def write_test(source: Source, taken: Sequence[WrittenTest] = ()) -> WrittenTest
         code=code,
         assertions=written,
         left_out=left_out,
-        opening=tuple(_opening(case, runtime)),
+        opening=tuple(_opening(case, runtime, _mailbox(mailbox, case, address))),
         marks=tuple(_marks(case, runtime)),
         answers=answers,
-        secrets=tuple(secrets.values()),
+        secrets=tuple(secrets),
         arguments={
             runtime.names.get(_ORIGIN, "server"): "str",
             runtime.names.get(_DATA, "data"): "Path",
-            **{
-                secret.fixture: "Callable[[], str]" if secret.totp else "str"
-                for secret in secrets.values()
-            },
+            **{secret.fixture: "Callable[[], str]" if secret.totp else "str" for secret in secrets},
+            _MAILS: "list[Mail]",
             "playwright": "Playwright",
             "new_context": "Callable[..., BrowserContext]",
         },
     )
 
 
-def stand_in(webserver: Webserver | None) -> ServerHandle | None:
-    """Return a server that does not run, but whose address and data are recognisable in a case."""
+def stand_in(webserver: Webserver | None, address: str = "") -> ServerHandle | None:
+    """Return a server that does not run, but whose address and data are recognisable in a case.
+
+    Args:
+        webserver: the file's server.
+        address: the one that its mails go to.
+    """
     if webserver is None:
         return None
     path = urlsplit(webserver.url.replace("{port}", "1")).path
-    return ServerHandle(url=f"{_ORIGIN}{path or '/'}", data=Path(_DATA))
+    return ServerHandle(url=f"{_ORIGIN}{path or '/'}", data=Path(_DATA), address=address)
+
+
+def _typed(case: Case, secrets: Sequence[Secret], mailbox: str) -> dict[str, str]:
+    """Return the expression of what is typed for each secret, by its name.
+
+    Args:
+        case: the resolved case.
+        secrets: those of environment variables, in the order of the case.
+        mailbox: the name of what reads mails.
+    """
+    own = iter(secrets)
+    return {
+        name: f"{mailbox}.code()" if one.mail else next(own).expression
+        for name, one in case.secrets.items()
+    }
+
+
+def _mailbox(name: str, case: Case, address: str) -> str:
+    """Return the line of a test that begins to read its mails; "" if it types no code of one."""
+    if not any(one.mail for one in case.secrets.values()):
+        return ""
+    rules = case.mail or MailRules()
+    said = [literal(rules.address or address)]
+    said += [f"pattern={literal(rules.code)}"] if rules.code else []
+    said += [f"seconds={rules.within:g}"] if rules.within != MailRules().within else []
+    return f"{name} = Mailbox(page, {_MAILS}, {', '.join(said)})"
 
 
 def _runtime_texts(
-    case: Case, attempt: Attempt, secrets: Mapping[str, Secret], used: frozenset[str]
+    case: Case, attempt: Attempt, secrets: Mapping[str, str], used: frozenset[str]
 ) -> RuntimeTexts:
-    names = {f"<secret:{name}>": secret.expression for name, secret in secrets.items()}
+    """Return what is known only when the test runs.
+
+    Args:
+        case: the resolved case.
+        attempt: what is translated.
+        secrets: the expression of each secret.
+        used: the names in the code of the attempt.
+    """
+    if _MAILS in used:
+        raise NotExportable(f"its code uses the name {_MAILS!r} itself")
+    names = {f"<secret:{name}>": expression for name, expression in secrets.items()}
     server, data = "server", "data"
     names |= {_ORIGIN: server, _DATA: data}
     if case.entry_url.startswith(_ORIGIN) and attempt.entry_url_used:
@@ -214,8 +270,6 @@ def _runtime_texts(
 
 def _secret(name: str, case: Case, taken: Sequence[WrittenTest], used: frozenset[str]) -> Secret:
     source = case.secrets[name]
-    if source.mail:
-        raise NotExportable("it types a code that comes by mail, which a plain test does not get")
     variable = source.env or name.upper()
     known = {secret.fixture: secret for test in taken for secret in test.secrets}
     fixture = f"secret_{name}"
@@ -262,7 +316,7 @@ def _marks(case: Case, runtime: RuntimeTexts) -> list[str]:
     return [f"@pytest.mark.browser_context_args({listed})"] if args else []
 
 
-def _opening(case: Case, runtime: RuntimeTexts) -> list[str]:
+def _opening(case: Case, runtime: RuntimeTexts, mailbox: str) -> list[str]:
     setup, say = case.setup, runtime.expression
     lines = []
     if (login := setup.http_credentials) is not None:
@@ -289,6 +343,8 @@ def _opening(case: Case, runtime: RuntimeTexts) -> list[str]:
         cookies.append(fields)
     if cookies:
         lines.append(f"page.context.add_cookies({say(cookies)})")
+    if mailbox:
+        lines.append(mailbox)
     lines.append(f"page.goto({say(case.entry_url)})")
     if setup.js:
         lines.append(f"page.evaluate({as_script(setup.js, runtime)})")
@@ -362,6 +418,7 @@ def write_file(
         "reset": _reset(first),
         "data_used": any("data: Path" in test["arguments"] for test in rendered),
         "folder": literal(_folder_of(first, out)),
+        "mail_patterns": {name: _raw(one.pattern) for name, one in _MAIL_PATTERNS.items()},
         "imports": (),
     }
     bare = _template().render(**{**values, "folder": ""})
@@ -369,6 +426,11 @@ def write_file(
         values["folder"] = ""
     imports = _import_lines(_template().render(**values), shown)
     return _template().render(**{**values, "imports": imports})
+
+
+def _raw(pattern: str) -> str:
+    """Return a regular expression as a Python literal, for one without quotation marks."""
+    return f'r"{pattern}"'
 
 
 def _parsable(lines: Sequence[str]) -> str:
@@ -412,14 +474,14 @@ def _import_lines(text: str, shared: Mapping[str, str]) -> list[str]:
     used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     plain: set[str] = {statement for name, statement in shared.items() if name in used}
     members: dict[str, list[str]] = {}
-    for name in sorted(used & _KNOWN.keys()):
+    for name in sorted(used & _KNOWN.keys(), key=lambda one: (not one.isupper(), one)):
         how = _KNOWN[name]
         if how.endswith(" import"):
             members.setdefault(how, []).append(name)
         else:
             plain |= set(how.split("\n"))
     plain |= {f"{how} {', '.join(names)}" for how, names in members.items()}
-    foreign = {one for one in plain if one.split()[1].split(".")[0] in ("playwright", "pytest")}
+    foreign = {one for one in plain if one.split()[1].split(".")[0] in _FOREIGN}
     return [*_sorted(plain - foreign), *([""] if plain - foreign else []), *_sorted(foreign)]
 
 
@@ -447,6 +509,8 @@ class _Filled(NamedTuple):
     command: str = ""
     cwd: str = ""
     env: tuple[tuple[str, str], ...] = ()
+    mail: bool = False
+    """Whether a server for its mails starts before it."""
     polled: str = ""
     origin: str = ""
     timeout: str = ""
@@ -456,17 +520,16 @@ def _server(case: LoadedCase, out: Path) -> _Filled | None:
     webserver = case.webserver
     if webserver is None:
         return None
-    if webserver.takes_mail:
-        raise NotExportable("its web server mails to a server that only starts with a case")
     base = case.path.parent if case.path else Path()
     if webserver.static is not None:
         return _Filled(static=_static(webserver.static, base))
     names = {"{port}": "port", "{data}": "data", "{python}": "sys.executable"}
+    names[MAIL_PORT] = "mail_port"
     runtime = RuntimeTexts(names)
 
     def filled(text: str) -> str:
         said = runtime.expression(text)
-        return f"str({said})" if said in ("port", "data") else said
+        return f"str({said})" if said in ("port", "data", "mail_port") else said
 
     address = urlsplit(webserver.url.replace("{port}", "1"))
     origin = f"{address.scheme}://{webserver.url.split('/', 3)[2]}"
@@ -479,6 +542,7 @@ def _server(case: LoadedCase, out: Path) -> _Filled | None:
         restart=webserver.reset == "restart",
         command=f"[{', '.join(map(filled, words))}]",
         cwd=f"FOLDER / {literal(webserver.cwd)}" if webserver.cwd else "FOLDER",
+        mail=webserver.takes_mail,
         env=tuple((literal(name), filled(value)) for name, value in webserver.env.items()),
         polled=filled(webserver.url),
         origin=filled(origin),

@@ -1,6 +1,7 @@
-"""What a person signs in with while a case is recorded: one-time codes and passkeys."""
+"""What a person signs in with while a case is recorded: codes, some by mail, and passkeys."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -76,8 +77,7 @@ def with_placeholders(acts: Iterable[Act], codes: Mapping[str, str]) -> list[Act
 
 
 def _with_placeholder(act: Act, codes: Mapping[str, str]) -> Act:
-    # As people group the digits.
-    name = codes.get("".join((act.text or "").split()))
+    name = next((codes[form] for form in typed_forms(act.text or "") if form in codes), None)
     if act.method not in TYPING or name is None:
         return act
     said = f"<secret:{name}>"
@@ -86,12 +86,18 @@ def _with_placeholder(act: Act, codes: Mapping[str, str]) -> Act:
     return act._replace(code=act.calling(arguments), text=said, call=call)
 
 
+def typed_forms(text: str) -> tuple[str, str, str]:
+    """Return what was typed, and the same without the signs with which people group digits."""
+    return text, "".join(text.split()), re.sub(r"[\s-]", "", text)
+
+
 def without_codes(secrets: Mapping[str, str], codes: Iterable[str]) -> dict[str, str]:
     """Return the values of secret fields that are no codes, nor the beginning of one."""
     known = tuple(codes)
 
     def is_code(value: str, kind: str) -> bool:
         plain = "".join(value.split())
-        return plain in known or (kind == "code" and any(one.startswith(plain) for one in known))
+        whole = any(form in known for form in typed_forms(value))
+        return whole or (kind == "code" and any(one.startswith(plain) for one in known))
 
     return {value: kind for value, kind in secrets.items() if not is_code(value, kind)}

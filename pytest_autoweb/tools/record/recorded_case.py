@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pytest_autoweb.cases.source import MAILED
 from pytest_autoweb.tools.record.oracle import in_case, in_json, in_template, visible
 
 
@@ -32,6 +33,10 @@ class RecordedCase:
     comment: str = "What was recorded; it solves the case."
     site: str = ""
     """The address of the web server while it was recorded, which the checks may name."""
+    mail: Mapping[str, str] = field(default_factory=dict)
+    """How a code by mail is found, where that is not as usual."""
+    address: str = ""
+    """Whom its mails come to, which its texts may name."""
 
     def with_checks(self, expect: Sequence[Mapping[str, Any]]) -> "RecordedCase":
         return replace(self, expect=tuple(expect))
@@ -56,7 +61,7 @@ class RecordedCase:
     def lines(self) -> list[str]:
         """Return the lines of the case in the list of its file."""
         lines = [f"  - id: {self.id}", f"    entry_url: {in_json(self.entry_url)}"]
-        lines += [f"    user_task: {in_case(self.task)}"]
+        lines += [f"    user_task: {self._mailed(in_case(self.task))}"]
         if self.tags:
             lines += [f"    tags: {in_case(list(self.tags))}"]
         if self.setup:
@@ -66,15 +71,24 @@ class RecordedCase:
             for name, variable in self.variables.items():
                 code = ", totp: true" if name in self.totp else ""
                 lines += [f"      {name}: {{env: {variable}{code}}}"]
+        if self.mail:
+            lines += [f"    mail: {in_case(dict(self.mail))}"]
         if self.origins:
             lines += [f"    allowed_origins: {in_case(list(self.origins))}"]
         if self.files:
             lines += [f"    files: {in_case(list(self.files))}"]
         if self.expect:
             lines += ["    expect:"]
-            lines += [f"      - {in_template(in_json(check), self.site)}" for check in self.expect]
+            checks = [in_template(in_json(check), self.site) for check in self.expect]
+            lines += [f"      - {self._mailed(check)}" for check in checks]
         lines += [f"    # {self.comment}", "    oracle: |"]
         lines += [
-            f"      {line}".rstrip() for line in visible(self.oracle).rstrip("\n").split("\n")
+            f"      {self._mailed(line)}".rstrip()
+            for line in visible(self.oracle).rstrip("\n").split("\n")
         ]
         return lines
+
+    def _mailed(self, text: str) -> str:
+        """Return text of the file with the expressions for its address and its code by mail."""
+        text = text.replace(f"<secret:{MAILED}>", "{{ mail.code }}")
+        return text.replace(self.address, "{{ mail.address }}") if self.address else text

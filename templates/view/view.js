@@ -13,7 +13,7 @@ const run = { phase: "none", counts: {}, going: [], losses: [] };
 const cards = new Map();
 const orders = new Orders(byId("run-acts"), byId("ordered"), () => byId("cell"));
 const grid = new Grid(byId("grid"), (at) => open(at), orders);
-const dialog = new CellDialog(byId("cell"), (at) => grid.nameOf(at), (at) => orders.about(grid.nameOf(at)));
+const dialog = new CellDialog(byId("cell"), (at) => grid.nameOf(at), (at, cell) => orders.about(grid.nameOf(at), cell));
 let connected = false;
 
 byId("key").replaceChildren(...Object.entries(OUTCOMES).flatMap(([, { letter, label }]) => [`${letter} ${label.toLowerCase()}`, " · "]), "› going");

@@ -170,7 +170,13 @@ def test_a_run_is_paused_steered_and_let_go_on_by_buttons(page: Page, tmp_path: 
         stop = "Begin no more cells of the"
         page.locator("#grid").get_by_role("button", name=f"{stop} model fake/b").click()
         expect(page.locator("#grid .head")).to_contain_text("model stopped", timeout=LONG_MS)
+        run.answer_wrong("ask-1", "fake/a")
+        page.get_by_role("button", name="ask-1 · fake/a: Passed").click()
+        page.get_by_role("dialog").get_by_role("button", name="Run again").click()
+        expect(page.locator("#ordered")).to_contain_text("again ask-1[fake/a] (page)")
+        page.get_by_role("dialog").get_by_role("button", name="Close").click()
         page.get_by_role("button", name="ask-4 · fake/a").click()
+        expect(page.get_by_role("dialog").get_by_role("button", name="Run again")).to_have_count(0)
         page.get_by_role("dialog").get_by_role("button", name=f"{stop} case ask-4").click()
         expect(page.get_by_role("dialog").locator(".acts")).to_contain_text("case stopped")
         page.get_by_role("dialog").get_by_role("button", name="Close").click()
@@ -184,7 +190,14 @@ def test_a_run_is_paused_steered_and_let_go_on_by_buttons(page: Page, tmp_path: 
         expect(page.get_by_role("alert")).to_have_count(0)
         assert run.ended == 1
 
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="ask-1 · fake/a: Passed").click()
+        again = page.get_by_role("dialog").locator(".again")
+        page.evaluate("document.querySelector('#run-acts button').click()")  # behind the dialog
+        expect(again).to_contain_text("Failed", timeout=LONG_MS)
+        expect(again).to_contain_text("The first result counts.")
+        expect(again.locator(".script")).to_contain_text("Desk")
+        expect(page.get_by_role("dialog").locator("header")).to_contain_text("Passed")
+        page.get_by_role("dialog").get_by_role("button", name="Close").click()
         report = run.report()
         expect(page.locator("#phase")).to_contain_text("The run has ended", timeout=LONG_MS)
         expect(page.locator(".acts button:visible")).to_have_count(0)
@@ -192,7 +205,8 @@ def test_a_run_is_paused_steered_and_let_go_on_by_buttons(page: Page, tmp_path: 
         server.shutdown()
 
     assert [(order["kind"], order["by"]) for order in report["steered"]] == [
-        (kind, "page") for kind in ("pause", "stop-model", "stop-case", "cap-time", "go-on")
+        (kind, "page")
+        for kind in ("pause", "stop-model", "again", "stop-case", "cap-time", "go-on")
     ]
     passed = {(c["case_id"], c["model"]) for c in cells_of(report) if c["outcome"] == "passed"}
     assert {("ask-2", "fake/a"), ("ask-3", "fake/a")} <= passed

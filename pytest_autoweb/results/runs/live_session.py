@@ -36,6 +36,8 @@ class LiveSession(Record):
     """When the session began, in seconds since the epoch."""
     cluster: bool = False
     """Whether its cells run on the nodes of a cluster."""
+    closing: bool = False
+    """Whether it begins no more cells, whatever is ordered."""
 
     @property
     def is_here(self) -> bool:
@@ -58,6 +60,15 @@ def sign_session(folder: Path, pid: int, started: float, *, cluster: bool = Fals
     )
     with suppress(OSError):
         write_text_atomic(folder / SESSION_FILE, json_text(sign), lasting=False)
+
+
+def sign_closing(folder: Path) -> None:
+    """Say in the sign of a session that it begins no more cells."""
+    found = session_of(folder)
+    if found is not None and not found.closing:
+        with suppress(OSError):
+            sign = found.model_copy(update={"closing": True})
+            write_text_atomic(folder / SESSION_FILE, json_text(sign), lasting=False)
 
 
 def take_sign_away(folder: Path, pid: int) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,6 +51,8 @@ class GoingCell(NamedTuple):
     """When it began, in seconds since the epoch."""
     picture: str = ""
     """The path of its last picture, below the cell's folder."""
+    inside: str = ""
+    """The folder of a further run, below that of the cell; empty for its first one."""
 
 
 _JUST_BEGUN = GoingCell("", 0.0)
@@ -97,6 +100,7 @@ class FollowedRun:
         self._orders = SeenOrders(self.folder)
         self.states: list[str] = []
         self.going: dict[int, GoingCell] = {}
+        self._again: dict[int, GoingCell] = {}
         self._counts = dict.fromkeys((LEFT, GOING, *LETTERS.values()), 0)
         self._changed: list[int] = []
         self.losses: list[tuple[int, str]] = []
@@ -194,6 +198,7 @@ class FollowedRun:
             # What an earlier session did not end, it never will.
             for place in tuple(self.going):
                 self._set(place, LEFT)
+            self._again.clear()
             self._ended_now = 0
             if self.phase == "none":
                 self.phase = "going"
@@ -203,6 +208,8 @@ class FollowedRun:
     def _take(self, event: Event) -> None:
         if event.kind == "spent":
             self._spent += _dollars(event.text)
+        elif event.is_again:
+            self._take_again(event)
         elif event.kind in ("stage", "end") and (
             event.folder in self._places or is_cell_place(event.folder)
         ):
@@ -222,6 +229,19 @@ class FollowedRun:
         else:
             self._ended_now += self.states[place] in (LEFT, GOING)
             self._end(place, event.text)
+
+    def _take_again(self, event: Event) -> None:
+        """Note how a further run of a cell goes, whose state stays that of its first result."""
+        folder, _, inside = event.folder.rpartition("/")
+        place = self._places.get(folder)
+        if place is None or re.fullmatch(r"again-\d{1,6}", inside, re.ASCII) is None:
+            return
+        if event.kind == "stage":
+            known = self._again.get(place, _JUST_BEGUN)
+            self._again[place] = known._replace(stage=f"again: {event.text}", inside=inside)
+        elif event.kind == "end":
+            self._again.pop(place, None)
+            self._changed.append(place)
 
     def _begun(self, folder: str) -> float:
         try:
@@ -258,6 +278,7 @@ class FollowedRun:
         self.exit_status = status if own and isinstance(status, int) else None
         if self.exit_status is not None:
             self.phase = "ended"
+            self._again.clear()
             self._unsettled = iter(range(len(self._cells)))
         elif own:
             self.phase = "going"
@@ -294,12 +315,19 @@ class FollowedRun:
     def _read_going(self) -> None:
         """Read when the cells that are shown began, and what they have pictured last."""
         for place in tuple(self.going)[-MOST_GOING:]:
-            if not self.going[place].since:
-                began = self._begun(self.place_of(place))
-                self.going[place] = self.going[place]._replace(since=began)
-            file = self.folder / self.place_of(place) / SO_FAR_FILE
-            if self._is_new(file) and (so_far := read_so_far(file)) and so_far.film:
-                self.going[place] = self.going[place]._replace(picture=so_far.film[-1].picture)
+            self.going[place] = self._read_one(place, self.going[place])
+        for place, cell in self._again.items():
+            self._again[place] = self._read_one(place, cell)
+
+    def _read_one(self, place: int, cell: GoingCell) -> GoingCell:
+        folder = "/".join(filter(None, (self.place_of(place), cell.inside)))
+        if not cell.since:
+            cell = cell._replace(since=self._begun(folder))
+        file = self.folder / folder / SO_FAR_FILE
+        if self._is_new(file) and (so_far := read_so_far(file)) and so_far.film:
+            picture = "/".join(filter(None, (cell.inside, so_far.film[-1].picture)))
+            cell = cell._replace(picture=picture)
+        return cell
 
     # -- what the page is told -------------------------------------------------------------------
 
@@ -375,7 +403,7 @@ class FollowedRun:
             "orders": self._orders.told,
             "going": [
                 [place, one_line(cell.stage, 80), cell.since, cell.picture]
-                for place, cell in tuple(self.going.items())[-MOST_GOING:]
+                for place, cell in (*self.going.items(), *self._again.items())[-MOST_GOING:]
             ],
         }
 

@@ -78,6 +78,7 @@ function phaseWords() {
     const link = run.report && el("a", { href: "report/index.html", target: "_blank", rel: "noopener" }, "Open the report");
     return [`The run has ended, with exit status ${run.exit_status}. `, link || ""];
   }
+  if (run.phase === "died") return [`The run has died: ${run.death}.`];
   const since = Date.now() / 1000 - run.last_news;
   const quiet = since > NEWS_S ? ` Nothing new for ${seconds(since)}.` : "";
   const { can, paused } = run.orders ?? {};

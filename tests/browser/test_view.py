@@ -15,8 +15,14 @@ from shop_project import SharedProject
 from steered_session import asking, cells_of
 from steered_session import going as steered
 
+from pytest_autoweb.results.runs.live_session import sign_session
 from pytest_autoweb.results.runs.progress_file import Progress
-from pytest_autoweb.results.runs.saving import save_manifest, save_run_info
+from pytest_autoweb.results.runs.saving import (
+    mark_started,
+    save_cell,
+    save_manifest,
+    save_run_info,
+)
 from pytest_autoweb.tools.view.followed_run import FollowedRun
 from pytest_autoweb.tools.view.view_server import ViewServer, serve_in_thread
 
@@ -227,6 +233,34 @@ def test_a_run_that_ended_is_shown_by_the_command(page: Page, tmp_path: Path) ->
         expect(page.get_by_role("dialog")).to_contain_text("made-up reason for failed")
         page.goto("about:blank")
         process.terminate()
+
+
+@pytest.mark.long
+def test_of_a_run_that_died_it_is_said_how_far_it_came_until_it_is_resumed(
+    page: Page, tmp_path: Path
+) -> None:
+    ended, cut, left = (cell(CellKey(name, "fake/a")) for name in ("login", "buy", "pay"))
+    save_manifest(tmp_path, map(planned, (ended, cut, left)), ts="first")
+    save_cell(tmp_path, ended)
+    mark_started(tmp_path, cut.folder)
+    (tmp_path / "progress").mkdir()
+    Progress(tmp_path / "progress/a.jsonl").emit("buy[fake/a]", "stage", "plan", cut.folder)
+    with subprocess.Popen([*autoweb_command(), "--version"]) as process:
+        sign_session(tmp_path, process.pid, 0.0)
+    with ViewServer(FollowedRun(tmp_path)) as server:
+        serve_in_thread(server)
+        page.goto(server.address)
+        expect(page.locator("#phase")).to_contain_text("has died", timeout=LONG_MS)
+        expect(page.locator("#phase")).to_contain_text("when 1 of 3 cells had ended")
+        expect(page.locator("#phase")).to_contain_text("--autoweb-resume")
+        expect(page.get_by_role("button", name="login · fake/a: Passed")).to_be_visible()
+        expect(page.get_by_role("button", name="pay · fake/a: Not begun")).to_be_visible()
+        expect(page.locator("#losses li")).to_contain_text("the test process died")
+
+        sign_session(tmp_path, os.getpid(), 1.0)
+        expect(page.locator("#phase")).to_contain_text("The run goes on", timeout=LONG_MS)
+        server.closed.set()
+        server.shutdown()
 
 
 @pytest.mark.long

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.analysis.controls import must_fail
 from pytest_autoweb.results.records import PlannedCell
+from pytest_autoweb.results.runs.live_session import death_told
 from pytest_autoweb.results.runs.progress_file import Event, ProgressReader
 from pytest_autoweb.results.runs.run_folder import KILLED, NOT_RUN, read_manifest
 from pytest_autoweb.results.runs.run_signs import PROGRESS_FOLDER
@@ -40,7 +41,8 @@ _REASON_CHARS = 240
 _LOOK_S = 0.4
 """How long one look may take where there is much to read."""
 
-Phase = Literal["none", "going", "ended"]
+Phase = Literal["none", "going", "died", "ended"]
+"""`died`: its session is gone without having ended."""
 
 
 class GoingCell(NamedTuple):
@@ -87,6 +89,8 @@ class FollowedRun:
         self.epoch += 1
         self.ts, self.phase = ts, "none"
         self.exit_status: int | None = None
+        self.death = ""
+        """What there is to say of a run whose session has died."""
         self.began = time.time()
         self._seen: dict[str, object] = {}
         self._readers: dict[str, ProgressReader] = {}
@@ -122,11 +126,12 @@ class FollowedRun:
         for name in self._sessions():
             self._read_events(name)
         self._read_end()
-        if self.phase == "ended":
+        self._orders.look(going=self.phase in ("going", "died"))
+        self._see_death()
+        if self.phase in ("ended", "died"):
             self._settle(began + _LOOK_S)
         self._read_losses(began + _LOOK_S)
         self._read_going()
-        self._orders.look(going=self.phase == "going")
 
     @property
     def _progress(self) -> Path:
@@ -283,6 +288,16 @@ class FollowedRun:
         elif own:
             self.phase = "going"
 
+    def _see_death(self) -> None:
+        """See whether the session has died, or a new one has taken its run up again."""
+        if self.phase == "going" and self._orders.died:
+            self.phase, self.death = "died", death_told(self.folder)
+            self._again.clear()
+            self._unsettled = iter(range(len(self._cells)))
+        elif self.phase == "died" and not self._orders.died:
+            self.phase = "going"
+            self._unsettled = None
+
     def _settle(self, until: float) -> None:
         """Look up the cells whose end nobody told; those of a large run in several looks."""
         for place in self._unsettled or ():
@@ -299,7 +314,7 @@ class FollowedRun:
             self._end(place, str(outcome), one_line(str(told.get("reason", "")), _REASON_CHARS))
         elif (folder / STARTED_FILE).exists():
             self._end(place, "broken", KILLED)
-        else:
+        elif self.phase == "ended":
             self._end(place, "skipped", NOT_RUN)
 
     def _read_losses(self, until: float) -> None:
@@ -387,6 +402,7 @@ class FollowedRun:
         return {
             "phase": self.phase,
             "exit_status": self.exit_status,
+            "death": self.death,
             "report": self.phase == "ended" and (self.folder / "index.html").is_file(),
             "counts": {
                 "passed": good,

@@ -55,6 +55,8 @@ class Cell:
     """What is changed in the case's oracle; None for every model and control."""
     called: CalledStep | None = None
     """The call in a test that it carries out on the test's own page; None for cells of cases."""
+    again: bool = False
+    """Whether it has ended before in this run, and is run once more by order."""
 
 
 class SeenElsewhere(NamedTuple):

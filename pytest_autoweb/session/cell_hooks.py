@@ -19,6 +19,7 @@ from pytest_autoweb.session.autoweb_fixture import Autoweb
 from pytest_autoweb.session.autoweb_step import AutowebStep
 from pytest_autoweb.session.case_files import is_case_file
 from pytest_autoweb.session.case_needs import lacking_in, report_unmet
+from pytest_autoweb.session.cells_again import CellsAgain
 from pytest_autoweb.session.collection import CaseFile, InlineCases
 from pytest_autoweb.session.controller import RunController
 from pytest_autoweb.session.extras import make_scheduler, use_cluster
@@ -234,6 +235,8 @@ class CellHooks:
         """Let cells, and tests that use the `autoweb` fixture, run by a protocol of their own."""
         manager = self._config.pluginmanager
         manager.register(CellProtocol(self._config, runs_once, shares_browser))
+        if self.has_models:
+            manager.register(CellsAgain(self._config), "autoweb-cells-again")
         if is_recorded(self._config):
             manager.register(Recordings())
 

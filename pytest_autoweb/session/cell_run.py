@@ -56,6 +56,20 @@ def run_item(request: pytest.FixtureRequest) -> None:
         _run_once(request)
 
 
+def run_item_again(request: pytest.FixtureRequest) -> None:
+    """Run a cell once more, by order; whatever comes of it decides nothing about a test."""
+    with request.config.stash[HIDDEN].shown():
+        item, session = request.node, request.config.stash[SESSION]
+        if is_recorded(request.config):
+            item.stash[RECORDED_IN] = Path(request.getfixturevalue("output_path"))
+        item.stash[_TURN] = True
+        alone = partial(_run_unless_stopped, item.cell, session, request)
+        flights = _flights(request)
+        result = flights.result_of(request, alone) if flights else alone()
+        note_end(item.config, session, item.cell, result)
+        item.stash[_TURN] = False
+
+
 def _run_once(request: pytest.FixtureRequest) -> None:
     """Run a cell once, however often other plugins run its item."""
     item = request.node
@@ -90,6 +104,8 @@ def _run_once(request: pytest.FixtureRequest) -> None:
 def kept_result(item: CellItem) -> CellResult | None:
     """Return the result of a cell that is not to run, as it is kept or not needed; else None."""
     session, config = item.config.stash[SESSION], item.config
+    if item.cell.again:
+        return None
     if (away := session.away) is not None and (
         ended := away.begin(item.cell.folder, item.nodeid)
     ) is not None:
@@ -175,7 +191,7 @@ def run_with_fixtures(
 def _run_noted(cell: Cell, resources: CellResources, config: pytest.Config) -> CellResult:
     """Run a cell, and tell what may end the session early."""
     steered = steered_cells(config)
-    if (until := config.stash.get(UNTIL, None)) is None:
+    if (until := config.stash.get(UNTIL, None)) is None or cell.again:
         return steered.ended(run_or_break(cell, resources))
     until.begin(cell)
     return until.end(cell, steered.ended(run_or_break(cell, resources)))

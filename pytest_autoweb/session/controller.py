@@ -330,6 +330,7 @@ class RunController:
         run = self._config.stash.get(SESSION, None)
         try:
             if run and self.shared.opened_file.exists() and not self._config.option.collectonly:
+                steered_cells(self._config).close()
                 self._finish(run, session)
         except (AutowebError, OSError) as error:
             where = self._settings.report

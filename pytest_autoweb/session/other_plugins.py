@@ -11,6 +11,7 @@ from pytest_autoweb.base.waiting.hidden_loop import HiddenLoop
 from pytest_autoweb.base.waiting.playwright_internals import watch_driver
 from pytest_autoweb.results.runs.saving import mark_started
 from pytest_autoweb.session.cell_run import HIDDEN
+from pytest_autoweb.session.cells_again import AgainItem, run_again
 from pytest_autoweb.session.fixture_failures import note_failure
 from pytest_autoweb.session.flights.flights import ALONE_KEY, FLIGHTS
 from pytest_autoweb.session.flights.prefetched_page import close_prefetched_page
@@ -83,6 +84,11 @@ class CellProtocol:
             self._hidden.show()
         if not self._runs_cells(item):
             return None
+        if isinstance(item, AgainItem):
+            run_again(item, nextitem)
+            self._shows = False
+            self._hidden.hide()
+            return True
         runner = item.config.pluginmanager.get_plugin("runner")
         assert runner is not None, "pytest always has it"
         ran = runner.pytest_runtest_protocol(item, nextitem)

@@ -193,7 +193,7 @@ class Display(threading.Thread):
                 self._pause(bool(event.text))
             case "end":
                 self._running.pop(event.cell, None)
-                self._ended += 1
+                self._ended += not event.is_again
 
     def _pause(self, paused: bool) -> None:
         """Note a pause or its end, of which each process tells; the log says so at once."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -48,6 +49,21 @@ def definitions_before_run(item: pytest.Item) -> Iterator[tuple[str, Any]]:
 def fixture_info(item: pytest.Item) -> Any:
     """Return what pytest found out about the fixtures of an item when it was collected."""
     return getattr(item, "_fixtureinfo")  # noqa: B009 - pytest.Item does not declare it
+
+
+def run_unreported(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Run an item as pytest does, between two others, without a report of it.
+
+    Args:
+        item: the item, which is none of the session's.
+        nextitem: the item of the session that comes next.
+    """
+    try:
+        # What was kept for the next item may be in the way, such as the fixtures of its module.
+        item.session._setupstate.teardown_exact(item)
+    except Exception as error:
+        item.warn(pytest.PytestWarning(f"while fixtures were torn down: {error}"))
+    runtestprotocol(item, log=False, nextitem=nextitem)
 
 
 def made_fixtures(request: pytest.FixtureRequest) -> dict[str, Any]:

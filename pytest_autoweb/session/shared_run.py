@@ -87,6 +87,11 @@ class SharedRun(NamedTuple):
         """Return the folder in which processes claim the cells that they run."""
         return Path(self.session_folder) / "claims"
 
+    @property
+    def closed_folder(self) -> Path:
+        """Return the folder in which processes note that they begin no more cells."""
+        return Path(self.session_folder) / "closed"
+
     def dump(self) -> str:
         """Return the facts as text for `workerinput`."""
         return json.dumps(self._asdict())

@@ -35,7 +35,7 @@ class BegunBefore(Exception):
 
 def note_end(config: pytest.Config, session: RunSession, cell: Cell, result: CellResult) -> None:
     """Remember that a cell has ended, with this result."""
-    _claimed(session, cell)
+    claims(session, cell.folder)
     config.stash.setdefault(_ENDED, {})[cell.folder] = result
 
 
@@ -51,7 +51,7 @@ def first_result(config: pytest.Config, session: RunSession, cell: Cell) -> Cell
         BegunBefore: it has begun elsewhere, and its result is not known.
     """
     result = config.stash.setdefault(_ENDED, {}).get(cell.folder)
-    if result is None and _claimed(session, cell):
+    if result is None and claims(session, cell.folder):
         return None
     _note_refusal(session, cell)
     if result is None:
@@ -75,12 +75,17 @@ def _note_refusal(session: RunSession, cell: Cell) -> None:
         file.write(f"{cell.folder}\n")
 
 
-def _claimed(session: RunSession, cell: Cell) -> bool:
-    """Tell whether this process is the first of the session to claim a cell."""
+def claims(session: RunSession, what: str) -> bool:
+    """Tell whether this process is the first of the session to claim something, such as a cell.
+
+    Args:
+        session: that of this process.
+        what: the cell's folder, or another text that names nothing else.
+    """
     if session.away is not None:
         # Where nodes are lost, the session gives their cells to others.
         return True
-    name = hashlib.sha256(cell.folder.encode()).hexdigest()[:32]
+    name = hashlib.sha256(what.encode()).hexdigest()[:32]
     try:
         session.shared.claims_folder.mkdir(exist_ok=True)
         (session.shared.claims_folder / name).touch(exist_ok=False)

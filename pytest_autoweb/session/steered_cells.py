@@ -9,8 +9,9 @@ from pytest_autoweb.base import waiting
 from pytest_autoweb.cell.cell_inputs import Cell
 from pytest_autoweb.cell.cell_record import left_out_cell
 from pytest_autoweb.results.records import CellResult, NotNeeded
+from pytest_autoweb.results.runs.live_session import sign_closing
 from pytest_autoweb.results.runs.saving import save_cell
-from pytest_autoweb.results.runs.steering import Course, OrdersToSession
+from pytest_autoweb.results.runs.steering import Course, OrdersToSession, orders_held
 from pytest_autoweb.session.run_session import SESSION, RunSession
 
 LOOK_S = 0.2
@@ -62,10 +63,16 @@ class SteeredCells:
             save_cell(self._session.run_folder, left)
         return left
 
+    def close(self) -> None:
+        """Take no more orders to run a cell again."""
+        with suppress(OSError), orders_held(self._session.run_folder):
+            sign_closing(self._session.run_folder)
+
     def _why_not(self, cell: Cell) -> tuple[NotNeeded, str]:
         """Return why a cell is left out, as a kind and in words; empty if it may begin."""
         now = self._orders.course
-        if why := now.why_not(cell.spec.name, cell.case.id):
+        # Whoever wants one cell again wants it although others like it were stopped.
+        if not cell.again and (why := now.why_not(cell.spec.name, cell.case.id)):
             return "steered", why
         since_start = time.time() - self._session.shared.started
         if now.time is not None and since_start > now.time.number:

@@ -1,5 +1,6 @@
 """Orders to a run that is going on, as a command or a page writes them: a name and words."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import cast
@@ -7,10 +8,10 @@ from typing import cast
 from pytest_autoweb.base.errors import SettingsError, near_miss, nearest
 from pytest_autoweb.base.values.flag_texts import until
 from pytest_autoweb.report.foreign_text import one_line
-from pytest_autoweb.results.records import PlannedCell
-from pytest_autoweb.results.runs.live_session import living_session
-from pytest_autoweb.results.runs.run_folder import read_manifest
-from pytest_autoweb.results.runs.steering import Order, OrderKind, give_order
+from pytest_autoweb.results.records import CellResult, PlannedCell
+from pytest_autoweb.results.runs.live_session import LiveSession, living_session, session_of
+from pytest_autoweb.results.runs.run_folder import read_manifest, saved_cell
+from pytest_autoweb.results.runs.steering import Order, OrderKind, give_order, orders, since
 
 _LISTED = 10
 _MOST_IN_FLIGHT = 1000
@@ -37,8 +38,14 @@ def order_run(folder: Path, name: str, words: Sequence[str], by: str) -> Order:
             f"the cells of {folder} run on the nodes of a cluster, which orders do not reach; "
             "end the run with Ctrl-C, and go on with --autoweb-resume"
         )
-    order = _order(name, words, read_manifest(folder).cells, by)
-    give_order(folder, order)
+    cells = read_manifest(folder).cells
+    order = _order(name, words, cells, by)
+
+    def check() -> None:
+        if order.kind == "again":
+            _refuse_again(folder, order, cells, session)
+
+    give_order(folder, order, check=check)
     return order
 
 
@@ -61,6 +68,31 @@ def _order(name: str, words: Sequence[str], cells: Sequence[PlannedCell], by: st
         raise SettingsError(f"{name}: {error}") from None
 
 
+def _refuse_again(
+    folder: Path, order: Order, cells: Sequence[PlannedCell], session: LiveSession
+) -> None:
+    """Refuse to run a cell again that has not ended, or that nobody would run any more."""
+    cell = next(cell for cell in cells if order.value in (cell.test_name, cell.nodeid))
+    saved = saved_cell(folder, cell.folder)
+    now = session_of(folder)
+    if now is None or now.closing:
+        raise SettingsError("again: the run is about to end, and begins no more cells")
+    if not isinstance(saved, CellResult):
+        raise SettingsError(f"again: {one_line(order.value)} has not ended yet")
+    if saved.outcome == "skipped":
+        why = one_line(saved.reason)
+        raise SettingsError(
+            f"again: {one_line(order.value)} has no result yet ({why}); --autoweb-resume runs it"
+        )
+    done = {run.ordered for run in saved.again}
+    for given in since(orders(folder), session.started):
+        if given.kind == "again" and given.value == order.value and given.at not in done:
+            raise SettingsError(
+                f"again: {one_line(order.value)} was ordered at {given.time}, and that run has not "
+                "ended"
+            )
+
+
 def _nothing(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
     if words:
         raise SettingsError(f"nothing stands behind it, but there is {words[0]!r}")
@@ -73,6 +105,18 @@ def _model(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
 
 def _case(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
     return _one_of(words, "CASE", (cell.case_id for cell in cells))
+
+
+def _cell(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
+    """Return the name of a cell's test, or where several files have one of that name its id."""
+    names = Counter(cell.test_name for cell in cells)
+    fits = [cell for cell in cells if set(words) & {cell.test_name, cell.nodeid, cell.folder}]
+    if len(words) == 1 and len(fits) > 1:
+        told = ", ".join(one_line(cell.nodeid) for cell in fits[:_LISTED])
+        raise SettingsError(f"{len(fits)} cells of the run are called {words[0]!r}: name {told}")
+    if len(words) == 1 and fits:
+        return fits[0].test_name if names[fits[0].test_name] == 1 else fits[0].nodeid
+    return _one_of(words, "CELL", names)
 
 
 def _cap(words: Sequence[str], cells: Sequence[PlannedCell]) -> str:
@@ -112,6 +156,7 @@ ORDERS: dict[str, tuple[str, str, Callable[[Sequence[str], Sequence[PlannedCell]
     "go-on": ("", "end the pause", _nothing),
     "stop-model": ("MODEL", "begin no more cells of a model", _model),
     "stop-case": ("CASE", "begin no more cells of a case", _case),
+    "again": ("CELL", "run a cell that has ended once more, beside its result", _cell),
     "cap": ("cost USD | time T", "begin no more cells beyond so much money or time", _cap),
     "in-flight": ("N", "have up to N cells in flight in each process", _number),
 }

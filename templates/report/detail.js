@@ -101,7 +101,13 @@ export class Detail {
       handoverButtons(cell, this.run, () => this.attemptInView),
       el("dl.metrics", metrics.map(([name, value]) => el("div", el("dt", name), el("dd", text(value))))),
       siblings.length > 1 && el("div.siblings", { role: "group", "aria-label": "The same case elsewhere" }, siblings.map((other) => this.sibling(other))),
-      cell.reason && el("div.reason.is-" + cell.outcome, el("p", el("b", OUTCOMES[cell.outcome].label + ". "), text(reasonOf(cell))), failureNote(cell.failure)));
+      cell.reason && el("div.reason.is-" + cell.outcome, el("p", el("b", OUTCOMES[cell.outcome].label + ". "), text(reasonOf(cell))), failureNote(cell.failure)),
+      (cell.again ?? []).length > 0 && el("p.small.again", "This first result counts. Run again by order: ", cell.again.map((run, at) => this.further(cell, run, at))));
+  }
+
+  further(cell, run, at) {
+    const words = `${OUTCOMES[run.outcome].label.toLowerCase()}${run.reason ? `: ${run.reason}` : ""}`;
+    return [at ? "; " : "", text(words), " ", fileLink(`${cell.folder}/${run.folder}/cell.json`)];
   }
 
   sibling(other) {

@@ -23,6 +23,7 @@ export class CellDialog {
     this.at = at;
     this.epoch = epoch;
     this.shown = "";
+    this.cell = {};
     const { row, column } = this.named(at);
     this.dialog.replaceChildren(this.heading(row, column, null), el("div.inside", el("p.soft", "Reading …")));
     if (!this.dialog.open) this.dialog.showModal();
@@ -48,13 +49,13 @@ export class CellDialog {
 
   /* Draw anew what can be ordered. */
   drawActs() {
-    if (this.at !== null) this.dialog.querySelector(".acts").replaceChildren(...this.acts(this.at));
+    if (this.at !== null) this.dialog.querySelector(".acts").replaceChildren(...this.acts(this.at, this.cell));
   }
 
   heading(row, column, outcome) {
     const close = el("button.quiet", { type: "button", on: { click: () => this.dialog.close() } }, "Close");
     return el("header", el("h2", { id: "cell-title" }, text(row), " ", el("span.soft", text(column))),
-      outcome && badge(outcome), el("div.acts", this.acts(this.at)), close);
+      outcome && badge(outcome), el("div.acts", this.acts(this.at, this.cell)), close);
   }
 
   draw(cell) {
@@ -67,9 +68,11 @@ export class CellDialog {
         cell.task && el("p.soft", text(cell.task)),
         cell.attempts.length === 0 && el("p.soft", cell.outcome ? "No attempt was made." : NOTHING),
         cell.attempts.map((attempt) => this.attempt(attempt)),
+        cell.again.map((run) => furtherRun(run)),
       ]);
     }
     const scrolled = this.dialog.scrollTop;
+    this.cell = cell;
     this.dialog.replaceChildren(this.heading(row, column, cell.outcome), inside);
     this.dialog.scrollTop = scrolled;
   }
@@ -89,6 +92,13 @@ export class CellDialog {
     return el("figure", image, el("figcaption", `${caption} · ${seconds(atMs / 1000)}`));
   }
 }
+
+const furtherRun = ({ name, outcome, reason, code, log }) =>
+  el("section.again", el("h3", `${name.replace("again-", "run again ")} `, outcome && badge(outcome)),
+    el("p.soft", outcome ? "The first result counts." : "It goes on."),
+    reason && el("p", text(reason)),
+    code && [el("h4", "Script"), el("pre.script", { tabindex: 0 }, code)],
+    log && [el("h4", "Log"), el("pre.log", { tabindex: 0 }, log)]);
 
 const NOTHING = "Nothing is written of its attempt yet. What a cell writes while it goes appears from its next step on; of a cell on another machine, when it has ended.";
 

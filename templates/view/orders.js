@@ -50,9 +50,16 @@ export class Orders {
       el("form", { on: { submit } }, fields.map(([label, input]) => el("label", label, input)), button));
   }
 
-  /* Make what stops the model and the case of a cell. */
-  about({ caseId, model }) {
-    return [...this.case(caseId, "Stop case"), ...this.model(model, "Stop model")];
+  /* Make what stops the model and the case of a cell, and runs it again once it has ended. */
+  about({ caseId, model }, { folder, outcome } = {}) {
+    return [...this.again(folder, outcome), ...this.case(caseId, "Stop case"), ...this.model(model, "Stop model")];
+  }
+
+  again(folder, outcome) {
+    if (!this.state.can || !outcome || outcome === "skipped") return [];
+    const press = ({ currentTarget }) => this.give("again", [folder], currentTarget);
+    const title = "Run this cell once more; its first result counts";
+    return [el("button", { type: "button", title, on: { click: press } }, "Run again")];
   }
 
   model(name, word = "Stop") {

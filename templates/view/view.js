@@ -13,7 +13,7 @@ const run = { phase: "none", counts: {}, going: [], losses: [] };
 const cards = new Map();
 const orders = new Orders(byId("run-acts"), byId("ordered"), () => byId("cell"));
 const grid = new Grid(byId("grid"), (at) => open(at), orders);
-const dialog = new CellDialog(byId("cell"), (at) => grid.nameOf(at), (at) => orders.about(grid.nameOf(at)));
+const dialog = new CellDialog(byId("cell"), (at) => grid.nameOf(at), (at, cell) => orders.about(grid.nameOf(at), cell));
 let connected = false;
 
 byId("key").replaceChildren(...Object.entries(OUTCOMES).flatMap(([, { letter, label }]) => [`${letter} ${label.toLowerCase()}`, " · "]), "› going");
@@ -78,6 +78,7 @@ function phaseWords() {
     const link = run.report && el("a", { href: "report/index.html", target: "_blank", rel: "noopener" }, "Open the report");
     return [`The run has ended, with exit status ${run.exit_status}. `, link || ""];
   }
+  if (run.phase === "died") return [`The run has died: ${run.death}.`];
   const since = Date.now() / 1000 - run.last_news;
   const quiet = since > NEWS_S ? ` Nothing new for ${seconds(since)}.` : "";
   const { can, paused } = run.orders ?? {};

@@ -15,8 +15,14 @@ from shop_project import SharedProject
 from steered_session import asking, cells_of
 from steered_session import going as steered
 
+from pytest_autoweb.results.runs.live_session import sign_session
 from pytest_autoweb.results.runs.progress_file import Progress
-from pytest_autoweb.results.runs.saving import save_manifest, save_run_info
+from pytest_autoweb.results.runs.saving import (
+    mark_started,
+    save_cell,
+    save_manifest,
+    save_run_info,
+)
 from pytest_autoweb.tools.view.followed_run import FollowedRun
 from pytest_autoweb.tools.view.view_server import ViewServer, serve_in_thread
 
@@ -170,7 +176,13 @@ def test_a_run_is_paused_steered_and_let_go_on_by_buttons(page: Page, tmp_path: 
         stop = "Begin no more cells of the"
         page.locator("#grid").get_by_role("button", name=f"{stop} model fake/b").click()
         expect(page.locator("#grid .head")).to_contain_text("model stopped", timeout=LONG_MS)
+        run.answer_wrong("ask-1", "fake/a")
+        page.get_by_role("button", name="ask-1 · fake/a: Passed").click()
+        page.get_by_role("dialog").get_by_role("button", name="Run again").click()
+        expect(page.locator("#ordered")).to_contain_text("again ask-1[fake/a] (page)")
+        page.get_by_role("dialog").get_by_role("button", name="Close").click()
         page.get_by_role("button", name="ask-4 · fake/a").click()
+        expect(page.get_by_role("dialog").get_by_role("button", name="Run again")).to_have_count(0)
         page.get_by_role("dialog").get_by_role("button", name=f"{stop} case ask-4").click()
         expect(page.get_by_role("dialog").locator(".acts")).to_contain_text("case stopped")
         page.get_by_role("dialog").get_by_role("button", name="Close").click()
@@ -184,7 +196,14 @@ def test_a_run_is_paused_steered_and_let_go_on_by_buttons(page: Page, tmp_path: 
         expect(page.get_by_role("alert")).to_have_count(0)
         assert run.ended == 1
 
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="ask-1 · fake/a: Passed").click()
+        again = page.get_by_role("dialog").locator(".again")
+        page.evaluate("document.querySelector('#run-acts button').click()")  # behind the dialog
+        expect(again).to_contain_text("Failed", timeout=LONG_MS)
+        expect(again).to_contain_text("The first result counts.")
+        expect(again.locator(".script")).to_contain_text("Desk")
+        expect(page.get_by_role("dialog").locator("header")).to_contain_text("Passed")
+        page.get_by_role("dialog").get_by_role("button", name="Close").click()
         report = run.report()
         expect(page.locator("#phase")).to_contain_text("The run has ended", timeout=LONG_MS)
         expect(page.locator(".acts button:visible")).to_have_count(0)
@@ -192,7 +211,8 @@ def test_a_run_is_paused_steered_and_let_go_on_by_buttons(page: Page, tmp_path: 
         server.shutdown()
 
     assert [(order["kind"], order["by"]) for order in report["steered"]] == [
-        (kind, "page") for kind in ("pause", "stop-model", "stop-case", "cap-time", "go-on")
+        (kind, "page")
+        for kind in ("pause", "stop-model", "again", "stop-case", "cap-time", "go-on")
     ]
     passed = {(c["case_id"], c["model"]) for c in cells_of(report) if c["outcome"] == "passed"}
     assert {("ask-2", "fake/a"), ("ask-3", "fake/a")} <= passed
@@ -213,6 +233,34 @@ def test_a_run_that_ended_is_shown_by_the_command(page: Page, tmp_path: Path) ->
         expect(page.get_by_role("dialog")).to_contain_text("made-up reason for failed")
         page.goto("about:blank")
         process.terminate()
+
+
+@pytest.mark.long
+def test_of_a_run_that_died_it_is_said_how_far_it_came_until_it_is_resumed(
+    page: Page, tmp_path: Path
+) -> None:
+    ended, cut, left = (cell(CellKey(name, "fake/a")) for name in ("login", "buy", "pay"))
+    save_manifest(tmp_path, map(planned, (ended, cut, left)), ts="first")
+    save_cell(tmp_path, ended)
+    mark_started(tmp_path, cut.folder)
+    (tmp_path / "progress").mkdir()
+    Progress(tmp_path / "progress/a.jsonl").emit("buy[fake/a]", "stage", "plan", cut.folder)
+    with subprocess.Popen([*autoweb_command(), "--version"]) as process:
+        sign_session(tmp_path, process.pid, 0.0)
+    with ViewServer(FollowedRun(tmp_path)) as server:
+        serve_in_thread(server)
+        page.goto(server.address)
+        expect(page.locator("#phase")).to_contain_text("has died", timeout=LONG_MS)
+        expect(page.locator("#phase")).to_contain_text("when 1 of 3 cells had ended")
+        expect(page.locator("#phase")).to_contain_text("--autoweb-resume")
+        expect(page.get_by_role("button", name="login · fake/a: Passed")).to_be_visible()
+        expect(page.get_by_role("button", name="pay · fake/a: Not begun")).to_be_visible()
+        expect(page.locator("#losses li")).to_contain_text("the test process died")
+
+        sign_session(tmp_path, os.getpid(), 1.0)
+        expect(page.locator("#phase")).to_contain_text("The run goes on", timeout=LONG_MS)
+        server.closed.set()
+        server.shutdown()
 
 
 @pytest.mark.long

@@ -5,11 +5,11 @@ import time
 
 import pytest
 from openai_server import Answer, OpenAIServer
-from steered_session import asking, begun_in, cells_of, going
+from steered_session import asking, begun_in, cells_of, going, results_in
 
 
 @pytest.mark.long
-def test_a_paused_run_begins_no_cell_and_what_was_stopped_is_not_run(
+def test_a_paused_run_begins_no_cell_and_runs_one_again_but_not_what_was_stopped(
     project: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
     with going(asking(project), *workers) as session:
@@ -21,6 +21,10 @@ def test_a_paused_run_begins_no_cell_and_what_was_stopped_is_not_run(
         stopped = session.ctl("stop-model", "fake/b")
         case = session.ctl("stop-case", "ask-4")
         wrong = session.ctl("stop-model", "fake/c")
+        first = results_in(session.path)[0]
+        name = f"{first['case_id']}[{first['model']}]"
+        session.answer_wrong(first["case_id"], first["model"])
+        again = [session.ctl("again", cell) for cell in (name, name, "ask-3[fake/b]", "ask-9")]
         went_on = session.ctl("go-on")
         report = session.report()
 
@@ -30,7 +34,19 @@ def test_a_paused_run_begins_no_cell_and_what_was_stopped_is_not_run(
     assert wrong.returncode == 4
     assert "the run has no MODEL 'fake/c'" in wrong.stderr
     assert "it has: fake/a, fake/b" in wrong.stderr
+    assert [ran.returncode for ran in again] == [0, 4, 4, 4]
+    assert "its first result counts" in again[0].stdout
+    assert "and that run has not ended" in again[1].stderr
+    assert "ask-3[fake/b] has not ended yet" in again[2].stderr
+    assert "the run has no CELL 'ask-9'" in again[3].stderr
     cells = cells_of(report)
+    [cell] = [cell for cell in cells if cell["again"]]
+    assert (cell["nodeid"], cell["outcome"]) == (first["nodeid"], "passed")
+    [ran_again] = cell["again"]
+    assert (ran_again["outcome"], ran_again["by"]) == ("failed", "autoweb run ctl")
+    evidence = session.path / "autoweb-report" / cell["folder"] / ran_again["folder"]
+    assert (evidence / "attempt-1/script.py").is_file()
+    assert (evidence.parent / "attempt-1/script.py").is_file()
     ran = {(cell["case_id"], cell["model"]) for cell in cells if cell["outcome"] == "passed"}
     assert {("ask-2", "fake/a"), ("ask-3", "fake/a")} <= ran
     assert len(ran) + sum(cell["not_needed"] == "steered" for cell in cells) == 8
@@ -42,9 +58,12 @@ def test_a_paused_run_begins_no_cell_and_what_was_stopped_is_not_run(
     assert "stop-model fake/b" in notes
     assert "cells were not run, by order: " in notes
     assert "paused for " in notes
+    assert f"run again by order: {name} at " in notes
+    assert "failed (first: passed); the first result of a cell counts" in notes
+    assert f"{len(ran)} passed, {8 - len(ran)} skipped" in session.said
     assert "steered: " in session.said
     assert [order["kind"] for order in report["steered"]] == [
-        "pause", "stop-model", "stop-case", "go-on",
+        "pause", "stop-model", "stop-case", "again", "go-on",
     ]  # fmt: skip
     assert report["summary"]["decisive"] is not True
     over = session.ctl("pause")
@@ -97,6 +116,29 @@ def test_caps_and_cells_in_flight_are_changed_while_the_run_goes_on(
     notes = "\n".join(report["notes"])
     assert "a cap was changed while the run went on" in notes
     assert "in-flight 3" in notes
+
+
+@pytest.mark.long
+def test_a_cell_in_flight_runs_again_after_the_last_one_and_decides_nothing(
+    project: pytest.Pytester,
+) -> None:
+    with going(asking(project), "-k", "ask-1", "--autoweb-concurrency=2") as session:
+        session.open_gate("ask-1", "fake/a")
+        session.wait_for(lambda: session.ended == 1)
+        session.answer_wrong("ask-1", "fake/a")
+        # Only the last cell is under way.
+        assert session.ctl("again", "ask-1[fake/a]").returncode == 0
+        session.open_gate()
+        report = session.report()
+
+    assert session.process.returncode == 0
+    assert "2 passed" in session.said
+    first, other = cells_of(report)
+    assert (first["outcome"], other["outcome"], other["again"]) == ("passed", "passed", [])
+    [again] = first["again"]
+    assert (again["outcome"], again["folder"]) == ("failed", "again-1")
+    numbers = [model["numbers"] for model in report["summary"]["models"]]
+    assert {each["after_repair"]["all_trials"]["value"] for each in numbers} == {1.0}
 
 
 @pytest.mark.long

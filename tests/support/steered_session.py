@@ -24,19 +24,23 @@ cases:
     expect:
       - answer: {equals: Shop}
 """
-# Each call waits for a file, so that a test decides when a cell ends.
+# Each call waits for a file, so that a test decides when a cell ends. Another one names a case and
+# a model whose answers are wrong from then on.
 CONFTEST = """
 import time
 from pathlib import Path
 from pytest_autoweb.testing import ScriptedClient, scripted_plan
-ANSWERS = {
-    "plan": scripted_plan("look"),
-    "generate": '```python\\n# Step 1: look\\nanswer("Shop")\\n```',
-}
+def script(request):
+    wrong = Path("wrong")
+    is_wrong = wrong.exists() and wrong.read_text() == f"{request.case_id} {request.model}"
+    said = "Desk" if is_wrong else "Shop"
+    return f'```python\\n# Step 1: look\\nanswer("{said}")\\n```'
+ANSWERS = {"plan": scripted_plan("look"), "generate": script}
 class Gated(ScriptedClient):
     def complete(self, request):
         Path("begun").touch()
-        while not Path("gate").exists():
+        own = Path(f"gate {request.case_id} {request.model.replace('/', ' ')}")
+        while not Path("gate").exists() and not own.exists():
             time.sleep(0.05)
         return super().complete(request)
 def pytest_autoweb_client(spec):
@@ -65,9 +69,9 @@ class Going:
         """Give an order by `autoweb run ctl`."""
         return autoweb(self.path, "run", "ctl", *words)
 
-    def open_gate(self) -> None:
-        """Let the models answer from now on."""
-        (self.path / "gate").touch()
+    def open_gate(self, *cell: str) -> None:
+        """Let the models answer from now on, or only one model about one case."""
+        (self.path / " ".join(("gate", *cell)).replace("/", " ")).touch()
 
     def wait_for(self, what: Callable[[], bool]) -> None:
         """Wait until something is so, while the session goes on."""
@@ -76,6 +80,10 @@ class Going:
             assert time.monotonic() < until, self.said
             assert self.process.poll() is None, self.said
             time.sleep(0.05)
+
+    def answer_wrong(self, case_id: str, model: str) -> None:
+        """Let a model give a wrong answer to a case from now on."""
+        (self.path / "wrong").write_text(f"{case_id} {model}", encoding="utf-8")
 
     @property
     def said(self) -> str:
@@ -94,6 +102,12 @@ class Going:
 
 def ended_in(folder: Path) -> int:
     return len(list(folder.glob("autoweb-report/cells/*/*/*/cell.json")))
+
+
+def results_in(folder: Path) -> list[dict[str, Any]]:
+    """The results of the cells that have ended."""
+    saved = sorted(folder.glob("autoweb-report/cells/*/*/*/cell.json"))
+    return [json.loads(file.read_text(encoding="utf-8")) for file in saved]
 
 
 def begun_in(folder: Path) -> list[Path]:

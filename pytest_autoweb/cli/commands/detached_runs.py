@@ -11,6 +11,7 @@ from pytest_autoweb.report.foreign_text import clean_lines
 from pytest_autoweb.results.runs.live_session import (
     LOG_FILE,
     LiveSession,
+    death_told,
     interrupt,
     kill,
     living_session,
@@ -88,8 +89,8 @@ def run_wait(args: argparse.Namespace) -> int:
     status = read_exit_status(args.folder)
     if status is None:
         print(
-            f"autoweb: the session of {args.folder} was killed; `autoweb run show {args.folder}` "
-            "writes the report of the cells that have ended",
+            f"autoweb: {args.folder}: {death_told(args.folder)}; `autoweb run show {args.folder}` "
+            "writes the report of those that have",
             file=sys.stderr,
         )
     return _KILLED if status is None else status

@@ -1,4 +1,4 @@
-"""`autoweb run ctl`: pause a run that is going on, or stop a model or a case of it."""
+"""`autoweb run ctl`: pause a run that is going on, stop a part of it, or run a cell again."""
 
 import argparse
 from collections.abc import Sequence
@@ -15,15 +15,17 @@ holds for those that have not. RUN is the run's folder; without it, autoweb-repo
   autoweb run ctl go-on
   autoweb run ctl stop-model openai/gpt-5-mini
   autoweb run ctl stop-case login
+  autoweb run ctl again 'login[openai/gpt-5-mini]'
 
 ORDER is one of:
 
 {orders}
 
 What was ordered stands in the report with its time, and what it makes incomparable. A resumed run
-(--autoweb-resume) starts without orders, and runs the cells that were stopped.
+(--autoweb-resume) starts without orders, and runs the cells that were stopped. What is run again
+is shown beside the cell's first result, which counts.
 
-Exit status: 0 the order is given; 4 the run has ended, or it has no such model or case.
+Exit status: 0 the order is given; 4 the run has ended, or the order does not fit it.
 """
 
 
@@ -44,7 +46,10 @@ def run(args: argparse.Namespace) -> int:
     """
     folder, name, words = _parts(args.words)
     order = order_run(folder, name, words, by="autoweb run ctl")
-    print(f"{order.told}: given to the run in {folder}, whose next cells obey it")
+    then = "whose next cells obey it"
+    if order.kind == "again":
+        then = "which runs the cell once more between others; its first result counts"
+    print(f"{order.told}: given to the run in {folder}, {then}")
     return 0
 
 

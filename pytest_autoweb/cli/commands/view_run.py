@@ -2,12 +2,14 @@
 
 import argparse
 import os
+import sys
 import time
 import webbrowser
 from pathlib import Path
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.cli.run_arguments import add_run_argument
+from pytest_autoweb.results.runs.live_session import death_told, has_died
 from pytest_autoweb.results.runs.run_folder import is_run_folder
 from pytest_autoweb.results.runs.run_signs import PROGRESS_FOLDER
 from pytest_autoweb.tools.view.followed_run import FollowedRun
@@ -60,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
     with ViewServer(FollowedRun(folder, args.session)) as server:
         thread = serve_in_thread(server)
         print(server.address, flush=True)
+        if not args.session and has_died(folder):
+            print(f"autoweb: {folder}: {death_told(folder)}", file=sys.stderr)
         if args.session:
             _wait_for_the_end(server)
         else:
@@ -82,7 +86,7 @@ def _wait_for_the_end(server: ViewServer) -> None:
             server.look()
             if server.watchers:
                 alone_since = now
-            over = server.run.phase == "ended" or os.getppid() != owner
+            over = server.run.phase in ("ended", "died") or os.getppid() != owner
         ended_at = (ended_at or now) if over else None
         if ended_at is not None and (
             now - max(alone_since, ended_at) > _ALONE_S or now - ended_at > _LONGEST_S

@@ -38,6 +38,7 @@ from pytest_autoweb.results.records.cell import (
     OutsideAgent,
     PlannedCell,
     Recording,
+    RunAgain,
     StepCall,
 )
 from pytest_autoweb.results.records.record import (
@@ -107,6 +108,7 @@ __all__ = [
     "Recording",
     "RefusalCause",
     "Resumption",
+    "RunAgain",
     "RunInfo",
     "Scene",
     "ServedModel",

@@ -120,6 +120,25 @@ class StepCall(Record):
     """The line on which the call begins, from 1."""
 
 
+class RunAgain(Record):
+    """A further run of a cell that had ended, by order: it is shown, and counts in no rate."""
+
+    ordered: datetime
+    """When it was ordered, with its time zone."""
+    by: str
+    """What gave the order: a command or a page, not a person."""
+    folder: str
+    """Where its own `cell.json` and evidence are, below the folder of the cell."""
+    outcome: Outcome
+    """How it ended."""
+    reason: str = ""
+    """Why its outcome is not `passed`, in one line."""
+    duration_ms: float = 0.0
+    """How long it took."""
+    cost_usd: float | None = None
+    """What its model calls cost; None if that is not known."""
+
+
 class CellResult(PlannedCell):
     """Everything known about one cell when it ended; the content of `cell.json`."""
 
@@ -174,6 +193,9 @@ class CellResult(PlannedCell):
     """What became of the traffic with the site (`--autoweb-traffic`); empty if it was passed on."""
     step_call: StepCall | None = None
     """The call in a test that it carried out; None for the cells of cases."""
+    again: tuple[RunAgain, ...] = ()
+    """The times that it was run again, by order of somebody who may have seen this result; this one
+    is the first, and counts."""
     recordings: tuple[Recording, ...] = ()
     """What pytest-playwright recorded with `--tracing`, `--video` or `--screenshot`."""
     checksums: dict[str, str] = Field(default_factory=dict)

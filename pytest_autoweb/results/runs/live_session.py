@@ -14,8 +14,12 @@ from pydantic import ValidationError
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.process_tree import is_process_alive, start_mark
 from pytest_autoweb.results.records import Record
-from pytest_autoweb.results.runs.run_folder import read_exit_status, refuse_other_folders
-from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
+from pytest_autoweb.results.runs.run_folder import (
+    read_exit_status,
+    read_manifest,
+    refuse_other_folders,
+)
+from pytest_autoweb.results.runs.saving import CELL_FILE, json_text, write_text_atomic
 
 SESSION_FILE = "session.json"
 LOG_FILE = "session.log"
@@ -36,6 +40,8 @@ class LiveSession(Record):
     """When the session began, in seconds since the epoch."""
     cluster: bool = False
     """Whether its cells run on the nodes of a cluster."""
+    closing: bool = False
+    """Whether it begins no more cells, whatever is ordered."""
 
     @property
     def is_here(self) -> bool:
@@ -60,6 +66,15 @@ def sign_session(folder: Path, pid: int, started: float, *, cluster: bool = Fals
         write_text_atomic(folder / SESSION_FILE, json_text(sign), lasting=False)
 
 
+def sign_closing(folder: Path) -> None:
+    """Say in the sign of a session that it begins no more cells."""
+    found = session_of(folder)
+    if found is not None and not found.closing:
+        with suppress(OSError):
+            sign = found.model_copy(update={"closing": True})
+            write_text_atomic(folder / SESSION_FILE, json_text(sign), lasting=False)
+
+
 def take_sign_away(folder: Path, pid: int) -> None:
     """Remove the sign of a session that has ended, unless it is that of another one."""
     found = session_of(folder)
@@ -76,6 +91,25 @@ def session_of(folder: Path) -> LiveSession | None:
         return None
 
 
+def has_died(folder: Path) -> bool:
+    """Tell whether the session that was writing to a run folder is gone without having ended."""
+    found = session_of(folder)
+    if found is None or not found.is_here or found.is_alive:
+        return False
+    # One that has just ended has taken its sign away before its process was gone.
+    return session_of(folder) == found and read_exit_status(folder) is None
+
+
+def death_told(folder: Path) -> str:
+    """Return what there is to say of a run whose session died: how far it came, what to do."""
+    cells = read_manifest(folder).cells
+    ended = sum((folder / cell.folder / CELL_FILE).exists() for cell in cells)
+    return (
+        f"its session was killed, or the machine went down, when {ended} of {len(cells)} cells had "
+        "ended; the same pytest command with --autoweb-resume at its end runs the others"
+    )
+
+
 def living_session(folder: Path) -> LiveSession:
     """Return the session that is writing to a run folder.
 
@@ -90,9 +124,9 @@ def living_session(folder: Path) -> LiveSession:
         )
     if found is None or not found.is_alive:
         status = read_exit_status(folder)
-        how = "ended without a report" if status is None else f"ended with exit status {status}"
+        how = death_told(folder) if status is None else f"it ended with exit status {status}"
         raise SettingsError(
-            f"the run in {folder} does not go on any more: it {how}; `autoweb run show {folder}` "
+            f"the run in {folder} does not go on any more: {how}; `autoweb run show {folder}` "
             "shows it"
         )
     return found

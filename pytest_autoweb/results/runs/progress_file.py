@@ -9,6 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+_CELL_DEPTH = 3
+"""How many `/` the folder of a cell has, such as `cells/login/model/ARIA-1`."""
+
 
 class Event(NamedTuple):
     """One line of the progress file."""
@@ -21,6 +24,11 @@ class Event(NamedTuple):
     text: str
     folder: str = ""
     """The cell's folder below the run folder; empty if the event is about the whole session."""
+
+    @property
+    def is_again(self) -> bool:
+        """Tell whether it is about a further run of a cell, whose folder is in the first one's."""
+        return self.folder.count("/") > _CELL_DEPTH
 
 
 class Progress:

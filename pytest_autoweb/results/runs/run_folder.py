@@ -27,6 +27,7 @@ from pytest_autoweb.results.records import (
     RunInfo,
 )
 from pytest_autoweb.results.records.record import VARIANT_NAME
+from pytest_autoweb.results.runs.runs_again import again_notes
 from pytest_autoweb.results.runs.saving import (
     CELL_FILE,
     MANIFEST_FILE,
@@ -124,7 +125,9 @@ def read_run(folder: Path, take: Take = lambda cell: cell) -> RecordedRun:
     own = tuple(map(take, _read_cells(folder, began, notes)))
     notes += _merge_notes(folder)
     notes += map(_resumption_note, info.resumed if info else ())
-    notes += steering_notes(orders(folder))
+    given = orders(folder)
+    notes += steering_notes(given)
+    notes += again_notes(own, given)
     notes += left_out_notes(own)
     if info and info.settings.get("sandbox", {}).get("value") == "off":
         notes.append(SANDBOX_OFF)

@@ -7,8 +7,8 @@ can tell what was changed while it ran.
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +28,7 @@ OrderKind = Literal[
     "go-on",
     "stop-model",
     "stop-case",
+    "again",
     "cap-cost",
     "cap-time",
     "in-flight",
@@ -48,8 +49,8 @@ class Order:
     kind: OrderKind
     """What is to happen."""
     value: str = Field(default="", max_length=1000)
-    """The model, the case, the US dollars, the seconds or the number of cells; empty for a pause,
-    its end, and the end of the session."""
+    """The model, the case, the cell, the US dollars, the seconds or the number of cells; empty for
+    a pause, its end, and the end of the session."""
     at: datetime = Field(default_factory=lambda: datetime.now(UTC))
     """When it was given, with its time zone."""
     by: str = Field(default="autoweb run ctl", max_length=100)
@@ -90,19 +91,32 @@ class Order:
 _ORDER = TypeAdapter(Order)
 
 
-def give_order(run: Path, order: Order) -> None:
+@contextmanager
+def orders_held(run: Path) -> Iterator[None]:
+    """Let nobody give an order to a run meanwhile.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    with FileLock(run / _LOCK_FILE):
+        yield
+
+
+def give_order(run: Path, order: Order, *, check: Callable[[], None] = lambda: None) -> None:
     """Append an order to those of a run.
 
     Args:
         run: the folder of the run.
         order: the order.
+        check: raises an error if the order cannot be given; nobody can give another one meanwhile.
 
     Raises:
         OSError: the folder cannot be written.
     """
     file = run / STEERING_FILE
     line = _ORDER.dump_json(order) + b"\n"
-    with FileLock(run / _LOCK_FILE), file.open("a+b") as opened:
+    with orders_held(run), file.open("a+b") as opened:
+        check()
         # A process or a disk may have ended within the line before.
         if opened.tell():
             opened.seek(-1, 2)
@@ -147,6 +161,8 @@ class Course:
     """The cap of its time that holds now, if it was changed."""
     in_flight: Order | None = None
     """How many cells each process may have in flight now, if that was changed."""
+    again: tuple[Order, ...] = ()
+    """The orders to run a cell again."""
 
     def why_not(self, model: str, case_id: str) -> str:
         """Return why a cell is not to begin; empty if it may."""
@@ -165,6 +181,7 @@ def course(given: Sequence[Order]) -> Course:
         cost=last.get("cap-cost"),
         time=last.get("cap-time"),
         in_flight=last.get("in-flight"),
+        again=tuple(order for order in given if order.kind == "again"),
     )
 
 

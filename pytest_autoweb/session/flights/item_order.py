@@ -25,7 +25,11 @@ class ItemOrder:
         self._sent = sent_items(session.config)
 
     def after(self, item: pytest.Item) -> Iterator[pytest.Item]:
-        """Yield the items that come after this one, which is the one that runs now."""
+        """Yield the items that come after this one, which is the one that runs now.
+
+        A cell that is run again by order has no place of its own among the items.
+        """
+        item = getattr(item, "runs_after", item)
         if self._sent is None:
             # Found anew each time, because the order of what comes later may change.
             every = range(len(self._items))

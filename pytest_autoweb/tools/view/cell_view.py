@@ -14,6 +14,7 @@ PICTURES = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png"}
 """The kinds of pictures that are shown, by the ends of their names."""
 _MOST_CHARS = 200_000
 """The most that is shown of a script or a log."""
+_MOST_AGAIN = 20
 
 
 def cell_view(run: Path, folder: str) -> dict[str, Any]:
@@ -30,13 +31,27 @@ def cell_view(run: Path, folder: str) -> dict[str, Any]:
             "reason": saved.reason,
             "task": saved.user_task,
             "attempts": [_ended(attempt) for attempt in saved.attempts],
+            "again": [_further(run, f"{folder}/{place.name}") for place in _again(run / folder)],
         }
     so_far = read_so_far(run / folder / SO_FAR_FILE)
     attempts = [_earlier(place) for place in _attempts(run / folder)]
     if so_far is not None:
         attempts = [each for each in attempts if each["name"] != so_far.attempt]
         attempts.append(_going(so_far))
-    return {"outcome": None, "reason": saved, "task": "", "attempts": attempts}
+    return {"outcome": None, "reason": saved, "task": "", "attempts": attempts, "again": []}
+
+
+def _further(run: Path, folder: str) -> dict[str, Any]:
+    """Return what is known of a further run of a cell: its last attempt, and how it ended."""
+    view = cell_view(run, folder)
+    attempts = view["attempts"] or [{"code": "", "log": ""}]
+    texts = {name: attempts[-1][name] for name in ("code", "log")}
+    return {
+        "name": folder.rpartition("/")[2],
+        "outcome": view["outcome"],
+        "reason": view["reason"],
+        **texts,
+    }
 
 
 def _ended(attempt: Attempt) -> dict[str, Any]:
@@ -87,8 +102,17 @@ def _earlier(attempt: Path) -> dict[str, Any]:
 
 
 def _attempts(cell: Path) -> list[Path]:
+    return _folders(cell, "attempt-*")
+
+
+def _again(cell: Path) -> list[Path]:
+    # A further run has none of its own, whatever somebody may have put into its folder.
+    return [] if cell.name.startswith("again-") else _folders(cell, "again-*")[:_MOST_AGAIN]
+
+
+def _folders(cell: Path, names: str) -> list[Path]:
     try:
-        return sorted(place for place in cell.glob("attempt-*") if place.is_dir())
+        return sorted(place for place in cell.glob(names) if place.is_dir())
     except OSError:
         return []
 

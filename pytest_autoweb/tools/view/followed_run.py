@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from pytest_autoweb.report.foreign_text import one_line
 from pytest_autoweb.results.analysis.controls import must_fail
 from pytest_autoweb.results.records import PlannedCell
+from pytest_autoweb.results.runs.live_session import death_told
 from pytest_autoweb.results.runs.progress_file import Event, ProgressReader
 from pytest_autoweb.results.runs.run_folder import KILLED, NOT_RUN, read_manifest
 from pytest_autoweb.results.runs.run_signs import PROGRESS_FOLDER
@@ -39,7 +41,8 @@ _REASON_CHARS = 240
 _LOOK_S = 0.4
 """How long one look may take where there is much to read."""
 
-Phase = Literal["none", "going", "ended"]
+Phase = Literal["none", "going", "died", "ended"]
+"""`died`: its session is gone without having ended."""
 
 
 class GoingCell(NamedTuple):
@@ -50,6 +53,8 @@ class GoingCell(NamedTuple):
     """When it began, in seconds since the epoch."""
     picture: str = ""
     """The path of its last picture, below the cell's folder."""
+    inside: str = ""
+    """The folder of a further run, below that of the cell; empty for its first one."""
 
 
 _JUST_BEGUN = GoingCell("", 0.0)
@@ -84,6 +89,8 @@ class FollowedRun:
         self.epoch += 1
         self.ts, self.phase = ts, "none"
         self.exit_status: int | None = None
+        self.death = ""
+        """What there is to say of a run whose session has died."""
         self.began = time.time()
         self._seen: dict[str, object] = {}
         self._readers: dict[str, ProgressReader] = {}
@@ -97,6 +104,7 @@ class FollowedRun:
         self._orders = SeenOrders(self.folder)
         self.states: list[str] = []
         self.going: dict[int, GoingCell] = {}
+        self._again: dict[int, GoingCell] = {}
         self._counts = dict.fromkeys((LEFT, GOING, *LETTERS.values()), 0)
         self._changed: list[int] = []
         self.losses: list[tuple[int, str]] = []
@@ -118,11 +126,12 @@ class FollowedRun:
         for name in self._sessions():
             self._read_events(name)
         self._read_end()
-        if self.phase == "ended":
+        self._orders.look(going=self.phase in ("going", "died"))
+        self._see_death()
+        if self.phase in ("ended", "died"):
             self._settle(began + _LOOK_S)
         self._read_losses(began + _LOOK_S)
         self._read_going()
-        self._orders.look(going=self.phase == "going")
 
     @property
     def _progress(self) -> Path:
@@ -194,6 +203,7 @@ class FollowedRun:
             # What an earlier session did not end, it never will.
             for place in tuple(self.going):
                 self._set(place, LEFT)
+            self._again.clear()
             self._ended_now = 0
             if self.phase == "none":
                 self.phase = "going"
@@ -203,6 +213,8 @@ class FollowedRun:
     def _take(self, event: Event) -> None:
         if event.kind == "spent":
             self._spent += _dollars(event.text)
+        elif event.is_again:
+            self._take_again(event)
         elif event.kind in ("stage", "end") and (
             event.folder in self._places or is_cell_place(event.folder)
         ):
@@ -222,6 +234,19 @@ class FollowedRun:
         else:
             self._ended_now += self.states[place] in (LEFT, GOING)
             self._end(place, event.text)
+
+    def _take_again(self, event: Event) -> None:
+        """Note how a further run of a cell goes, whose state stays that of its first result."""
+        folder, _, inside = event.folder.rpartition("/")
+        place = self._places.get(folder)
+        if place is None or re.fullmatch(r"again-\d{1,6}", inside, re.ASCII) is None:
+            return
+        if event.kind == "stage":
+            known = self._again.get(place, _JUST_BEGUN)
+            self._again[place] = known._replace(stage=f"again: {event.text}", inside=inside)
+        elif event.kind == "end":
+            self._again.pop(place, None)
+            self._changed.append(place)
 
     def _begun(self, folder: str) -> float:
         try:
@@ -258,9 +283,20 @@ class FollowedRun:
         self.exit_status = status if own and isinstance(status, int) else None
         if self.exit_status is not None:
             self.phase = "ended"
+            self._again.clear()
             self._unsettled = iter(range(len(self._cells)))
         elif own:
             self.phase = "going"
+
+    def _see_death(self) -> None:
+        """See whether the session has died, or a new one has taken its run up again."""
+        if self.phase == "going" and self._orders.died:
+            self.phase, self.death = "died", death_told(self.folder)
+            self._again.clear()
+            self._unsettled = iter(range(len(self._cells)))
+        elif self.phase == "died" and not self._orders.died:
+            self.phase = "going"
+            self._unsettled = None
 
     def _settle(self, until: float) -> None:
         """Look up the cells whose end nobody told; those of a large run in several looks."""
@@ -278,7 +314,7 @@ class FollowedRun:
             self._end(place, str(outcome), one_line(str(told.get("reason", "")), _REASON_CHARS))
         elif (folder / STARTED_FILE).exists():
             self._end(place, "broken", KILLED)
-        else:
+        elif self.phase == "ended":
             self._end(place, "skipped", NOT_RUN)
 
     def _read_losses(self, until: float) -> None:
@@ -294,12 +330,19 @@ class FollowedRun:
     def _read_going(self) -> None:
         """Read when the cells that are shown began, and what they have pictured last."""
         for place in tuple(self.going)[-MOST_GOING:]:
-            if not self.going[place].since:
-                began = self._begun(self.place_of(place))
-                self.going[place] = self.going[place]._replace(since=began)
-            file = self.folder / self.place_of(place) / SO_FAR_FILE
-            if self._is_new(file) and (so_far := read_so_far(file)) and so_far.film:
-                self.going[place] = self.going[place]._replace(picture=so_far.film[-1].picture)
+            self.going[place] = self._read_one(place, self.going[place])
+        for place, cell in self._again.items():
+            self._again[place] = self._read_one(place, cell)
+
+    def _read_one(self, place: int, cell: GoingCell) -> GoingCell:
+        folder = "/".join(filter(None, (self.place_of(place), cell.inside)))
+        if not cell.since:
+            cell = cell._replace(since=self._begun(folder))
+        file = self.folder / folder / SO_FAR_FILE
+        if self._is_new(file) and (so_far := read_so_far(file)) and so_far.film:
+            picture = "/".join(filter(None, (cell.inside, so_far.film[-1].picture)))
+            cell = cell._replace(picture=picture)
+        return cell
 
     # -- what the page is told -------------------------------------------------------------------
 
@@ -359,6 +402,7 @@ class FollowedRun:
         return {
             "phase": self.phase,
             "exit_status": self.exit_status,
+            "death": self.death,
             "report": self.phase == "ended" and (self.folder / "index.html").is_file(),
             "counts": {
                 "passed": good,
@@ -375,7 +419,7 @@ class FollowedRun:
             "orders": self._orders.told,
             "going": [
                 [place, one_line(cell.stage, 80), cell.since, cell.picture]
-                for place, cell in tuple(self.going.items())[-MOST_GOING:]
+                for place, cell in (*self.going.items(), *self._again.items())[-MOST_GOING:]
             ],
         }
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_autoweb.report.foreign_text import one_line
-from pytest_autoweb.results.runs.live_session import session_of
+from pytest_autoweb.results.runs.live_session import has_died, session_of
 from pytest_autoweb.results.runs.steering import OrdersFile, course, since
 
 _MOST_TOLD = 20
@@ -23,6 +23,8 @@ class SeenOrders:
         self._run, self._file = run, OrdersFile(run)
         self._started = 0.0
         self._can = False
+        self.died = False
+        """Whether the session is gone without having ended."""
 
     def look(self, *, going: bool) -> None:
         """Look whether the run can be steered.
@@ -33,7 +35,9 @@ class SeenOrders:
         session = session_of(self._run) if going else None
         if session is not None:
             self._started = session.started
-        self._can = session is not None and session.is_alive and not session.cluster
+        lives = session is not None and session.is_alive
+        self._can = session is not None and lives and not session.cluster
+        self.died = session is not None and not lives and has_died(self._run)
 
     @property
     def told(self) -> dict[str, Any]:

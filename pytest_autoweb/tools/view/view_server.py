@@ -107,7 +107,11 @@ class ViewServer(LocalServer):
         if now - self._looked >= LOOK_S * 0.9:
             self.run.look()
             self._looked = time.monotonic()
-        if self.watchers and self.run.phase != "ended" and now - self._touched >= _TOUCH_S:
+        if (
+            self.watchers
+            and self.run.phase not in ("ended", "died")
+            and now - self._touched >= _TOUCH_S
+        ):
             touch_watched(self.run.folder)
             self._touched = now
 

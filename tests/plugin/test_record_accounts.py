@@ -1,4 +1,4 @@
-"""`autoweb record` where a person signs in with a one-time code, a mailed one and a passkey."""
+"""`autoweb record` where a person signs in with a one-time code, mails and a passkey."""
 
 import json
 import os
@@ -42,22 +42,24 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 CODES = {}
 
-def send(who):
+def send(who, host):
     mail = EmailMessage()
     mail["From"], mail["To"], mail["Subject"] = "shop@example.com", who, "Your sign-in"
     CODES[who] = f"{secrets.randbelow(10**6):06}"
-    mail.set_content(f"Your code: {CODES[who]}")
+    link = f"http://{host}/enter?token={CODES[who] * 3}"
+    mail.set_content(f"Your code: {CODES[who]}, and later {link}")
     with smtplib.SMTP("127.0.0.1", int(sys.argv[2])) as smtp:
         smtp.send_message(mail)
 
 class Shop(BaseHTTPRequestHandler):
     def do_GET(self):
-        self.say(open("index.html").read())
+        entered = self.path.startswith("/enter?token=")
+        self.say("<h1>Entered by link</h1>" if entered else open("index.html").read())
 
     def do_POST(self):
         told = json.loads(self.rfile.read(int(self.headers["content-length"])))
         if self.path == "/send":
-            send(told["who"])
+            send(told["who"], self.headers["host"])
             return self.say("Code sent")
         right = told["number"] == CODES.pop(told["who"], None)
         self.say("Mailed code accepted" if right else "Wrong mailed code")
@@ -89,7 +91,7 @@ def test_a_sign_in_with_codes_and_a_passkey_becomes_a_case_that_makes_its_own(
     command = [
         *(*autoweb_command(), "record", "--command", "{python} shop.py {port} {mail_port}"),
         *("--debug-port", str(port), "-o", "cases/shop.yaml", "--yes"),
-        *("--task", "Sign in as {{ mail.address }} with {{ mail.code }}."),
+        *("--task", "Sign in as {{ mail.address }} with {{ mail.code }}, then {{ mail.link }}."),
         *("--totp", "SHOP_KEY", "--passkey", "SHOP_PASSKEY"),
     ]
     accounts = {"SHOP_KEY": KEY, "SHOP_PASSKEY": json.dumps(passkey)}
@@ -112,6 +114,9 @@ def test_a_sign_in_with_codes_and_a_passkey_becomes_a_case_that_makes_its_own(
         sign_in_with_authenticator(page, code := OneTimeCode.read(KEY).now())
         told = sign_in_by_mail(page, address, process.stdout)
         (mailed,) = re.findall(rf"mail    to {address}, 'Your sign-in': code (\d+)", told)
+        page.goto(told.split()[-1])
+        page.get_by_text("Entered by link").wait_for()
+        page.wait_for_timeout(500)
         draft = (tmp_path / "cases/shop.recorded.py").read_text()
         process.send_signal(signal.SIGINT)
         said += process.stdout.read()
@@ -125,10 +130,12 @@ def test_a_sign_in_with_codes_and_a_passkey_becomes_a_case_that_makes_its_own(
     }
     assert case["setup"] == {"passkeys": ["{{ secrets.shop_passkey }}"]}
     assert '.fill("<secret:shop_key>")' in case["oracle"]
-    assert case["user_task"] == "Sign in as {{ mail.address }} with {{ mail.code }}."
+    sign_in = "Sign in as {{ mail.address }} with {{ mail.code }}, then {{ mail.link }}."
+    assert case["user_task"] == sign_in
+    assert 'page.goto("{{ mail.link }}")' in case["oracle"]
     assert '.fill("{{ mail.address }}")' in case["oracle"]
     assert '.fill("{{ mail.code }}")' in case["oracle"]
-    assert {"text": "Mailed code accepted"} in case["expect"]
+    assert {"element": {"role": "heading", "name": "Entered by link"}} in case["expect"]
     assert address not in text
     hidden = (code, KEY, passkey["privateKey"], mailed)
     assert not [one for one in hidden if one in text + draft + said]

@@ -239,7 +239,7 @@ def _recorded(args: argparse.Namespace, questions: Questions, target: Path, draf
             inbox.tell_new()
             return questions.entered()
 
-        order = RecordOrder(url, args.debug_port, accept, accounts.passkeys)
+        order = RecordOrder(url, args.debug_port, accept, accounts.passkeys, inbox.links)
         questions.start()
         try:
             record(

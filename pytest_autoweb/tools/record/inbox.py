@@ -65,6 +65,10 @@ class Inbox:
         self.tell_new()
         return dict(self._names)
 
+    def links(self) -> frozenset[str]:
+        """Return the links that came so far."""
+        return frozenset(text for text, name in self._names.items() if name == LINKED)
+
     def recipient_of(self, acts: Iterable[Act]) -> str:
         """Return whom a code came to that is typed, or a link that is opened; "" if none is."""
         known = self._recipients

@@ -82,11 +82,7 @@ ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Shop).serve_forever()
 def test_a_sign_in_with_codes_and_a_passkey_becomes_a_case_that_makes_its_own(
     tmp_path: Path, playwright: Playwright, launch_browser: Any
 ) -> None:
-    (tmp_path / "index.html").write_text(SITE)
-    (tmp_path / "shop.py").write_text(SHOP)
-    (tmp_path / "tox.ini").write_text(
-        f"[pytest]\nautoweb_check_timeout = 2\naddopts = -q -x {LEAN}\n"
-    )
+    furnish(tmp_path)
     context = launch_browser().new_context()
     context.credentials.install()
     passkey = context.credentials.create("127.0.0.1")
@@ -118,10 +114,7 @@ def test_a_sign_in_with_codes_and_a_passkey_becomes_a_case_that_makes_its_own(
         sign_in_with_authenticator(page, code := OneTimeCode.read(KEY).now())
         told = sign_in_by_mail(page, address, process.stdout)
         (mailed,) = re.findall(rf"mail    to {address}, 'Your sign-in': code (\d+)", told)
-        # As a person would: the recorder holds a click back, which may become a double click.
-        page.wait_for_timeout(1000)
-        page.goto(told.split()[-1])
-        page.get_by_text("Entered by link").wait_for()
+        open_link(page, told.split()[-1])
         draft = (tmp_path / "cases/shop.recorded.py").read_text()
         process.send_signal(signal.SIGINT)
         said += process.stdout.read()
@@ -145,6 +138,20 @@ def test_a_sign_in_with_codes_and_a_passkey_becomes_a_case_that_makes_its_own(
     assert address not in text
     hidden = (code, KEY, passkey["privateKey"], mailed)
     assert not [one for one in hidden if one in text + draft + said]
+
+
+def furnish(folder: Path) -> None:
+    (folder / "index.html").write_text(SITE)
+    (folder / "shop.py").write_text(SHOP)
+    ini = f"[pytest]\nautoweb_check_timeout = 2\naddopts = -q -x {LEAN}\n"
+    (folder / "tox.ini").write_text(ini)
+
+
+def open_link(page: Page, link: str) -> None:
+    # As a person would: the recorder holds a click back, which may become a double click.
+    page.wait_for_timeout(1000)
+    page.goto(link)
+    page.get_by_text("Entered by link").wait_for()
 
 
 def sign_in_with_authenticator(page: Page, code: str) -> None:

@@ -1,4 +1,4 @@
-"""Mails that a sink keeps in a folder, one file for each, and the code that a mail brings.
+"""Mails that a sink keeps in a folder, one file for each, and the code or link in a mail.
 
 What a mail holds was written by a site, so nothing of it is quoted in a message.
 """
@@ -7,7 +7,7 @@ import html
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from email import message_from_bytes
@@ -16,8 +16,10 @@ from email.header import decode_header, make_header
 from email.message import Message
 from pathlib import Path
 from secrets import token_hex
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pytest_autoweb.base.files import whole_file
+from pytest_autoweb.base.redaction import unlike_words
 from pytest_autoweb.base.values.patterns import SlowPattern, search
 
 _SUFFIX = ".mail"
@@ -27,6 +29,10 @@ TAG = re.compile(r"<[^<>]*>")
 CODE = re.compile(r"(?<![\w#&@=/.,:+-])(\d{4,8}|\d{3}[ -]\d{3})(?![\w=/@-]|[.,:]\d)")
 YEAR = re.compile(r"(?:19|20)\d\d")
 """What in HTML nobody reads, what a tag is, a number that stands alone, and a year."""
+LINK = re.compile(r"https?://[^\s<>\"'\\^`{|}]+")
+HREF = re.compile(r"(?i)\bhref\s*=\s*[\"']?\s*(https?://[^\s<>\"']+)")
+"""A link in plain text, and one in HTML."""
+_ADDRESS = ("/", "http://", "https://")
 _USUAL_DIGITS = 6
 
 
@@ -102,6 +108,51 @@ def code_in(content: bytes, pattern: str = "") -> str | None:
 
 def _oddness(number: str) -> tuple[bool, bool]:
     return bool(YEAR.fullmatch(number)), len(number) != _USUAL_DIGITS
+
+
+def link_in(content: bytes, allows: Callable[[str], bool], pattern: str = "") -> str | None:
+    """Return the link that a mail brings, or None if it brings none.
+
+    Args:
+        content: the whole mail.
+        allows: tells whether a link leads to the site.
+        pattern: a regular expression of the link. Without one, the link is the longest to the site
+            that does not unsubscribe from anything.
+    """
+    links = [one for one in _links(message_from_bytes(content)) if allows(one)]
+    if pattern:
+        with suppress(SlowPattern):
+            return next((one for one in links if search(pattern, one) is not None), None)
+        return None
+    wanted = (one for one in links if "unsubscribe" not in one.lower())
+    return max(wanted, key=len, default=None)
+
+
+def _links(message: Message) -> Iterator[str]:
+    for part in message.walk():
+        if part.get_filename() is None and part.get_content_maintype() == "text":
+            text = _decoded(part)
+            if part.get_content_subtype() == "html":
+                yield from map(html.unescape, HREF.findall(text))
+            else:
+                # A sentence may end with a link.
+                yield from (one.rstrip(".,;:!?)]*_") for one in LINK.findall(text))
+
+
+def hidden_parts(link: str) -> tuple[str, ...]:
+    """Return what of a link nobody may see: all below its origin, and its parts that are no words.
+
+    The origin stays readable, since addresses of pages are resolved and compared.
+    """
+    parts = urlsplit(link)
+    below = link.partition(parts.netloc)[2].lstrip("/")
+    values = [value for _, value in parse_qsl(f"{parts.query}&{parts.fragment}")]
+    values += map(unquote, parts.path.split("/"))
+    values += [] if "=" in parts.fragment else [unquote(parts.fragment)]
+    tokens = [one for one in values if unlike_words(one) or (one.isdigit() and len(one) >= 6)]
+    whole = [below] if tokens or re.search(r"[/?#]", below) else []
+    # An address, of mail or of a page to go on to, is no secret and stands elsewhere as well.
+    return (*whole, *(one for one in tokens if "@" not in one and not one.startswith(_ADDRESS)))
 
 
 def subject_of(content: bytes) -> str:

@@ -64,28 +64,32 @@ class SecretSource(Spec):
     totp: StrictBool = False
     """Whether the value is the key of an authenticator app (RFC 6238), in base32 or as an
     `otpauth://totp` address; what is typed is the code of that moment."""
-    mail: StrictBool = False
-    """Whether it is the code of the newest mail; `{{ mail.code }}` declares it by itself."""
+    mail: StrictBool | Literal["link"] = False
+    """Whether it is the code of the newest mail, or with `link` a link in it; `{{ mail.code }}` and
+    `{{ mail.link }}` declare it by themselves."""
 
     @model_validator(mode="after")
     def _has_a_source(self) -> "SecretSource":
         if self.mail:
             if self.env is not None or self.default is not None or self.totp:
-                raise ValueError("takes nothing beside mail, as the code comes by mail")
+                raise ValueError("takes nothing beside mail, as it comes by mail")
         elif self.env is None and self.default is None:
             raise ValueError("needs env, default or both")
         return self
 
 
 class MailRules(Spec):
-    """How the code is found that a site sends by mail."""
+    """How the code or the link is found that a site sends by mail."""
 
     address: str | None = None
     """The recipient, in place of an address that is the cell's own."""
     code: Regex | None = None
     """A regular expression of the code; by default a number of 4 to 8 digits that stands alone."""
+    link: Regex | None = None
+    """A regular expression that finds the link; by default it is the longest to the case's own
+    origins that does not unsubscribe."""
     within: Seconds = 10.0
-    """The seconds within which the mail must come once its code is to be typed."""
+    """The seconds within which the mail must come once its code or link is needed."""
 
 
 class Case(Spec):
@@ -110,7 +114,7 @@ class Case(Spec):
     secrets: dict[SecretName, SecretSource] = Field(default_factory=dict)
     """Values that no model, log or report sees; written `{{ secrets.NAME }}`."""
     mail: MailRules | None = None
-    """How `{{ mail.code }}` is found in a mail of its web server."""
+    """How `{{ mail.code }}` and `{{ mail.link }}` are found in a mail of its web server."""
     allowed_origins: tuple[str, ...] = ()
     """Origins the page may reach besides the entry URL's own."""
     files: tuple[str, ...] = ()
@@ -187,7 +191,7 @@ class Case(Spec):
 def secret_value(source: SecretSource, environ: Mapping[str, str]) -> str | None:
     """Return the environment variable's value if it is not empty, else the default.
 
-    Of a code that comes by mail nothing is known before.
+    Of what comes by mail nothing is known before.
     """
     if source.mail:
         return ""

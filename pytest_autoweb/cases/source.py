@@ -121,6 +121,10 @@ Servers = Mapping[str, Mapping[str, str]]
 _MAIL = "mail"
 MAILED = "mail_code"
 """The name of the secret that `{{ mail.code }}` stands for."""
+LINKED = "mail_link"
+"""The name of the secret that `{{ mail.link }}` stands for."""
+_OF_MAILS: Mapping[str, bool | str] = {MAILED: True, LINKED: "link"}
+"""What the secrets say that need not be declared."""
 _NOBODY = "somebody@example.com"
 """Stands for an address before there is an attempt that has it."""
 NO_SERVER: Servers = {}
@@ -199,7 +203,7 @@ class CaseSource:
             variables=self.variables,
             matrix=self.matrix,
             secrets=secrets if isinstance(secrets, Mapping) else {},
-            mail={"address": mail, "code": f"<secret:{MAILED}>"} if mail else None,
+            mail=_of_mail(mail) if mail else None,
             deployment=self.document.deployment,
             **_scopes(servers),
         )
@@ -350,12 +354,16 @@ class RenderedCase:
 
     @property
     def _implied(self) -> dict[str, Any]:
-        """Return the secrets that need not be declared: the code that comes by mail, if used."""
+        """Return the secrets that need not be declared: what comes by mail, if used."""
         declared = self.fields.get("secrets", {})
-        if not self.source.takes_mail or not isinstance(declared, Mapping) or MAILED in declared:
+        if not self.source.takes_mail or not isinstance(declared, Mapping):
             return {}
-        used = any(f"<secret:{MAILED}>" in text for _, text in texts(self.fields, ()))
-        return {MAILED: {"mail": True}} if used else {}
+        used = {name for _, text in texts(self.fields, ()) for name in SECRET.findall(text)}
+        return {
+            name: {"mail": mail}
+            for name, mail in _OF_MAILS.items()
+            if name in used and name not in declared
+        }
 
     def _check_secrets(self, errors: FieldErrors) -> None:
         declared = self.fields.get("secrets", {})
@@ -368,7 +376,7 @@ class RenderedCase:
         for at, text in texts(self.fields, ()):
             for name in SECRET.findall(text):
                 if name in mailed and at[0] in _BEFORE_OR_AFTER:
-                    errors.add(at, "a code that comes by mail is there only while the task is done")
+                    errors.add(at, "what comes by mail is there only while the task is done")
                 if at[0] in _WITHOUT_SECRETS or at[:2] == ("setup", "storage_state"):
                     errors.add(at, f"a secret cannot stand here: it would stay <secret:{name}>")
                 elif name not in declared:
@@ -397,7 +405,12 @@ class RenderedCase:
 
 
 def _is_mailed(source: object) -> bool:
-    return isinstance(source, Mapping) and source.get("mail") is True
+    return isinstance(source, Mapping) and source.get("mail") in (True, "link")
+
+
+def _of_mail(address: str) -> dict[str, str]:
+    """Return what expressions know of mails."""
+    return {"address": address, "code": f"<secret:{MAILED}>", "link": f"<secret:{LINKED}>"}
 
 
 def sifted(errors: FieldErrors, broken: Iterable[FieldError]) -> FieldErrors:

@@ -25,6 +25,7 @@ from pytest_autoweb.agents.collect.collect_list import collect_urls
 from pytest_autoweb.agents.correction.call_cache import MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.base import waiting
+from pytest_autoweb.base.mails import hidden_parts
 from pytest_autoweb.base.one_time_codes import OneTimeCode
 from pytest_autoweb.base.redaction import Redactor, environment_keys, redact_shapes
 from pytest_autoweb.browser.egress.guarded_page import borrowed_page, guarded_page
@@ -168,7 +169,7 @@ class AttemptSetting:
             if source.totp:
                 codes[name] = OneTimeCode.read(self.kept_secrets[name]).now
             elif source.mail:
-                codes[name] = self.mailbox.code
+                codes[name] = self.mailbox.code if source.mail is True else self.mailbox.link
         return (
             SecretsOfTheMoment(self.kept_secrets, codes, self._hide_code)
             if codes
@@ -180,12 +181,20 @@ class AttemptSetting:
         """The mails that the case's web servers send to the address of the cell."""
         rules, server = self.case.mail or MailRules(), self.server
         address = rules.address or (server.address if server else "")
-        return Mailbox(server.mail_folders if server else (), address, rules, self.began)
+        folders = server.mail_folders if server else ()
+        return Mailbox(folders, address, rules, self.began, self.policy.allows)
 
     def _hide_code(self, name: str, code: str) -> None:
-        self.hide(name, code)
-        if self.traffic is not None:
-            self.traffic.learn_code(name, code)
+        # Pages see parts of a link as well: its token stands in addresses and forms.
+        for part in hidden_parts(code) if name in self.links else (code,):
+            self.hide(name, part)
+            if self.traffic is not None:
+                self.traffic.learn_code(name, part)
+
+    @property
+    def links(self) -> frozenset[str]:
+        """Return the names of the secrets that are links, which the page may be sent to."""
+        return frozenset(name for name, one in self.case.secrets.items() if one.mail == "link")
 
     def hide(self, name: str, code: str) -> None:
         """Take a text that belongs to a secret out of all texts from now on."""
@@ -427,6 +436,7 @@ def _border(setting: AttemptSetting, page: Page) -> SandboxBorder:
         secrets=secrets,
         allowed=_noted(setting) if setting.attack else setting.policy.allows,
         secret_allowed=setting.policy.allows,
+        links=setting.links,
         scripts=scripts_allowed(setting.settings.sandbox, setting.cell.spec.provider),
         files={Path(name).name: setting.case_folder / name for name in setting.case.files},
         redact=redact,

@@ -1,14 +1,14 @@
-"""The mails to the address of one attempt, and the code that the newest of them brings."""
+"""The mails to the address of one attempt, and the code or link that the newest of them brings."""
 
 import hashlib
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_autoweb.base import waiting
-from pytest_autoweb.base.mails import KeptMail, code_in, mails_to
+from pytest_autoweb.base.mails import KeptMail, code_in, link_in, mails_to
 from pytest_autoweb.cases.case import MailRules
 from pytest_autoweb.sandbox.engine import StepCallError
 
@@ -37,8 +37,10 @@ class Mailbox:
     rules: MailRules
     since: float
     """When the attempt began, in seconds since 1970."""
-    _given: float = field(default=0.0, init=False)
-    """When the mail came whose code was given last."""
+    allows: Callable[[str], bool]
+    """Tells whether a link leads where the case may go."""
+    _given: dict[str, float] = field(default_factory=dict, init=False)
+    """When the mail came whose code or link was given last."""
 
     def code(self) -> str:
         """Return the code of the newest mail that has one, and wait for it if need be.
@@ -46,30 +48,46 @@ class Mailbox:
         Raises:
             StepCallError: there is none in time; the message quotes nothing of a mail.
         """
-        began, found = waiting.now(), self._newest()
+        pattern = self.rules.code or ""
+        fitting = "a code that fits mail.code" if pattern else "a code of 4 to 8 digits"
+        return self._awaited("code", lambda content: code_in(content, pattern), fitting)
+
+    def link(self) -> str:
+        """Return the link in the newest mail that has one, and wait for it if need be.
+
+        Raises:
+            StepCallError: there is none in time; the message quotes nothing of a mail.
+        """
+        pattern = self.rules.link or ""
+        fitting = "a link that fits mail.link" if pattern else "a link to an origin of the case"
+        return self._awaited(
+            "link", lambda content: link_in(content, self.allows, pattern), fitting
+        )
+
+    def _awaited(self, kind: str, find: Callable[[bytes], str | None], fitting: str) -> str:
+        began, found = waiting.now(), self._newest(find)
         while waiting.now() - began < self.rules.within:
-            if found is not None and self._is_due(found[0], waiting.now() - began):
+            if found is not None and self._is_due(kind, found[0], waiting.now() - began):
                 break
             waiting.sleep(_POLL_S)
-            found = self._newest()
+            found = self._newest(find)
         if found is None:
-            raise StepCallError(self._lack())
-        self._given = found[0].arrived
+            raise StepCallError(self._lack(fitting))
+        self._given[kind] = found[0].arrived
         return found[1]
 
-    def _newest(self) -> tuple[KeptMail, str] | None:
+    def _newest(self, find: Callable[[bytes], str | None]) -> tuple[KeptMail, str] | None:
         for mail in mails_to(self.folders, self.address, self.since):
-            if code := code_in(mail.content, self.rules.code or ""):
-                return mail, code
+            if found := find(mail.content):
+                return mail, found
         return None
 
-    def _is_due(self, mail: KeptMail, waited: float) -> bool:
-        if mail.arrived <= self._given:
+    def _is_due(self, kind: str, mail: KeptMail, waited: float) -> bool:
+        if mail.arrived <= self._given.get(kind, 0.0):
             return waited >= _AGAIN_S
         return time.time() - mail.arrived >= _SETTLED_S
 
-    def _lack(self) -> str:
+    def _lack(self, fitting: str) -> str:
         if not mails_to(self.folders, self.address, self.since):
             return f"no mail came to {self.address} within {self.rules.within:g} s"
-        wanted = "that fits mail.code" if self.rules.code else "of 4 to 8 digits"
-        return f"no mail to {self.address} holds a code {wanted}"
+        return f"no mail to {self.address} holds {fitting}"

@@ -148,6 +148,8 @@ class SandboxBorder:
     """Folder for screenshots and downloads that the code asks for."""
     secrets: Mapping[str, str] = field(default_factory=dict)
     """Name -> value; replaced for `<secret:name>` inside fill, type, press_sequentially only."""
+    links: frozenset[str] = frozenset()
+    """The names of the secrets that are links; `goto` opens one where it gets `<secret:name>`."""
     allowed: Callable[[str], bool] = lambda url: False
     """Whether a URL may be navigated to."""
     secret_allowed: Callable[[str], bool] = lambda url: False

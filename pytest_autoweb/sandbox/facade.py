@@ -355,6 +355,7 @@ class Facade:
             args, kwargs = [], own_requests.own_request(bound, args, kwargs, self._border)
         elif method == "goto":
             url, args, kwargs = _without_argument(args, kwargs, 0, "url")
+            url = typed_secrets.with_link(url, self._border)
             kwargs["url"] = page_addresses.allowed_url(url, bound.page.url, self._border)
         elif method == "screenshot":
             # A screenshot may reach a model or a report, so fields that hold secrets are masked.

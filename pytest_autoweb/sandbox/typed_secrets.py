@@ -1,4 +1,4 @@
-"""The placeholders of secrets in what the code types, and where they may be typed."""
+"""The placeholders of secrets in what the code types or opens, and where they may be typed."""
 
 import re
 from urllib.parse import urlsplit
@@ -11,6 +11,12 @@ _PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64})>")
 
 def holds_secret(text: object) -> bool:
     return isinstance(text, str) and _PLACEHOLDER.search(text) is not None
+
+
+def with_link(url: object, border: SandboxBorder) -> object:
+    """Return the address of a secret that is a link; any other URL as it is."""
+    named = _PLACEHOLDER.fullmatch(url.strip()) if isinstance(url, str) else None
+    return border.secrets[named[1]] if named and named[1] in border.links else url
 
 
 def with_secrets(text: str, urls: list[str], border: SandboxBorder) -> str:

@@ -1,4 +1,4 @@
-"""A case signs in with a code that its site sends by mail, which no record of the cell shows."""
+"""A case signs in with a code or a link that its site mails, which no record of the cell shows."""
 
 import json
 import re
@@ -11,17 +11,20 @@ from session_server import autoweb_command
 
 pytest.importorskip("aiosmtpd")
 
-# Mails a code by SMTP, keeps it in a file for the test, takes it once, and shows what was typed.
+# Mails a code or a link by SMTP, keeps it in a file for the test, takes it once, and shows what was
+# typed or opened.
 SERVER = '''
 import os, secrets, smtplib, sys
 from email.message import EmailMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 CODES = {}
 ASK = """<!doctype html><title>Sign in</title><form method=post action=/send>
 <label>Mail <input name=who></label><button>Send code</button>
-<button name=without value=1>Send greeting</button></form>"""
+<button name=without value=1>Send greeting</button></form>
+<form method=post action=/send-link>
+<label>Address for a link <input name=who></label><button>Send link</button></form>"""
 CODE = """<!doctype html><title>Code</title><form method=post action=/check>
 <input type=hidden name=who value="{who}">
 <label>Code <input name=number></label><button>Sign in</button></form>"""
@@ -37,13 +40,36 @@ def send(who, without):
         smtp.login("shop", "anything")
         smtp.send_message(mail)
 
+def send_link(who, host):
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "shop@example.com", who, "Your link"
+    token = CODES[who] = secrets.token_urlsafe(12) + "7"
+    link = f"http://{host}/enter?who={who}&amp;token={token}"
+    mail.set_content("Open the link in a browser.")
+    mail.add_alternative(
+        f'<a href="http://{host}/">Shop</a> <a href="{link}">Sign in</a>'
+        f'<a href="http://{host}/unsubscribe?token={token}{token}{token}">Enough</a>'
+        f'<a href="http://evil.example/{token}{token}{token}{token}">Win</a>', subtype="html")
+    with open(os.environ["SENT"], "a") as sent:
+        sent.write(token + "\\n")
+    with smtplib.SMTP("127.0.0.1", int(os.environ["SMTP_PORT"])) as smtp:
+        smtp.send_message(mail)
+
 class Shop(BaseHTTPRequestHandler):
     def do_GET(self):
-        self.say(ASK)
+        if not self.path.startswith("/enter"):
+            return self.say(ASK)
+        told = {name: texts[0] for name, texts in parse_qs(urlsplit(self.path).query).items()}
+        right = told["token"] == CODES.pop(told["who"], None)
+        said = f"{'Entered' if right else 'Wrong link'} with {told['token']} as {told['who']}"
+        self.say(f"<p role=status>{said}</p><input name=token value={told['token']}>")
 
     def do_POST(self):
         form = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
         who = form["who"][0]
+        if self.path == "/send-link":
+            send_link(who, self.headers["host"])
+            return self.say("<h1>Look into your mails</h1>")
         if self.path == "/send":
             send(who, "without" in form)
             return self.say(CODE.format(who=who))
@@ -79,6 +105,17 @@ cases:
       page.get_by_role("button", name="Sign in").click()
       # Step 3
       answer(page.get_by_role("status").inner_text())
+  - id: by-link
+    user_task: "Sign in as {{ mail.address }} with the link {{ mail.link }} that is mailed to you."
+    expect: [text: "Entered with"]
+    oracle: |
+      # Step 1
+      page.get_by_label("Address for a link").fill("{{ mail.address }}")
+      page.get_by_role("button", name="Send link").click()
+      # Step 2
+      page.goto("{{ mail.link }}")
+      # Step 3
+      answer(page.get_by_role("status").inner_text() + ", " + page.url)
   - id: without-a-mail
     mail: {within: 1}
     oracle: |
@@ -145,11 +182,18 @@ def test_cells_at_the_same_time_type_the_codes_of_their_own_mails_which_are_show
     assert [cell["outcome"] for cell in signed_in] == ["passed", "passed"]
     answers = {cell["attempts"][0]["answer"] for cell in signed_in}
     assert answers == {"Welcome, you typed <secret:mail_code>"}
+    by_link = cells["by-link", "builtin/oracle"]
+    assert by_link["outcome"] == "passed", by_link["reason"]
+    said = by_link["attempts"][0]["answer"]
+    assert re.search(
+        r"Entered with <secret:mail_link> as by-link-\w+@example.com, http://[\d.:]+/<secret:mail_link>",
+        said,
+    )
     assert "no mail came to without-a-mail-" in reason(cells, "without-a-mail")
     assert "holds a code of 4 to 8 digits" in reason(cells, "without-a-code")
     assert "Good day" not in reason(cells, "without-a-code")
     sent = set((project.path / "sent.txt").read_text().split())
-    assert len(sent) == 3
+    assert len(sent) == 4
     written = [path for path in (project.path / "autoweb-report").rglob("*") if path.is_file()]
     found = {
         (path.name, code)
@@ -158,13 +202,21 @@ def test_cells_at_the_same_time_type_the_codes_of_their_own_mails_which_are_show
         if code.decode() in sent
     }
     assert not found
+    tokens = [one.encode() for one in sent if len(one) > 6]
+    assert len(tokens) == 1
+    assert not [path for path in written for one in tokens if one in path.read_bytes()]
 
     exported = project.run(*autoweb_command(), "export", "autoweb-report", "-o", "plain")
     exported.stdout.fnmatch_lines(
-        ["wrote   plain/test_shop.py::test_sign_in *", "*it needs `pip install aiosmtpd`*"]
+        [
+            "wrote   plain/test_shop.py::test_sign_in *",
+            "*::test_by_link *",
+            "*it needs `pip install aiosmtpd`*",
+        ]
     )
     plain = (project.path / "plain/test_shop.py").read_text()
     assert 'page.get_by_label("Code").fill(mailbox.code())' in plain
+    assert "page.goto(mailbox.link())" in plain
     assert "pytest_autoweb" not in plain
 
 

@@ -17,6 +17,7 @@ from pytest_autoweb.agents.attempt.read_download import NO_DOWNLOAD, read_downlo
 from pytest_autoweb.agents.attempt.tools import Tools
 from pytest_autoweb.agents.codegen.refs_dialect import WAYS, Action, scroll_code
 from pytest_autoweb.base.python_source import read_expression
+from pytest_autoweb.base.redaction import SECRET
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.frames import run_on_elements, run_script
 
@@ -168,6 +169,8 @@ def located_by(code: str, page: Page) -> Locator | None:
 def _with_address(action: Action, page: Page) -> str:
     """Return the code with the whole address, which a tab without a page needs."""
     given = str(action.values[0])
+    if SECRET.search(given):
+        return action.code
     try:
         whole = urljoin(page.url, given)
     except ValueError:

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from pytest_autoweb.base.errors import AutowebError, SettingsError
 from pytest_autoweb.base.redaction import Redactor
 from pytest_autoweb.cases.case import MailRules
-from pytest_autoweb.cases.source import MAILED
+from pytest_autoweb.cases.source import LINKED, MAILED
 from pytest_autoweb.cases.webserver_spec import MAIL_PORT
 from pytest_autoweb.cli.arguments import text_path
 from pytest_autoweb.cli.entry_page import (
@@ -77,7 +77,7 @@ _RUNS = Path("autoweb-record")
 _SETTLE_MS = 1500
 _LONGEST_S = 3600.0
 """How long before it was written a script may have been recorded."""
-_NO_MAIL = "a code by mail needs --command with {mail_port}, to which the program sends its mails"
+_NO_MAIL = "what comes by mail needs --command with {mail_port}, where the program sends its mails"
 _NEUTRAL = {"failure_model": "", "store": "", "capture": "ARIA"}
 """Settings of the project that are for runs of models."""
 
@@ -226,11 +226,11 @@ def _recorded(args: argparse.Namespace, questions: Questions, target: Path, draf
     """Let the person work, and keep it in the draft as it grows."""
     recording, began = RecordedWork(), time.time()
     accept, accounts = args.dialogs == "accept", _accounts(args)
-    with served_entry(args, _webserver(args, target), target) as (_, url, mails):
-        inbox = Inbox(mails, args.mail_code)
+    with served_entry(args, _webserver(args, target), target) as (site, url, mails):
+        inbox = Inbox(mails, site, args.mail_code)
 
         def oracle(code: Sequence[str]) -> Oracle:
-            codes = accounts.codes(began, time.time()) | dict.fromkeys(inbox.recipients(), MAILED)
+            codes = accounts.codes(began, time.time()) | inbox.codes()
             secrets = {**without_codes(recording.secrets(), codes), **_named_secrets(args.secret)}
             acts = with_placeholders(read_acts("\n".join(code)), codes)
             return make_oracle(acts, secrets, accept_dialogs=accept)
@@ -239,7 +239,7 @@ def _recorded(args: argparse.Namespace, questions: Questions, target: Path, draf
             inbox.tell_new()
             return questions.entered()
 
-        order = RecordOrder(url, args.debug_port, accept, accounts.passkeys)
+        order = RecordOrder(url, args.debug_port, accept, accounts.passkeys, inbox.links)
         questions.start()
         try:
             record(
@@ -369,11 +369,11 @@ def _case(args: argparse.Namespace, target: Path, work: _Work) -> RecordedCase:
     site_origin = f"{parts.scheme}://{parts.netloc}"
     case_id = _case_id(args, target)
     own = _own_address(args, target)
-    if MAILED in oracle.secrets and not own:
+    if {MAILED, LINKED} & {*oracle.secrets} and not own:
         raise SettingsError(_NO_MAIL)
     rules = _mail_rules(args, "" if work.recipient == own else work.recipient)
     address = rules.get("address", own)
-    named = [name for name in oracle.secrets if name != MAILED]
+    named = [name for name in oracle.secrets if name not in (MAILED, LINKED)]
     return RecordedCase(
         id=case_id,
         entry_url=entry,

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from pytest_autoweb.base.installation import asset_dir
-from pytest_autoweb.base.mails import CODE, HIDDEN, TAG, YEAR
+from pytest_autoweb.base.mails import CODE, HIDDEN, HREF, LINK, TAG, YEAR
 from pytest_autoweb.cases.case import Case, MailRules
 from pytest_autoweb.cases.loader import LoadedCase
 from pytest_autoweb.cases.webserver_spec import MAIL_PORT, Reset, ServerHandle, Webserver
@@ -46,7 +46,14 @@ _ORIGIN = "http://server.autoweb.invalid"
 _DATA = "/server.autoweb.invalid/data"
 _MAILS = "sent_mails"
 """The name of the fixture with the mails that the server sent."""
-_MAIL_PATTERNS = {"hidden": HIDDEN, "tag": TAG, "alone": CODE, "year": YEAR}
+_MAIL_PATTERNS = {
+    "hidden": HIDDEN,
+    "tag": TAG,
+    "alone": CODE,
+    "year": YEAR,
+    "link": LINK,
+    "href": HREF,
+}
 _LEAST_SECRET = 8
 _QUIET = '    page.wait_for_load_state("networkidle")'
 _FUNCTIONS = ("Mailbox", "add_passkey", "eventually", "holds", "frame_of")
@@ -224,18 +231,21 @@ def _typed(case: Case, secrets: Sequence[Secret], mailbox: str) -> dict[str, str
     """
     own = iter(secrets)
     return {
-        name: f"{mailbox}.code()" if one.mail else next(own).expression
+        name: f"{mailbox}.{'link' if one.mail == 'link' else 'code'}()"
+        if one.mail
+        else next(own).expression
         for name, one in case.secrets.items()
     }
 
 
 def _mailbox(name: str, case: Case, address: str) -> str:
-    """Return the line of a test that begins to read its mails; "" if it types no code of one."""
+    """Return the line of a test that begins to read its mails; "" if it needs none."""
     if not any(one.mail for one in case.secrets.values()):
         return ""
     rules = case.mail or MailRules()
     said = [literal(rules.address or address)]
     said += [f"pattern={literal(rules.code)}"] if rules.code else []
+    said += [f"link_pattern={literal(rules.link)}"] if rules.link else []
     said += [f"seconds={rules.within:g}"] if rules.within != MailRules().within else []
     return f"{name} = Mailbox(page, {_MAILS}, {', '.join(said)})"
 
@@ -429,8 +439,8 @@ def write_file(
 
 
 def _raw(pattern: str) -> str:
-    """Return a regular expression as a Python literal, for one without quotation marks."""
-    return f'r"{pattern}"'
+    """Return a regular expression as a Python literal."""
+    return repr(pattern) if '"' in pattern else f'r"{pattern}"'
 
 
 def _parsable(lines: Sequence[str]) -> str:

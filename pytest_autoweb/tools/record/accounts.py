@@ -67,18 +67,18 @@ def _value(flag: str, variable: str, environ: Mapping[str, str]) -> str:
 
 
 def with_placeholders(acts: Iterable[Act], codes: Mapping[str, str]) -> list[Act]:
-    """Return acts with the placeholder of a secret wherever one of its codes is typed.
+    """Return acts with a placeholder where a code of a secret is typed, or a link is opened.
 
     Args:
         acts: what a person did.
-        codes: the name of the secret of each code.
+        codes: the name of the secret of each code, and of each link.
     """
     return [_with_placeholder(act, codes) for act in acts]
 
 
 def _with_placeholder(act: Act, codes: Mapping[str, str]) -> Act:
     name = next((codes[form] for form in typed_forms(act.text or "") if form in codes), None)
-    if act.method not in TYPING or name is None:
+    if act.method not in TYPING | {"goto"} or name is None:
         return act
     said = f"<secret:{name}>"
     arguments = f'"{said}"'

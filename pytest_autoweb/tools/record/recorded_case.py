@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pytest_autoweb.cases.source import MAILED
+from pytest_autoweb.cases.source import LINKED, MAILED
 from pytest_autoweb.tools.record.oracle import in_case, in_json, in_template, visible
 
 
@@ -89,6 +89,7 @@ class RecordedCase:
         return lines
 
     def _mailed(self, text: str) -> str:
-        """Return text of the file with the expressions for its address and its code by mail."""
+        """Return text of the file with the expressions for its address and what comes by mail."""
         text = text.replace(f"<secret:{MAILED}>", "{{ mail.code }}")
+        text = text.replace(f"<secret:{LINKED}>", "{{ mail.link }}")
         return text.replace(self.address, "{{ mail.address }}") if self.address else text

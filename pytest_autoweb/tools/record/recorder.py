@@ -6,12 +6,13 @@ writes typed text to a file. So the private method is used; where it is missing,
 public way.
 """
 
+import json
 import os
 import re
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from secrets import token_urlsafe
@@ -83,20 +84,37 @@ class _Listener:
 
     def __init__(self, recording: RecordedWork, changed: Callable[[], None]) -> None:
         self._recording, self._changed = recording, changed
+        self._last: int | None = None
+        """The place of the last action in the code, unless that is not to change any more."""
+        self._link_opened = False
 
     def action_added(self, _page: Any, data: dict[str, Any], code: str) -> None:
+        if self._link_opened and data.get("name") == "navigate":
+            # Where the link has led to.
+            self._last = None
+            return
         by_key = data.get("name") == "click" and data.get("clickCount") == 0
         if by_key and self._recording.code and _KEY.search(self._recording.code[-1]):
             # A key that presses a button or sends a form is reported again as the resulting click.
             self._recording.code.pop()
+        self._add(code)
+        self._last, self._link_opened = len(self._recording.code) - 1, False
+
+    def link_opened(self, url: str) -> None:
+        """Add that the page was sent to a link, which Playwright takes for an effect of a click."""
+        if not self._link_opened:
+            self._add(f"page.goto({json.dumps(url)})")
+            self._link_opened = True
+
+    def _add(self, code: str) -> None:
         self._recording.code.append(dedent(code))
         # All earlier actions are complete now.
         self._changed()
 
     def action_updated(self, _page: Any, _data: dict[str, Any], code: str) -> None:
         """Replace the last action with its extended form."""
-        if self._recording.code:
-            self._recording.code[-1] = dedent(code)
+        if self._last is not None and self._last < len(self._recording.code):
+            self._recording.code[self._last] = dedent(code)
 
     def signal_added(self, _page: Any, _data: dict[str, Any], code: str) -> None:
         """Replace the last action with code that includes its effect, such as a popup."""
@@ -114,6 +132,8 @@ class RecordOrder:
     accept_dialogs: bool = False
     passkeys: Mapping[str, str] = field(default_factory=dict)
     """The passkeys that the browser has, as JSON, by the names of their secrets."""
+    links: Callable[[], Collection[str]] = tuple
+    """Returns the links that came by mail so far; to open one is an action."""
 
 
 def record(
@@ -153,10 +173,12 @@ def record(
         _add_passkeys(context, order.passkeys)
         context.expose_binding(_BINDING, take)
         context.add_init_script(script("secret_fields").replace(_WORD, word))
+        listener = _Listener(recording, changed)
         context.on("request", lambda request: recording.take_request(request))
         context.on("dialog", lambda dialog: _answer(dialog, accept=order.accept_dialogs))
-        _start(context, _Listener(recording, changed))
+        _start(context, listener)
         page = context.pages[0] if context.pages else context.new_page()
+        page.on("request", lambda request: _take_link(request, order, listener))
         try:
             page.goto(order.url, timeout=_OPEN_MS)
         except Error as error:
@@ -173,6 +195,11 @@ def _add_passkeys(context: BrowserContext, passkeys: Mapping[str, str]) -> None:
     values = {f"<secret:{name}>": passkey for name, passkey in passkeys.items()}
     # Nothing that a recording writes holds a key, so there is nothing to hide it from.
     add_passkeys(context, tuple(values) or None, values.__getitem__, lambda name, key: None)
+
+
+def _take_link(request: Request, order: RecordOrder, listener: _Listener) -> None:
+    if request.is_navigation_request() and request.url in order.links():
+        listener.link_opened(request.url)
 
 
 def _start(context: BrowserContext, listener: _Listener) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_autoweb.base.mails import code_in, keep_mail, mails_to
+from pytest_autoweb.base.mails import code_in, hidden_parts, keep_mail, link_in, mails_to
 
 THIS_YEAR = time.gmtime().tm_year
 
@@ -71,3 +71,37 @@ def test_only_mails_to_the_address_since_the_moment_are_found(tmp_path: Path) ->
 
     assert [one.content for one in found] == [b"second", b"first"]
     assert mails_to([tmp_path], "ana@shop.example", time.time() + 1) == []
+
+
+SITE = "http://shop.test"
+
+
+@pytest.mark.parametrize(
+    ("content", "pattern", "link"),
+    [
+        (mail(f"Open {SITE}/in?t=abc123."), "", f"{SITE}/in?t=abc123"),
+        (mail("Nothing but http://evil.test/in?t=abc123"), "", None),
+        (mail("Hi", page=f'<a href={SITE}/>Shop</a> <A HREF="{SITE}/in?a=1&amp;b=2">In</A>'), "",
+         f"{SITE}/in?a=1&b=2"),
+        (mail(f"{SITE}/in/77 or {SITE}/unsubscribe/7777777"), "", f"{SITE}/in/77"),
+        (mail(f"{SITE}/in/77 or {SITE}/help/7777777"), "/in/", f"{SITE}/in/77"),
+        (b"", "", None),
+    ],
+)  # fmt: skip
+def test_the_link_is_the_longest_to_the_site(
+    content: bytes, pattern: str, link: str | None
+) -> None:
+    assert link_in(content, lambda url: url.startswith(SITE), pattern) == link
+
+
+@pytest.mark.parametrize(
+    ("below", "tokens"),
+    [
+        ("in?who=ana@shop.test&t=Zq8wJ2rT55&next=/orders/2026", {"Zq8wJ2rT55"}),
+        ("verify-email/0f6c2a51-9f1e#k=123456", {"0f6c2a51-9f1e", "123456"}),
+        ("in/teatime", {"in/teatime"}),
+        ("verify-email", set()),
+    ],
+)
+def test_what_is_hidden_of_a_link_are_its_tokens_and_no_words(below: str, tokens: set[str]) -> None:
+    assert {*hidden_parts(f"{SITE}/{below}")} == ({below} | tokens if tokens else set())

@@ -1,4 +1,4 @@
-"""What a case may say about mails, and where it may use the code in one."""
+"""What a case may say about mails, and where it may use the code or the link in one."""
 
 from typing import Any
 
@@ -14,12 +14,13 @@ CASE = """cases:
 """
 
 
-def test_the_code_is_a_secret_that_need_not_be_declared(load: Any) -> None:
-    task = "Sign in as {{ mail.address }} with {{ mail.code }}."
+def test_code_and_link_are_secrets_that_need_not_be_declared(load: Any) -> None:
+    task = "Sign in as {{ mail.address }} with {{ mail.link }} and {{ mail.code }}."
     (case,) = load("version: 1\n" + SENDS % "" + CASE % task)
 
     assert case.shape.secrets["mail_code"].mail
-    assert case.shape.user_task.endswith("with <secret:mail_code>.")
+    assert case.shape.secrets["mail_link"].mail == "link"
+    assert case.shape.user_task.endswith("with <secret:mail_link> and <secret:mail_code>.")
     assert case.user_task_template.startswith("Sign in as {{ mail.address }} with")
     assert case.has_secrets
 

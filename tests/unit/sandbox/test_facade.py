@@ -379,6 +379,24 @@ def test_the_frame_is_that_of_the_element_which_a_selector_names(
     assert asked == [selector]
 
 
+def test_only_a_link_is_opened_and_only_alone_and_on_an_allowed_origin(
+    sandbox: FakeSandbox,
+) -> None:
+    border = sandbox.border
+    border.secrets = {"pw": "hunter2", "link": f"{URL}?t=1", "far": "http://evil.test/?t=1"}
+    border.links = frozenset({"link", "far"})
+
+    sandbox.call("goto", "<secret:link>")
+    for text in ("<secret:pw>", "/?to=<secret:link>", "http://shop.test/<secret:link>"):
+        sandbox.call("goto", text)
+    with pytest.raises(Refusal, match=r"blocked: http://evil\.test"):
+        sandbox.call("goto", "<secret:far>")
+
+    opened = [kwargs["url"] for _, _, kwargs in sandbox.page.calls]
+    assert opened[0] == f"{URL}?t=1"
+    assert not [url for url in opened[1:] if "hunter2" in url or "t=1" in url]
+
+
 def test_the_keyboard_types_a_secret_only_where_every_frame_is_allowed(
     sandbox: FakeSandbox,
 ) -> None:

@@ -16,7 +16,7 @@ from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.files import replace_text
 from pytest_autoweb.models.client import Request
 from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.results.runs.steering import OrdersToSession
+from pytest_autoweb.results.runs.steering import OrdersFile, OrdersToSession
 
 _MTOK = 1_000_000
 # Allowance for a service's additions to each message: roles, separators, a system text.
@@ -135,7 +135,7 @@ class CostBudget:
         self, cap: float | None = None, *, allow_unpriced: bool = False, ledger: Ledger
     ) -> None:
         self._cap, self._ledger = cap, ledger
-        self._orders = OrdersToSession(ledger.folder, ledger.started)
+        self._orders = OrdersToSession(OrdersFile(ledger.folder), ledger.started)
         self._allow_unpriced, self._file = allow_unpriced, ledger.folder / LEDGER_FILE
         self._changed = threading.Condition()
         saved = _read(ledger.folder, ledger.run)

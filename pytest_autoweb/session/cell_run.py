@@ -106,10 +106,11 @@ def kept_result(item: CellItem) -> CellResult | None:
     session, config = item.config.stash[SESSION], item.config
     if item.cell.again:
         return None
-    if (away := session.away) is not None and (
-        ended := away.begin(item.cell.folder, item.nodeid)
-    ) is not None:
-        return ended
+    if (away := session.away) is not None:
+        # The session's machine counts a cell as begun from the next line on.
+        steered_cells(config).wait(item.cell)
+        if (ended := away.begin(item.cell.folder, item.nodeid)) is not None:
+            return ended
     if session.settings.resume and _RESUMED not in config.stash:
         folder, told = session.run_folder, session.shared.resumed_file
         config.stash[_RESUMED] = ResumedCells(config, folder, told)

@@ -86,7 +86,11 @@ class CellsAgain:
         return bool(session.shouldfail or session.shouldstop)
 
     def _new_orders(self) -> list[Order]:
-        given = steered_cells(self._config).course.again if SESSION in self._config.stash else ()
+        run = self._config.stash.get(SESSION, None)
+        # A node of a cluster sends home the folders of cells, and each of them once.
+        if run is None or run.away is not None:
+            return []
+        given = steered_cells(self._config).course.again
         return [order for order in given if order not in self._looked_at]
 
     def _run_ordered(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from _pytest.runner import runtestprotocol
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -63,7 +62,9 @@ def run_unreported(item: pytest.Item, nextitem: pytest.Item | None) -> None:
         item.session._setupstate.teardown_exact(item)
     except Exception as error:
         item.warn(pytest.PytestWarning(f"while fixtures were torn down: {error}"))
-    runtestprotocol(item, log=False, nextitem=nextitem)
+    runner = item.config.pluginmanager.get_plugin("runner")
+    assert runner is not None, "pytest always has it"
+    runner.runtestprotocol(item, log=False, nextitem=nextitem)
 
 
 def made_fixtures(request: pytest.FixtureRequest) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pytest_autoweb.cell.cell_record import left_out_cell
 from pytest_autoweb.results.records import CellResult, NotNeeded
 from pytest_autoweb.results.runs.live_session import sign_closing
 from pytest_autoweb.results.runs.saving import save_cell
-from pytest_autoweb.results.runs.steering import Course, OrdersToSession, orders_held
+from pytest_autoweb.results.runs.steering import Course, OrdersFile, OrdersToSession, orders_held
 from pytest_autoweb.session.run_session import SESSION, RunSession
 
 LOOK_S = 0.2
@@ -30,7 +30,8 @@ class SteeredCells:
 
     def __init__(self, session: RunSession, worker: str) -> None:
         self._session, self._worker = session, worker
-        self._orders = OrdersToSession(session.run_folder, session.shared.started)
+        source = session.away or OrdersFile(session.run_folder)
+        self._orders = OrdersToSession(source, session.shared.started)
         self.held: set[str] = set()
         """The folders of cells that a pause keeps from beginning."""
 
@@ -45,14 +46,7 @@ class SteeredCells:
         Returns:
             None if the cell may begin.
         """
-        if self._orders.course.pause is not None:
-            self._session.progress.emit("", "pause", "on")
-            # Whatever ends the wait before its time, the cell has not begun.
-            self.held.add(cell.folder)
-            while self._orders.course.pause is not None:
-                waiting.sleep(LOOK_S)
-            self.held.discard(cell.folder)
-            self._session.progress.emit("", "pause", "")
+        self.wait(cell)
         needless, why = self._why_not(cell)
         if not why:
             return None
@@ -61,7 +55,19 @@ class SteeredCells:
         # With a full disk it is among the cells that were not run, as after an interruption.
         with suppress(OSError):
             save_cell(self._session.run_folder, left)
+            self._session.deliver(cell.folder, keep=False)
         return left
+
+    def wait(self, cell: Cell) -> None:
+        """Wait while the session is paused, before a cell begins."""
+        if self._orders.course.pause is not None:
+            self._session.progress.emit("", "pause", "on")
+            # Whatever ends the wait before its time, the cell has not begun.
+            self.held.add(cell.folder)
+            while self._orders.course.pause is not None:
+                waiting.sleep(LOOK_S)
+            self.held.discard(cell.folder)
+            self._session.progress.emit("", "pause", "")
 
     def close(self) -> None:
         """Take no more orders to run a cell again."""

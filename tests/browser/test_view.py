@@ -196,14 +196,7 @@ def test_a_run_is_paused_steered_and_let_go_on_by_buttons(page: Page, tmp_path: 
         expect(page.get_by_role("alert")).to_have_count(0)
         assert run.ended == 1
 
-        page.get_by_role("button", name="ask-1 · fake/a: Passed").click()
-        again = page.get_by_role("dialog").locator(".again")
-        page.evaluate("document.querySelector('#run-acts button').click()")  # behind the dialog
-        expect(again).to_contain_text("Failed", timeout=LONG_MS)
-        expect(again).to_contain_text("The first result counts.")
-        expect(again.locator(".script")).to_contain_text("Desk")
-        expect(page.get_by_role("dialog").locator("header")).to_contain_text("Passed")
-        page.get_by_role("dialog").get_by_role("button", name="Close").click()
+        go_on_and_see_the_further_run(page)
         report = run.report()
         expect(page.locator("#phase")).to_contain_text("The run has ended", timeout=LONG_MS)
         expect(page.locator(".acts button:visible")).to_have_count(0)
@@ -218,6 +211,18 @@ def test_a_run_is_paused_steered_and_let_go_on_by_buttons(page: Page, tmp_path: 
     assert {("ask-2", "fake/a"), ("ask-3", "fake/a")} <= passed
     assert len(passed) + sum(c["not_needed"] == "steered" for c in cells_of(report)) == 8
     assert problems == []
+
+
+def go_on_and_see_the_further_run(page: Page) -> None:
+    """End the pause, with the cell open that is to be run again."""
+    page.get_by_role("button", name="ask-1 · fake/a: Passed").click()
+    again = page.get_by_role("dialog").locator(".again")
+    page.evaluate("document.querySelector('#run-acts button').click()")  # behind the dialog
+    expect(again).to_contain_text("Failed", timeout=LONG_MS)
+    expect(again).to_contain_text("The first result counts.")
+    expect(again.locator(".script")).to_contain_text("Desk")
+    expect(page.get_by_role("dialog").locator("header")).to_contain_text("Passed")
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
 
 
 @pytest.mark.long

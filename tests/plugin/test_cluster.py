@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from openai_server import Answer, OpenAIServer
+from steered_session import autoweb
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.cluster
@@ -131,6 +132,34 @@ def test_ctrl_c_ends_with_a_report_and_leaves_nothing_on_the_nodes(clustered: Cl
     assert outcomes["passed"] == len(clustered.ended())
     assert outcomes["broken"] <= 1
     assert set(Path("/tmp").glob("autoweb-node-*")) <= before
+
+
+def test_orders_reach_the_nodes(clustered: Clustered) -> None:
+    from ray_nodes import RayNodes
+
+    def ctl(*words: str) -> subprocess.CompletedProcess[str]:
+        return autoweb(clustered.path, "run", "ctl", *words)
+
+    with RayNodes(1) as nodes:
+        session = clustered.start(nodes.address, "--autoweb-cluster", "--autoweb-concurrency=2")
+        wait(lambda: len(clustered.ended()) >= 1, session)
+        paused = ctl("pause")
+        time.sleep(10)
+        at_pause = clustered.ended()
+        time.sleep(5)
+        still = clustered.ended()
+        stopped = [ctl("stop-case", f"c{CELLS - 1}"), ctl("again", f"c{CELLS - 1}[openai/first]")]
+        went_on = ctl("go-on")
+        told = said(session)
+
+    assert [paused.returncode, went_on.returncode] == [0, 0], paused.stderr
+    assert at_pause == still
+    assert len(still) < CELLS - 1
+    assert [ran.returncode for ran in stopped] == [0, 4]
+    assert "each of which sends a cell home once" in stopped[1].stderr
+    assert session.returncode == 0, told
+    assert clustered.outcomes() == {"passed": CELLS - 1, "skipped": 1}
+    assert "cells were not run, by order: 1 stopped by `stop-case c11`" in told
 
 
 SCRIPT = """Step 1: look

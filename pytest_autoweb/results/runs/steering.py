@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from filelock import FileLock
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -195,6 +195,15 @@ def since(given: Sequence[Order], started: float) -> tuple[Order, ...]:
     return tuple(order for order in given if order.at.timestamp() >= started)
 
 
+class OrdersSource(Protocol):
+    """What knows the orders to a run."""
+
+    @property
+    def given(self) -> tuple[Order, ...]:
+        """Return all orders by now; the same object if there are no new ones."""
+        ...
+
+
 class OrdersFile:
     """The orders to a run, read again only when there are more: a look costs next to nothing.
 
@@ -221,19 +230,19 @@ class OrdersToSession:
     """The orders to one session, as its processes see them while it goes on.
 
     Args:
-        run: the folder of the run.
+        source: has all orders to the run by now.
         started: when the session began, in seconds since the epoch.
     """
 
-    def __init__(self, run: Path, started: float) -> None:
-        self._file, self._started = OrdersFile(run), started
+    def __init__(self, source: OrdersSource, started: float) -> None:
+        self._source, self._started = source, started
         self._given: tuple[Order, ...] = ()
         self._course = Course()
 
     @property
     def course(self) -> Course:
         """Return what the orders add up to by now."""
-        given = self._file.given
+        given = self._source.given
         if given is not self._given:
             self._given, self._course = given, course(since(given, self._started))
         return self._course

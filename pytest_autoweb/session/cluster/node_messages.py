@@ -2,8 +2,10 @@
 
 from pydantic import BaseModel, ConfigDict
 
+from pytest_autoweb.results.runs.steering import Order
+
 PLAN_PATH, BEGIN_PATH = "/plan", "/begin"
-FORGET_PATH, VARIABLES_PATH = "/forget", "/variables"
+FORGET_PATH, VARIABLES_PATH, ORDERS_PATH = "/forget", "/variables", "/orders"
 
 
 class NodeMessage(BaseModel):
@@ -29,6 +31,12 @@ class CellKnown(NodeMessage):
     """Whether it ended in this very session, so that it must not run again."""
     began: bool = False
     """Whether an earlier session began it and left no result."""
+
+
+class OrdersKnown(NodeMessage):
+    """What the run was ordered by now."""
+
+    given: tuple[Order, ...] = ()
 
 
 class Variables(NodeMessage):

@@ -1,6 +1,7 @@
 """The session's machine, as a test process on a node of the cluster reaches it."""
 
 import shutil
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -22,18 +23,25 @@ from pytest_autoweb.results.runs.saving import (
     mark_started,
     write_text_atomic,
 )
+from pytest_autoweb.results.runs.steering import Order
 from pytest_autoweb.session.cluster.node_messages import (
     BEGIN_PATH,
     FORGET_PATH,
+    ORDERS_PATH,
     PLAN_PATH,
     VARIABLES_PATH,
     CellAsked,
     CellKnown,
+    NodeMessage,
+    OrdersKnown,
     Variables,
 )
 from pytest_autoweb.session.cluster.node_worker import (
     CELL_PATH,
 )
+
+ORDERS_EACH_S = 1.0
+"""How often the session's machine is asked for orders; a node's process looks before each cell."""
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
@@ -49,6 +57,8 @@ class RemoteSession:
     def __init__(self, session_folder: Path, run_folder: Path) -> None:
         self._session_folder, self._run_folder = session_folder, run_folder
         self._begun: dict[str, CellResult | None] = {}
+        self._orders: tuple[Order, ...] = ()
+        self._asked = 0.0
 
     def plan(self, manifest: Manifest) -> None:
         self._ask(PLAN_PATH, manifest, Acknowledgement)
@@ -82,6 +92,15 @@ class RemoteSession:
     def forget(self, folder: str) -> None:
         """Announce that a cell was cancelled before it had really begun."""
         self._ask(FORGET_PATH, CellAsked(folder=folder), Acknowledgement)
+
+    @property
+    def given(self) -> tuple[Order, ...]:
+        """Return the orders to the run, as they were a moment ago."""
+        if time.monotonic() - self._asked >= ORDERS_EACH_S:
+            self._asked = time.monotonic()
+            found = self._ask(ORDERS_PATH, NodeMessage(), OrdersKnown).given
+            self._orders = found if found != self._orders else self._orders
+        return self._orders
 
     def variables(self, names: Iterable[str]) -> dict[str, str]:
         """Return the values of those environment variables named by cases that are set."""

@@ -28,14 +28,17 @@ from pytest_autoweb.results.runs.saving import (
     move_to_replaced,
     unmark_started,
 )
+from pytest_autoweb.results.runs.steering import OrdersFile
 from pytest_autoweb.session.cluster.frame_stream import MOST_BYTES, Frame
 from pytest_autoweb.session.cluster.node_messages import (
     BEGIN_PATH,
     FORGET_PATH,
+    ORDERS_PATH,
     PLAN_PATH,
     VARIABLES_PATH,
     CellAsked,
     CellKnown,
+    OrdersKnown,
     Variables,
 )
 from pytest_autoweb.session.cluster.node_worker import CELL_PATH, SENT_FILES
@@ -109,6 +112,7 @@ class SessionServer:
         self._gateway, self._environ, self._keys = gateway, environ, frozenset(keys)
         self._lists = lists
         self._open_folder, self._save_plan, self._planned = open_folder, save_plan, False
+        self._orders = OrdersFile(run_folder)
         self._lock = threading.Lock()
         self._running: dict[str, dict[str, str]] = {}
         self._ended: set[str] = set()
@@ -153,6 +157,9 @@ class SessionServer:
     def _answer(self, sent: NodeRequest) -> bytes:
         if sent.path == PLAN_PATH:
             self._plan(Manifest.model_validate_json(sent.body))
+        elif sent.path == ORDERS_PATH:
+            with self._lock:
+                return OrdersKnown(given=self._orders.given).model_dump_json().encode()
         elif sent.path == VARIABLES_PATH:
             return self._variables(Variables.model_validate_json(sent.body)).encode()
         else:

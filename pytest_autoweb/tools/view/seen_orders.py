@@ -36,7 +36,7 @@ class SeenOrders:
         if session is not None:
             self._started = session.started
         lives = session is not None and session.is_alive
-        self._can = session is not None and lives and not session.cluster
+        self._can = lives
         self.died = session is not None and not lives and has_died(self._run)
 
     @property

@@ -16,7 +16,9 @@ from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.models.gateway import GatewayAddress, SharedGateway, start_gateway, stop_gateway
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.runs.saving import Manifest
+from pytest_autoweb.results.runs.steering import Order, give_order
 from pytest_autoweb.session.cluster.frame_stream import Frame
+from pytest_autoweb.session.cluster.node_messages import OrdersKnown
 from pytest_autoweb.session.cluster.packed_cell import pack_cell
 from pytest_autoweb.session.cluster.session_server import SessionLists, SessionServer
 
@@ -85,6 +87,17 @@ def test_the_plan_is_saved_once(folders: ClusterFolders) -> None:
         assert folders.ask("/plan", plan, worker)[0] == 200
 
     assert [saved.ts for saved in folders.plans] == ["1"]
+
+
+def test_a_node_is_told_what_was_ordered(folders: ClusterFolders) -> None:
+    folders.run.mkdir()
+    order = Order("stop-model", "fake/a", by="a test")
+    give_order(folders.run, order)
+
+    status, answer = folders.ask("/orders", {})
+
+    assert status == 200
+    assert OrdersKnown.model_validate_json(answer).given == (order,)
 
 
 def test_variables_travel_when_a_case_names_them_and_keys_never_do(folders: ClusterFolders) -> None:

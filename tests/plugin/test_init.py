@@ -147,18 +147,19 @@ def test_lines_and_jobs_are_added_once(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name",
+    ("tag", "name"),
     [
-        "{{ 7*7 }}",
-        "{% if 1 %} {# a }}{{ b",
-        'a"b\\c \U0001f6d2 \u6f22',
-        "<secret:pw> and more",
-        "{{ vars.missing }}",
+        ("a", "{{ 7*7 }}"),
+        ("h1", "{{ vars.missing }}"),
+        ("a", "{% if 1 %} {# a }}{{ b"),
+        ("h1", "{% if 1 %} {# a }}{{ b"),
+        ("a", 'a"b\\c \U0001f6d2 \u6f22'),
+        ("h1", 'a"b\\c \U0001f6d2 \u6f22'),
+        ("a", "<secret:pw> and more"),
     ],
 )
-@pytest.mark.parametrize("tag", ["a", "h1"])
 def test_what_a_page_says_is_no_expression_of_the_case(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, tag: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tag: str, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     ended = SimpleNamespace(run=lambda *_, **__: SimpleNamespace(returncode=0))

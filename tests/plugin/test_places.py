@@ -83,11 +83,19 @@ def test_a_report_folder_that_cannot_be_made_is_one_sentence(
 @pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0, reason="only root can make a small disk"
 )
-@pytest.mark.parametrize("flags", [(), ("-n", "2"), ("--autoweb-concurrency=4",)], ids=str)
-@pytest.mark.parametrize("size", ["40k,nr_inodes=6", "60k"])
+@pytest.mark.parametrize(
+    ("size", "flags"),
+    [
+        ("40k,nr_inodes=6", ()),
+        ("60k", ()),
+        ("60k", ("-n", "2")),
+        ("40k,nr_inodes=6", ("--autoweb-concurrency=4",)),
+    ],
+    ids=str,
+)
 @pytest.mark.long
 def test_a_full_disk_breaks_cells_in_a_sentence_each(
-    project: pytest.Pytester, flags: tuple[str, ...], size: str
+    project: pytest.Pytester, size: str, flags: tuple[str, ...]
 ) -> None:
     disk = project.mkdir("disk")
     mount = ("mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(disk))

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-CASES = 30
+CASES = 18
+"""One for each of the checks: with more, pairs of them come again."""
 PAGE = """<!doctype html><title>Board</title><h1>Board</h1><ul id=list></ul>
 <script>
 for (let i = 1; i <= 30; i += 1) {
@@ -132,7 +133,7 @@ def test_a_page_that_does_not_stay_the_same_is_shared_by_nobody(board: pytest.Py
     )
     (board.path / "cases/shop.yaml").write_text(text)
 
-    played(board, "run", "-k", "task-6 or task-2 or task-0 or task-4 or task-25 or task-1")
+    played(board, "run", "-k", "task-6 or task-2 or task-0 or task-4 or task-1")
 
     found = cells(board.path / "run")
     assert len(found) > 8

@@ -44,12 +44,12 @@ def test_what_a_change_touches_is_run_again_until_ctrl_c(
     drafts.mkdir(parents=True)
     (drafts / "white.yaml").write_text((project / "cases" / "green.yaml").read_text())
     (project / "conftest.py").write_text("# changed\n", encoding="utf-8")
-    (project / "pytest.ini").write_text("[pytest]\naddopts = -n2\n", encoding="utf-8")
+    (project / "pytest.ini").write_text("[pytest]\naddopts = -n1\n", encoding="utf-8")
     lines = watch.until(WAITS)
     assert next(line for line in lines if line.startswith("watch: ")) == (
         "watch: conftest.py, pytest.ini changed: everything again"
     )
-    assert "2 workers [2 items]" in lines
+    assert "1 worker [2 items]" in lines
     assert ran(lines) == {"green", "black"}
 
     assert watch.interrupt() == 0

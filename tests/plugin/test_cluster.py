@@ -134,6 +134,7 @@ def test_ctrl_c_ends_with_a_report_and_leaves_nothing_on_the_nodes(clustered: Cl
     assert set(Path("/tmp").glob("autoweb-node-*")) <= before
 
 
+@pytest.mark.parametrize("clustered", [4.0], indirect=True)
 def test_orders_reach_the_nodes(clustered: Clustered) -> None:
     from ray_nodes import RayNodes
 
@@ -144,9 +145,10 @@ def test_orders_reach_the_nodes(clustered: Clustered) -> None:
         session = clustered.start(nodes.address, "--autoweb-cluster", "--autoweb-concurrency=2")
         wait(lambda: len(clustered.ended()) >= 1, session)
         paused = ctl("pause")
-        time.sleep(10)
+        # Those that are under way end.
+        time.sleep(30)
         at_pause = clustered.ended()
-        time.sleep(5)
+        time.sleep(10)
         still = clustered.ended()
         stopped = [ctl("stop-case", f"c{CELLS - 1}"), ctl("again", f"c{CELLS - 1}[openai/first]")]
         went_on = ctl("go-on")

@@ -194,6 +194,7 @@ NOT_ASKED = frozenset(
         "tests/unit/report/test_comment.py",
         "tests/unit/results/analysis/test_history.py",
         "tests/unit/results/analysis/test_resistance.py",
+        "tests/unit/results/analysis/test_stress_rows.py",
         "tests/unit/report/test_outputs_hostile.py",
         "tests/unit/sandbox/test_fuzz_lint.py",
         "tests/unit/sandbox/test_step_language_docs.py",

@@ -568,8 +568,9 @@ def by_own_playwright(context):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("fixtures", ["", EACH_TIME], ids=["shared", "each"])
-@pytest.mark.parametrize("cells", ["1", "4"])
+@pytest.mark.parametrize(
+    ("fixtures", "cells"), [("", "1"), ("", "4"), (EACH_TIME, "4")], ids=["1", "4", "each-4"]
+)
 def test_code_of_users_may_run_loops_of_its_own(
     project: pytest.Pytester, fixtures: str, cells: str
 ) -> None:

@@ -182,8 +182,10 @@ def on_same(
     Raises:
         RowsMovedError: the element is gone, or another one is in its place.
     """
-    number = next(_NUMBERS)
-    found = locator.locator(_body(number, GUARDS[method], shown))
+    number, guard = next(_NUMBERS), GUARDS[method]
+    found = locator.locator(_body(number, guard, shown))
+    if guard != "none":
+        _scroll_ahead(found, number)
     for left in reversed(range(_TRIES)):
         result, failed = _tried(call, found)
         if failed is not None and _lacks_engine(failed):
@@ -201,6 +203,19 @@ def on_same(
             raise _as_moved(failed, verdict) from None
         return cast("T", result), _seen(verdict.get("seen"))
     raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _scroll_ahead(found: Locator, number: int) -> None:
+    """Scroll to the element before the call does, and let the list be drawn anew.
+
+    Playwright scrolls to a node and keeps to it. Where the node then shows another record further
+    down, it scrolls to it again, and so on to the end of the list.
+    """
+    with suppress(Error):
+        # The first look notes what the element is; one that is yet to come is waited for later.
+        if found.count() and _told(found, number, "view").get("scrolled"):
+            page = found.page
+            call_within(page, _LOOK_MS, lambda: found.evaluate(_AFTER_DRAWING, timeout=_LOOK_MS))
 
 
 def _by_texts(locator: Locator, call: Callable[[Locator], T]) -> T:
@@ -263,18 +278,23 @@ def _body(number: int, guard: str, shown: ElementIdentity | None) -> str:
 
 def _verdict(locator: Locator, number: int, ends: str) -> Mapping[str, Any]:
     """End a call's watch and return what it saw; nothing if the document was left."""
-    place = place_of(locator)
-    if place is None:
-        return {}
-    outer, into, _ = place.selector.rpartition(_INTO_FRAME)
-    selector = f"{outer}{into} >> {ENGINE}={number}:{ends}" if into else f"{ENGINE}={number}:{ends}"
     try:
-        told = place.frame.locator(selector).text_content(timeout=_VERDICT_MS)
-        found: Mapping[str, Any] = read_json(told or "{}")
+        return _told(locator, number, ends)
     except Error:
         # The page was left, or does not answer.
         return {}
-    return found
+
+
+def _told(locator: Locator, number: int, question: str) -> Mapping[str, Any]:
+    """Return what the engine says of a call's element; nothing if it does not know the call."""
+    place = place_of(locator)
+    if place is None:
+        return {}
+    asked = f"{ENGINE}={number}:{question}"
+    outer, into, _ = place.selector.rpartition(_INTO_FRAME)
+    found = place.frame.locator(f"{outer}{into} >> {asked}" if into else asked)
+    told: Mapping[str, Any] = read_json(found.text_content(timeout=_VERDICT_MS) or "{}")
+    return told
 
 
 def _as_moved(error: Error, verdict: Mapping[str, Any]) -> Exception:

@@ -6,8 +6,9 @@
 // While a call is under way, it also looks at each event before the page does: a list may put
 // another record into the same nodes at any moment.
 //
-// Body: NUMBER:GUARD[:what the caller was shown, as a query string], NUMBER:end, look, or note, which
-// keeps what tells each element from its twins until a call asks for it (`noted`).
+// Body: NUMBER:GUARD[:what the caller was shown, as a query string], NUMBER:view, which scrolls to the
+// element, NUMBER:end, look, or note, which keeps what tells each element from its twins until a call
+// asks for it (`noted`).
 ({ dom, aria }) => {
   const LEVELS = 15;
   const ROWS_BESIDE = 3;
@@ -372,6 +373,19 @@
     if (!keep || !stopped || late) unpin(number);
     return report({ seen: tellable(facts), stopped, late: Boolean(late), lost: lost || '', gone });
   };
+  const viewed = (number) => {
+    const pin = pins.get(number);
+    if (!pin) return report({});
+    const before = dom.rect(pin.element);
+    const scroll = (block) => Element.prototype.scrollIntoView.call(pin.element,
+      { block, inline: 'nearest', behavior: 'instant' });
+    scroll('nearest');
+    const after = dom.rect(pin.element);
+    const scrolled = before.x !== after.x || before.y !== after.y;
+    // In the middle nothing that stays at an edge covers it.
+    if (scrolled) scroll('center');
+    return report({ scrolled });
+  };
   const tellable = ({ role, name, beside }) => ({
     role, name: cut(name, TOLD_CHARS), beside: cut(beside, TOLD_CHARS),
   });
@@ -379,6 +393,7 @@
     if (body === 'look') return report(tellable(look(root)));
     if (body === 'note') return note(root);
     const [number, kind, shown] = body.split(':');
+    if (kind === 'view') return viewed(number);
     if (kind === 'end' || kind === 'pause') return ended(number, kind === 'pause', root);
     return pinned(number, kind, shown ? Object.fromEntries(new URLSearchParams(shown)) : null, root);
   };

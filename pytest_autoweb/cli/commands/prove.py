@@ -118,7 +118,7 @@ def _run_controls(args: argparse.Namespace) -> int:
         played = folder.resolve() / CONTROLS_FOLDER
     else:
         folder = args.output or Path("autoweb-controls")
-        done = control_files(paths, folder, rootdir=rootdir, words_to_stderr=args.json)
+        done = control_files(args.cases, folder, rootdir=rootdir, words_to_stderr=args.json)
         played = folder.resolve()
     notes = (*done.notes, *keep_learned(played, rootdir))
     page = folder / "index.html"

@@ -126,18 +126,15 @@ def control_run(run_folder: Path, *, rootdir: Path, words_to_stderr: bool = Fals
 
 
 def control_files(
-    paths: Sequence[Path], output: Path, *, rootdir: Path, words_to_stderr: bool = False
+    named: Sequence[str], output: Path, *, rootdir: Path, words_to_stderr: bool = False
 ) -> Controlled:
-    """Run the controls of all cases in some files, or folders of files, into a separate run.
+    """Run the controls of all cases in files or folders, or of FILE::CASE, into a separate run.
 
     Raises:
         SettingsError: a path does not exist.
         AutowebError: pytest could not run the controls.
     """
-    for path in paths:
-        if not path.exists():
-            raise SettingsError(f"there is no {path}: neither a run folder nor a case file")
-    targets = [str(path.resolve()) for path in paths]
+    targets = [_absolute(target) for target in named]
     start = _on_stderr if words_to_stderr else _in_view
     run_controls(targets, output.resolve(), rootdir, start=start)
     told = pages_told(output.resolve())
@@ -427,7 +424,7 @@ def screen_cases(order: ProofOrder, start: Start) -> tuple[CaseProof, ...]:
 def _absolute(target: str) -> str:
     path, separator, case = target.partition("::")
     if not Path(path).exists():
-        raise SettingsError(f"there is no case file or folder {path}")
+        raise SettingsError(f"there is no {path}: no case file, folder of them, or run folder")
     return f"{Path(path).resolve()}{separator}{case}"
 
 

@@ -14,13 +14,11 @@ from pytest_autoweb.base.specs import Count
 from pytest_autoweb.results.analysis.statistics import Interval, wilson
 from pytest_autoweb.results.records import Record
 from pytest_autoweb.store.query_results import Fraction, Served, ShareOfCalls, share_of
-from pytest_autoweb.store.roll_ups import count_if, latest_failure, ok, share, sum_of
+from pytest_autoweb.store.roll_ups import attempts_of, count_if, latest_failure, ok, share, sum_of
 from pytest_autoweb.store.same_calls import recorded_as
 from pytest_autoweb.store.table_rows import clean
 from pytest_autoweb.store.tables import (
-    AttemptRow,
     CallCount,
-    CellRow,
     DailyMetrics,
     ToolCallRecord,
     ToolReliability,
@@ -140,9 +138,10 @@ def _certain(tool: ToolStats) -> float:
 
 def _tools(connection: Connection, wanted: Select[Any]) -> list[ToolStats]:
     counted = connection.execute(
-        select(CallCount.tool_name, sum_of(CallCount.corrections), sum_of(CallCount.solved))
-        .group_by(CallCount.tool_name)
-    )  # fmt: skip
+        select(
+            CallCount.tool_name, sum_of(CallCount.corrections), sum_of(CallCount.solved)
+        ).group_by(CallCount.tool_name)
+    )
     corrections = {name: (solved, tried) for name, tried, solved in counted}
     return [
         _tool(row, *corrections.get(row.tool_name, (0, 0))) for row in connection.execute(wanted)
@@ -188,12 +187,7 @@ def precedent(
     # way. Postgres would also refuse a NUL character in a query.
     of_tool = [ToolCallRecord.tool_name == clean(tool)]
     if run_id:
-        of_run = (
-            select(AttemptRow.id)
-            .join(CellRow, CellRow.id == AttemptRow.cell_id)
-            .where(CellRow.run_id == clean(run_id))
-        )
-        of_tool.append(ToolCallRecord.session_id.in_(of_run))
+        of_tool.append(ToolCallRecord.session_id.in_(attempts_of(clean(run_id))))
     written = [ToolCallRecord.parameters[name].as_string() for name in ("target", "arguments")]
     counted = connection.execute(
         select(*written, count_if(ok), func.count()).where(*of_tool).group_by(*written)

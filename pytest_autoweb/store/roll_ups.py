@@ -76,8 +76,10 @@ def _model_results(connection: Connection, run: str) -> list[dict[str, Any]]:
     ]
 
 
-_RATED = ("case_id", "case_path", "model", "capture_mode", "repeat", "outcome", "cost_usd",
-          "cost_complete")  # fmt: skip
+_RATED = (
+    *("case_id", "case_path", "model", "capture_mode", "repeat", "outcome"),
+    *("cost_usd", "cost_complete"),
+)
 
 
 def _of_model(run: str, model: str, cells: Sequence[CellSummary]) -> dict[str, Any]:
@@ -125,11 +127,9 @@ class _CallKey(NamedTuple):
 def _call_counts(connection: Connection, run: str) -> list[dict[str, Any]]:
     failure = [ToolCallRecord.result[name].as_string() for name in ("failure_type", "web_kind")]
     kind = (ToolCallRecord.created_at, ToolCallRecord.tool_name, ~ok, *failure)
-    of_run = _of_run(run)
-    calls = connection.execute(
-        select(*kind, ToolCallRecord.is_duplicate, ToolCallRecord.execution_time_ms)
-        .where(ToolCallRecord.session_id.in_(of_run))
-    )  # fmt: skip
+    of_run = ToolCallRecord.session_id.in_(attempts_of(run))
+    taken = (ToolCallRecord.is_duplicate, ToolCallRecord.execution_time_ms)
+    calls = connection.execute(select(*kind, *taken).where(of_run))
     found: dict[_CallKey, dict[str, Any]] = {}
     for *of, twice, time in calls:
         counts = found.setdefault(_call_key(of), {**_NO_CALLS, "latest_at": of[0]})
@@ -140,7 +140,7 @@ def _call_counts(connection: Connection, run: str) -> list[dict[str, Any]]:
     corrections = connection.execute(
         select(*kind, CorrectionRecord.is_successful)
         .join(CorrectionRecord, CorrectionRecord.tool_call_id == ToolCallRecord.id)
-        .where(ToolCallRecord.session_id.in_(of_run))
+        .where(of_run)
     )
     for *of, solved in corrections:
         counts = found[_call_key(of)]
@@ -173,10 +173,7 @@ def reach_of(connection: Connection, run: str) -> Reach:
         select(CallCount.date, CallCount.tool_name).where(CallCount.run_id == run).distinct()
     ).all()
     corrected = connection.execute(
-        select(CorrectionRecord.created_at)
-        .join(AttemptRow, AttemptRow.id == CorrectionRecord.id)
-        .join(CellRow, CellRow.id == AttemptRow.cell_id)
-        .where(CellRow.run_id == run)
+        select(CorrectionRecord.created_at).where(CorrectionRecord.id.in_(attempts_of(run)))
     ).scalars()
     days = {day for day, _ in called} | {moment.date() for moment in corrected}
     return Reach(days, {tool for _, tool in called})
@@ -295,10 +292,10 @@ def latest_failure(connection: Connection, tool: str, run: str = "") -> dict[str
         ToolCallRecord.tool_name == tool, ToolCallRecord.created_at == moment, ~ok
     )
     if run:
-        wanted = wanted.where(ToolCallRecord.session_id.in_(_of_run(run)))
+        wanted = wanted.where(ToolCallRecord.session_id.in_(attempts_of(run)))
     return connection.execute(wanted.order_by(ToolCallRecord.id.desc()).limit(1)).scalar()
 
 
-def _of_run(run: str) -> Select[Any]:
+def attempts_of(run: str) -> Select[Any]:
     """Return the query for the attempts of a run."""
     return select(AttemptRow.id).join(CellRow).where(CellRow.run_id == run)

@@ -98,7 +98,7 @@ def test_each_case_is_proven_or_named_with_what_its_checks_do_not_notice(tmp_pat
 
 def test_what_does_not_exist_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prove", str(tmp_path / "none.yaml::login")]) == 4
-    assert "no case file, folder of them, or run folder" in capsys.readouterr().err
+    assert "there is no case file or folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,10 @@ def has_listeners(page: object, event: str) -> bool:
     return bool(listeners(event)) if listeners is not None else False
 
 
+_ENTER_FRAME = "internal:control=enter-frame"
+"""In a selector, after what finds the element of a frame."""
+
+
 class Place(NamedTuple):
     """Where a locator looks, and for what."""
 
@@ -83,6 +87,11 @@ class Place(NamedTuple):
     """The frame of the sync API."""
     selector: str
     """In Playwright's own form, such as `internal:role=button >> nth=1`."""
+
+    def beside(self, selector: str) -> Any:
+        """Return a locator in the same document, within frames that the selector enters."""
+        outer, into, _ = self.selector.rpartition(_ENTER_FRAME)
+        return self.frame.locator(f"{outer}{into} >> {selector}" if into else selector)
 
 
 def place_of(locator: Any) -> Place | None:

@@ -9,13 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 
-from playwright.sync_api import Error, Frame, Locator
+from playwright.sync_api import Error, Locator
 
-from pytest_autoweb.base.waiting.playwright_internals import Place, place_of
+from pytest_autoweb.base.waiting.playwright_internals import place_of
 from pytest_autoweb.browser.page.own_world import ask_about
 
-_ENTERS = "internal:control=enter-frame"
-"""In a selector, after what finds the element of a frame."""
 _ASK_MS = 5_000.0
 
 
@@ -53,7 +51,7 @@ class Rehearsal:
         if not lasting or place is None:
             return locator
         # Two different elements are an error of Playwright's, as they should be.
-        return locator.or_(_within(place, lasting))
+        return locator.or_(place.beside(lasting))
 
 
 def _lasting(locator: Locator, wait_ms: float) -> str:
@@ -65,7 +63,7 @@ def _lasting(locator: Locator, wait_ms: float) -> str:
         locator.first.wait_for(state="attached", timeout=wait_ms)
         for told in ask_about(locator, "locator_facts", timeout_ms=_ASK_MS):
             for selector in _selectors(told):
-                found = _within(place, selector)
+                found = place.beside(selector)
                 if found.count() == 1 == found.and_(locator.first).count():
                     return selector
     return ""
@@ -76,10 +74,3 @@ def _selectors(told: dict[str, object]) -> Iterator[str]:
         yield f"[data-testid={json.dumps(testid, ensure_ascii=False)}]"
     css = told.get("css")
     yield from map(str, css) if isinstance(css, list) else ()
-
-
-def _within(place: Place, selector: str) -> Locator:
-    """Return a locator in the same frame of the page as another."""
-    way, enters, _ = place.selector.rpartition(_ENTERS)
-    frame: Frame = place.frame
-    return frame.locator(f"{way}{enters} >> {selector}" if enters else selector)

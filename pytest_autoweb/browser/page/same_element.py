@@ -40,7 +40,6 @@ _ACTIVE = (
     "[role=menuitem], [role=row], [onclick], [tabindex], [contenteditable]"
 )
 _NUMBERS = count(1)
-_INTO_FRAME = "internal:control=enter-frame"
 _POSITIONAL = re.compile(
     r"(?:^|>> *)(?:internal:)?nth=|(?:^|>> *)visible=|internal:has(?:-not|-not-text)?="
     r"|:(?:nth|first|last|only)-|:visible\b"
@@ -290,10 +289,8 @@ def _told(locator: Locator, number: int, question: str) -> Mapping[str, Any]:
     place = place_of(locator)
     if place is None:
         return {}
-    asked = f"{ENGINE}={number}:{question}"
-    outer, into, _ = place.selector.rpartition(_INTO_FRAME)
-    found = place.frame.locator(f"{outer}{into} >> {asked}" if into else asked)
-    told: Mapping[str, Any] = read_json(found.text_content(timeout=_VERDICT_MS) or "{}")
+    answer = place.beside(f"{ENGINE}={number}:{question}").text_content(timeout=_VERDICT_MS)
+    told: Mapping[str, Any] = read_json(answer or "{}")
     return told
 
 

@@ -62,6 +62,10 @@ def sign_session(folder: Path, pid: int, started: float, *, cluster: bool = Fals
         started=started,
         cluster=cluster,
     )
+    _write_sign(folder, sign)
+
+
+def _write_sign(folder: Path, sign: LiveSession) -> None:
     with suppress(OSError):
         write_text_atomic(folder / SESSION_FILE, json_text(sign), lasting=False)
 
@@ -70,9 +74,7 @@ def sign_closing(folder: Path) -> None:
     """Say in the sign of a session that it begins no more cells."""
     found = session_of(folder)
     if found is not None and not found.closing:
-        with suppress(OSError):
-            sign = found.model_copy(update={"closing": True})
-            write_text_atomic(folder / SESSION_FILE, json_text(sign), lasting=False)
+        _write_sign(folder, found.model_copy(update={"closing": True}))
 
 
 def take_sign_away(folder: Path, pid: int) -> None:

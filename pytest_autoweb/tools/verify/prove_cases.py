@@ -424,7 +424,7 @@ def screen_cases(order: ProofOrder, start: Start) -> tuple[CaseProof, ...]:
 def _absolute(target: str) -> str:
     path, separator, case = target.partition("::")
     if not Path(path).exists():
-        raise SettingsError(f"there is no {path}: no case file, folder of them, or run folder")
+        raise SettingsError(f"there is no case file or folder {path}")
     return f"{Path(path).resolve()}{separator}{case}"
 
 

@@ -60,4 +60,5 @@ def _parts(words: Sequence[str]) -> tuple[Path, str, Sequence[str]]:
     name = words[1] if len(words) > 1 else ""
     if name in ORDERS:
         return named_run(words[0]), name, words[2:]
-    raise no_such_order(name or words[0])
+    # Unless the first word is a run, it is the order that is misspelt.
+    raise no_such_order(name if name and Path(words[0]).exists() else words[0])

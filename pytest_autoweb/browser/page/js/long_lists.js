@@ -56,10 +56,10 @@
   };
   // Returns the rows that are not read: the first of each gap with the length of the gap, the
   // others with 0. Without a request all rows are read.
-  const unread = (asked, lists) => {
+  const unread = (asked) => {
     const into = new Map();
-    if (asked) for (const list of lists || found()) notRead(list, asked, into);
+    if (asked) for (const list of found()) notRead(list, asked, into);
     return into;
   };
-  return { found, unread, kindOf };
+  return { unread, kindOf };
 }

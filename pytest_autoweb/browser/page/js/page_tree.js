@@ -60,12 +60,26 @@
   const truthy = (element, name) => attr(element, name) === 'true';
 
   // -- what an element is ---------------------------------------------------------------
+  // Rows, cells and items of what is a table or a list by its tag only are none themselves.
+  const HELD_BY = { li: ['ul', 'ol'], dt: ['dl', 'div'], dd: ['dl', 'div'], div: ['dl'], td: ['tr'],
+    th: ['tr'], tr: ['thead', 'tbody', 'tfoot', 'table'], thead: ['table'], tbody: ['table'],
+    tfoot: ['table'] };
+  const layouts = new Map();
+  const forLayout = (element) => {
+    const above = dom.parentNode(element);
+    const holders = HELD_BY[dom.tag(element)];
+    if (!above || !holders || !holders.includes(dom.tag(above))) return false;
+    if (!layouts.has(above)) {
+      layouts.set(above, ['none', 'presentation'].includes(attr(above, 'role')) || forLayout(above));
+    }
+    return layouts.get(above);
+  };
   const roleOf = (element, tag) => {
     const note = noted && element[noted];
     if (note && typeof note.role === 'string') return note.role;
     const own = aria.role(element);
     if (own && own !== 'none' && own !== 'presentation') return own;
-    return dom.has(element, 'role') ? '' : IMPLICIT[tag] || '';
+    return dom.has(element, 'role') || forLayout(element) ? '' : IMPLICIT[tag] || '';
   };
   // Their names are what they hold, which is told anyway.
   const UNNAMED = new Set(['row', 'listitem', 'cell', 'gridcell', 'columnheader', 'rowheader',

@@ -1,12 +1,19 @@
-// Returns what Playwright's snapshot shall begin at: the body, or of a page with long lists an
-// element that stands for it. Of the rows of such lists, the snapshot then takes only the parts
-// whose role and name it alone can tell, and of rows that are not read nothing; naming each row and
-// cell would take most of its time.
+// Returns what Playwright's snapshot shall begin at: an element that stands for the body. Below it
+// are only the parts whose role and name the snapshot alone can tell, and what a name may be made
+// of; naming and measuring every element, as well as each row and cell, would take most of its time.
+// Of rows that are not read, the snapshot takes nothing.
 ({ dom, longLists }, { rows, noted }) => {
-  const PARTS = 'a[href], area, article, aside, button, caption, details, dialog, fieldset, figure, '
-    + 'footer, form, h1, h2, h3, h4, h5, h6, header, iframe, img, input, main, menu, meter, nav, '
-    + 'object, output, progress, search, section, select, summary, svg, table, textarea, th, '
-    + '[aria-label], [aria-labelledby], [contenteditable], [onclick], [role], [tabindex], [title]';
+  const PARTS = 'a[href], address, area, article, aside, button, caption, details, dfn, dialog, '
+    + 'fieldset, figure, footer, form, h1, h2, h3, h4, h5, h6, header, hgroup, iframe, img, input, '
+    + 'main, menu, meter, nav, object, output, progress, search, section, select, summary, svg, '
+    + 'table, textarea, th, [aria-label], [aria-labelledby], [contenteditable], [onclick], [role], '
+    + '[tabindex], [title]';
+  const NAMED_BY_CONTENT = 'a, button, label, legend, h1, h2, h3, h4, h5, h6, summary, td, th, '
+    + '[role=button], [role=cell], [role=checkbox], [role=columnheader], [role=gridcell], '
+    + '[role=heading], [role=link], [role=menuitem], [role=menuitemcheckbox], [role=menuitemradio], '
+    + '[role=option], [role=radio], [role=row], [role=rowheader], [role=switch], [role=tab], '
+    + '[role=tooltip], [role=treeitem]';
+  const SMALL = 30;
   const { body } = document;
   // This world's own view of the page: scripts of the page do not see it. The snapshot is taken in
   // the same task, and then all is as before.
@@ -20,13 +27,22 @@
   queueMicrotask(() => frames.forEach((one) => {
     if (one[noted]) Object.assign(one[noted], { role: 'iframe', name: '' });
   }));
-  const long = longLists.found();
-  if (!long.length) return body;
-  pretend(long, 'firstChild', null);
-  const unread = longLists.unread(rows, long);
-  const partsOf = (row) => [...(dom.matches(row, PARTS) ? [row] : []), ...dom.query(row, PARTS)];
-  const read = (list) => Array.from(list.children).filter((row) => !unread.has(row));
-  const parts = [body, ...long.flatMap(read).flatMap(partsOf)];
+  const left = new Set(Array.from(longLists.unread(rows).keys()).flatMap((row) => (
+    [row, ...dom.query(row, '*')])));
+  const parts = dom.query(body, '*').filter((one) => (
+    !left.has(one) && (dom.shadow(one) || dom.matches(one, PARTS))));
+  // What only holds others is not entered, unless what names something is in it.
+  const naming = new Set(dom.query(document, '[aria-labelledby]').flatMap((one) => (
+    dom.attr(one, 'aria-labelledby').split(/\s+/))));
+  const names = (element) => {
+    for (let at = element; at; at = dom.parent(at)) {
+      if (naming.has(dom.attr(at, 'id')) || dom.matches(at, NAMED_BY_CONTENT)) return true;
+    }
+    return false;
+  };
+  const holders = parts.filter((one) => dom.query(one, '*').length > SMALL && !dom.shadow(one)
+    && dom.style(one).display !== 'contents' && !names(one));
+  pretend(holders, 'firstChild', null);
   const root = document.createElement('slot');
   Object.defineProperty(root, 'assignedNodes', { value: () => parts });
   return root;

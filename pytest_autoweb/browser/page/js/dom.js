@@ -81,11 +81,12 @@
     if (nodeType(above) === 11) return above.host || null;
     return isElement(above) ? above : null;
   };
+  const checkVisibility = Element.prototype.checkVisibility && call('checkVisibility');
   const rendered = (element) => {
+    if (checkVisibility && checkVisibility(element)) return true;
     const css = style(element);
     if (!css || css.display === 'none') return false;
-    if (css.display === 'contents') return true;
-    return Element.prototype.checkVisibility ? call('checkVisibility')(element) : true;
+    return css.display === 'contents' || !checkVisibility;
   };
   // Visible in Playwright's sense: the box is not empty, and there is no `visibility: hidden`.
   const visible = (element) => {

@@ -26,9 +26,9 @@
     return (parts && (right - left <= 1 || bottom - top <= 1))
       || /^inset\((?:50|100)%/.test(css.clipPath || '');
   };
-  const PLAIN = { position: 'static', opacity: '1', overflowX: 'visible', overflowY: 'visible',
-    transform: 'none', clipPath: 'none' };
-  const isPlain = (css) => Object.keys(PLAIN).every((name) => css[name] === PLAIN[name]);
+  const isPlain = (css) => css.position === 'static' && css.overflowX === 'visible'
+    && css.overflowY === 'visible' && css.opacity === '1' && css.transform === 'none'
+    && css.clipPath === 'none';
   // Most elements do nothing to what is in them, so they share what is known.
   const shelter = (element, above, css) => {
     if (!isPlain(css)) return made(element, above, css);

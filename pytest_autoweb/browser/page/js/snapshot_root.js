@@ -1,7 +1,7 @@
 // Returns what Playwright's snapshot shall begin at: an element that stands for the body. Below it
 // are only the parts whose role and name the snapshot alone can tell, and what a name may be made
 // of; naming and measuring every element, as well as each row and cell, would take most of its time.
-// Of rows that are not read, the snapshot takes nothing.
+// Of rows that are not read, and of what is not shown, the snapshot takes nothing.
 ({ dom, longLists }, { rows, noted }) => {
   const PARTS = 'a[href], address, area, article, aside, button, caption, details, dfn, dialog, '
     + 'fieldset, figure, footer, form, h1, h2, h3, h4, h5, h6, header, hgroup, iframe, img, input, '
@@ -30,7 +30,7 @@
   const left = new Set(Array.from(longLists.unread(rows).keys()).flatMap((row) => (
     [row, ...dom.query(row, '*')])));
   const parts = dom.query(body, '*').filter((one) => (
-    !left.has(one) && (dom.shadow(one) || dom.matches(one, PARTS))));
+    !left.has(one) && (dom.shadow(one) || dom.matches(one, PARTS)) && dom.rendered(one)));
   // What only holds others is not entered, unless what names something is in it.
   const naming = new Set(dom.query(document, '[aria-labelledby]').flatMap((one) => (
     dom.attr(one, 'aria-labelledby').split(/\s+/))));

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, case, func, select
 
 from pytest_autoweb.base.specs import Count
 from pytest_autoweb.results.analysis.statistics import Interval, wilson
@@ -161,11 +161,16 @@ def _tool(row: Any, solved: int, tried: int) -> ToolStats:
     )
 
 
+COMPARED = 20_000
+"""So many of the newest calls of a tool are compared with a call in question."""
+
+
 class Precedent(Record):
     """What the records say about calls like the one in question."""
 
     same_call: ShareOfCalls
-    """Successes of calls with the same tool and the same parameters."""
+    """Successes of calls with the same tool and the same parameters, among the `COMPARED` newest
+    of the tool; without parameters, of all its calls."""
     same_tool: ShareOfCalls
     """Successes of all calls of the tool."""
     last_error: str | None
@@ -185,18 +190,40 @@ def precedent(
     """
     # Texts were cleaned when they were stored, so values to look up must be cleaned in the same
     # way. Postgres would also refuse a NUL character in a query.
+    name, run = clean(tool), clean(run_id)
+    of_tool = _of_tool(connection, name, run)
+    last = latest_failure(connection, name, run)
+    return Precedent(
+        same_call=_alike(connection, tool, params, run) if params else of_tool,
+        same_tool=of_tool,
+        last_error=last["error"] if last else None,
+    )
+
+
+def _of_tool(connection: Connection, name: str, run: str) -> ShareOfCalls:
+    wanted = [CallCount.tool_name == name, *([CallCount.run_id == run] if run else [])]
+    good = sum_of(case((CallCount.failed, 0), else_=CallCount.calls))
+    row = connection.execute(select(good, sum_of(CallCount.calls)).where(*wanted)).one()
+    return share_of(int(row[0]), int(row[1]))
+
+
+def _alike(connection: Connection, tool: str, params: Mapping[str, Any], run: str) -> ShareOfCalls:
     of_tool = [ToolCallRecord.tool_name == clean(tool)]
-    if run_id:
-        of_tool.append(ToolCallRecord.session_id.in_(attempts_of(clean(run_id))))
+    if run:
+        of_tool.append(ToolCallRecord.session_id.in_(attempts_of(run)))
     written = [ToolCallRecord.parameters[name].as_string() for name in ("target", "arguments")]
+    # All calls of a common tool take seconds to read once there are millions.
+    newest = (
+        select(*(each.label(f"part_{at}") for at, each in enumerate(written)), ok.label("ok"))
+        .where(*of_tool)
+        .order_by(ToolCallRecord.created_at.desc())
+        .limit(COMPARED)
+        .subquery()
+    )
+    parts = (newest.c.part_0, newest.c.part_1)
     counted = connection.execute(
-        select(*written, count_if(ok), func.count()).where(*of_tool).group_by(*written)
+        select(*parts, count_if(newest.c.ok), func.count()).group_by(*parts)
     ).all()
     fits = recorded_as(tool, params)
     alike = [row for row in counted if fits(row[0] or "", row[1] or "")]
-    last = latest_failure(connection, clean(tool), clean(run_id))
-    return Precedent(
-        same_call=share_of(sum(row[2] for row in alike), sum(row[3] for row in alike)),
-        same_tool=share_of(sum(row[2] for row in counted), sum(row[3] for row in counted)),
-        last_error=last["error"] if last else None,
-    )
+    return share_of(sum(row[2] for row in alike), sum(row[3] for row in alike))

@@ -490,6 +490,40 @@ def test_the_rows_of_a_long_list_are_listed_as_those_of_a_short_one(
     assert blank.locator("tbody").aria_snapshot().count("- checkbox") == 280
 
 
+LONG_TEXT = "".join(f"<p>part {n}" for n in range(40))
+
+
+def test_a_name_is_made_of_what_large_parts_hold(blank: Page) -> None:
+    page_tree.register_listing(blank)
+    blank.set_content(
+        f"<a href=/a><section>{LONG_TEXT}</section></a>"
+        f"<button aria-labelledby=b>x</button><div id=b><form>{LONG_TEXT}</form></div>"
+        f"<label><span>Tell <div tabindex=0>{LONG_TEXT}</div></span><input></label>"
+    )
+
+    listed = numbered_listing(blank, budget_tokens=9_000).elements
+    named = {one.role: one.name for one in listed if one.ref and one.role != "clickable"}
+    assert [*named] == ["link", "button", "textbox"]
+    assert all("part 0" in name and "part 39" in name for name in named.values())
+
+
+def test_a_table_for_the_layout_has_no_rows(show: Show) -> None:
+    told = show(
+        "<table role=presentation><tr><td>Left<td><button>A</button><tr><td>"
+        "<table><tr><th>Tea<th>Price<tr><td>Oolong<td>4</table></table>"
+        "<ul role=none><li>one<li>two</ul>"
+    )
+
+    assert told.splitlines() == [
+        'Left | button "A"',
+        "table:",
+        " header row: Tea | Price",
+        " row: Oolong | 4",
+        "one",
+        "two",
+    ]
+
+
 MANY = 420
 SMALL_BUDGET = 1_500
 ITEMS = "".join(

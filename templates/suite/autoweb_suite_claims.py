@@ -41,11 +41,23 @@ def _claim_of(node: ast.expr, reads: list[dict[str, Any]]) -> str:
     match node:
         case ast.Compare(ops=[ast.Eq()]):
             return _equals(read)
+        case ast.Compare() if read["name"] == "count" and value and _is_any(node):
+            return f"expect({read['base']}).not_to_have_count(0)"
         case ast.Compare(ops=[ast.In() | ast.NotIn() as operator]) if isinstance(value, str):
             inside = isinstance(operator, ast.In)
             if isinstance(literal, str) and (literal in value) == inside:
                 return _contains(read, literal, negated=not inside)
     return ""
+
+
+def _is_any(node: ast.Compare) -> bool:
+    """Tell whether a comparison of a number says that there is at least one."""
+    match node.ops, node.comparators:
+        case [ast.Gt() | ast.NotEq()], [ast.Constant(value=0)]:
+            return True
+        case [ast.GtE()], [ast.Constant(value=1)]:
+            return True
+    return False
 
 
 def _literal(node: ast.expr) -> object:
@@ -73,6 +85,8 @@ def _meant(node: ast.expr, reads: list[dict[str, Any]]) -> dict[str, Any] | None
             fits = last["value"] is False
         case ast.Compare(ops=[ast.Eq()]):
             fits = literal is not None and literal == last["value"]
+        case ast.Compare() if last["name"] == "count":
+            fits = _is_any(node)
         case _:
             fits = isinstance(literal, str) and isinstance(last["value"], str)
     return last if fits else None

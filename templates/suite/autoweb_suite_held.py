@@ -203,7 +203,18 @@ class StandIn:
 
 
 class _HeldCall(StandIn):
-    """A call of an asynchronous test, which holds without stopping the event loop."""
+    """A call of an asynchronous test, which holds without stopping the event loop.
+
+    So does what is called on it, such as the assertion behind `expect`.
+    """
+
+    def __getattr__(self, name: str) -> StandIn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _HeldCall(self._held, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> StandIn:
+        return self
 
     def __await__(self) -> Iterator[Any]:
         self._held.serve()

@@ -81,15 +81,15 @@ class Plugin:
     def pytest_assertion_pass(self, orig: str) -> None:
         """Write down a plain `assert` on what was read from the page."""
         recorder = self._recorder
-        if recorder.current is None:
+        if recorder.current is None or not recorder.is_asserting():
             return
-        reads, recorder.reads = recorder.reads, []
-        claims = claims_of(orig, reads)
+        claims = claims_of(orig, recorder.reads)
         for code in claims:
             recorder.add("expect", code)
-        if not claims:
+        if claims:
+            recorder.end_reads()
+        else:
             recorder.leave_out(f"assert {' '.join(orig.split())[:120]}")
-            recorder.reads = reads
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Iterator[Any]:

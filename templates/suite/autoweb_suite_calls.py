@@ -133,7 +133,6 @@ class Recorder:
         self.rootdir = rootdir
         self.current: Recording | None = None
         self.reads: list[dict[str, Any]] = []
-        self._asserted = False
         self._thread = 0
         self._inside: set[Any] = set()
         self._blocks: list[list[dict[str, str]]] = []
@@ -150,7 +149,7 @@ class Recorder:
     def begin_test(self) -> None:
         """Forget what belongs to the last test."""
         self.reads, self._blocks, self._dialogs = [], [], []
-        self._tabs, self._main, self._asserted = 0, None, False
+        self._tabs, self._main = 0, None
         self._thread = threading.get_ident()
 
     def add(self, kind: str, code: str, where: str | None = None) -> None:
@@ -196,13 +195,14 @@ class Recorder:
 
     def read(self, base: str, name: str, value: Any, args: Any = ()) -> None:
         """Note what was read from a page, for the asserts that follow."""
-        if self._asserted:
-            self.reads, self._asserted = [], False
+        if self.reads and self.reads[-1].get("told"):
+            self.reads = []
         self.reads.append({"base": base, "name": name, "value": value, "args": args})
 
     def end_reads(self) -> None:
         """Have the next thing read begin anew, now that an assert has told of those before."""
-        self._asserted = True
+        for one in self.reads:
+            one["told"] = True
 
     def is_asserting(self) -> bool:
         """Tell whether it is the suite that asserts: no library, and no server in a thread."""

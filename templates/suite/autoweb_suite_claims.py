@@ -43,6 +43,9 @@ def _claim_of(node: ast.expr, reads: list[dict[str, Any]]) -> str:
             return _equals(read)
         case ast.Compare() if read["name"] == "count" and value and _is_any(node):
             return f"expect({read['base']}).not_to_have_count(0)"
+        case ast.Name() | ast.Attribute() | ast.Call() | ast.Await() if value:
+            said = {"count": "not_to_have_count(0)", **dict.fromkeys(_TEXTS, "not_to_be_empty()")}
+            return f"expect({read['base']}).{said[read['name']]}" if read["name"] in said else ""
         case ast.Compare(ops=[ast.In() | ast.NotIn() as operator]) if isinstance(value, str):
             inside = isinstance(operator, ast.In)
             if isinstance(literal, str) and (literal in value) == inside:
@@ -69,7 +72,8 @@ def _literal(node: ast.expr) -> object:
 def _meant(node: ast.expr, reads: list[dict[str, Any]]) -> dict[str, Any] | None:
     """Return the one thing that was read for a condition; None if that is not certain.
 
-    Where the condition names variables alone, the last thing read must be what it says.
+    Where the condition names variables or a page object's attributes alone, it must be what was
+    read last, or the text that it names must have been read.
     """
     names = [one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)]
     own = [read for read in reads if read["name"] in names]
@@ -78,17 +82,24 @@ def _meant(node: ast.expr, reads: list[dict[str, Any]]) -> dict[str, Any] | None
     if own or not reads:
         return own[-1] if own else None
     last, literal = reads[-1], _literal(node)
+    texts = [read for read in reads if isinstance(read["value"], str)]
     match node:
-        case ast.Name():
-            fits = last["value"] is True
-        case ast.UnaryOp(op=ast.Not(), operand=ast.Name()):
-            fits = last["value"] is False
         case ast.Compare(ops=[ast.Eq()]):
+            equal = [read for read in texts if literal and read["value"] == literal]
+            if equal:
+                return equal[-1]
             fits = literal is not None and literal == last["value"]
+        case ast.Compare(ops=[ast.In()]) if isinstance(literal, str):
+            holding = [read for read in texts if literal in read["value"]]
+            return holding[-1] if holding else None
         case ast.Compare() if last["name"] == "count":
             fits = _is_any(node)
+        case ast.Compare():
+            fits = isinstance(literal, str) and last in texts
+        case ast.UnaryOp(op=ast.Not()):
+            fits = last["value"] is False and not last.get("told")
         case _:
-            fits = isinstance(literal, str) and isinstance(last["value"], str)
+            fits = bool(last["value"]) and not last.get("told")
     return last if fits else None
 
 

@@ -32,6 +32,7 @@ class Plugin:
         self._of_fixtures: dict[Any, Recording] = {}
         self._own: Recording | None = None
         self._phases: dict[str, Any] = {}
+        self._took_s = 0.0
 
     def _send(self, record: Mapping[str, Any]) -> None:
         with suppress(OSError):
@@ -51,7 +52,7 @@ class Plugin:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Record a test, its fixtures and its teardown."""
-        self._own, self._phases = Recording(), {}
+        self._own, self._phases, self._took_s = Recording(), {}, 0.0
         self._recorder.begin_test()
         self._recorder.begin(self._own)
         try:
@@ -97,6 +98,8 @@ class Plugin:
         report = yield
         why = str(call.excinfo.value).strip() if call.excinfo else ""
         self._phases[report.when] = (report.outcome, why, hasattr(report, "wasxfail"))
+        if report.when != "teardown":
+            self._took_s += report.duration
         return report
 
     def _record(self, item: Any) -> dict[str, Any]:
@@ -124,6 +127,7 @@ class Plugin:
             "fixtures": sorted(_server_fixtures(item)),
             "outcome": outcome,
             "why": why[:500],
+            "took_s": self._took_s,
             "steps": whole.steps,
             "unsaid": whole.unsaid,
             "secrets": whole.secrets,

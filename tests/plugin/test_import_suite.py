@@ -258,8 +258,11 @@ def test_an_asynchronous_suite_is_recorded_as_any_other(tmp_path: Path) -> None:
 
 HELD = """
 import threading
+import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
+from playwright.async_api import async_playwright, expect
+from playwright.sync_api import sync_playwright
 
 
 class Page(BaseHTTPRequestHandler):
@@ -296,16 +299,60 @@ def test_items(signed_in, page, site):
     page.set_default_timeout(1000)
     page.goto(signed_in)
     site.items.append("coffee")
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+async def opened(site):
+    async with async_playwright() as driver:
+        browser = await driver.chromium.launch()
+        context = await browser.new_context()
+        address = f"http://127.0.0.1:{site.server_port}"
+        await context.add_cookies([{"name": "user", "value": "ana", "url": address}])
+        page = await context.new_page()
+        await page.goto(address)
+        yield page
+
+
+@pytest.mark.anyio
+async def test_asynchronous(opened, site):
+    site.items.append("tea")
+    await expect(opened.get_by_text("tea")).to_be_visible()
+    site.items.append("coffee")
+
+
+class TestOfUnittest(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def take(self, site):
+        self.site = site
+
+    def setUp(self):
+        self.driver = sync_playwright().start()
+        context = self.driver.chromium.launch().new_context()
+        address = f"http://127.0.0.1:{self.site.server_port}"
+        context.add_cookies([{"name": "user", "value": "ana", "url": address}])
+        self.page = context.new_page()
+        self.page.goto(address)
+
+    def test_items(self):
+        self.site.items.append("tea")
+        self.page.reload()
+        self.site.items.append("coffee")
 """
 
 
 @pytest.mark.long
-def test_a_site_of_fixtures_is_served_as_the_test_finds_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("test", ["test_items", "test_asynchronous", "TestOfUnittest::test_items"])
+def test_a_site_of_fixtures_is_served_as_the_test_finds_it(tmp_path: Path, test: str) -> None:
     (tmp_path / "test_items.py").write_text(HELD)
     (tmp_path / "data").mkdir()
     port = free_port()
     program = (sys.executable, "-m", "pytest_autoweb.tools.importing.suite.held")
-    command = [*program, "test_items.py::test_items", "--port", str(port), "--data", "data"]
+    command = [*program, f"test_items.py::{test}", "--port", str(port), "--data", "data"]
     lean = "no:schemathesis"
     with subprocess.Popen([*command, "--", "-p", lean], cwd=tmp_path) as process:
         try:

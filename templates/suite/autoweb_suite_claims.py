@@ -2,9 +2,14 @@
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+OF_UNITTEST = (
+    "assertEqual", "assertFalse", "assertGreater", "assertGreaterEqual", "assertIn",
+    "assertNotIn", "assertTrue",
+)  # fmt: skip
+"""Methods of `unittest.TestCase` that can say what was read from a page."""
 _TEXTS = {"inner_text": ", use_inner_text=True", "text_content": ""}
 _STATES = {
     "is_visible": ("to_be_visible()", "not_to_be_visible()"),
@@ -29,6 +34,27 @@ def claims_of(statement: str, reads: list[dict[str, Any]]) -> list[str]:
         return []
     parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
     return [said for part in parts if (said := _claim_of(part, list(reads)))]
+
+
+def condition_of(method: str, args: Sequence[Any], reads: list[dict[str, Any]]) -> str:
+    """Return what a method of `unittest.TestCase` asserts as the condition of a plain `assert`.
+
+    Its arguments are values already, so what was read is only called `read`; empty if the method
+    says nothing of the kind.
+    """
+    last = reads[-1]["value"] if reads else None
+    match method, args:
+        case (("assertTrue" | "assertFalse"), [bool() as given, *_]):
+            return ("read" if given else "not read") if isinstance(last, bool) else ""
+        case "assertEqual", [bool(), bool(), *_]:
+            return ""
+        case "assertEqual", [str() | int() as given, str() | int(), *_]:
+            return f"read == {given!r}"
+        case (("assertIn" | "assertNotIn"), [str() as part, str(), *_]):
+            return f"{part!r} {'in' if method == 'assertIn' else 'not in'} read"
+        case (("assertGreater" | "assertGreaterEqual"), [int(), int() as least, *_]):
+            return f"read {'>' if method == 'assertGreater' else '>='} {least!r}"
+    return ""
 
 
 def _claim_of(node: ast.expr, reads: list[dict[str, Any]]) -> str:

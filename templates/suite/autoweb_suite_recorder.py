@@ -5,18 +5,20 @@ sent when its test ends, over a connection and not through a file, because it ho
 were typed.
 """
 
+import functools
 import inspect
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+import unittest
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection
 from typing import Any
 
 import pytest
 from autoweb_suite_calls import Recorder, Recording, wrap_playwright
-from autoweb_suite_claims import claims_of
+from autoweb_suite_claims import OF_UNITTEST, claims_of, condition_of
 
 PORT = "AUTOWEB_SUITE_PORT"
 KEY = "AUTOWEB_SUITE_KEY"
@@ -81,16 +83,31 @@ class Plugin:
 
     def pytest_assertion_pass(self, orig: str) -> None:
         """Write down a plain `assert` on what was read from the page."""
+        if self._recorder.current is not None and self._recorder.is_asserting():
+            self._asserted(orig, f"assert {' '.join(orig.split())[:120]}")
+
+    def of_unittest(self, original: Callable[..., None]) -> Callable[..., None]:
+        """Return a method of `unittest.TestCase` that is written down like a plain `assert`."""
+
+        @functools.wraps(original)
+        def asserting(case: Any, *args: Any, **kwargs: Any) -> None:
+            original(case, *args, **kwargs)
+            recorder, name = self._recorder, original.__name__
+            if recorder.current is not None and recorder.is_asserting():
+                shown = ", ".join(repr(one)[:60] for one in args)
+                self._asserted(condition_of(name, args, recorder.reads), f"assert {name}({shown})")
+
+        return asserting
+
+    def _asserted(self, condition: str, shown: str) -> None:
         recorder = self._recorder
-        if recorder.current is None or not recorder.is_asserting():
-            return
-        claims = claims_of(orig, recorder.reads)
+        claims = claims_of(condition, recorder.reads)
         for code in claims:
             recorder.add("expect", code)
         if claims:
             recorder.end_reads()
         else:
-            recorder.leave_out(f"assert {' '.join(orig.split())[:120]}")
+            recorder.leave_out(shown)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Iterator[Any]:
@@ -173,4 +190,7 @@ def pytest_configure(config: pytest.Config) -> None:
     connection = Client(address, authkey=bytes.fromhex(os.environ[KEY]))
     recorder = Recorder(config.rootpath)
     wrap_playwright(recorder)
-    config.pluginmanager.register(Plugin(recorder, connection), "autoweb-suite-recorder")
+    plugin = Plugin(recorder, connection)
+    for name in OF_UNITTEST:
+        setattr(unittest.TestCase, name, plugin.of_unittest(getattr(unittest.TestCase, name)))
+    config.pluginmanager.register(plugin, "autoweb-suite-recorder")

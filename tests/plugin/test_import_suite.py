@@ -129,9 +129,11 @@ def test_a_suite_becomes_cases_where_their_checks_prove_what_is_done(tmp_path: P
 ASYNCHRONOUS = """
 import asyncio
 import threading
+import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.async_api import async_playwright, expect
+from playwright.sync_api import sync_playwright
 
 pytestmark = pytest.mark.anyio
 PAGE = '''<h1>Orders</h1><label>Item <input id="item"></label><label>Note <input id="note"></label>
@@ -209,6 +211,23 @@ async def test_help(shop):
     await help_page.get_by_label("Item").fill("tea")
     assert await shop.title() == ""
     assert 2 > 1
+
+
+class TestOfUnittest(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def take(self, site):
+        self.site = site
+
+    def test_heading(self):
+        with sync_playwright() as driver:
+            page = driver.chromium.launch().new_page()
+            page.goto(self.site)
+            self.assertEqual(page.get_by_role("heading").inner_text(), "Orders")
+            self.assertTrue(page.get_by_label("Item").is_visible())
+            self.assertTrue(2 > 1)
+            self.assertIn("Hel", page.get_by_role("link").text_content())
+            self.assertGreater(page.locator("p").count(), 0)
+            self.assertEqual([1], [1])
 """
 
 
@@ -227,8 +246,8 @@ def test_an_asynchronous_suite_is_recorded_as_any_other(tmp_path: Path) -> None:
     order = SuiteOrder(("test_orders.py",), ("-p", "no:schemathesis"))
     suite = record_suite(order, tmp_path / "log", run)
 
-    ordered, helped = suite.tests
-    assert (ordered.outcome, helped.outcome) == ("passed", "passed"), ordered.why + helped.why
+    assert [(one.outcome, one.why) for one in suite.tests] == [("passed", "")] * 3
+    ordered, helped, headed = suite.tests
     goto, *done = [step.code for step in ordered.steps]
     assert goto.startswith("page.goto('http://127.0.0.1:")
     assert done == [
@@ -252,6 +271,17 @@ def test_an_asynchronous_suite_is_recorded_as_any_other(tmp_path: Path) -> None:
         "expect(page).to_have_title('')",
     ]
     assert [one.what for one in helped.unsaid] == ["assert 2 > 1"]
+    # What methods of unittest assert, too.
+    assert [step.code for step in headed.steps][1:] == [
+        "expect(page.get_by_role('heading')).to_have_text('Orders', use_inner_text=True)",
+        "expect(page.get_by_label('Item')).to_be_visible()",
+        "expect(page.get_by_role('link')).to_contain_text('Hel')",
+        "expect(page.locator('p')).not_to_have_count(0)",
+    ]
+    assert [one.what for one in headed.unsaid] == [
+        "assert assertTrue(True)",
+        "assert assertEqual([1], [1])",
+    ]
     case = candidate(ordered, SuiteSecrets("SHOP"), ())
     assert len(case.checks) == 4
 

@@ -4,6 +4,7 @@ The public methods of pages, locators and assertions are wrapped, in both flavou
 succeeded becomes a line, with the place in the suite that made it.
 """
 
+import asyncio
 import contextlib
 import functools
 import inspect
@@ -11,6 +12,7 @@ import json
 import os
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,6 +31,9 @@ BROWSER = "AUTOWEB_SUITE_BROWSER"
 _EXPRESSION = "_autoweb_expression"
 _OWN = str(Path(playwright.__file__).parent)
 _STANDARD = frozenset({contextlib.__file__, functools.__file__})
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+_TELLING_OF_ASSERTS = ("_pytest.", "pluggy.", "autoweb_suite_")
+"""Modules between an assert that holds and what is told of it."""
 
 _FINDING = frozenset(
     {"locator", "frame_locator", "filter", "nth", "and_", "or_", "frame", "query_selector"}
@@ -128,7 +133,8 @@ class Recorder:
         self.rootdir = rootdir
         self.current: Recording | None = None
         self.reads: list[dict[str, Any]] = []
-        self._inside = False
+        self._thread = 0
+        self._inside: set[Any] = set()
         self._blocks: list[list[dict[str, str]]] = []
         self._dialogs: list[str] = []
         self._tabs = 0
@@ -144,6 +150,7 @@ class Recorder:
         """Forget what belongs to the last test."""
         self.reads, self._blocks, self._dialogs = [], [], []
         self._tabs, self._main = 0, None
+        self._thread = threading.get_ident()
 
     def add(self, kind: str, code: str, where: str | None = None) -> None:
         """Write down a line: an `act`, a `wait`, or what is `expected`."""
@@ -166,13 +173,47 @@ class Recorder:
         self._dialogs.append(f"page.once('dialog', lambda dialog: dialog.{code})")
 
     @contextmanager
-    def alone(self) -> Iterator[bool]:
-        """Provide whether a call is the test's own and not made by another recorded call."""
-        own, self._inside = not self._inside, True
+    def alone(self, *, awaited: bool = False) -> Iterator[bool]:
+        """Provide whether a call is the test's own and not made by another recorded call.
+
+        Args:
+            awaited: whether others may be under way at once, each in its own task.
+        """
+        task = asyncio.current_task() if awaited else None
+        own = task not in self._inside
+        self._inside.add(task)
         try:
             yield own and self.current is not None
         finally:
-            self._inside = not own
+            if own:
+                self._inside.discard(task)
+
+    @property
+    def is_idle(self) -> bool:
+        """Tell whether what is called now is not called by a recorded call."""
+        return self.current is not None and None not in self._inside
+
+    def read(self, base: str, name: str, value: Any, args: Any = ()) -> None:
+        """Note what was read from a page, for the asserts that follow."""
+        if self.reads and self.reads[-1].get("told"):
+            self.reads = []
+        self.reads.append({"base": base, "name": name, "value": value, "args": args})
+
+    def end_reads(self) -> None:
+        """Have the next thing read begin anew, now that an assert has told of those before."""
+        for one in self.reads:
+            one["told"] = True
+
+    def is_asserting(self) -> bool:
+        """Tell whether it is the suite that asserts: no library, and no server in a thread."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if not frame.f_globals.get("__name__", "").startswith(_TELLING_OF_ASSERTS):
+                break
+            frame = frame.f_back
+        path = Path(frame.f_code.co_filename) if frame else Path()
+        own = path.is_relative_to(self.rootdir) and not _INSTALLED & set(path.parts)
+        return own and threading.get_ident() == self._thread
 
     def where(self) -> str:
         """Return the place that made the call, as `file:line`.
@@ -185,8 +226,7 @@ class Recorder:
             name = frame.f_code.co_filename
             if not (name.startswith(("<", _OWN)) or name == __file__ or name in _STANDARD):
                 path = Path(name)
-                installed = "site-packages" in path.parts
-                if path.is_relative_to(self.rootdir) and not installed:
+                if path.is_relative_to(self.rootdir) and not _INSTALLED & set(path.parts):
                     return f"{path.relative_to(self.rootdir).as_posix()}:{frame.f_lineno}"
                 outside = outside or f"{path.name}:{frame.f_lineno}"
             frame = frame.f_back
@@ -318,10 +358,6 @@ def _written(value: Any, recorder: Recorder) -> str:
     raise Unwritable(f"a {type(value).__name__} as an argument")
 
 
-def _reading(base: str, name: str, value: Any, args: Any = ()) -> dict[str, Any]:
-    return {"base": base, "name": name, "value": value, "args": args}
-
-
 def _call(recorder: Recorder, thing: Any, name: str, args: Any, kwargs: Mapping[str, Any]) -> str:
     given = [_written(one, recorder) for one in args]
     named = {key: one for key, one in kwargs.items() if key not in _DROPPED and one is not None}
@@ -419,9 +455,7 @@ class _Taken:
             base = self.code.replace(".query_selector_all(", ".locator(")
         for number, one in enumerate(found):
             setattr(one, _EXPRESSION, f"{base}.nth({number})")
-        self._recorder.reads.append(
-            {"base": base, "name": "count", "value": len(found), "args": ()}
-        )
+        self._recorder.read(base, "count", len(found))
 
     def _read(self, value: Any) -> None:
         kind = type(self._thing).__name__
@@ -431,7 +465,7 @@ class _Taken:
                 self._args[0] if self._args else self._kwargs["selector"], self._recorder
             )
             base, rest = f"{base}.locator({selector}).first", self._args[1:]
-        self._recorder.reads.append(_reading(base, self._name, value, rest))
+        self._recorder.read(base, self._name, value, rest)
 
 
 def _wrap(recorder: Recorder, original: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -440,7 +474,7 @@ def _wrap(recorder: Recorder, original: Callable[..., Any], name: str) -> Callab
 
         @functools.wraps(original)
         async def awaited(self: Any, *args: Any, **kwargs: Any) -> Any:
-            with recorder.alone() as own:
+            with recorder.alone(awaited=True) as own:
                 if not own:
                     return await original(self, *args, **kwargs)
                 taken = _Taken(recorder, self, name, args, kwargs)
@@ -492,10 +526,9 @@ def _link(recorder: Recorder, original: property, name: str) -> property:
 def _address(recorder: Recorder, original: property) -> property:
     def read(self: Any) -> Any:
         found = original.fget(self) if original.fget else ""
-        if recorder.current is not None and not recorder._inside:
+        if recorder.is_idle:
             with suppress(Unwritable):
-                base = recorder.expression(self)
-                recorder.reads.append(_reading(base, "url", found))
+                recorder.read(recorder.expression(self), "url", found)
         return found
 
     return property(read)
@@ -546,7 +579,7 @@ def _manage(recorder: Recorder, original: Callable[..., Any], name: str) -> Call
     @functools.wraps(original)
     def opened(self: Any, *args: Any, **kwargs: Any) -> Any:
         manager = original(self, *args, **kwargs)
-        if recorder.current is None or recorder._inside:
+        if not recorder.is_idle:
             return manager
         code = ""
         # What waits for something that only a function of the test recognises is not repeated.
@@ -577,7 +610,7 @@ def _claim(recorder: Recorder, original: Callable[..., Any], name: str) -> Calla
 
         @functools.wraps(original)
         async def awaited(self: Any, *args: Any, **kwargs: Any) -> Any:
-            with recorder.alone() as own:
+            with recorder.alone(awaited=True) as own:
                 result = await original(self, *args, **kwargs)
                 if own:
                     noted(self, args, kwargs)
@@ -665,8 +698,10 @@ def _patch_browser(recorder: Recorder, generated: Any) -> None:
                 first=True,
             ),
         )  # fmt: skip
-    if there := json.loads(os.environ.get(BROWSER) or "{}"):
-        generated.BrowserType.launch = _before(generated.BrowserType.launch, there)
+    there = json.loads(os.environ.get(BROWSER) or "{}")
+    for name in ("launch", "launch_persistent_context"):
+        method = getattr(generated.BrowserType, name)
+        setattr(generated.BrowserType, name, _before(method, there))
 
 
 def _opened(recorder: Recorder, _self: Any, _args: Any, kwargs: Any, found: Any) -> None:
@@ -718,13 +753,21 @@ def _after(
 def _before(original: Callable[..., Any], there: Mapping[str, Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def launched(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("headless") is False and not _has_screen():
+            kwargs["headless"] = True
         chosen = kwargs.get("executable_path") or kwargs.get("channel")
-        if self.name == "chromium" and not chosen and not Path(self.executable_path).exists():
+        missing = self.name == "chromium" and not Path(self.executable_path).exists()
+        if there and missing and not chosen:
             flags = [*(kwargs.get("args") or ()), *there.get("args", ())]
             kwargs |= {**there, "args": flags}
         return original(self, *args, **kwargs)
 
     return launched
+
+
+def _has_screen() -> bool:
+    named = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(named) or sys.platform != "linux"
 
 
 def wrap_playwright(recorder: Recorder) -> None:

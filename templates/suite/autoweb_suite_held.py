@@ -8,6 +8,7 @@ now, so the connections of the case's port are passed on to it.
 
 import argparse
 import asyncio
+import functools
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ import socket
 import sys
 import threading
 import time
+import unittest
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -203,7 +205,18 @@ class StandIn:
 
 
 class _HeldCall(StandIn):
-    """A call of an asynchronous test, which holds without stopping the event loop."""
+    """A call of an asynchronous test, which holds without stopping the event loop.
+
+    So does what is called on it, such as the assertion behind `expect`.
+    """
+
+    def __getattr__(self, name: str) -> StandIn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _HeldCall(self._held, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> StandIn:
+        return self
 
     def __await__(self) -> Iterator[Any]:
         self._held.serve()
@@ -295,6 +308,26 @@ class _Plugin:
         if self._held.address:
             self._held.wait()
         return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: Any) -> Iterator[None]:
+        """Hold a test of a `unittest.TestCase` alike, whose method pytest does not call itself."""
+        kind = getattr(item, "cls", None)
+        of_unittest = isinstance(kind, type) and issubclass(kind, unittest.TestCase)
+        if of_unittest and not asyncio.iscoroutinefunction(item.obj):
+            item.obj = self._holding(item.obj)
+        return (yield)
+
+    def _holding(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def held(*args: Any, **kwargs: Any) -> Any:
+            self._held.in_test = True
+            result = method(*args, **kwargs)
+            if self._held.address:
+                self._held.wait()
+            return result
+
+        return held
 
 
 def main() -> int:

@@ -5,18 +5,20 @@ sent when its test ends, over a connection and not through a file, because it ho
 were typed.
 """
 
+import functools
 import inspect
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+import unittest
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection
 from typing import Any
 
 import pytest
 from autoweb_suite_calls import Recorder, Recording, wrap_playwright
-from autoweb_suite_claims import claims_of
+from autoweb_suite_claims import OF_UNITTEST, claims_of, condition_of
 
 PORT = "AUTOWEB_SUITE_PORT"
 KEY = "AUTOWEB_SUITE_KEY"
@@ -32,6 +34,7 @@ class Plugin:
         self._of_fixtures: dict[Any, Recording] = {}
         self._own: Recording | None = None
         self._phases: dict[str, Any] = {}
+        self._took_s = 0.0
 
     def _send(self, record: Mapping[str, Any]) -> None:
         with suppress(OSError):
@@ -51,7 +54,7 @@ class Plugin:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Record a test, its fixtures and its teardown."""
-        self._own, self._phases = Recording(), {}
+        self._own, self._phases, self._took_s = Recording(), {}, 0.0
         self._recorder.begin_test()
         self._recorder.begin(self._own)
         try:
@@ -80,16 +83,31 @@ class Plugin:
 
     def pytest_assertion_pass(self, orig: str) -> None:
         """Write down a plain `assert` on what was read from the page."""
+        if self._recorder.current is not None and self._recorder.is_asserting():
+            self._asserted(orig, f"assert {' '.join(orig.split())[:120]}")
+
+    def of_unittest(self, original: Callable[..., None]) -> Callable[..., None]:
+        """Return a method of `unittest.TestCase` that is written down like a plain `assert`."""
+
+        @functools.wraps(original)
+        def asserting(case: Any, *args: Any, **kwargs: Any) -> None:
+            original(case, *args, **kwargs)
+            recorder, name = self._recorder, original.__name__
+            if recorder.current is not None and recorder.is_asserting():
+                shown = ", ".join(repr(one)[:60] for one in args)
+                self._asserted(condition_of(name, args, recorder.reads), f"assert {name}({shown})")
+
+        return asserting
+
+    def _asserted(self, condition: str, shown: str) -> None:
         recorder = self._recorder
-        if recorder.current is None:
-            return
-        reads, recorder.reads = recorder.reads, []
-        claims = claims_of(orig, reads)
+        claims = claims_of(condition, recorder.reads)
         for code in claims:
             recorder.add("expect", code)
-        if not claims:
-            recorder.leave_out(f"assert {' '.join(orig.split())[:120]}")
-            recorder.reads = reads
+        if claims:
+            recorder.end_reads()
+        else:
+            recorder.leave_out(shown)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Iterator[Any]:
@@ -97,6 +115,8 @@ class Plugin:
         report = yield
         why = str(call.excinfo.value).strip() if call.excinfo else ""
         self._phases[report.when] = (report.outcome, why, hasattr(report, "wasxfail"))
+        if report.when != "teardown":
+            self._took_s += report.duration
         return report
 
     def _record(self, item: Any) -> dict[str, Any]:
@@ -124,6 +144,7 @@ class Plugin:
             "fixtures": sorted(_server_fixtures(item)),
             "outcome": outcome,
             "why": why[:500],
+            "took_s": self._took_s,
             "steps": whole.steps,
             "unsaid": whole.unsaid,
             "secrets": whole.secrets,
@@ -169,4 +190,7 @@ def pytest_configure(config: pytest.Config) -> None:
     connection = Client(address, authkey=bytes.fromhex(os.environ[KEY]))
     recorder = Recorder(config.rootpath)
     wrap_playwright(recorder)
-    config.pluginmanager.register(Plugin(recorder, connection), "autoweb-suite-recorder")
+    plugin = Plugin(recorder, connection)
+    for name in OF_UNITTEST:
+        setattr(unittest.TestCase, name, plugin.of_unittest(getattr(unittest.TestCase, name)))
+    config.pluginmanager.register(plugin, "autoweb-suite-recorder")

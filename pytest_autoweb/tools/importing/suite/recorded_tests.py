@@ -73,6 +73,8 @@ class RecordedTest:
     """How the test wants its browser, under Playwright's names."""
     given_state: bool
     """Whether the browser was given cookies or storage that no page had made."""
+    took_s: float
+    """How long its fixtures and itself took, in seconds."""
 
     @classmethod
     def read(cls, told: Mapping[str, Any]) -> "RecordedTest":
@@ -88,6 +90,7 @@ class RecordedTest:
             files=tuple(told["files"]),
             context=told["context"],
             given_state=told["given_state"],
+            took_s=told["took_s"],
         )
 
 

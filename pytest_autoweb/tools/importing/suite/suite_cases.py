@@ -147,7 +147,7 @@ def candidate(test: RecordedTest, secrets: SuiteSecrets, taken: Sequence[str]) -
         raise NotImportable(
             "it is skipped"
             if test.outcome == "skipped"
-            else f"it does not pass itself: {one_line(test.why, 160)}"
+            else f"it does not pass itself: {one_line(secrets.hide(test.why), 160)}"
         )
     steps = [_hidden(step, secrets) for step in _from_first_page(test)]
     oracle = make_oracle(read_acts("\n".join(step.code for step in steps)), {})
@@ -156,9 +156,12 @@ def candidate(test: RecordedTest, secrets: SuiteSecrets, taken: Sequence[str]) -
     except SettingsError as error:
         raise NotImportable(str(error)) from None
     checks, lost = _checks(steps, test)
+    noted = [
+        NotTaken(one.where, secrets.hide(one.what), "no case can repeat it") for one in test.unsaid
+    ]
     if not checks:
-        raise NotImportable("it expects nothing that a check could tell")
-    noted = [NotTaken(one.where, one.what, "no case can repeat it") for one in test.unsaid]
+        such = _for_instance(lost, noted)
+        raise NotImportable(f"it expects nothing that a check could tell{such}")
     name = f"{test.name}-{test.variant}" if test.variant else test.name
     return SuiteCase(
         test=test,
@@ -170,6 +173,13 @@ def candidate(test: RecordedTest, secrets: SuiteSecrets, taken: Sequence[str]) -
         secrets=tuple(oracle.secrets),
         left_out=(*lost, *noted),
     )
+
+
+def _for_instance(lost: Sequence[NotTaken], noted: Sequence[NotTaken]) -> str:
+    """Return the first thing that a test expects and no check can tell, with its place."""
+    asserts = (one for one in noted if one.name.startswith(("assert ", "expect(")))
+    first = next(iter([*lost, *asserts]), None)
+    return f", such as `{one_line(first.name, 160)}` ({first.where})" if first else ""
 
 
 def _hidden(step: RecordedStep, secrets: SuiteSecrets) -> RecordedStep:

@@ -24,6 +24,8 @@ from pytest_autoweb.tools.record.recorded_case import RecordedCase
 
 _STARTS_S = 120
 _DRAFT_S = 60
+_SLOWER = 10
+"""How many times as long as in the recording a play, or the start of its site, may take."""
 _HEAD = """\
 # Imported by `autoweb benchmark import pytest`: what tests do is the oracle, what they expect are
 # the checks. `autoweb debug schema case` describes every field.
@@ -41,6 +43,16 @@ class SuiteSite(NamedTuple):
     def holds(self, candidate: SuiteCase) -> bool:
         """Tell whether the pages of a case are served by the fixtures of its test."""
         return not self.section and candidate.site not in self.running
+
+    def advice(self, candidate: SuiteCase) -> str:
+        """Return what to try where a site may keep what earlier plays did; empty if it cannot."""
+        if self.holds(candidate) or "static" in self.section:
+            return ""
+        if "command" not in self.section:
+            return "; a site that was running keeps what plays did: let --command start it"
+        if "{data}" in self.section["command"]:
+            return ""
+        return "; if the site keeps what plays did, let --command give it the folder {data} for it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +96,10 @@ class SuiteFiles:
             group: the cases.
             draft: whether it is for a proof, where nobody has to think before acting.
         """
-        server = self._server(group[0])
+        server = self._server(group)
         lines = ["version: 1"]
         if draft:
-            lines += ["defaults:", f"  timeout: {_DRAFT_S}"]
+            lines += ["defaults:", f"  timeout: {_patient(_DRAFT_S, group)}"]
         if server:
             lines += ["webserver:"]
             lines += [f"  {name}: {in_json(value)}" for name, value in server.items()]
@@ -96,7 +108,8 @@ class SuiteFiles:
             lines += self._case(one, served=bool(server)).lines()
         return _HEAD + "\n".join(lines) + "\n"
 
-    def _server(self, first: SuiteCase) -> Mapping[str, Any]:
+    def _server(self, group: Sequence[SuiteCase]) -> Mapping[str, Any]:
+        first = group[0]
         if not self.site.holds(first):
             return self.site.section
         rest = first.test.nodeid.partition("::")[2]
@@ -113,7 +126,7 @@ class SuiteFiles:
             "url": f"http://{host}:{{port}}/",
             "cwd": Path(os.path.relpath(self.invoked, self.folder)).as_posix(),
             "reset": "restart",
-            "timeout": _STARTS_S,
+            "timeout": _patient(_STARTS_S, group),
         }
 
     def _program(self) -> str:
@@ -141,6 +154,11 @@ class SuiteFiles:
             comment=f"What {one.test.where} does; it solves the case.",
             site=site,
         )
+
+
+def _patient(least_s: int, group: Sequence[SuiteCase]) -> int:
+    """Return a time limit in seconds that the slowest of some tests keeps on a busy machine."""
+    return max(least_s, round(_SLOWER * max(one.test.took_s for one in group)))
 
 
 def _quoted(word: str) -> str:

@@ -28,6 +28,8 @@ _SCREEN = {
     "failure_model": "",
     "store": "",
 }
+_NOT_AGAIN = "what was recorded does not come to its end again"
+_ORACLE_FAILS = "the oracle "
 _WEAK = "weak"
 _COMMAND = re.compile(r'the web server ".*?"(?= ended| did)', re.DOTALL)
 
@@ -92,7 +94,9 @@ def sift(
                 kept.append(one.tagged(_WEAK))
             else:
                 listed = f"; not noticed: {', '.join(unnoticed)}" if unnoticed else ""
-                left.append(NotTaken(one.test.where, one.test.name, f"{proof.reason}{listed}"))
+                advice = files.site.advice(one) if proof.reason.startswith(_ORACLE_FAILS) else ""
+                why = f"{proof.reason}{listed}{advice}"
+                left.append(NotTaken(one.test.where, one.test.name, why))
     return Sifted(tuple(kept), (*screened.left_out, *left))
 
 
@@ -129,7 +133,8 @@ def _screened(
                 idle = cells.get((draft.path.name, one.id, NOOP))
                 narrowed, why = _narrowed(one, played, idle)
                 if why:
-                    left.append(NotTaken(one.test.where, one.test.name, why))
+                    advice = files.site.advice(one) if why.startswith(_NOT_AGAIN) else ""
+                    left.append(NotTaken(one.test.where, one.test.name, f"{why}{advice}"))
                 else:
                     kept.append(narrowed)
     return Sifted(tuple(kept), tuple(left))
@@ -143,7 +148,7 @@ def _narrowed(
         return one, "it was not played"
     if why := why_not_played(played):
         said = _COMMAND.sub("the server", why)
-        return one, f"what was recorded does not come to its end again: {said}"
+        return one, f"{_NOT_AGAIN}: {said}"
     held = _holding(played)
     if not held:
         return one, "nothing that it expects still holds at its end"

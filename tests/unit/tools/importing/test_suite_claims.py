@@ -39,7 +39,14 @@ def read(name: str, value: object, base: str = H1, *args: str) -> dict[str, Any]
         ("'no' not in h.text_content()", read("text_content", "Done"), "not_to_contain_text('no')"),
         ("len(rows.all()) == 2", read("count", 2), "to_have_count(2)"),
         ("rows.count() == 2", read("count", 2), "to_have_count(2)"),
+        ("rows.count() > 0", read("count", 2), "not_to_have_count(0)"),
+        ("len(found) >= 1", read("count", 2), "not_to_have_count(0)"),
+        ("await rows.count() != 0", read("count", 2), "not_to_have_count(0)"),
+        ("await page.title() == 'Shop'", read("title", "Shop", "page"), "to_have_title('Shop')"),
+        ("not await h.is_visible()", read("is_visible", False), "not_to_be_visible()"),
         ("h.is_visible()", read("is_visible", True), "to_be_visible()"),
+        ("home.heading", read("text_content", "Hello"), "not_to_be_empty()"),
+        ("await rows.count()", read("count", 2), "not_to_have_count(0)"),
         ("not h.is_visible()", read("is_visible", False), "not_to_be_visible()"),
         (
             "h.get_attribute('id') == 'x'",
@@ -66,12 +73,26 @@ def test_an_assert_on_what_was_read_becomes_an_assertion_that_a_case_can_hold(
         ("answer.status == 200", []),
         ("mine == yours", [read("title", "Shop", "page")]),
         ("count == 3", [read("count", 2)]),
+        ("rows.count() >= 0", [read("count", 2)]),
+        ("0 < rows.count() < 3", [read("count", 2)]),
+        ("len(text) > 0", [read("inner_text", "y")]),
         ("ready", [read("title", "Shop", "page")]),
         ("not valid", []),
+        ("response.ok", [read("inner_text", "y") | {"told": True}]),
+        ("form.state == ''", [read("input_value", ""), read("inner_text", "y")]),
     ],
 )
 def test_what_an_assert_says_is_not_guessed(statement: str, seen: list[dict[str, Any]]) -> None:
     assert claims_of(statement, seen) == []
+
+
+def test_a_page_object_reads_several_things_for_one_assert() -> None:
+    seen = [read("inner_text", "Enter a name"), read("input_value", "", "page.locator('#name')")]
+    assert claims_of("form.error == 'Enter a name' and form.value == ''", seen) == [
+        "expect(page.locator('h1')).to_have_text('Enter a name', use_inner_text=True)",
+        "expect(page.locator('#name')).to_have_value('')",
+    ]
+    assert claims_of("'a name' in form.error", seen)
 
 
 def test_both_parts_of_an_and_are_said() -> None:

@@ -25,7 +25,8 @@ from pytest_autoweb.judging.verdicts import judge_checks, score
 from pytest_autoweb.results.analysis.controls import MUTANT, ORACLE
 from pytest_autoweb.results.records import Attempt, CheckResult, Failure
 from pytest_autoweb.results.runs.inert_copies import DOM_FILE
-from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
+from pytest_autoweb.results.runs.lasting_files import write_text_lasting
+from pytest_autoweb.results.runs.saving import json_text
 
 WIRE_FILE = "wire.har"
 DOWNLOADS_FILE = "downloads.json"
@@ -131,7 +132,7 @@ def _with_file(
 ) -> Attempt:
     """Return the attempt with one more file; if the page or the disk fails, without it."""
     try:
-        write_text_atomic(path, make())
+        write_text_lasting(path, make())
     except Exception as error:
         # A page can fail in unforeseen ways, and the verdict must not depend on that.
         tools.log.write(f"the {name} of this attempt could not be kept: {first_line(error)}")

@@ -173,11 +173,14 @@ def _fold(
     for stage in stages:
         tools.progress(stage.name)
         times.enter(stage.name)
+        if not stage.leaves_page:
+            tools.newest.settle()
         attempt = _guarded(stage, attempt, tools)
         tools.follow(attempt)
         attempt = _off_record(attempt, tools)
         if attempt.failure and attempt.failure.kind in STOPPING:
             break
+    tools.newest.settle()
     return attempt
 
 

@@ -64,12 +64,12 @@ CONSTRAINED = ARMS.add(
 STRATEGIES: BoundVariants[Strategy] = BoundVariants(STRATEGY_NAMES)
 
 OPEN = NamedStage("open", open_entry)
-PLAN = NamedStage("plan", plan_case)
+PLAN = NamedStage("plan", plan_case, leaves_page=True)
 PLAN_AS_TASK = NamedStage("task", plan_as_task)
-CAPTURE = NamedStage("capture", capture_pages)
-GENERATE = NamedStage("generate", write_script)
+CAPTURE = NamedStage("capture", capture_pages, leaves_page=True)
+GENERATE = NamedStage("generate", write_script, leaves_page=True)
 REPAIR = NamedStage("repair", repair_script)
-LINT = NamedStage("lint", lint_script)
+LINT = NamedStage("lint", lint_script, leaves_page=True)
 EXECUTE = NamedStage("execute", run_steps)
 JUDGE = NamedStage("judge", judge_outcome)
 

@@ -2,9 +2,10 @@
 
 import ast
 import difflib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from playwright.sync_api import Error
@@ -12,7 +13,7 @@ from playwright.sync_api import Error
 from pytest_autoweb.agents.attempt.diagnosis import with_findings
 from pytest_autoweb.agents.attempt.outcome_text import own_log
 from pytest_autoweb.agents.attempt.script_blocks import split_blocks
-from pytest_autoweb.agents.attempt.tools import Tools, change, is_listed_briefly
+from pytest_autoweb.agents.attempt.tools import StepPicture, Tools, change, is_listed_briefly
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.language import (
     NEVER_TOUCHED,
@@ -24,7 +25,7 @@ from pytest_autoweb.base.language import (
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.browser.egress.browser_watch import LOST_S, WATCH
 from pytest_autoweb.browser.page.frames import ContextWrapper, best_context
-from pytest_autoweb.browser.page.opening import page_look
+from pytest_autoweb.browser.page.opening import PageLook, page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
 from pytest_autoweb.judging.evidence.scene import begin_frame, shot, take_scene
 from pytest_autoweb.results.analysis.controls import RANDOM, must_fail
@@ -373,6 +374,7 @@ def pictured(
         Its path below the cell's folder, or None if it could not be taken.
     """
     newest, page, path = tools.newest, tools.page, tools.folder / f"{name}.jpg"
+    newest.settle()
     # The look comes first, so that what it finds was there before the frame. Where the page had to
     # be prepared before, it most likely has to be again.
     looked = waiting.start_call(page, lambda: page_look(page))
@@ -382,11 +384,41 @@ def pictured(
     except Error:
         # A step that brought the browser down has no picture, but its result is not lost.
         return None
+    _note_look(newest, look)
+    return _taken(path, tools, moment, step_index, look, drawn)
+
+
+def begin_picture(name: str, tools: Tools, moment: FrameMoment) -> None:
+    """Take a picture as `pictured` does, while what leaves the page as it is may go on.
+
+    The caller waits only where the page has to be prepared for it.
+    """
+    newest, page, path = tools.newest, tools.page, tools.folder / f"{name}.jpg"
+    newest.settle()
+    look = page_look(page)
+    _note_look(newest, look)
+    drawn = begin_frame(page) if tools.hidden is None and newest.may_be_bare else None
+    newest.finish = lambda: _taken(path, tools, moment, None, look, drawn)
+    if drawn is None:
+        newest.settle()
+
+
+def _note_look(newest: StepPicture, look: PageLook | None) -> None:
     newest.path, newest.look = None, look
     newest.may_be_bare = look is not None and look.bare
-    if not shot(page, path, tools.hidden, look=look, drawn=drawn):
+
+
+def _taken(
+    path: Path,
+    tools: Tools,
+    moment: FrameMoment,
+    step_index: int | None,
+    look: PageLook | None,
+    drawn: Callable[[], bytes | None] | None,
+) -> str | None:
+    if not shot(tools.page, path, tools.hidden, look=look, drawn=drawn):
         return None
-    newest.path = path
+    tools.newest.path = path
     kept = relative(path, tools)
     tools.film.add(kept, moment, step_index)
     return kept

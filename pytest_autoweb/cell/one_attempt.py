@@ -16,6 +16,7 @@ import traceback
 from pathlib import Path
 
 from pytest_autoweb.agents.attempt.diagnosis import with_cause
+from pytest_autoweb.agents.attempt.execute import without_missed
 from pytest_autoweb.agents.attempt.film import with_film, without_pictures
 from pytest_autoweb.agents.attempt.judging_stage import keep_attack, keep_change, keep_records
 from pytest_autoweb.agents.attempt.tools import (
@@ -181,7 +182,7 @@ def _fold(
         if attempt.failure and attempt.failure.kind in STOPPING:
             break
     tools.newest.settle()
-    return attempt
+    return without_missed(attempt, tools)
 
 
 def _off_record(attempt: Attempt, tools: Tools) -> Attempt:

@@ -71,7 +71,7 @@ GENERATE = NamedStage("generate", write_script, leaves_page=True)
 REPAIR = NamedStage("repair", repair_script)
 LINT = NamedStage("lint", lint_script, leaves_page=True)
 EXECUTE = NamedStage("execute", run_steps)
-JUDGE = NamedStage("judge", judge_outcome)
+JUDGE = NamedStage("judge", judge_outcome, leaves_page=True)
 
 _OF_SIGHT = ("sight", "locate", "locate_again")
 """Prompts that any strategy may use if the model has vision."""

@@ -2,10 +2,9 @@
 
 import ast
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 from playwright.sync_api import Error
@@ -13,7 +12,7 @@ from playwright.sync_api import Error
 from pytest_autoweb.agents.attempt.diagnosis import with_findings
 from pytest_autoweb.agents.attempt.outcome_text import own_log
 from pytest_autoweb.agents.attempt.script_blocks import split_blocks
-from pytest_autoweb.agents.attempt.tools import StepPicture, Tools, change, is_listed_briefly
+from pytest_autoweb.agents.attempt.tools import Tools, change, is_listed_briefly
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.language import (
     NEVER_TOUCHED,
@@ -25,7 +24,7 @@ from pytest_autoweb.base.language import (
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.browser.egress.browser_watch import LOST_S, WATCH
 from pytest_autoweb.browser.page.frames import ContextWrapper, best_context
-from pytest_autoweb.browser.page.opening import PageLook, page_look
+from pytest_autoweb.browser.page.opening import page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
 from pytest_autoweb.judging.evidence.scene import begin_frame, shot, take_scene
 from pytest_autoweb.results.analysis.controls import RANDOM, must_fail
@@ -79,6 +78,7 @@ def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
     hurdle = tools.change.hurdle if tools.change else None
     if hurdle is not None and hurdle.struck and not _all_ok(done):
         tools.log.write("the solution begins again, as a person would")
+        tools.newest.settle()
         with suppress(Error):
             tools.page.goto(tools.case.entry_url)
         done = _run_each(attempt, tools)
@@ -240,7 +240,7 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
         # Nothing is to wait for it any more.
         tools.log.write(f"step {index}: the page stopped answering")
         WATCH.end_page()
-    result = _result(index, outcome, context, tools, retried=retried)
+    result = _result(index, outcome, context, tools, retried=retried, meanwhile=not told)
     if retried:
         # Both tries and the pause between them; the engine times only the second one.
         result = result.model_copy(update={"duration_ms": took_ms})
@@ -317,6 +317,7 @@ def _run_once(
             kind="timeout", message=f"the attempt's {tools.case.timeout:g} s are over"
         )
         return context, StepOutcome(ok=False, failure=failure, killed=True)
+    tools.newest.settle()
     began, waited = tools.clock.now(), tools.budget.waited()
     outcome = tools.engine.run_step(
         index,
@@ -336,7 +337,13 @@ def _run_once(
 
 
 def _result(
-    index: int, outcome: StepOutcome, context: ContextWrapper, tools: Tools, *, retried: bool
+    index: int,
+    outcome: StepOutcome,
+    context: ContextWrapper,
+    tools: Tools,
+    *,
+    retried: bool,
+    meanwhile: bool,
 ) -> StepResult:
     error = None
     if outcome.failure:
@@ -356,13 +363,16 @@ def _result(
         retried=retried,
         context=context.name,
         failure=outcome.failure,
-        screenshot=_picture_of(index, tools),
+        screenshot=_picture_of(index, tools, meanwhile=meanwhile and outcome.ok),
     )
 
 
-def _picture_of(index: int, tools: Tools) -> str | None:
+def _picture_of(index: int, tools: Tools, *, meanwhile: bool) -> str | None:
     # Nobody follows random actions one by one; how they ended is pictured beside the checks.
-    return None if tools.spec.name == RANDOM else pictured(f"step-{index}", tools, "step", index)
+    if tools.spec.name == RANDOM:
+        return None
+    take = begin_picture if meanwhile else pictured
+    return take(f"step-{index}", tools, "step", index)
 
 
 def pictured(
@@ -373,55 +383,62 @@ def pictured(
     Returns:
         Its path below the cell's folder, or None if it could not be taken.
     """
+    begin_picture(name, tools, moment, step_index)
+    tools.newest.settle()
+    return relative(tools.newest.path, tools) if tools.newest.path else None
+
+
+def begin_picture(
+    name: str, tools: Tools, moment: FrameMoment, step_index: int | None = None
+) -> str | None:
+    """Take a picture as `pictured` does, while what leaves the page as it is may go on.
+
+    The caller waits only where the page has to be prepared for it.
+
+    Returns:
+        The path that it has or will have, unless it turns out to be among `StepPicture.missed`.
+    """
     newest, page, path = tools.newest, tools.page, tools.folder / f"{name}.jpg"
     newest.settle()
     # The look comes first, so that what it finds was there before the frame. Where the page had to
     # be prepared before, it most likely has to be again.
     looked = waiting.start_call(page, lambda: page_look(page))
-    drawn = begin_frame(page) if tools.hidden is None and newest.may_be_bare else None
+    likely = tools.hidden is None and newest.may_be_bare
+    drawn = begin_frame(page) if likely else None
+    newest.path = None
     try:
-        look = looked()
+        newest.look = look = looked()
     except Error:
         # A step that brought the browser down has no picture, but its result is not lost.
         return None
-    _note_look(newest, look)
-    return _taken(path, tools, moment, step_index, look, drawn)
-
-
-def begin_picture(name: str, tools: Tools, moment: FrameMoment) -> None:
-    """Take a picture as `pictured` does, while what leaves the page as it is may go on.
-
-    The caller waits only where the page has to be prepared for it.
-    """
-    newest, page, path = tools.newest, tools.page, tools.folder / f"{name}.jpg"
-    newest.settle()
-    look = page_look(page)
-    _note_look(newest, look)
-    drawn = begin_frame(page) if tools.hidden is None and newest.may_be_bare else None
-    newest.finish = lambda: _taken(path, tools, moment, None, look, drawn)
-    if drawn is None:
-        newest.settle()
-
-
-def _note_look(newest: StepPicture, look: PageLook | None) -> None:
-    newest.path, newest.look = None, look
     newest.may_be_bare = look is not None and look.bare
-
-
-def _taken(
-    path: Path,
-    tools: Tools,
-    moment: FrameMoment,
-    step_index: int | None,
-    look: PageLook | None,
-    drawn: Callable[[], bytes | None] | None,
-) -> str | None:
-    if not shot(tools.page, path, tools.hidden, look=look, drawn=drawn):
-        return None
-    tools.newest.path = path
+    if drawn is None and tools.hidden is None and newest.may_be_bare:
+        drawn = begin_frame(page)
     kept = relative(path, tools)
-    tools.film.add(kept, moment, step_index)
-    return kept
+
+    def finish() -> None:
+        if not shot(page, path, tools.hidden, look=look, drawn=drawn):
+            newest.missed.add(kept)
+            return
+        newest.path = path
+        tools.film.add(kept, moment, step_index)
+
+    newest.finish = finish
+    if drawn is None or not newest.may_be_bare:
+        newest.settle()
+    return None if kept in newest.missed else kept
+
+
+def without_missed(attempt: Attempt, tools: Tools) -> Attempt:
+    """Return the attempt without the pictures that could not be taken after all."""
+    missed = tools.newest.missed
+    if not any(result.screenshot in missed for result in attempt.step_results):
+        return attempt
+    results = tuple(
+        result.model_copy(update={"screenshot": None}) if result.screenshot in missed else result
+        for result in attempt.step_results
+    )
+    return change(attempt, step_results=results)
 
 
 def relative(path: object, tools: Tools) -> str:

@@ -33,6 +33,8 @@ DOWNLOADS_FILE = "downloads.json"
 APPEARANCES_FILE = "appearances.json"
 WRITES_FILE = "writes.json"
 SERVER_FILE = "server.json"
+_ONLY_READ = frozenset({"address", "answer", "downloads", "page", "requests"})
+"""What checks may rest on that are asked while a picture of the page is drawn."""
 
 
 def keep_page(attempt: Attempt, tools: Tools) -> Attempt:
@@ -144,12 +146,15 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     """Evaluate every check; only the outcome counts, not whether a step failed."""
     # What leads to the last page need not have waited for it.
     wait_until_arrived(tools.page)
+    if not all(check.rests_on in _ONLY_READ for check in tools.case.expect):
+        tools.newest.settle()
     results = judge_checks(
         checks_of(tools.case, tools.reveal),
         evidence_of(attempt, tools),
         timeout_s=tools.settings.check_timeout,
         checksums=tools.check_checksums,
     )
+    tools.newest.settle()
     return settled(attempt, tools, results)
 
 

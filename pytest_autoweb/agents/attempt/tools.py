@@ -110,6 +110,8 @@ class StepPicture:
     """Whether the next one most likely needs no preparation; see `PageLook.bare`."""
     finish: Callable[[], object] | None = None
     """Takes the picture whose frame the browser draws meanwhile, if it does."""
+    missed: set[str] = field(default_factory=set)
+    """The pictures that could not be taken, by their paths below the cell's folder."""
 
     def settle(self) -> None:
         """Have the picture taken that is under way, before anything acts on the page or waits."""

@@ -81,16 +81,15 @@
     if (nodeType(above) === 11) return above.host || null;
     return isElement(above) ? above : null;
   };
-  const rendered = (element) => {
-    const css = style(element);
+  const rendered = (element, css = style(element)) => {
     if (!css || css.display === 'none') return false;
     if (css.display === 'contents') return true;
     return Element.prototype.checkVisibility ? call('checkVisibility')(element) : true;
   };
   // Visible in Playwright's sense: the box is not empty, and there is no `visibility: hidden`.
   const visible = (element) => {
-    if (!rendered(element)) return false;
     const css = style(element);
+    if (!rendered(element, css)) return false;
     if (css.visibility !== 'visible') return false;
     const box = rect(element);
     return box.width > 0 && box.height > 0;

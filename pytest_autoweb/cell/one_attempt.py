@@ -46,6 +46,7 @@ from pytest_autoweb.cell.lost_browser import blame_dead_browser, retry_if_browse
 from pytest_autoweb.cell.mailbox import address_of
 from pytest_autoweb.cell.rehearsed_solution import rehearsed_if_lost_for_words
 from pytest_autoweb.cell.stage_clock import StageClock
+from pytest_autoweb.cell.strategies import LEAVE_PAGE
 from pytest_autoweb.results.analysis.price import acted
 from pytest_autoweb.results.records import Attempt, Failure, FailureKind
 from pytest_autoweb.results.runs.inert_copies import SCRIPT_FILE
@@ -174,7 +175,7 @@ def _fold(
     for stage in stages:
         tools.progress(stage.name)
         times.enter(stage.name)
-        if not stage.leaves_page:
+        if stage.run not in LEAVE_PAGE:
             tools.newest.settle()
         attempt = _guarded(stage, attempt, tools)
         tools.follow(attempt)

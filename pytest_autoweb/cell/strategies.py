@@ -64,14 +64,17 @@ CONSTRAINED = ARMS.add(
 STRATEGIES: BoundVariants[Strategy] = BoundVariants(STRATEGY_NAMES)
 
 OPEN = NamedStage("open", open_entry)
-PLAN = NamedStage("plan", plan_case, leaves_page=True)
+PLAN = NamedStage("plan", plan_case)
 PLAN_AS_TASK = NamedStage("task", plan_as_task)
-CAPTURE = NamedStage("capture", capture_pages, leaves_page=True)
-GENERATE = NamedStage("generate", write_script, leaves_page=True)
+CAPTURE = NamedStage("capture", capture_pages)
+GENERATE = NamedStage("generate", write_script)
 REPAIR = NamedStage("repair", repair_script)
-LINT = NamedStage("lint", lint_script, leaves_page=True)
+LINT = NamedStage("lint", lint_script)
 EXECUTE = NamedStage("execute", run_steps)
-JUDGE = NamedStage("judge", judge_outcome, leaves_page=True)
+JUDGE = NamedStage("judge", judge_outcome)
+LEAVE_PAGE = frozenset(stage.run for stage in (PLAN, CAPTURE, GENERATE, LINT, JUDGE))
+"""What leaves the page as it is, or says when it does not, so that a picture of the page may be
+drawn meanwhile."""
 
 _OF_SIGHT = ("sight", "locate", "locate_again")
 """Prompts that any strategy may use if the model has vision."""

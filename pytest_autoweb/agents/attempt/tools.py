@@ -341,8 +341,6 @@ class NamedStage(NamedTuple):
 
     name: str
     run: Stage
-    leaves_page: bool = False
-    """Whether it leaves the page as it is, so that a picture may be drawn meanwhile."""
 
 
 def is_listed_briefly(attempt: Attempt, tools: Tools) -> bool:

@@ -16,6 +16,7 @@ import traceback
 from pathlib import Path
 
 from pytest_autoweb.agents.attempt.diagnosis import with_cause
+from pytest_autoweb.agents.attempt.execute import without_missed
 from pytest_autoweb.agents.attempt.film import with_film, without_pictures
 from pytest_autoweb.agents.attempt.judging_stage import keep_attack, keep_change, keep_records
 from pytest_autoweb.agents.attempt.tools import (
@@ -45,6 +46,7 @@ from pytest_autoweb.cell.lost_browser import blame_dead_browser, retry_if_browse
 from pytest_autoweb.cell.mailbox import address_of
 from pytest_autoweb.cell.rehearsed_solution import rehearsed_if_lost_for_words
 from pytest_autoweb.cell.stage_clock import StageClock
+from pytest_autoweb.cell.strategies import LEAVE_PAGE
 from pytest_autoweb.results.analysis.price import acted
 from pytest_autoweb.results.records import Attempt, Failure, FailureKind
 from pytest_autoweb.results.runs.inert_copies import SCRIPT_FILE
@@ -173,12 +175,15 @@ def _fold(
     for stage in stages:
         tools.progress(stage.name)
         times.enter(stage.name)
+        if stage.run not in LEAVE_PAGE:
+            tools.newest.settle()
         attempt = _guarded(stage, attempt, tools)
         tools.follow(attempt)
         attempt = _off_record(attempt, tools)
         if attempt.failure and attempt.failure.kind in STOPPING:
             break
-    return attempt
+    tools.newest.settle()
+    return without_missed(attempt, tools)
 
 
 def _off_record(attempt: Attempt, tools: Tools) -> Attempt:

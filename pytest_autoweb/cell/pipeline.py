@@ -41,6 +41,7 @@ from pytest_autoweb.results.records import (
     served_models,
     total_usage,
 )
+from pytest_autoweb.results.runs.lasting_files import wait_for_disk
 from pytest_autoweb.results.runs.saving import mark_started, save_cell
 
 NOTHING_DONE = "no step ran: nothing was done"
@@ -95,6 +96,8 @@ def run_cell(cell: Cell, resources: CellResources) -> CellResult:
         agent=setting.agent,
         step_call=cell.called.call if cell.called else None,
     )
+    # What the result names is to outlive whatever it outlives.
+    wait_for_disk(resources.run_folder / cell.folder)
     save_cell(resources.run_folder, result)
     return result
 

@@ -72,6 +72,9 @@ REPAIR = NamedStage("repair", repair_script)
 LINT = NamedStage("lint", lint_script)
 EXECUTE = NamedStage("execute", run_steps)
 JUDGE = NamedStage("judge", judge_outcome)
+LEAVE_PAGE = frozenset(stage.run for stage in (PLAN, CAPTURE, GENERATE, LINT, JUDGE))
+"""What leaves the page as it is, or says when it does not, so that a picture of the page may be
+drawn meanwhile."""
 
 _OF_SIGHT = ("sight", "locate", "locate_again")
 """Prompts that any strategy may use if the model has vision."""

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 from playwright.sync_api import Error, TimeoutError
 
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.waiting import Countdown
 from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.results.records import ReadBack
@@ -40,6 +42,11 @@ _LISTENING = frozenset(
 _MAX_OVERDUE = 20
 _SPIN_S = 0.005
 _OVER = "the step's time is over"
+
+
+def _unknown() -> RecalledCall | None:
+    """Return what is known of a call that nobody looked up."""
+    return None
 
 
 class StepServer:
@@ -257,17 +264,17 @@ class StepServer:
         bound: Bound | None = None
         reply: Reply
         depth = len(self._open)
-        known: RecalledCall | None = None
+        recalled = _unknown
         read: ReadBack | None = None
         try:
             bound = self._bind(frame)
-            known = self._recalled(bound, key)
+            recalled = self._recalled(bound, key)
             # A pause cannot be late: it takes exactly as long as the code asks for.
             waits = bound.member.timeout or bound.method == MANAGER_EXIT
             patient = waits and key == self.patient_with
             self.budget.patience = self._limits.patience if patient else 1.0
             self.budget.granted_ms = 0.0
-            result, read = self._result_of(bound, known)
+            result, read = self._result_of(bound, recalled)
             reply = outgoing(result, self._handles, self._border.redact), None
         except Refusal as refusal:
             self.refusal = self.refusal or refusal
@@ -276,6 +283,7 @@ class StepServer:
             raise
         except Exception as error:  # whatever a browser call raises is passed to the generated code
             reply = None, self._as_error(error)
+        known = recalled()
         self._let_callbacks_end(depth)
         target = bound.receiver.text if bound else "page"
         timed.file(
@@ -305,16 +313,35 @@ class StepServer:
             self._written = (number, self._field) if read and read.same else None
             self._field = None
 
-    def _recalled(self, bound: Bound, key: str) -> RecalledCall | None:
-        """Look up the call among earlier ones; not in a callback, where the page may be blocked."""
-        on_page = bound.receiver.kind in {"Page", "Frame", "Locator"}
-        if self._border.recall is None or self._open or not on_page:
-            return None
-        acting = bound.member.acting
-        return self._border.recall.ask(bound.page, bound.method, key, acting=acting)
+    def _recalled(self, bound: Bound, key: str) -> Callable[[], RecalledCall | None]:
+        """Look up the call among earlier ones; not in a callback, where the page may be blocked.
 
-    def _result_of(self, bound: Bound, known: RecalledCall | None) -> tuple[Any, ReadBack | None]:
-        if known is not None and known.answered:
+        Returns:
+            A function that waits for the result. The page gets the look before the call.
+        """
+        recall, on_page = self._border.recall, bound.receiver.kind in {"Page", "Frame", "Locator"}
+        if recall is None or self._open or not on_page:
+            return _unknown
+        acting = bound.member.acting
+        ask = partial(recall.ask, bound.page, bound.method, key, acting=acting)
+        # What acts is made in any case, so nothing has to wait for the look.
+        told = waiting.start_call(bound.page, ask) if acting else ask
+
+        @cache
+        def recalled() -> RecalledCall | None:
+            try:
+                return told()
+            except Error:
+                # The call itself says what has become of the browser.
+                return None
+
+        return recalled
+
+    def _result_of(
+        self, bound: Bound, recalled: Callable[[], RecalledCall | None]
+    ) -> tuple[Any, ReadBack | None]:
+        acting = bound.member.acting
+        if not acting and (known := recalled()) is not None and known.answered:
             return known.value, None
         # Within a callback the page may stand still.
         field = None if self._open else self._facade.field_of(bound)
@@ -323,8 +350,7 @@ class StepServer:
         self._field = field
         if told := self._facade.take_note():
             self._take_log(told)
-        if known is not None:
-            acting = bound.member.acting
+        if (known := recalled()) is not None:
             known.done(None if acting else redacted(result, self._border.redact))
         return result, held
 

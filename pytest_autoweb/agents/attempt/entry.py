@@ -1,6 +1,6 @@
 """The stage that begins every strategy: the entry page, or the page that a test has open."""
 
-from pytest_autoweb.agents.attempt.execute import pictured
+from pytest_autoweb.agents.attempt.execute import begin_picture
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail
 from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.base.language import StepProblem
@@ -42,6 +42,6 @@ def _begin(tools: Tools) -> None:
     """Take the first picture, and record what happens from now on."""
     # What the page holds decides how a picture of it is taken, and is not known yet.
     tools.newest.may_be_bare = False
-    pictured("opened", tools, "opened")
+    begin_picture("opened", tools, "opened")
     tools.wire.start(tools.page.context)
     tools.downloads.start(tools.page.context)

@@ -78,6 +78,7 @@ def run_steps(attempt: Attempt, tools: Tools) -> Attempt:
     hurdle = tools.change.hurdle if tools.change else None
     if hurdle is not None and hurdle.struck and not _all_ok(done):
         tools.log.write("the solution begins again, as a person would")
+        tools.newest.settle()
         with suppress(Error):
             tools.page.goto(tools.case.entry_url)
         done = _run_each(attempt, tools)
@@ -239,7 +240,7 @@ def _run_step(index: int, code: str, hint: str, tools: Tools, *, told: bool) -> 
         # Nothing is to wait for it any more.
         tools.log.write(f"step {index}: the page stopped answering")
         WATCH.end_page()
-    result = _result(index, outcome, context, tools, retried=retried)
+    result = _result(index, outcome, context, tools, retried=retried, meanwhile=not told)
     if retried:
         # Both tries and the pause between them; the engine times only the second one.
         result = result.model_copy(update={"duration_ms": took_ms})
@@ -316,6 +317,7 @@ def _run_once(
             kind="timeout", message=f"the attempt's {tools.case.timeout:g} s are over"
         )
         return context, StepOutcome(ok=False, failure=failure, killed=True)
+    tools.newest.settle()
     began, waited = tools.clock.now(), tools.budget.waited()
     outcome = tools.engine.run_step(
         index,
@@ -335,7 +337,13 @@ def _run_once(
 
 
 def _result(
-    index: int, outcome: StepOutcome, context: ContextWrapper, tools: Tools, *, retried: bool
+    index: int,
+    outcome: StepOutcome,
+    context: ContextWrapper,
+    tools: Tools,
+    *,
+    retried: bool,
+    meanwhile: bool,
 ) -> StepResult:
     error = None
     if outcome.failure:
@@ -355,13 +363,16 @@ def _result(
         retried=retried,
         context=context.name,
         failure=outcome.failure,
-        screenshot=_picture_of(index, tools),
+        screenshot=_picture_of(index, tools, meanwhile=meanwhile and outcome.ok),
     )
 
 
-def _picture_of(index: int, tools: Tools) -> str | None:
+def _picture_of(index: int, tools: Tools, *, meanwhile: bool) -> str | None:
     # Nobody follows random actions one by one; how they ended is pictured beside the checks.
-    return None if tools.spec.name == RANDOM else pictured(f"step-{index}", tools, "step", index)
+    if tools.spec.name == RANDOM:
+        return None
+    take = begin_picture if meanwhile else pictured
+    return take(f"step-{index}", tools, "step", index)
 
 
 def pictured(
@@ -372,24 +383,62 @@ def pictured(
     Returns:
         Its path below the cell's folder, or None if it could not be taken.
     """
+    begin_picture(name, tools, moment, step_index)
+    tools.newest.settle()
+    return relative(tools.newest.path, tools) if tools.newest.path else None
+
+
+def begin_picture(
+    name: str, tools: Tools, moment: FrameMoment, step_index: int | None = None
+) -> str | None:
+    """Take a picture as `pictured` does, while what leaves the page as it is may go on.
+
+    The caller waits only where the page has to be prepared for it.
+
+    Returns:
+        The path that it has or will have, unless it turns out to be among `StepPicture.missed`.
+    """
     newest, page, path = tools.newest, tools.page, tools.folder / f"{name}.jpg"
+    newest.settle()
     # The look comes first, so that what it finds was there before the frame. Where the page had to
     # be prepared before, it most likely has to be again.
     looked = waiting.start_call(page, lambda: page_look(page))
-    drawn = begin_frame(page) if tools.hidden is None and newest.may_be_bare else None
+    likely = tools.hidden is None and newest.may_be_bare
+    drawn = begin_frame(page) if likely else None
+    newest.path = None
     try:
-        look = looked()
+        newest.look = look = looked()
     except Error:
         # A step that brought the browser down has no picture, but its result is not lost.
         return None
-    newest.path, newest.look = None, look
     newest.may_be_bare = look is not None and look.bare
-    if not shot(page, path, tools.hidden, look=look, drawn=drawn):
-        return None
-    newest.path = path
+    if drawn is None and tools.hidden is None and newest.may_be_bare:
+        drawn = begin_frame(page)
     kept = relative(path, tools)
-    tools.film.add(kept, moment, step_index)
-    return kept
+
+    def finish() -> None:
+        if not shot(page, path, tools.hidden, look=look, drawn=drawn):
+            newest.missed.add(kept)
+            return
+        newest.path = path
+        tools.film.add(kept, moment, step_index)
+
+    newest.finish = finish
+    if drawn is None or not newest.may_be_bare:
+        newest.settle()
+    return None if kept in newest.missed else kept
+
+
+def without_missed(attempt: Attempt, tools: Tools) -> Attempt:
+    """Return the attempt without the pictures that could not be taken after all."""
+    missed = tools.newest.missed
+    if not any(result.screenshot in missed for result in attempt.step_results):
+        return attempt
+    results = tuple(
+        result.model_copy(update={"screenshot": None}) if result.screenshot in missed else result
+        for result in attempt.step_results
+    )
+    return change(attempt, step_results=results)
 
 
 def relative(path: object, tools: Tools) -> str:

@@ -25,13 +25,16 @@ from pytest_autoweb.judging.verdicts import judge_checks, score
 from pytest_autoweb.results.analysis.controls import MUTANT, ORACLE
 from pytest_autoweb.results.records import Attempt, CheckResult, Failure
 from pytest_autoweb.results.runs.inert_copies import DOM_FILE
-from pytest_autoweb.results.runs.saving import json_text, write_text_atomic
+from pytest_autoweb.results.runs.lasting_files import write_text_lasting
+from pytest_autoweb.results.runs.saving import json_text
 
 WIRE_FILE = "wire.har"
 DOWNLOADS_FILE = "downloads.json"
 APPEARANCES_FILE = "appearances.json"
 WRITES_FILE = "writes.json"
 SERVER_FILE = "server.json"
+_ONLY_READ = frozenset({"address", "answer", "downloads", "page", "requests"})
+"""What checks may rest on that are asked while a picture of the page is drawn."""
 
 
 def keep_page(attempt: Attempt, tools: Tools) -> Attempt:
@@ -131,7 +134,7 @@ def _with_file(
 ) -> Attempt:
     """Return the attempt with one more file; if the page or the disk fails, without it."""
     try:
-        write_text_atomic(path, make())
+        write_text_lasting(path, make())
     except Exception as error:
         # A page can fail in unforeseen ways, and the verdict must not depend on that.
         tools.log.write(f"the {name} of this attempt could not be kept: {first_line(error)}")
@@ -143,12 +146,15 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
     """Evaluate every check; only the outcome counts, not whether a step failed."""
     # What leads to the last page need not have waited for it.
     wait_until_arrived(tools.page)
+    if not all(check.rests_on in _ONLY_READ for check in tools.case.expect):
+        tools.newest.settle()
     results = judge_checks(
         checks_of(tools.case, tools.reveal),
         evidence_of(attempt, tools),
         timeout_s=tools.settings.check_timeout,
         checksums=tools.check_checksums,
     )
+    tools.newest.settle()
     return settled(attempt, tools, results)
 
 

@@ -108,6 +108,16 @@ class StepPicture:
     """What the page held at its moment, if that is known."""
     may_be_bare: bool = True
     """Whether the next one most likely needs no preparation; see `PageLook.bare`."""
+    finish: Callable[[], object] | None = None
+    """Takes the picture whose frame the browser draws meanwhile, if it does."""
+    missed: set[str] = field(default_factory=set)
+    """The pictures that could not be taken, by their paths below the cell's folder."""
+
+    def settle(self) -> None:
+        """Have the picture taken that is under way, before anything acts on the page or waits."""
+        finish, self.finish = self.finish, None
+        if finish is not None:
+            finish()
 
     def look_before(self, page: Page) -> tuple[str, str] | None:
         """Return the digest of the page before a call, and note what it means for the picture."""
@@ -359,6 +369,9 @@ def ask(
         The attempt and the reply's text. After a failed call, the text is empty and the attempt's
         failure is of the kind `model`.
     """
+    if tools.spec.provider != "builtin":
+        # Nothing is drawn while this process waits for a model.
+        tools.newest.settle()
     shown = messages if tools.spec.fences else without_fences(messages)
     request = Request(
         model=tools.spec.name,

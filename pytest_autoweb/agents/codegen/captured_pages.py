@@ -124,6 +124,7 @@ def describe_picture(attempt: Attempt, tools: Tools) -> Attempt:
     if not (tools.settings.visual_supplement and tools.spec.vision):
         return attempt
     path = tools.folder / "visual.jpg"
+    tools.newest.settle()
     if not shot(tools.page, path, tools.hidden):
         return attempt
     picture = picture_uri(path.read_bytes(), "jpeg")

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, Error, Frame, JSHandle, Locator, Page
 
-from pytest_autoweb.browser.page.frames import MAX_FRAMES, run_on_elements, run_script, script
+from pytest_autoweb.browser.egress.browser_watch import call_within
+from pytest_autoweb.browser.page.frames import MAX_FRAMES, run_on_elements, script
 from pytest_autoweb.browser.page.opening import PRIVATE_FIELDS
 
 _FIELDS = "input, textarea, [contenteditable]"
@@ -38,9 +39,7 @@ def covers(page: Page, redact: Callable[[str], str] | None) -> list[Locator]:
 def _with_secrets(frame: Frame, redact: Callable[[str], str]) -> list[Locator]:
     fields = frame.locator(_FIELDS)
     try:
-        # This call has a timeout and proves that the frame answers; the next one has none.
-        run_script(frame, "secret_values", timeout_ms=_ALIVE_MS)
-        texts = run_on_elements(fields, "field_texts")
+        texts = call_within(frame, _ALIVE_MS, lambda: run_on_elements(fields, "field_texts"))
     except Error:
         # What the fields hold is unknown, so all of them are masked.
         return [fields]

@@ -61,7 +61,9 @@ def _read(raw: str, hidden: Collection[str]) -> Line:
     if parts is None:
         return Line(raw, "")
     noise = _NOISE if parts.role in CLICKED_BY_NATURE else _REF
-    parts = replace(parts, attrs=noise.sub("", parts.attrs), name=_whole(parts.name))
+    attrs = noise.sub("", parts.attrs) if parts.attrs else ""
+    # `replace` takes several times as long, and pages have thousands of lines.
+    parts = Parts(parts.role, _whole(parts.name), attrs, parts.value, parts.has_colon)
     if hidden:
         parts = _hide(parts, hidden)
     return Line(parts.text(), parts.role)
@@ -122,13 +124,18 @@ def _yaml_key(key: str) -> str:
     return key if plain else "'" + key.replace("'", "''") + "'"
 
 
+_WRAPPERS = frozenset({"- generic:", "- generic"})
+
+
 def _unwrap(line: Line) -> tuple[Line, ...]:
     """Replace wrappers that have no name, state or text by their children."""
     children = tuple(child for below in line.children for child in _unwrap(below))
-    if line.text in {"- generic:", "- generic"}:
+    if line.text in _WRAPPERS:
         return children
-    text = line.text.removesuffix(":") if line.children and not children else line.text
-    return (replace(line, text=text, children=children),)
+    if not line.children:
+        return (line,)
+    text = line.text if children else line.text.removesuffix(":")
+    return (Line(text, line.kind, children),)
 
 
 _TRANSPARENT = frozenset(

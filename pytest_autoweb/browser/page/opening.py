@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
@@ -107,41 +107,50 @@ def open_page(
     def left() -> float:
         return max(1.0, timeout_ms - (waiting.now() - started) * 1000)
 
-    try:
-        with WATCH.within(lambda: CALL_S):
-            watch(page.context)
-            register_listing(page)
-            response = page.goto(url, timeout=timeout_ms, wait_until="commit")
-            with _preparing(page):
+    with ExitStack() as meanwhile:
+        try:
+            with WATCH.within(lambda: CALL_S):
+                watch(page.context)
+                register_listing(page)
+                response = page.goto(url, timeout=timeout_ms, wait_until="commit")
+                meanwhile.enter_context(_preparing(page))
                 page.wait_for_load_state("domcontentloaded", timeout=left())
-    except Error as error:
-        said = words_without_call(error)
-        if said.startswith(_UNREACHABLE):
-            return _nothing_answers(url, f"{NOTHING_ANSWERS} {parse_origin(url)}")
-        return _failure(url, f"{url} could not be opened: {said}")
-    if response is not None and response.status >= 400:
-        if OWN_ANSWER.lower() in response.headers:
-            said = _body(response)
-            if said.startswith(NOTHING_ANSWERS) or NO_ADDRESS in said:
-                return _nothing_answers(url, said)
+        except Error as error:
+            said = words_without_call(error)
+            if said.startswith(_UNREACHABLE):
+                return _nothing_answers(url, f"{NOTHING_ANSWERS} {parse_origin(url)}")
             return _failure(url, f"{url} could not be opened: {said}")
-        if response.status >= 500 or response.status in _GONE:
-            return _failure(url, f"{url} answered {response.status}", status=response.status)
-        note(f"{url} answered {response.status}")
-    patience = min(left(), _LOAD_MS)
-    if not _loaded(page, patience):
-        note(f"{url} was still loading after {patience / 1000:g} s")
-    # A page that is never quiet is used as it is, unless it does not even answer.
-    if not wait_until_quiet(page) and not answers(page, timeout_ms=_ANSWER_MS):
-        return _failure(url, f"{url} does not answer: a script of the page does not end")
+        if failure := _refused(url, response, note):
+            return failure
+        patience = min(left(), _LOAD_MS)
+        if not _loaded(page, patience):
+            note(f"{url} was still loading after {patience / 1000:g} s")
+        # A page that is never quiet is used as it is, unless it does not even answer.
+        if not wait_until_quiet(page) and not answers(page, timeout_ms=_ANSWER_MS):
+            return _failure(url, f"{url} does not answer: a script of the page does not end")
     if not same_page(page.url, url):
         note(_redirect_note(url, page.url))
     return None
 
 
+def _refused(url: str, response: Response | None, note: Callable[[str], None]) -> Failure | None:
+    """Return the failure of a page whose server answers with an error; other errors are noted."""
+    if response is None or response.status < 400:
+        return None
+    if OWN_ANSWER.lower() in response.headers:
+        said = _body(response)
+        if said.startswith(NOTHING_ANSWERS) or NO_ADDRESS in said:
+            return _nothing_answers(url, said)
+        return _failure(url, f"{url} could not be opened: {said}")
+    if response.status >= 500 or response.status in _GONE:
+        return _failure(url, f"{url} answered {response.status}", status=response.status)
+    note(f"{url} answered {response.status}")
+    return None
+
+
 @contextmanager
 def _preparing(page: Page) -> Iterator[None]:
-    """Let Playwright load its helpers into the page now, while its own parts are still under way.
+    """Let Playwright load its helpers into the page while it loads and until it is quiet.
 
     Otherwise the first action or snapshot waits for that. With others in flight nothing is gained,
     and the helpers take 2 MB in each page that waits for its model.
@@ -158,7 +167,9 @@ def _preparing(page: Page) -> Iterator[None]:
     try:
         yield
     finally:
-        loaded()
+        # Whoever asks the page next notices if its driver has ended.
+        with suppress(Error):
+            loaded()
 
 
 def _body(response: Response) -> str:

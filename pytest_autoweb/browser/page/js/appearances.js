@@ -52,7 +52,7 @@
       if (tag === 'br') end();
       if (SKIPPED.has(tag)) return;
       const css = dom.style(node);
-      if (css.display === 'none' || !dom.rendered(node)) return;
+      if (css.display === 'none' || !dom.rendered(node, css)) return;
       const own = roleOf(node), cell = css.display === 'table-cell';
       const edge = own || !(cell || css.display.startsWith('inline') || css.display === 'contents');
       if (edge) end();

@@ -82,16 +82,16 @@
     return isElement(above) ? above : null;
   };
   const checkVisibility = Element.prototype.checkVisibility && call('checkVisibility');
-  const rendered = (element) => {
+  const rendered = (element, known) => {
     if (checkVisibility && checkVisibility(element)) return true;
-    const css = style(element);
+    const css = known || style(element);
     if (!css || css.display === 'none') return false;
     return css.display === 'contents' || !checkVisibility;
   };
   // Visible in Playwright's sense: the box is not empty, and there is no `visibility: hidden`.
   const visible = (element) => {
-    if (!rendered(element)) return false;
     const css = style(element);
+    if (!rendered(element, css)) return false;
     if (css.visibility !== 'visible') return false;
     const box = rect(element);
     return box.width > 0 && box.height > 0;

@@ -29,8 +29,7 @@
     return !content || content === 'none' || content === 'normal' ? '' : content.slice(0, 300);
   };
   // [display, visibility, position, float, empty box?, ::before, ::after]
-  const looks = (element, rendered, parentRendered, isHtml) => {
-    const css = dom.style(element);
+  const looks = (element, css, rendered, parentRendered, isHtml) => {
     const tag = dom.tag(element);
     let display = css.display || 'none';
     if (!rendered && parentRendered && tag !== 'option' && tag !== 'optgroup') display = 'none';
@@ -108,9 +107,10 @@
       size += 60;
       return;
     }
-    const rendered = dom.rendered(node);
+    const css = dom.style(node);
+    const rendered = dom.rendered(node, css);
     const list = attributes(node, tag);
-    const look = styleNumber(looks(node, rendered, parentRendered, !space));
+    const look = styleNumber(looks(node, css, rendered, parentRendered, !space));
     // The names of other elements, such as linearGradient, are kept as they are written.
     put([space ? node.localName : tag, space, list, look, state(node, tag)], 40 + list.join('').length);
     const root = dom.shadow(node);
@@ -133,7 +133,7 @@
     title: document.title,
     standards: document.compatMode === 'CSS1Compat',
     root: top && body ? attributes(top, 'html') : [],
-    rootLook: top && body ? styleNumber(looks(top, true, true, false)) : -1,
+    rootLook: top && body ? styleNumber(looks(top, dom.style(top), true, true, false)) : -1,
     styles,
   });
   return { json, frames };

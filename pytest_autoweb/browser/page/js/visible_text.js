@@ -48,7 +48,7 @@
     if (tag === 'br') add('\n');
     if (SKIPPED.has(tag)) return;
     const css = dom.style(node);
-    if (css.display === 'none' || !dom.rendered(node)) return;
+    if (css.display === 'none' || !dom.rendered(node, css)) return;
     const visible = css.visibility === 'visible';
     if (tag === 'input' && ['button', 'submit', 'reset'].includes(dom.attr(node, 'type'))) {
       if (visible) add(draw(dom.value(node), css.textTransform, node));

@@ -109,7 +109,7 @@ def brief_outline(tree: PageTree) -> tuple[Line, ...]:
 
 def written(nodes: Sequence[Node], behind: Sequence[str], *, complete: bool) -> tuple[Line, ...]:
     """Return the lines of prepared nodes."""
-    lines = _children_lines(nodes)
+    lines = _Writing().children_lines(nodes)
     lines += [Line(note) for note in behind]
     if not complete:
         lines.append(Line("(this page has more elements than are examined)"))
@@ -375,46 +375,167 @@ def _tells(node: Node) -> bool:
 # -- lines -----------------------------------------------------------------------------
 
 
-def _children_lines(nodes: Sequence[Node]) -> list[Line]:
-    """Return the lines of siblings; elements of one role that follow each other share a line."""
-    lines: list[Line] = []
-    run: list[Piece] = []
+class _Writing:
+    """Writes prepared nodes as lines; the parts of an element, often asked for, are made once.
 
-    def end() -> None:
-        if run:
-            lines.append(Line(joined(run), run[0].role if len(run) == 1 else "run"))
-            run.clear()
+    `children_lines` comes first: it decides what shares a line, and asks the others.
+    """
 
-    lifted = _lifted(nodes)
-    nameless = _without_names(lifted)
-    for node in lifted:
-        if id(node) in nameless:
-            end()
-            lines.append(Line(joined([_own(node)]), FEW))
-            continue
-        alone = _pieces(node)
-        control = alone is not None and len(alone) == 1 and alone[0].role in CONTROLS
-        if control and alone is not None:
-            long = sum(one.size for one in (*run, *alone)) > _RUN_CHARS
-            if run and (run[0].role != alone[0].role or long or alone[0].value or run[-1].value):
+    def __init__(self) -> None:
+        self._made: dict[int, list[Piece] | None] = {}
+
+    def children_lines(self, nodes: Sequence[Node]) -> list[Line]:
+        """Return the lines of siblings; those of one role that follow each other share a line."""
+        lines: list[Line] = []
+        run: list[Piece] = []
+
+        def end() -> None:
+            if run:
+                lines.append(Line(joined(run), run[0].role if len(run) == 1 else "run"))
+                run.clear()
+
+        lifted = self._lifted(nodes)
+        nameless = _without_names(lifted)
+        for node in lifted:
+            if id(node) in nameless:
                 end()
-            run.append(alone[0])
-            continue
+                lines.append(Line(joined([_own(node)]), FEW))
+                continue
+            alone = self._pieces(node)
+            control = alone is not None and len(alone) == 1 and alone[0].role in CONTROLS
+            if control and alone is not None:
+                long = sum(one.size for one in (*run, *alone)) > _RUN_CHARS
+                if run and (
+                    run[0].role != alone[0].role or long or alone[0].value or run[-1].value
+                ):
+                    end()
+                run.append(alone[0])
+                continue
+            end()
+            lines += self._lines(node)
         end()
-        lines += _lines(node)
-    end()
-    return lines
+        return lines
 
+    def _lifted(self, nodes: Sequence[Node]) -> list[Node]:
+        """Return siblings, with those in place of a block that only holds several things."""
+        found: list[Node] = []
+        for node in nodes:
+            if node.role or self._one_line(node.below, _GROUP_CHARS) is not None:
+                found.append(node)
+            else:
+                found += self._lifted(node.below)
+        return found
 
-def _lifted(nodes: Sequence[Node]) -> list[Node]:
-    """Return siblings, with those in place of a block that only holds several things."""
-    found: list[Node] = []
-    for node in nodes:
-        if node.role or _one_line(node.below, _GROUP_CHARS) is not None:
-            found.append(node)
-        else:
-            found += _lifted(node.below)
-    return found
+    def _lines(self, node: Node) -> list[Line]:
+        """Return an element's lines: none if it says nothing, several if it only wraps them."""
+        if node.role == "text":
+            return [Line(plain(node.value), "text")]
+        if node.role == UNREAD:
+            return [UnreadRow("", node.kind)] * int(node.value)
+        kind = node.role or "group"
+        if _says_nothing(node):
+            line = self._one_line(node.below, _LINE_CHARS if node.role else _GROUP_CHARS)
+            if line:
+                return [Line(joined(line), kind)]
+            return self.children_lines(node.below)
+        if node.role == "row":
+            return [self._row(node)]
+        if node.role in _CELLS:
+            pieces = self._pieces(node)
+            return [Line(joined(pieces), kind)] if pieces else self.children_lines(node.below)
+        piece = _own(node)
+        if not node.below:
+            if node.options and len(piece.value) > _OPTIONS_CHARS:
+                return [_long_select(node)]
+            return [Line(joined([piece]), kind)]
+        one_thing = node.role in _ROWS or (node.role == "img" and not _inner_controls(node))
+        most = _ROW_CHARS if one_thing else _LINE_CHARS - piece.size
+        line = self._one_line(node.below, most, one_thing=one_thing)
+        if line is not None:
+            return [Line(f"{piece.text()}: {joined(line)}", kind)]
+        below = self.children_lines(node.below)
+        if node.role in _BY_TEXT and not node.name and below:
+            # The first line stands for the whole region.
+            first = below[0]
+            return [Line(f"{piece.text()}: {first.text}", kind, (*first.children, *below[1:]))]
+        return [Line(f"{piece.text()}:", kind, tuple(below))]
+
+    def _row(self, node: Node) -> Line:
+        role = "header row" if _is_header(node) else "row"
+        piece = head(node, role=f"clickable {role}" if node.clickable else role)
+        cells = [self._cell(child) for child in node.below]
+        if all(cell is not None for cell in cells):
+            said = [cell or "" for cell in cells]
+            while said and not said[-1]:
+                said.pop()
+            text = f"{piece.text()}: {' | '.join(said)}"
+            if len(text) <= _ROW_CHARS:
+                return Line(text, "row")
+        return Line(f"{piece.text()}:", "row", tuple(self.children_lines(node.below)))
+
+    def _cell(self, node: Node) -> str | None:
+        """Return a cell as a part of its row; an empty one keeps the others in their columns."""
+        pieces = self._pieces(node)
+        if pieces is None:
+            return None
+        marks = "".join(f" [{state}]" for state in node.states) if node.role in _CELLS else ""
+        return ", ".join(piece.text() for piece in pieces) + marks
+
+    def _one_line(
+        self, nodes: Sequence[Node], most: int, *, one_thing: bool = False
+    ) -> list[Piece] | None:
+        """Return siblings as parts of one line, if that is short and simple.
+
+        Args:
+            nodes: the siblings.
+            most: about the most characters of the line.
+            one_thing: they belong together anyway, as what a row holds.
+        """
+        pieces: list[Piece] = []
+        size = groups = 0
+        for node in nodes:
+            inner = self._pieces(node)
+            # A heading begins something else.
+            if inner is None or (pieces and any(one.role == "heading" for one in inner)):
+                return None
+            pieces += inner
+            # Two groups on one line would leave open what belongs to which.
+            groups += len(inner) > 1
+            crowded = groups > 1 or len(pieces) > len(inner) + _BESIDE_GROUP
+            if groups and len(nodes) > 1 and crowded and not one_thing:
+                return None
+            size += sum(one.size for one in inner)
+            if size > most:
+                return None
+        return pieces
+
+    def _pieces(self, node: Node) -> list[Piece] | None:
+        """Return an element as parts of a line; None if it needs lines of its own."""
+        # No node goes away meanwhile, so its id is unambiguous.
+        if (known := id(node)) not in self._made:
+            self._made[known] = self._parts_of(node)
+        return self._made[known]
+
+    def _parts_of(self, node: Node) -> list[Piece] | None:
+        if node.role == "text":
+            return [Piece("", plain(node.value))]
+        if node.role in _OWN_LINES or any(node.scroll):
+            return None
+        if MORE_ON_HOVER in node.states and node.below:
+            return None
+        if node.role in _CELLS or _says_nothing(node):
+            return self._one_line(node.below, _LINE_CHARS)
+        if not node.below:
+            piece = _own(node)
+            return [piece] if piece.size <= _LINE_CHARS else None
+        if not _inner_controls(node):
+            said = " ".join(_words(node))
+            if len(said) > _PIECE_CHARS:
+                return None
+            if node.role in _BY_TEXT:
+                return [head(replace(node, name=said, below=[]))]
+            return [head(replace(node, value=said, below=[]))]
+        return None
 
 
 def _without_names(nodes: Sequence[Node]) -> set[int]:
@@ -432,121 +553,13 @@ def _says_nothing(node: Node) -> bool:
     return plain_one and not any(node.scroll) and (not node.role or node.role in _LIFTED)
 
 
-def _lines(node: Node) -> list[Line]:
-    """Return the lines of an element: none if it says nothing, several if it only wraps them."""
-    if node.role == "text":
-        return [Line(plain(node.value), "text")]
-    if node.role == UNREAD:
-        return [UnreadRow("", node.kind)] * int(node.value)
-    kind = node.role or "group"
-    if _says_nothing(node):
-        line = _one_line(node.below, _LINE_CHARS if node.role else _GROUP_CHARS)
-        if line:
-            return [Line(joined(line), kind)]
-        return _children_lines(node.below)
-    if node.role == "row":
-        return [_row(node)]
-    if node.role in _CELLS:
-        pieces = _pieces(node)
-        return [Line(joined(pieces), kind)] if pieces else _children_lines(node.below)
-    piece = _own(node)
-    if not node.below:
-        if node.options and len(piece.value) > _OPTIONS_CHARS:
-            return [_long_select(node)]
-        return [Line(joined([piece]), kind)]
-    one_thing = node.role in _ROWS or (node.role == "img" and not _inner_controls(node))
-    most = _ROW_CHARS if one_thing else _LINE_CHARS - piece.size
-    line = _one_line(node.below, most, one_thing=one_thing)
-    if line is not None:
-        return [Line(f"{piece.text()}: {joined(line)}", kind)]
-    below = _children_lines(node.below)
-    if node.role in _BY_TEXT and not node.name and below:
-        # The first line stands for the whole region.
-        first = below[0]
-        return [Line(f"{piece.text()}: {first.text}", kind, (*first.children, *below[1:]))]
-    return [Line(f"{piece.text()}:", kind, tuple(below))]
-
-
 def _own(node: Node) -> Piece:
     if node.clickable:
         return head(node, role=f"clickable {node.role}")
     return head(node)
 
 
-def _row(node: Node) -> Line:
-    role = "header row" if _is_header(node) else "row"
-    piece = head(node, role=f"clickable {role}" if node.clickable else role)
-    cells = [_cell(child) for child in node.below]
-    if all(cell is not None for cell in cells):
-        said = [cell or "" for cell in cells]
-        while said and not said[-1]:
-            said.pop()
-        text = f"{piece.text()}: {' | '.join(said)}"
-        if len(text) <= _ROW_CHARS:
-            return Line(text, "row")
-    return Line(f"{piece.text()}:", "row", tuple(_children_lines(node.below)))
-
-
-def _cell(node: Node) -> str | None:
-    """Return a cell as a part of its row; an empty one keeps the others in their columns."""
-    pieces = _pieces(node)
-    if pieces is None:
-        return None
-    marks = "".join(f" [{state}]" for state in node.states) if node.role in _CELLS else ""
-    return ", ".join(piece.text() for piece in pieces) + marks
-
-
 def _long_select(node: Node) -> Line:
     own = head(replace(node, options=()))
     below = tuple(Line(options_text([one]), "option") for one in node.options)
     return Line(f"{own.text()}:", node.role, below)
-
-
-def _one_line(nodes: Sequence[Node], most: int, *, one_thing: bool = False) -> list[Piece] | None:
-    """Return siblings as parts of one line, if that is short and simple.
-
-    Args:
-        nodes: the siblings.
-        most: about the most characters of the line.
-        one_thing: they belong together anyway, as what a row holds.
-    """
-    pieces: list[Piece] = []
-    size = groups = 0
-    for node in nodes:
-        inner = _pieces(node)
-        # A heading begins something else.
-        if inner is None or (pieces and any(one.role == "heading" for one in inner)):
-            return None
-        pieces += inner
-        # Two groups on one line would leave open what belongs to which.
-        groups += len(inner) > 1
-        crowded = groups > 1 or len(pieces) > len(inner) + _BESIDE_GROUP
-        if groups and len(nodes) > 1 and crowded and not one_thing:
-            return None
-        size += sum(one.size for one in inner)
-        if size > most:
-            return None
-    return pieces
-
-
-def _pieces(node: Node) -> list[Piece] | None:
-    """Return an element as parts of a line; None if it needs lines of its own."""
-    if node.role == "text":
-        return [Piece("", plain(node.value))]
-    if node.role in _OWN_LINES or any(node.scroll):
-        return None
-    if MORE_ON_HOVER in node.states and node.below:
-        return None
-    if node.role in _CELLS or _says_nothing(node):
-        return _one_line(node.below, _LINE_CHARS)
-    if not node.below:
-        piece = _own(node)
-        return [piece] if piece.size <= _LINE_CHARS else None
-    if not _inner_controls(node):
-        said = " ".join(_words(node))
-        if len(said) > _PIECE_CHARS:
-            return None
-        if node.role in _BY_TEXT:
-            return [head(replace(node, name=said, below=[]))]
-        return [head(replace(node, value=said, below=[]))]
-    return None

@@ -123,10 +123,15 @@ def _sorted_query(query: str) -> str:
     return "?" + "&".join(f"{name}={value}" for name, value in even) if even else ""
 
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+
+
 def without_password(url: str) -> str:
     """Return a database URL without its credentials: the password and the query's values."""
     login, at, place = url.rpartition("@")
     scheme, slashes, user = login.partition("://")
-    kept = f"{scheme}://{user.partition(':')[0]}:***" if slashes else "***"
+    # In an address without its slashes, those of the password would be taken for them.
+    known = slashes and _SCHEME.fullmatch(scheme)
+    kept = f"{scheme}://{user.partition(':')[0]}:***" if known else "***"
     plain = f"{kept}@{place}" if at else url
     return re.sub(r"([?&][^=&\s]*)=[^&\s]*", r"\1=***", plain)

@@ -4,7 +4,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_autoweb.base.errors import SettingsError, StoreError
@@ -12,6 +12,7 @@ from pytest_autoweb.base.values.normal_forms import without_password
 from pytest_autoweb.store.database import Store, display_url, read_address
 
 
+@example("00://")
 @given(password=st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs"]), min_size=5))
 @pytest.mark.long
 def test_no_password_is_shown_however_it_is_written(password: str) -> None:
@@ -20,6 +21,7 @@ def test_no_password_is_shown_however_it_is_written(password: str) -> None:
         assert secret not in without_password(f"postgresql://ana:{written}@db.example/runs")
         assert written not in without_password(f"redis://:{written}@db.example/0")
         assert written not in without_password(f"postgresql:ana:{written}@db.example/runs")
+    assert "hidden" not in without_password("hidden@db.example/runs")
     asked = f"postgresql://db.example/runs?user=ana&password={quote(secret)}"
     assert quote(secret) not in without_password(asked)
 

@@ -211,16 +211,20 @@ def _alike(connection: Connection, tool: str, params: Mapping[str, Any], run: st
     of_tool = [ToolCallRecord.tool_name == clean(tool)]
     if run:
         of_tool.append(ToolCallRecord.session_id.in_(attempts_of(run)))
-    written = [ToolCallRecord.parameters[name].as_string() for name in ("target", "arguments")]
+    written = ToolCallRecord.parameters
     # All calls of a common tool take seconds to read once there are millions.
     newest = (
-        select(*(each.label(f"part_{at}") for at, each in enumerate(written)), ok.label("ok"))
+        select(
+            written["target"].as_string().label("target"),
+            written["arguments"].as_string().label("arguments"),
+            ok.label("ok"),
+        )
         .where(*of_tool)
         .order_by(ToolCallRecord.created_at.desc())
         .limit(COMPARED)
         .subquery()
     )
-    parts = (newest.c.part_0, newest.c.part_1)
+    parts = (newest.c.target, newest.c.arguments)
     counted = connection.execute(
         select(*parts, count_if(newest.c.ok), func.count()).group_by(*parts)
     ).all()

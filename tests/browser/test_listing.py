@@ -499,9 +499,13 @@ def test_a_name_is_made_of_what_large_parts_hold(blank: Page) -> None:
         f"<a href=/a><section>{LONG_TEXT}</section></a>"
         f"<button aria-labelledby=b>x</button><div id=b><form>{LONG_TEXT}</form></div>"
         f"<label><span>Tell <div tabindex=0>{LONG_TEXT}</div></span><input></label>"
+        f"<table><caption>{LONG_TEXT}</caption><tr><th>Tea<tr><td>Oolong</table>"
     )
 
-    listed = numbered_listing(blank, budget_tokens=9_000).elements
+    listing = numbered_listing(blank, budget_tokens=9_000)
+
+    assert 'table "part 0 part 1 part 2' in listing.text
+    listed = listing.elements
     named = {one.role: one.name for one in listed if one.ref and one.role != "clickable"}
     assert [*named] == ["link", "button", "textbox"]
     assert all("part 0" in name and "part 39" in name for name in named.values())

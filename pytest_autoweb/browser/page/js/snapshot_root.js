@@ -8,11 +8,12 @@
     + 'main, menu, meter, nav, object, output, progress, search, section, select, summary, svg, '
     + 'table, textarea, th, [aria-label], [aria-labelledby], [contenteditable], [onclick], [role], '
     + '[tabindex], [title]';
-  const NAMED_BY_CONTENT = 'a, button, label, legend, h1, h2, h3, h4, h5, h6, summary, td, th, '
-    + '[role=button], [role=cell], [role=checkbox], [role=columnheader], [role=gridcell], '
-    + '[role=heading], [role=link], [role=menuitem], [role=menuitemcheckbox], [role=menuitemradio], '
-    + '[role=option], [role=radio], [role=row], [role=rowheader], [role=switch], [role=tab], '
-    + '[role=tooltip], [role=treeitem]';
+  // What is named by what it holds, or holds the name of another element.
+  const NAMING_TAGS = 'a, button, caption, figcaption, label, legend, h1, h2, h3, h4, h5, h6, '
+    + 'summary, td, th';
+  const NAMING_ROLES = new Set(['button', 'cell', 'checkbox', 'columnheader', 'gridcell', 'heading',
+    'link', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'option', 'radio', 'row', 'rowheader',
+    'switch', 'tab', 'tooltip', 'treeitem']);
   const SMALL = 30;
   const { body } = document;
   // This world's own view of the page: scripts of the page do not see it. The snapshot is taken in
@@ -32,11 +33,13 @@
   const parts = dom.query(body, '*').filter((one) => (
     !left.has(one) && (dom.shadow(one) || dom.matches(one, PARTS)) && dom.rendered(one)));
   // What only holds others is not entered, unless what names something is in it.
-  const naming = new Set(dom.query(document, '[aria-labelledby]').flatMap((one) => (
-    dom.attr(one, 'aria-labelledby').split(/\s+/))));
+  const words = (element, name) => (dom.attr(element, name) || '').split(/\s+/);
+  const labelling = new Set(dom.query(document, '[aria-labelledby]').flatMap((one) => (
+    words(one, 'aria-labelledby'))));
   const names = (element) => {
     for (let at = element; at; at = dom.parent(at)) {
-      if (naming.has(dom.attr(at, 'id')) || dom.matches(at, NAMED_BY_CONTENT)) return true;
+      if (labelling.has(dom.attr(at, 'id')) || dom.matches(at, NAMING_TAGS)) return true;
+      if (words(at, 'role').some((role) => NAMING_ROLES.has(role.toLowerCase()))) return true;
     }
     return false;
   };

@@ -133,8 +133,12 @@ def pytest_configure(config: pytest.Config) -> None:
         cell_hooks(config).explain()
     if is_on(config, os.environ):
         _collect_garbage_less(config)
+        # Late, because only sessions with cells start anything.
+        from pytest_autoweb.session import head_start
+
+        head_start.begin(config)
         refuse_unknown_models(config)
-        cell_hooks(config).configure()
+        head_start.load_beside_driver(config, lambda: cell_hooks(config)).configure()
     else:
         refuse_without_models(config)
 

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_autoweb.base.process_tree import OWN_GROUP, is_process_alive, start_mark
 
@@ -19,6 +19,38 @@ _POLL_S = 2.0
 
 class StartFailed(Exception):
     """Raised when a child process ended or timed out before it was ready."""
+
+
+class _Begun(NamedTuple):
+    """A child process that loads its modules, and waits for its configuration."""
+
+    process: subprocess.Popen[bytes]
+    environ: dict[str, str]
+
+
+_begun: dict[tuple[str, Path], _Begun] = {}
+"""What was begun and is not used yet, by module and log."""
+
+
+def begin_owned(module: str, *, environ: Mapping[str, str], log: Path) -> None:
+    """Let a child load its modules, before its configuration is known.
+
+    `start_owned` then uses it, if it is asked for the same one; `drop_begun` stops it if it is not
+    needed.
+
+    Raises:
+        OSError: the process, or its log, cannot be made.
+    """
+    _begun[module, log] = _Begun(_open(module, (), environ, log), dict(environ))
+
+
+def drop_begun(module: str, log: Path) -> None:
+    """Stop a child that was begun and is not used; without one, do nothing."""
+    if begun := _begun.pop((module, log), None):
+        # It has no configuration and so nothing to tidy up.
+        begun.process.kill()
+        stop_owned(begun.process)
+        _close_output(begun.process)
 
 
 def start_owned(
@@ -38,18 +70,13 @@ def start_owned(
     Raises:
         StartFailed: the child did not answer; the message is the end of its log.
     """
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as errors:
-        process = subprocess.Popen(
-            # `-P`: modules in the current folder must not shadow installed ones.
-            [sys.executable, "-P", "-m", module, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env=dict(environ),
-            # Ctrl-C must reach only the owner, which then stops the child properly.
-            **OWN_GROUP,
-        )
+    begun = _begun.get((module, log))
+    if begun is not None and not arguments and begun.environ == dict(environ):
+        del _begun[module, log]
+        process = begun.process
+    else:
+        drop_begun(module, log)
+        process = _open(module, arguments, environ, log)
     stdin, stdout = process.stdin, process.stdout
     assert stdin is not None
     assert stdout is not None
@@ -70,6 +97,28 @@ def start_owned(
     stop_owned(process, patience=0.5)
     tail = log.read_text(encoding="utf-8", errors="replace")[-_TAIL:].strip()
     raise StartFailed(tail or f"exit status {process.returncode}, no message")
+
+
+def _open(
+    module: str, arguments: tuple[str, ...], environ: Mapping[str, str], log: Path
+) -> subprocess.Popen[bytes]:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as errors:
+        return subprocess.Popen(
+            # `-P`: modules in the current folder must not shadow installed ones.
+            [sys.executable, "-P", "-m", module, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=dict(environ),
+            # Ctrl-C must reach only the owner, which then stops the child properly.
+            **OWN_GROUP,
+        )
+
+
+def _close_output(process: subprocess.Popen[bytes]) -> None:
+    if process.stdout is not None:
+        process.stdout.close()
 
 
 def stop_owned(process: subprocess.Popen[bytes], *, patience: float = 5.0) -> None:

@@ -25,6 +25,7 @@ from pytest_autoweb.base.files import PRIVATE, replace_text
 from pytest_autoweb.base.specs import WholeText
 from pytest_autoweb.models.cassettes import RecordMode
 from pytest_autoweb.models.client import Reply, Request
+from pytest_autoweb.models.gateway_ahead import LOG_NAME, PROCESS
 from pytest_autoweb.models.key_file import KEY_FILE
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.models.spending import Ledger, Price
@@ -33,11 +34,9 @@ from pytest_autoweb.results.records import Usage
 LARGEST_BODY = 48 * 1024 * 1024
 """Limit on the bytes of a request, high enough for prompts with pictures."""
 
-LOG_NAME = "gateway.log"
 MODELS_PATH = "/models"
 """The path that tells the gateway what models are; it is for processes of this machine alone."""
 
-_PROCESS = "pytest_autoweb.models.gateway_process"
 _START_TIMEOUT_S = 120.0
 _Answer = TypeVar("_Answer", bound=BaseModel)
 
@@ -250,7 +249,7 @@ def _started(config: StartConfig) -> tuple["subprocess.Popen[bytes]", int]:
     """Start the process, and return it with its port."""
     try:
         process, answer = start_owned(
-            _PROCESS,
+            PROCESS,
             config.model_dump(mode="json"),
             environ=os.environ,
             log=config.run_dir / LOG_NAME,

@@ -7,7 +7,7 @@ models. The watching process throws it away if anything changed that was read be
 On Linux the process that has loaded everything stays as it is, and forks for each run, which
 therefore loads nothing again. Elsewhere, and where a plugin has started threads, it is the run.
 
-The module is also a plugin of that run: its fixtures hand out the browser that is running already,
+The module is also a plugin of that run: its fixture hands out the browser that is running already,
 if it was started as this run would start it.
 """
 
@@ -18,20 +18,20 @@ import random
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserType, Error, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserType, Error
 from pydantic import BaseModel
 
 # A run needs them, and they lead to all the rest that it does.
 import pytest_autoweb.report.write
 import pytest_autoweb.session.cell_hooks  # noqa: F401
 from pytest_autoweb.base.files import PRIVATE, replace_text
-from pytest_autoweb.base.waiting.hidden_loop import HiddenLoop
+from pytest_autoweb.session.driver_ahead import started_driver
 from pytest_autoweb.session.touched_cells import TOUCHED
 
 BROWSER_FILE = "browser.json"
@@ -45,15 +45,11 @@ class Ahead:
 
     Attributes:
         folder: of the watching process.
-        playwright: the driver, if it was started.
         browser: the browser, until it is handed out.
         args: how the browser was started.
-        loop: hides the driver's event loop from all that comes before a cell.
     """
 
     folder: Path
-    loop: HiddenLoop
-    playwright: Playwright | None = None
     browser: Browser | None = None
     args: tuple[str, dict[str, Any]] | None = None
 
@@ -155,24 +151,9 @@ def _start_browser() -> None:
         kind, args = json.loads((_AHEAD.folder / BROWSER_FILE).read_text("utf-8"))
     except (OSError, ValueError):
         return
-    _AHEAD.loop = HiddenLoop()
-    _AHEAD.playwright = sync_playwright().start()
-    with suppress(Error):
-        _AHEAD.browser = getattr(_AHEAD.playwright, kind).launch(**args)
+    with started_driver() as driver, suppress(Error):
+        _AHEAD.browser = getattr(driver, kind).launch(**args)
         _AHEAD.args = (kind, args)
-    _AHEAD.loop.hide()
-
-
-@pytest.fixture(scope="session")
-def playwright() -> Generator[Playwright, None, None]:
-    """Return the driver that is running already."""
-    if _AHEAD.playwright is None:
-        driver = sync_playwright().start()
-    else:
-        driver = _AHEAD.playwright
-        _AHEAD.loop.show()
-    yield driver
-    driver.stop()
 
 
 @pytest.fixture(scope="session")

@@ -140,6 +140,18 @@ def is_detaching(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
     return _is_set(Settings.detach, config, environ)
 
 
+def only_looks(config: "pytest.Config", environ: Mapping[str, str]) -> bool:
+    """Tell whether this session only shows what it would run; other settings are not read."""
+    options = config.option
+    if options.help or options.collectonly:
+        return True
+    try:
+        return _is_set(Settings.preview, config, environ)
+    except SettingsError:
+        # It is told where all settings are read.
+        return True
+
+
 def _is_set(option: Option[bool], config: "pytest.Config", environ: Mapping[str, str]) -> bool:
     text, _ = first_value(option, config, environ)
     try:

@@ -1,0 +1,83 @@
+"""Start first what takes long to start by itself, in a session that is about to run cells.
+
+The gateway (a process of Python) and Playwright's driver (one of Node) each take about as long to
+start as the modules that run cells take to load. Together they take as long as the longest of them.
+
+Only sessions whose command line or environment names the models get a head start: where a
+configuration file does, most sessions may run other tests.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from pytest_autoweb.models.gateway_ahead import begin_gateway, drop_gateway
+from pytest_autoweb.session.shared_run import shared_run_of
+from pytest_autoweb.settings.options import only_looks, names_models
+from pytest_autoweb.settings.run_settings import Settings, first_value
+
+_Loaded = TypeVar("_Loaded")
+_PLAYWRIGHT = "playwright"
+"""The name under which pytest-playwright registers itself."""
+_CONTROLS = "builtin/"
+
+
+def begin(config: pytest.Config) -> None:
+    """Start the gateway's process, if this one will ask it for models.
+
+    What is not used ends with the session.
+    """
+    named = first_value(Settings.models, config, os.environ)[0].split(",")
+    called = any(not name.strip().startswith(_CONTROLS) for name in named)
+    if not called or not _runs_cells(config) or hasattr(config, "workerinput"):
+        return
+    folder = Path(shared_run_of(config).session_folder)
+    try:
+        begin_gateway(folder, os.environ)
+    except OSError:
+        # Whoever needs it says why it does not start.
+        return
+    config.add_cleanup(lambda: drop_gateway(folder))
+
+
+def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _Loaded:
+    """Load modules while Playwright's driver starts, if this process will need it.
+
+    Args:
+        config: pytest's.
+        load: loads them, in a thread of its own, and returns what came of it.
+    """
+    if not _needs_driver(config):
+        return load()
+    # Loaded first, as Python imports a module in one thread only.
+    from pytest_autoweb.session import driver_ahead
+
+    with ThreadPoolExecutor(1, "autoweb-loading") as thread:
+        loaded = thread.submit(load)
+        try:
+            with driver_ahead.started_driver():
+                pass
+        except Exception:  # pytest-playwright's own fixture fails in the same way, where it counts.
+            return loaded.result()
+    config.pluginmanager.register(driver_ahead, "autoweb-driver-ahead")
+    config.add_cleanup(driver_ahead.stop_driver)
+    return loaded.result()
+
+
+def _needs_driver(config: pytest.Config) -> bool:
+    only_controls = config.getoption("tx", None) or first_value(
+        Settings.cluster, config, os.environ
+    )[0]
+    return (
+        _runs_cells(config)
+        and not only_controls
+        and config.pluginmanager.has_plugin(_PLAYWRIGHT)
+    )
+
+
+def _runs_cells(config: pytest.Config) -> bool:
+    return names_models(config, os.environ) and not only_looks(config, os.environ)

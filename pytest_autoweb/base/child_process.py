@@ -135,7 +135,11 @@ def stop_owned(process: subprocess.Popen[bytes], *, patience: float = 5.0) -> No
 
 def read_config() -> dict[str, Any]:
     """Read, in the child, the configuration that the owner sent."""
-    config: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
+    line = sys.stdin.buffer.readline()
+    if not line:
+        # The owner has ended before it knew what it needs.
+        raise SystemExit
+    config: dict[str, Any] = json.loads(line)
     return config
 
 

@@ -8,16 +8,18 @@ configuration file does, most sessions may run other tests.
 """
 
 import os
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from pytest_autoweb.models.gateway_ahead import begin_gateway, drop_gateway
-from pytest_autoweb.session.shared_run import shared_run_of
-from pytest_autoweb.settings.options import only_looks, names_models
+from pytest_autoweb.session.shared_run import CONTROLLER, shared_run_of
+from pytest_autoweb.settings.options import names_models, only_looks
 from pytest_autoweb.settings.run_settings import Settings, first_value
 
 _Loaded = TypeVar("_Loaded")
@@ -41,7 +43,14 @@ def begin(config: pytest.Config) -> None:
     except OSError:
         # Whoever needs it says why it does not start.
         return
-    config.add_cleanup(lambda: drop_gateway(folder))
+    config.add_cleanup(partial(_drop, config, folder))
+
+
+def _drop(config: pytest.Config, folder: Path) -> None:
+    drop_gateway(folder)
+    if not config.pluginmanager.has_plugin(CONTROLLER):
+        # The session was refused before there was anybody to remove its folder.
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _Loaded:
@@ -69,13 +78,11 @@ def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _L
 
 
 def _needs_driver(config: pytest.Config) -> bool:
-    only_controls = config.getoption("tx", None) or first_value(
-        Settings.cluster, config, os.environ
-    )[0]
+    only_controls = (
+        config.getoption("tx", None) or first_value(Settings.cluster, config, os.environ)[0]
+    )
     return (
-        _runs_cells(config)
-        and not only_controls
-        and config.pluginmanager.has_plugin(_PLAYWRIGHT)
+        _runs_cells(config) and not only_controls and config.pluginmanager.has_plugin(_PLAYWRIGHT)
     )
 
 

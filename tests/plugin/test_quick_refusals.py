@@ -34,8 +34,10 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_refused_session_loads_neither_litellm_nor_what_runs_cells(
-    project: pytest.Pytester, models: str, says: str
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, models: str, says: str
 ) -> None:
+    temporary = project.mkdir("temporary")
+    monkeypatch.setenv("TMPDIR", str(temporary))
     ran = project.run(
         sys.executable, "-X", "importtime", "-m", "pytest", "cases", f"--autoweb-models={models}"
     )
@@ -46,6 +48,8 @@ def test_a_refused_session_loads_neither_litellm_nor_what_runs_cells(
     assert "pytest_autoweb.hookspecs" in loaded
     assert loaded & set(LARGE) == set()
     assert not any(project.path.glob("autoweb-report*"))
+    # The gateway, which had been started meanwhile, has ended, and its log is gone.
+    assert not any(temporary.iterdir())
 
 
 def test_a_users_own_client_needs_no_provider(project: pytest.Pytester) -> None:

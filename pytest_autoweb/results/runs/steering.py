@@ -40,9 +40,7 @@ _ALONE = ("pause", "go-on", "stop")
 _NUMBERS = ("cap-cost", "cap-time", "in-flight")
 
 
-@checked_dataclass(
-    frozen=True, slots=True, config=ConfigDict(extra="forbid", use_attribute_docstrings=True)
-)
+@checked_dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class Order:
     """One order to a run that is going on."""
 

@@ -9,11 +9,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pytest_autoweb.base.child_process import StartFailed, start_owned
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.models.gateway import GatewayAddress, GatewayClient, start_gateway, stop_gateway
+from pytest_autoweb.models.gateway_ahead import LOG_NAME, begin_gateway, drop_gateway
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +124,38 @@ def test_a_process_that_does_not_start_is_reported_with_its_last_words(tmp_path:
         start_owned(
             "pytest_autoweb.absent", {}, environ=os.environ, log=tmp_path / "x.log", timeout=30
         )
+
+
+def children() -> set[psutil.Process]:
+    return set(psutil.Process().children())
+
+
+@pytest.mark.parametrize(("later", "used"), [({}, True), ({"OPENAI_API_KEY": "set-later"}, False)])
+def test_a_gateway_that_was_begun_is_used_unless_the_environment_changed_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: dict[str, str], used: bool
+) -> None:
+    before = children()
+    begin_gateway(tmp_path, os.environ)
+    (begun,) = children() - before
+    for name, value in later.items():
+        monkeypatch.setenv(name, value)
+    address = start_gateway({}, record_mode="none", cassettes=tmp_path, run_dir=tmp_path)
+    try:
+        assert begun.is_running() is used
+        assert GatewayClient(address).stats().spent_usd == 0.0
+    finally:
+        stop_gateway(address)
+        drop_gateway(tmp_path)
+    assert children() <= before
+
+
+def test_a_gateway_that_is_not_needed_leaves_nothing(tmp_path: Path) -> None:
+    before = children()
+    begin_gateway(tmp_path, os.environ)
+    drop_gateway(tmp_path)
+
+    assert children() <= before
+    assert (tmp_path / LOG_NAME).read_text(encoding="utf-8") == ""
 
 
 def test_an_address_survives_being_plain_text() -> None:

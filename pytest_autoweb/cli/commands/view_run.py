@@ -35,6 +35,7 @@ Exit status: 4 it is not a run folder; otherwise it runs until Ctrl-C.
 _ALONE_S = 5.0
 _LONGEST_S = 3600.0
 _LOOK_S = 0.5
+_LEAST_URGENT = 19
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +60,9 @@ def run(args: argparse.Namespace) -> int:
             f"there is no run in {folder}; name the folder to which `pytest "
             "--autoweb-models=NAME` writes, by default autoweb-report"
         )
+    if hasattr(os, "nice"):
+        # Whoever watches must not slow down what is watched.
+        os.nice(_LEAST_URGENT)
     with ViewServer(FollowedRun(folder, args.session)) as server:
         thread = serve_in_thread(server)
         print(server.address, flush=True)

@@ -65,6 +65,10 @@ class Variants(Mapping[str, V], Generic[V]):
         self._users[variant.name] = variant
         return variant
 
+    def is_built_in(self, name: str) -> bool:
+        """Tell whether a variant was there before any session registered its own."""
+        return name in self._built_in
+
     def remove(self, name: str) -> None:
         """Forget a variant that a session registered, when that session ends.
 

@@ -74,11 +74,27 @@ class Scope:
         return f"unknown name '{self._label}.{name}'{near_miss(str(name), self._values)}"
 
 
+class _Variables(Mapping[str, str]):
+    """The variables of a deployment, which are sifted once one is asked for: few cases name any."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+
+    def __getitem__(self, name: str) -> str:
+        return self._deployment.variables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._deployment.variables)
+
+    def __len__(self) -> int:
+        return len(self._deployment.variables)
+
+
 class _Environ(Scope):
     """The environment variables behind `env`, without those that hold keys."""
 
     def __init__(self, label: str, deployment: Deployment) -> None:
-        super().__init__(label, deployment.variables)
+        super().__init__(label, _Variables(deployment))
         self._deployment = deployment
 
     def __iter__(self) -> Iterator[str]:

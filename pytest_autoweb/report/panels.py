@@ -186,7 +186,7 @@ def panels_in_order() -> list[Panel]:
 def with_panels(report: Report, earlier: Sequence[ReportedPanel] = ()) -> Report:
     """Return the report with the content of the user's own panels.
 
-    Their functions see a copy of the report, so that none of them can change it.
+    The functions of users see a copy of the report, so that none of them can change it.
 
     Args:
         report: the finished report, without such panels.
@@ -194,8 +194,10 @@ def with_panels(report: Report, earlier: Sequence[ReportedPanel] = ()) -> Report
             unchanged.
     """
     own = [panel for panel in panels_in_order() if panel.build is not None]
-    copy = report.model_copy(deep=True) if own else report
-    built = [_built(panel, copy) for panel in own]
+    # Copying a large report takes longer than all else that is done with it.
+    foreign = any(not PANELS.is_built_in(panel.name) for panel in own)
+    seen = report.model_copy(deep=True) if foreign else report
+    built = [_built(panel, seen) for panel in own]
     kept = [panel for panel in earlier if panel.name not in PANELS]
     shown = [panel for panel in (*built, *kept) if panel is not None]
     shown.sort(key=lambda panel: panel.order)

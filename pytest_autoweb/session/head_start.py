@@ -18,6 +18,7 @@ from typing import TypeVar
 import pytest
 
 from pytest_autoweb.models.gateway_ahead import begin_gateway, drop_gateway
+from pytest_autoweb.session import driver_ahead
 from pytest_autoweb.session.shared_run import CONTROLLER, shared_run_of
 from pytest_autoweb.settings.options import names_models, only_looks
 from pytest_autoweb.settings.run_settings import Settings, first_value
@@ -62,9 +63,6 @@ def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _L
     """
     if not _needs_driver(config):
         return load()
-    # Loaded first, as Python imports a module in one thread only.
-    from pytest_autoweb.session import driver_ahead
-
     with ThreadPoolExecutor(1, "autoweb-loading") as thread:
         loaded = thread.submit(load)
         try:

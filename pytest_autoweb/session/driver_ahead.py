@@ -4,13 +4,16 @@ The module is also a plugin: its fixture hands out the driver that is running al
 the driver's event loop is hidden, because tests that come first may run loops of their own.
 """
 
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+import os
+from collections.abc import Generator, Mapping
 
 import pytest
 from playwright.sync_api import Playwright, sync_playwright
 
 from pytest_autoweb.base.waiting.hidden_loop import HiddenLoop, see_driver
+
+_OF_NO_CONCERN = ("PYTEST_", "AUTOWEB_", "_AUTOWEB_")
+"""How the names of variables begin that neither the driver nor a browser looks at."""
 
 
 class _Ahead:
@@ -18,33 +21,40 @@ class _Ahead:
 
     Attributes:
         driver: it, while it is running.
+        environ: the environment variables that it and its browsers were started with.
         loop: hides its event loop.
     """
 
     driver: Playwright | None = None
-    loop: HiddenLoop
+    environ: Mapping[str, str] = {}
+    loop = HiddenLoop()
 
 
 _AHEAD = _Ahead()
 
 
-@contextmanager
-def started_driver() -> Iterator[Playwright]:
-    """Start the driver, unless it is running, and hide its event loop after the block.
+def start_driver() -> Playwright:
+    """Return the driver with its event loop shown.
+
+    It is started unless it is running with the environment variables as they are now: a session's
+    fixture or hook may have set some for it.
 
     Raises:
         Exception: Playwright's driver does not start.
     """
+    environ = {k: v for k, v in os.environ.items() if not k.startswith(_OF_NO_CONCERN)}
+    if environ != _AHEAD.environ:
+        stop_driver()
     if _AHEAD.driver is None:
-        _AHEAD.loop = HiddenLoop()
-        _AHEAD.driver = sync_playwright().start()
+        _AHEAD.driver, _AHEAD.environ = sync_playwright().start(), environ
         see_driver(_AHEAD.driver)
-    else:
-        _AHEAD.loop.show()
-    try:
-        yield _AHEAD.driver
-    finally:
-        _AHEAD.loop.hide()
+    _AHEAD.loop.show()
+    return _AHEAD.driver
+
+
+def hide_loop() -> None:
+    """Hide the driver's event loop until `start_driver` is asked for it again."""
+    _AHEAD.loop.hide()
 
 
 def stop_driver() -> None:
@@ -58,8 +68,5 @@ def stop_driver() -> None:
 @pytest.fixture(scope="session")
 def playwright() -> Generator[Playwright, None, None]:
     """Return the driver that is running already."""
-    with started_driver() as driver:
-        pass
-    _AHEAD.loop.show()
-    yield driver
+    yield start_driver()
     stop_driver()

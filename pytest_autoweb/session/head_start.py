@@ -66,8 +66,8 @@ def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _L
     with ThreadPoolExecutor(1, "autoweb-loading") as thread:
         loaded = thread.submit(load)
         try:
-            with driver_ahead.started_driver():
-                pass
+            driver_ahead.start_driver()
+            driver_ahead.hide_loop()
         except Exception:  # pytest-playwright's own fixture fails in the same way, where it counts.
             return loaded.result()
     config.pluginmanager.register(driver_ahead, "autoweb-driver-ahead")
@@ -76,12 +76,10 @@ def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _L
 
 
 def _needs_driver(config: pytest.Config) -> bool:
-    only_controls = (
-        config.getoption("tx", None) or first_value(Settings.cluster, config, os.environ)[0]
-    )
-    return (
-        _runs_cells(config) and not only_controls and config.pluginmanager.has_plugin(_PLAYWRIGHT)
-    )
+    cluster, _ = first_value(Settings.cluster, config, os.environ)
+    others_run_them = bool(config.getoption("tx", None) or cluster)
+    has_fixtures = config.pluginmanager.has_plugin(_PLAYWRIGHT)
+    return has_fixtures and not others_run_them and _runs_cells(config)
 
 
 def _runs_cells(config: pytest.Config) -> bool:

@@ -31,7 +31,7 @@ from pydantic import BaseModel
 import pytest_autoweb.report.write
 import pytest_autoweb.session.cell_hooks  # noqa: F401
 from pytest_autoweb.base.files import PRIVATE, replace_text
-from pytest_autoweb.session.driver_ahead import started_driver
+from pytest_autoweb.session.driver_ahead import hide_loop, start_driver
 from pytest_autoweb.session.touched_cells import TOUCHED
 
 BROWSER_FILE = "browser.json"
@@ -151,9 +151,11 @@ def _start_browser() -> None:
         kind, args = json.loads((_AHEAD.folder / BROWSER_FILE).read_text("utf-8"))
     except (OSError, ValueError):
         return
-    with started_driver() as driver, suppress(Error):
+    driver = start_driver()
+    with suppress(Error):
         _AHEAD.browser = getattr(driver, kind).launch(**args)
         _AHEAD.args = (kind, args)
+    hide_loop()
 
 
 @pytest.fixture(scope="session")

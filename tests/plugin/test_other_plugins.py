@@ -442,8 +442,17 @@ def test_page(page):
         page.close()
 
 """
+SET_LATE = """
+import os
+def pytest_sessionstart():
+    os.environ["SET_LATE"] = "1"
+"""
 LAST = """
-import asyncio
+import asyncio, psutil
+
+def test_the_only_driver_has_the_variables_that_a_hook_set():
+    drivers = [one for one in psutil.Process().children() if "run-driver" in one.cmdline()]
+    assert [one.environ().get("SET_LATE") for one in drivers] == ["1"]
 
 def test_no_loop_runs():
     try:
@@ -455,11 +464,15 @@ def test_no_loop_runs():
 
 
 @pytest.mark.long
-def test_tests_with_loops_of_their_own_run_after_cells(project: pytest.Pytester) -> None:
-    project.makepyfile(test_async=ASYNC)
+def test_tests_with_loops_of_their_own_run_before_and_after_cells(
+    project: pytest.Pytester,
+) -> None:
+    project.makeconftest(SET_LATE)
+    project.makepyfile(test_first=ASYNC.partition("def test_page")[0], test_async=ASYNC)
     project.mkdir("last").joinpath("test_last.py").write_text(LAST)
     result = project.runpytest_subprocess(
-        "cases::login[builtin/oracle]".replace("cases::", "cases/shop.yaml::"),
+        "test_first.py",
+        "cases/shop.yaml::login[builtin/oracle]",
         "test_async.py",
         "cases/shop.yaml::title[builtin/oracle]",
         "last",
@@ -468,7 +481,7 @@ def test_tests_with_loops_of_their_own_run_after_cells(project: pytest.Pytester)
         "no:randomly",
     )
 
-    result.assert_outcomes(passed=5)
+    result.assert_outcomes(passed=7)
 
 
 BASE_URL = """

@@ -47,6 +47,7 @@ from pytest_autoweb.session.shared_run import (
     on_node,
     shared_run_of,
 )
+from pytest_autoweb.session.steered_cells import steered_cells
 from pytest_autoweb.session.touched_cells import TOUCHED, TouchedSelection
 from pytest_autoweb.session.until import UNTIL, EarlyStop
 from pytest_autoweb.session.worker_marks import mark_worker
@@ -205,12 +206,14 @@ class CellHooks:
         """Return xdist's scheduler for cells in flight; None if each worker runs one at a time."""
         workers = len(self._config.getvalue("tx"))
         most = self._config.stash[SESSION].concurrency(workers)
+        steered = steered_cells(self._config)
         until = self._config.stash.get(UNTIL, None)
         return make_scheduler(
             self._config,
             log,
             most,
             on_cluster=bool(self.settings.cluster),
+            now=lambda: steered.most_in_flight(most),
             order=until.order_nodes if until else None,
         )
 

@@ -120,6 +120,7 @@ def make_scheduler(
     most: int,
     *,
     on_cluster: bool,
+    now: Callable[[], int],
     order: Callable[[list[str]], list[str]] | None = None,
 ) -> Any:
     """Return xdist's scheduler for workers with cells in flight; None if xdist's own will do.
@@ -127,14 +128,15 @@ def make_scheduler(
     Args:
         config: the controller's.
         log: xdist's.
-        most: limit on cells in flight in each worker.
+        most: limit on cells in flight in each worker, as the session began.
         on_cluster: whether the workers are on the nodes of a cluster.
+        now: returns the limit by now.
         order: puts the ids of items in order; None leaves them as they were collected.
     """
     if on_cluster:
         from pytest_autoweb.session.cluster.cluster_session import ClusterScheduling
 
-        return ClusterScheduling(config, log, most)
+        return ClusterScheduling(config, log, now)
     if (most < 2 and order is None) or not can_schedule():
         return None
     from pytest_autoweb.session.flights.flight_scheduling import FlightScheduling

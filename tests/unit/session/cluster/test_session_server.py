@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from made_up_run import CellKey, planned
+from made_up_run import cell as made_up_cell
 from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.models.gateway import GatewayAddress, SharedGateway, start_gateway, stop_gateway
 from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.results.runs.saving import Manifest
+from pytest_autoweb.results.records import CellResult
+from pytest_autoweb.results.runs.live_session import session_of, sign_session
+from pytest_autoweb.results.runs.run_folder import saved_cell
+from pytest_autoweb.results.runs.saving import Manifest, save_cell
 from pytest_autoweb.results.runs.steering import Order, give_order
 from pytest_autoweb.session.cluster.frame_stream import Frame
-from pytest_autoweb.session.cluster.node_messages import OrdersKnown
+from pytest_autoweb.session.cluster.node_messages import AgainKnown, CloseKnown, OrdersKnown
 from pytest_autoweb.session.cluster.packed_cell import pack_cell
 from pytest_autoweb.session.cluster.session_server import SessionLists, SessionServer
 
@@ -98,6 +104,53 @@ def test_a_node_is_told_what_was_ordered(folders: ClusterFolders) -> None:
 
     assert status == 200
     assert OrdersKnown.model_validate_json(answer).given == (order,)
+
+
+def test_an_order_to_run_a_cell_again_goes_to_one_worker_and_the_run_comes_beside_the_first(
+    folders: ClusterFolders,
+) -> None:
+    first = folders.ended_cell()
+    again = f"{first}/again-1"
+    assert folders.ask("/again", {})[1] == '{"order":null,"folder":""}'
+    assert (folders.further("gw0"), folders.closes("gw0")) == ("", True)
+    # Whoever ends first must not keep others from carrying out what comes.
+    assert folders.closing is False
+    assert folders.further("gw1") == ""
+
+    folders.order("login[m]")
+    folders.order("title[m]")
+    assert OrdersKnown.model_validate_json(folders.ask("/orders", {})[1]).again_waits
+    assert folders.deliver(again, folders.write(again, cell_json=ENDED), "gw1")[0] == 503
+    assert folders.closes("gw1") is False
+    # One that has closed, or has collected other cells, carries out nothing.
+    folders.ask("/plan", json.loads(Manifest(cells=()).model_dump_json()), "gw9")
+    assert (folders.further("gw0"), folders.further("gw9")) == ("", "")
+    assert folders.further("gw1") == again
+    assert folders.further("gw1") == ""
+    assert not OrdersKnown.model_validate_json(folders.ask("/orders", {})[1]).again_waits
+    for _ in range(2):
+        assert folders.deliver(again, folders.write(again, cell_json=ENDED), "gw1")[0] == 200
+
+    noted = folders.result(first)
+    assert noted.outcome == "passed"
+    assert [(run.folder, run.outcome) for run in noted.again] == [("again-1", "failed")]
+    assert (folders.closes("gw1"), folders.closing) == (True, True)
+
+
+def test_an_order_whose_workers_are_lost_is_given_to_others_and_given_up_at_last(
+    folders: ClusterFolders,
+) -> None:
+    first = folders.ended_cell("gw0", "gw1", "gw2", "gw3")
+    folders.order("login[m]")
+    for worker in ("gw0", "gw1", "gw2"):
+        assert folders.further(worker) == f"{first}/again-1"
+        assert folders.further("gw3") == ""
+        assert folders.home.lose(worker) == {"login[m] (again)"}
+        assert folders.ask("/again", {}, worker)[0] == 503
+
+    assert (folders.further("gw3"), folders.closes("gw3")) == ("", True)
+    [lost] = folders.result(first).again
+    assert (lost.outcome, lost.reason) == ("broken", "each worker that ran it was lost")
 
 
 def test_variables_travel_when_a_case_names_them_and_keys_never_do(folders: ClusterFolders) -> None:
@@ -186,6 +239,10 @@ def test_files_that_no_cell_has_do_not_arrive(folders: ClusterFolders, name: str
     assert folders.files() == {f"{CELL}/started": ""}
 
 
+FIRST = made_up_cell(CellKey("login", "m"))
+ENDED = made_up_cell(CellKey("login", "m"), "failed").model_dump_json()
+
+
 class _Specs(dict[str, ModelSpec]):
     """The session's own models; any other one is refused."""
 
@@ -209,6 +266,7 @@ class ClusterFolders:
             session,
             progress_file=session / "progress.jsonl",
             stamp="now",
+            started=0.0,
             gateway=SharedGateway(session, self.start),
             environ={"SHOP_PASSWORD": "demo", "OPENAI_API_KEY": "sk-secret", "HOME_TOKEN": "t0p"},
             lists=SessionLists(
@@ -249,6 +307,39 @@ class ClusterFolders:
             part = Frame("part", worker, self._number + 1, "", data[at : at + 100])
             self.home.take(part)
         return self.ask("/cell", {"folder": cell}, worker)
+
+    def ended_cell(self, *workers: str) -> str:
+        """Let workers collect a cell, which has ended; return its folder."""
+        plan = json.loads(Manifest(cells=(planned(FIRST),)).model_dump_json())
+        for worker in workers or ("gw0", "gw1"):
+            assert self.ask("/plan", plan, worker)[0] == 200
+        save_cell(self.run, FIRST)
+        sign_session(self.run, os.getpid(), 0.0, cluster=True)
+        return FIRST.folder
+
+    def order(self, name: str) -> None:
+        give_order(self.run, Order("again", name, by="a test"))
+
+    def further(self, worker: str) -> str:
+        """The folder of the run that a worker is to carry out; empty if there is none."""
+        status, answer = self.ask("/again", {}, worker)
+        assert status == 200, answer
+        return AgainKnown.model_validate_json(answer).folder
+
+    def closes(self, worker: str) -> bool:
+        return CloseKnown.model_validate_json(self.ask("/close", {}, worker)[1]).closed
+
+    @property
+    def closing(self) -> bool:
+        """Whether the session's sign says that no more cells begin."""
+        found = session_of(self.run)
+        assert found
+        return found.closing
+
+    def result(self, folder: str) -> CellResult:
+        found = saved_cell(self.run, folder)
+        assert isinstance(found, CellResult)
+        return found
 
     def files(self) -> dict[str, str]:
         found = (path for path in self.run.rglob("*") if path.is_file())

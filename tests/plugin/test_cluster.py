@@ -12,12 +12,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from openai_server import Answer, OpenAIServer
 from steered_session import autoweb
+
+from pytest_autoweb.results.runs.watched import touch_watched
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.cluster
@@ -152,6 +155,7 @@ def test_orders_reach_the_nodes(clustered: Clustered) -> None:
         at_pause = clustered.ended()
         time.sleep(5)
         still = clustered.ended()
+        touch_watched(clustered.folder)
         given = [
             ctl(*words.split())
             for words in (
@@ -159,8 +163,10 @@ def test_orders_reach_the_nodes(clustered: Clustered) -> None:
                 *("in-flight 5", "cap cost 100", "go-on"),
             )
         ]
+        touch_watched(clustered.folder)
         # More than a worker would be sent if it still had one in flight.
         wait(lambda: clustered.ended_again("c0") and len(clustered.under_way()) == 5, session)
+        wait(clustered.pictured, session)
         timed = ctl("cap", "time", "1s")
         told = said(session)
     over = ctl("again", first)
@@ -186,6 +192,7 @@ def test_orders_reach_the_nodes(clustered: Clustered) -> None:
     [further] = clustered.ended_again("c0")
     assert (further / "attempt-1/script.py").is_file()
     assert (further.parent / "attempt-1/script.py").is_file()
+    assert not list(clustered.folder.rglob("so-far.json"))
     assert f"run again by order: {first} at " in told
     assert "in-flight 5; " in told
     assert "cells were not run, by order: 1 stopped by `stop-case c11`" in told
@@ -246,6 +253,14 @@ class Clustered:
     def ended_again(self, case: str) -> list[Path]:
         """The folders of a case's further runs whose files have come."""
         return [path.parent for path in self.folder.glob(f"cells/{case}/*/*/again-*/cell.json")]
+
+    def pictured(self) -> bool:
+        """Whether the latest picture of a cell that is going has come."""
+        for file in self.folder.glob("cells/*/*/*/so-far.json"):
+            with suppress(OSError):
+                film = json.loads(file.read_text(encoding="utf-8"))["film"]
+                return bool(film) and (file.parent / film[-1]["picture"]).is_file()
+        return False
 
     def under_way(self) -> set[str]:
         """The cases whose cells have begun and not ended."""

@@ -115,7 +115,9 @@ def test_caps_and_cells_in_flight_are_changed_while_the_run_goes_on(
     assert left[0]["reason"].startswith("not run: the time was over (cap time ")
     notes = "\n".join(report["notes"])
     assert "a cap was changed while the run went on" in notes
-    assert "in-flight 3" in notes
+    assert "in-flight 3; " in notes
+    assert f"{len(left)} of 8 cells were not run (by order): " in notes
+    assert "because the time was over (cap time 1s)" in notes
 
 
 @pytest.mark.long

@@ -6,7 +6,7 @@ from pytest_autoweb.results.runs.steering import Order
 
 PLAN_PATH, BEGIN_PATH = "/plan", "/begin"
 FORGET_PATH, VARIABLES_PATH, ORDERS_PATH = "/forget", "/variables", "/orders"
-AGAIN_PATH, CLOSE_PATH = "/again", "/close"
+AGAIN_PATH, CLOSE_PATH, WATCHED_PATH = "/again", "/close", "/watched"
 
 
 class NodeMessage(BaseModel):
@@ -57,6 +57,12 @@ class CloseKnown(NodeMessage):
     """Whether the worker need not carry out any more orders."""
 
     closed: bool
+
+
+class WatchedKnown(NodeMessage):
+    """Whether somebody watches the run."""
+
+    watched: bool
 
 
 class Variables(NodeMessage):

@@ -26,7 +26,10 @@ from pytest_autoweb import __version__
 from pytest_autoweb.base.local_server import LocalHandler, LocalServer, RequestRefused
 from pytest_autoweb.base.redaction import without_secrets
 from pytest_autoweb.models.gateway import GatewayAddress, write_address
+from pytest_autoweb.results.runs.watched import touch_watched
+from pytest_autoweb.session.cluster.cells_so_far import SoFarOfCells
 from pytest_autoweb.session.cluster.frame_stream import MOST_BYTES, Frame
+from pytest_autoweb.session.cluster.node_messages import WATCHED_PATH, NodeMessage, WatchedKnown
 from pytest_autoweb.session.cluster.packed_cell import pack_cell
 from pytest_autoweb.session.shared_run import PROGRESS_FILE
 
@@ -42,6 +45,8 @@ _PULL_BYTES = 4 * PART_BYTES
 _FULL = 64
 """Maximum number of frames waiting to be fetched; a sender with more blocks."""
 _POLL_S = 0.5
+_WATCHED_EACH_S = 5.0
+"""How often the session's machine is asked whether somebody watches."""
 _TAIL = 2000
 _SERVE = (
     "from execnet.gateway_base import serve, init_popen_io, get_execmodel; import sys; "
@@ -94,6 +99,7 @@ class NodeWorker:
             )
         threading.Thread(target=self._read_output, daemon=True).start()
         threading.Thread(target=self._follow_lines, daemon=True).start()
+        threading.Thread(target=self._follow_cells, daemon=True).start()
         return {"host": socket.gethostname(), "version": __version__, "root": str(Path.cwd())}
 
     def push(self, frames: list[Frame]) -> None:
@@ -172,6 +178,21 @@ class NodeWorker:
         while self._process.poll() is None:
             time.sleep(_POLL_S)
             self._send_lines()
+
+    def _follow_cells(self) -> None:
+        """Send home what going cells tell of themselves, while somebody watches the run."""
+        assert self._process is not None
+        run, asked = self._folder / "run", -_WATCHED_EACH_S
+        cells, question = SoFarOfCells(run), NodeMessage().model_dump_json().encode()
+        while self._process.poll() is None:
+            time.sleep(_POLL_S)
+            if time.monotonic() - asked >= _WATCHED_EACH_S:
+                asked = time.monotonic()
+                status, answer = self.ask(WATCHED_PATH, question)
+                if status == 200 and WatchedKnown.model_validate_json(answer).watched:
+                    touch_watched(run)
+            for cell, packed in cells.news():
+                self._out.put(Frame("so-far", self._worker, 0, cell, packed))
 
     def _send_lines(self) -> None:
         """Send home the lines appended to the session's files."""

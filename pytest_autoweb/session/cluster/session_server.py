@@ -8,6 +8,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +32,8 @@ from pytest_autoweb.results.runs.saving import (
     unmark_started,
 )
 from pytest_autoweb.results.runs.steering import OrdersFile, orders_held
+from pytest_autoweb.results.runs.watched import is_watched
+from pytest_autoweb.session.cluster.cells_so_far import take_so_far
 from pytest_autoweb.session.cluster.frame_stream import MOST_BYTES, Frame
 from pytest_autoweb.session.cluster.node_messages import (
     AGAIN_PATH,
@@ -40,6 +43,7 @@ from pytest_autoweb.session.cluster.node_messages import (
     ORDERS_PATH,
     PLAN_PATH,
     VARIABLES_PATH,
+    WATCHED_PATH,
     AgainKnown,
     CellAsked,
     CellKnown,
@@ -47,6 +51,7 @@ from pytest_autoweb.session.cluster.node_messages import (
     NodeMessage,
     OrdersKnown,
     Variables,
+    WatchedKnown,
 )
 from pytest_autoweb.session.cluster.node_worker import CELL_PATH, SENT_FILES
 from pytest_autoweb.session.cluster.ordered_runs import OrderedRuns
@@ -138,6 +143,8 @@ class SessionServer:
             here = self._progress if frame.text == PROGRESS_FILE else self._session / frame.text
             with here.open("ab") as file:
                 file.write(frame.body)
+        elif frame.kind == "so-far":
+            self._take_so_far(frame)
         elif frame.kind == "part":
             path = self._parts.setdefault(
                 (frame.worker, frame.number),
@@ -146,6 +153,12 @@ class SessionServer:
             if not path.exists() or path.stat().st_size < MOST_BYTES:
                 with path.open("ab") as file:
                     file.write(frame.body)
+
+    def _take_so_far(self, frame: Frame) -> None:
+        # Whoever watches misses nothing for good: the files of the cell come when it has ended.
+        with self._lock, suppress(SettingsError):
+            if frame.text in self._running.get(frame.worker, {}):
+                take_so_far(self._run, frame.text, frame.body)
 
     # -- requests ------------------------------------------------------------------------
 
@@ -167,6 +180,8 @@ class SessionServer:
     def _answer(self, sent: NodeRequest) -> bytes:
         if sent.path == PLAN_PATH:
             self._plan(sent.worker, Manifest.model_validate_json(sent.body))
+        elif sent.path == WATCHED_PATH:
+            return WatchedKnown(watched=is_watched(self._run)).model_dump_json().encode()
         elif sent.path in (ORDERS_PATH, AGAIN_PATH, CLOSE_PATH):
             return self._orders_for(sent).model_dump_json().encode()
         elif sent.path == VARIABLES_PATH:

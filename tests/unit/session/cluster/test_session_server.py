@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import stat
@@ -18,11 +19,13 @@ from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.models.gateway import GatewayAddress, SharedGateway, start_gateway, stop_gateway
 from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.results.records import CellResult
+from pytest_autoweb.results.records import CellResult, FilmFrame
 from pytest_autoweb.results.runs.live_session import session_of, sign_session
 from pytest_autoweb.results.runs.run_folder import saved_cell
 from pytest_autoweb.results.runs.saving import Manifest, save_cell
 from pytest_autoweb.results.runs.steering import Order, give_order
+from pytest_autoweb.results.runs.watched import SO_FAR_FILE, SoFar, save_so_far, touch_watched
+from pytest_autoweb.session.cluster.cells_so_far import SoFarOfCells
 from pytest_autoweb.session.cluster.frame_stream import Frame
 from pytest_autoweb.session.cluster.node_messages import AgainKnown, CloseKnown, OrdersKnown
 from pytest_autoweb.session.cluster.packed_cell import pack_cell
@@ -153,6 +156,48 @@ def test_an_order_whose_workers_are_lost_is_given_to_others_and_given_up_at_last
     assert (lost.outcome, lost.reason) == ("broken", "each worker that ran it was lost")
 
 
+def test_what_a_cell_has_done_so_far_comes_while_somebody_watches(folders: ClusterFolders) -> None:
+    cells, cell = SoFarOfCells(folders.away), folders.away / CELL
+    frames = [FilmFrame(at_ms=1, picture=f"attempt-1/{n}.jpg", moment="step") for n in (1, 2)]
+    folders.write(CELL, attempt_1__1_jpg="first", attempt_1__2_jpg="second")
+    save_so_far(cell, SoFar(attempt="attempt-1", code="1", film=tuple(frames[:1])))
+    assert list(cells.news()) == []
+    touch_watched(folders.away)
+    [(where, packed)] = cells.news()
+    assert (where, list(cells.news())) == (CELL, [])
+
+    # Nothing is taken of a cell that the worker is not running, nor files that tell nothing.
+    folders.begin(CELL)
+    for worker, sent in (
+        *(("gw1", packed), ("gw0", b"PK"), ("gw0", zipped("../so-far.json"))),
+        *(("gw0", zipped("cell.json")), ("gw0", zipped("attempt-1/../1.jpg"))),
+    ):
+        folders.home.take(Frame("so-far", worker, 0, CELL, sent))
+    assert folders.files() == {f"{CELL}/started": ""}
+    folders.home.take(Frame("so-far", "gw0", 0, CELL, packed))
+    save_so_far(cell, SoFar(attempt="attempt-1", code="2", film=tuple(frames)))
+    [(_, packed)] = cells.news()
+    assert set(zipfile.ZipFile(io.BytesIO(packed)).namelist()) == {"attempt-1/2.jpg", SO_FAR_FILE}
+    folders.home.take(Frame("so-far", "gw0", 0, CELL, packed))
+    files = folders.files()
+    assert (files[f"{CELL}/attempt-1/1.jpg"], files[f"{CELL}/attempt-1/2.jpg"]) == (
+        "first",
+        "second",
+    )
+    assert '"code":"2"' in files[f"{CELL}/{SO_FAR_FILE}"]
+    (cell / SO_FAR_FILE).unlink()
+    folders.deliver(CELL, folders.write(CELL, cell_json="{}"))
+    folders.home.take(Frame("so-far", "gw0", 0, CELL, packed))
+    assert f"{CELL}/{SO_FAR_FILE}" not in folders.files()
+
+
+def test_a_node_is_told_whether_somebody_watches(folders: ClusterFolders) -> None:
+    folders.run.mkdir()
+    assert folders.ask("/watched", {}) == (200, '{"watched":false}')
+    touch_watched(folders.run)
+    assert folders.ask("/watched", {}) == (200, '{"watched":true}')
+
+
 def test_variables_travel_when_a_case_names_them_and_keys_never_do(folders: ClusterFolders) -> None:
     asked: dict[str, object] = {"values": {"SHOP_PASSWORD": "", "NOT_SET": ""}}
     assert folders.ask("/variables", asked) == (200, '{"values":{"SHOP_PASSWORD":"demo"}}')
@@ -243,6 +288,13 @@ FIRST = made_up_cell(CellKey("login", "m"))
 ENDED = made_up_cell(CellKey("login", "m"), "failed").model_dump_json()
 
 
+def zipped(name: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as files:
+        files.writestr(name, "{}")
+    return packed.getvalue()
+
+
 class _Specs(dict[str, ModelSpec]):
     """The session's own models; any other one is refused."""
 
@@ -295,7 +347,8 @@ class ClusterFolders:
 
     def write(self, cell: str, **files: str) -> Path:
         for name, text in files.items():
-            path = self.away / cell / name.replace("__", "/").replace("_json", ".json")
+            name = name.replace("__", "/").replace("_json", ".json").replace("_jpg", ".jpg")
+            path = self.away / cell / name.replace("attempt_", "attempt-")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         packed = self.away / "packed.zip"

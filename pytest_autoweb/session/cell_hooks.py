@@ -203,7 +203,7 @@ class CellHooks:
         return None
 
     def scheduler(self, log: Any) -> Any:
-        """Return xdist's scheduler for cells in flight; None if each worker runs one at a time."""
+        """Return xdist's scheduler for cells in flight; None if this xdist has changed."""
         workers = len(self._config.getvalue("tx"))
         most = self._config.stash[SESSION].concurrency(workers)
         steered = steered_cells(self._config)
@@ -211,9 +211,8 @@ class CellHooks:
         return make_scheduler(
             self._config,
             log,
-            most,
+            lambda: steered.most_in_flight(most),
             on_cluster=bool(self.settings.cluster),
-            now=lambda: steered.most_in_flight(most),
             order=until.order_nodes if until else None,
         )
 

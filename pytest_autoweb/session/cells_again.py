@@ -66,6 +66,7 @@ class CellsAgain:
         self._config = config
         self._looked_at: set[Order] = set()
         self._named: dict[str, CellItem] = {}
+        self._cut_off = False
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(
@@ -119,11 +120,13 @@ class CellsAgain:
         return None
 
     def _claim_at_home(self, home: RemoteSession, session: pytest.Session) -> Claimed | None:
-        # Without the session's machine, whatever comes next says so.
-        with suppress(ModelError):
+        try:
             while (known := home.next_again()) is not None and known.order is not None:
                 if (first := self._item_of(known.order, session)) is not None:
                     return Claimed(known.order, first, known.folder)
+        except ModelError:
+            # Whatever else needs the session's machine says why it cannot be reached.
+            self._cut_off = True
         return None
 
     def _item_of(self, order: Order, session: pytest.Session) -> CellItem | None:
@@ -142,7 +145,7 @@ class CellsAgain:
         """
         if run.away is not None:
             with suppress(ModelError):
-                return run.away.close()
+                return self._cut_off or run.away.close()
             return True
         with suppress(OSError), orders_held(run.run_folder):
             if self._new_orders():

@@ -117,27 +117,25 @@ def open_cluster(config: pytest.Config, settings: Settings, run: RunSession) -> 
 def make_scheduler(
     config: pytest.Config,
     log: Any,
-    most: int,
+    most: Callable[[], int],
     *,
     on_cluster: bool,
-    now: Callable[[], int],
     order: Callable[[list[str]], list[str]] | None = None,
 ) -> Any:
-    """Return xdist's scheduler for workers with cells in flight; None if xdist's own will do.
+    """Return xdist's scheduler for workers with cells in flight; None if this xdist has changed.
 
     Args:
         config: the controller's.
         log: xdist's.
-        most: limit on cells in flight in each worker, as the session began.
+        most: returns the limit on cells in flight in each worker, which an order may change.
         on_cluster: whether the workers are on the nodes of a cluster.
-        now: returns the limit by now.
         order: puts the ids of items in order; None leaves them as they were collected.
     """
     if on_cluster:
         from pytest_autoweb.session.cluster.cluster_session import ClusterScheduling
 
-        return ClusterScheduling(config, log, now)
-    if (most < 2 and order is None) or not can_schedule():
+        return ClusterScheduling(config, log, most)
+    if not can_schedule():
         return None
     from pytest_autoweb.session.flights.flight_scheduling import FlightScheduling
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.files import whole_file
 from pytest_autoweb.results.runs.saving import CELL_FILE
-from pytest_autoweb.results.runs.watched import SO_FAR_FILE, SoFar, is_watched
+from pytest_autoweb.results.runs.watched import SO_FAR_FILE, SoFar, is_watched, touch_watched
+from pytest_autoweb.session.shared_run import OPENED_FILE
 
 MOST_BYTES = 4 * 1024 * 1024
 """The most that travels at once; pictures beyond it do not."""
@@ -32,11 +33,18 @@ class SoFarOfCells:
 
     Args:
         run: the run folder on the node.
+        session: the folder of the session's files there.
     """
 
-    def __init__(self, run: Path) -> None:
-        self._run = run
+    def __init__(self, run: Path, session: Path) -> None:
+        self._run, self._session = run, session
         self._sent: dict[Path, int] = {}
+
+    def ask_for_more(self) -> None:
+        """Let cells tell what they do for a while, because somebody watches the run."""
+        # Until its test process has opened it, the run folder has to be empty.
+        if (self._session / OPENED_FILE).exists():
+            touch_watched(self._run)
 
     def news(self) -> Iterator[tuple[str, bytes]]:
         """Yield the folders of cells that have told more, with the files to send of each."""

@@ -26,7 +26,6 @@ from pytest_autoweb import __version__
 from pytest_autoweb.base.local_server import LocalHandler, LocalServer, RequestRefused
 from pytest_autoweb.base.redaction import without_secrets
 from pytest_autoweb.models.gateway import GatewayAddress, write_address
-from pytest_autoweb.results.runs.watched import touch_watched
 from pytest_autoweb.session.cluster.cells_so_far import SoFarOfCells
 from pytest_autoweb.session.cluster.frame_stream import MOST_BYTES, Frame
 from pytest_autoweb.session.cluster.node_messages import WATCHED_PATH, NodeMessage, WatchedKnown
@@ -182,15 +181,15 @@ class NodeWorker:
     def _follow_cells(self) -> None:
         """Send home what going cells tell of themselves, while somebody watches the run."""
         assert self._process is not None
-        run, asked = self._folder / "run", -_WATCHED_EACH_S
-        cells, question = SoFarOfCells(run), NodeMessage().model_dump_json().encode()
+        cells = SoFarOfCells(self._folder / "run", self._folder / "session")
+        question, asked = NodeMessage().model_dump_json().encode(), -_WATCHED_EACH_S
         while self._process.poll() is None:
             time.sleep(_POLL_S)
             if time.monotonic() - asked >= _WATCHED_EACH_S:
                 asked = time.monotonic()
                 status, answer = self.ask(WATCHED_PATH, question)
                 if status == 200 and WatchedKnown.model_validate_json(answer).watched:
-                    touch_watched(run)
+                    cells.ask_for_more()
             for cell, packed in cells.news():
                 self._out.put(Frame("so-far", self._worker, 0, cell, packed))
 

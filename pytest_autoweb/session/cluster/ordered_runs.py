@@ -5,6 +5,7 @@ is lost, to another.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -83,8 +84,10 @@ class OrderedRuns:
             self._taken[order.at] = _Taken(order, folder)
         taken = self._taken[order.at]
         taken.worker = worker
-        # It also keeps the number from being given to another run.
-        mark_started(self._run, taken.folder)
+        # It also keeps the number from being given to another run. With a full disk, the run fails
+        # by itself.
+        with suppress(OSError):
+            mark_started(self._run, taken.folder)
         return order, taken.folder
 
     def note(self, folder: str) -> None:
@@ -92,7 +95,9 @@ class OrderedRuns:
         for taken in self._taken.values():
             if taken.folder == folder:
                 taken.arrived = True
-                note_run(self._run, folder, taken.order)
+                # With a full disk its own files say it.
+                with suppress(OSError):
+                    note_run(self._run, folder, taken.order)
 
     def lose(self, worker: str) -> None:
         """Let other workers carry out what a lost one has not."""
@@ -103,7 +108,8 @@ class OrderedRuns:
             taken.lost += 1
             if taken.lost < _MOST_LOST:
                 taken.worker = ""
-            else:
+                continue
+            with suppress(OSError):
                 note_lost(self._run, taken.folder, taken.order)
 
     def close(self, worker: str) -> bool:

@@ -30,6 +30,7 @@ from pytest_autoweb.session.cluster.frame_stream import Frame
 from pytest_autoweb.session.cluster.node_messages import AgainKnown, CloseKnown, OrdersKnown
 from pytest_autoweb.session.cluster.packed_cell import pack_cell
 from pytest_autoweb.session.cluster.session_server import SessionLists, SessionServer
+from pytest_autoweb.session.shared_run import OPENED_FILE
 
 CELL, OTHER = "cells/login/m/ARIA-1", "cells/title/m/ARIA-1"
 
@@ -157,12 +158,15 @@ def test_an_order_whose_workers_are_lost_is_given_to_others_and_given_up_at_last
 
 
 def test_what_a_cell_has_done_so_far_comes_while_somebody_watches(folders: ClusterFolders) -> None:
-    cells, cell = SoFarOfCells(folders.away), folders.away / CELL
+    cells, cell = SoFarOfCells(folders.away, folders.run.parent), folders.away / CELL
+    cells.ask_for_more()
+    assert not folders.away.exists()
+    (folders.run.parent / OPENED_FILE).touch()
     frames = [FilmFrame(at_ms=1, picture=f"attempt-1/{n}.jpg", moment="step") for n in (1, 2)]
     folders.write(CELL, attempt_1__1_jpg="first", attempt_1__2_jpg="second")
     save_so_far(cell, SoFar(attempt="attempt-1", code="1", film=tuple(frames[:1])))
     assert list(cells.news()) == []
-    touch_watched(folders.away)
+    cells.ask_for_more()
     [(where, packed)] = cells.news()
     assert (where, list(cells.news())) == (CELL, [])
 

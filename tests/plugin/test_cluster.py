@@ -44,7 +44,7 @@ def test_cells_run_on_the_nodes_and_keys_stay_at_home(clustered: Clustered) -> N
         )
 
     assert session.returncode == 0, told
-    assert re.search(r"autoweb: .*; on Ray \S+, 3 nodes with 2 free cores .*: 2 workers", told)
+    assert re.search(r"autoweb cluster: Ray \S+, 3 nodes with 2 free cores .*: 2 workers", told)
     assert clustered.outcomes() == {"passed": CELLS}
     assert set(clustered.asked().values()) == {2}
     spent = json.loads((clustered.folder / "spent.json").read_text(encoding="utf-8"))

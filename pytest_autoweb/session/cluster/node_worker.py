@@ -30,6 +30,7 @@ from pytest_autoweb.session.cluster.cells_so_far import SoFarOfCells
 from pytest_autoweb.session.cluster.frame_stream import MOST_BYTES, Frame
 from pytest_autoweb.session.cluster.node_messages import WATCHED_PATH, NodeMessage, WatchedKnown
 from pytest_autoweb.session.cluster.packed_cell import pack_cell
+from pytest_autoweb.session.servers.webservers import stop_all
 from pytest_autoweb.session.shared_run import PROGRESS_FILE
 
 PART_BYTES = 1024 * 1024
@@ -134,6 +135,12 @@ class NodeWorker:
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
             self._process.wait()
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        # At their end, web servers write into it.
+        with suppress(OSError):
+            stop_all(self._folder / "session")
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def ask(self, path: str, body: bytes) -> tuple[int, bytes]:
@@ -169,7 +176,7 @@ class NodeWorker:
         status = process.wait()
         self._send_lines()
         log = (self._folder / "log").read_bytes()[-_TAIL:]
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._remove_folder()
         self._out.put(Frame("down", self._worker, status, f"exit status {status}", log))
 
     def _follow_lines(self) -> None:

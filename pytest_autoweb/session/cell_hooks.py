@@ -47,6 +47,7 @@ from pytest_autoweb.session.shared_run import (
     on_node,
     shared_run_of,
 )
+from pytest_autoweb.session.steered_cells import steered_cells
 from pytest_autoweb.session.touched_cells import TOUCHED, TouchedSelection
 from pytest_autoweb.session.until import UNTIL, EarlyStop
 from pytest_autoweb.session.worker_marks import mark_worker
@@ -202,14 +203,15 @@ class CellHooks:
         return None
 
     def scheduler(self, log: Any) -> Any:
-        """Return xdist's scheduler for cells in flight; None if each worker runs one at a time."""
+        """Return xdist's scheduler for cells in flight; None if this xdist has changed."""
         workers = len(self._config.getvalue("tx"))
         most = self._config.stash[SESSION].concurrency(workers)
+        steered = steered_cells(self._config)
         until = self._config.stash.get(UNTIL, None)
         return make_scheduler(
             self._config,
             log,
-            most,
+            lambda: steered.most_in_flight(most),
             on_cluster=bool(self.settings.cluster),
             order=until.order_nodes if until else None,
         )

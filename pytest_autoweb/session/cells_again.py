@@ -1,25 +1,26 @@
 """Runs cells that have ended once more, by order (`autoweb run ctl again`), beside their results.
 
 Every process that runs items looks for such orders between them and after the last one, and the
-first to claim an order carries it out, whatever xdist has sent it. Pytest counts and reports no
-test for it, because the first result counts: whoever orders another run may have seen that one.
+first to claim an order carries it out, whatever xdist has sent it; on the nodes of a cluster, the
+session's machine says which. Pytest counts and reports no test for it, because the first result
+counts: whoever orders another run may have seen that one.
 """
 
 from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_autoweb.results.records import CellResult, RunAgain
+from pytest_autoweb.base.errors import ModelError
+from pytest_autoweb.results.runs.further_runs import next_folder, note_run
 from pytest_autoweb.results.runs.live_session import sign_closing
-from pytest_autoweb.results.runs.run_folder import saved_cell
-from pytest_autoweb.results.runs.saving import save_cell
 from pytest_autoweb.results.runs.steering import Order, orders_held
 from pytest_autoweb.session.axes import shown_name
 from pytest_autoweb.session.cell_run import run_item_again
+from pytest_autoweb.session.cluster.remote_session import RemoteSession
 from pytest_autoweb.session.flights.flights import processes_of
 from pytest_autoweb.session.items import CellItem
 from pytest_autoweb.session.playwright_fixtures import CELL
@@ -43,6 +44,15 @@ class AgainItem(CellItem):
     runs_after: pytest.Item
 
 
+class Claimed(NamedTuple):
+    """An order that this process carries out."""
+
+    order: Order
+    first: CellItem
+    folder: str
+    """That of the further run, below the run folder."""
+
+
 class CellsAgain:
     """The plugin that carries out orders to run cells again, in a process that runs items.
 
@@ -56,6 +66,7 @@ class CellsAgain:
         self._config = config
         self._looked_at: set[Order] = set()
         self._named: dict[str, CellItem] = {}
+        self._cut_off = False
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(
@@ -73,7 +84,7 @@ class CellsAgain:
         """Run what was ordered during the last item, and then take no more orders."""
         done = yield
         run = self._config.stash.get(SESSION, None)
-        if run is None or run.away is not None or not run.shared.opened_file.exists():
+        if run is None or (run.away is None and not run.shared.opened_file.exists()):
             return done
         while session.items:
             self._run_ordered(session.items[-1], None)
@@ -86,25 +97,37 @@ class CellsAgain:
         return bool(session.shouldfail or session.shouldstop)
 
     def _new_orders(self) -> list[Order]:
-        run = self._config.stash.get(SESSION, None)
-        # A node of a cluster sends home the folders of cells, and each of them once.
-        if run is None or run.away is not None:
-            return []
         given = steered_cells(self._config).course.again
         return [order for order in given if order not in self._looked_at]
 
     def _run_ordered(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        if SESSION not in self._config.stash:
+            return
+        while not self._stops(item.session) and (claimed := self._claim(item.session)) is not None:
+            again = _again(claimed, item)
+            self._config.hook.pytest_runtest_protocol(item=again, nextitem=nextitem)
+
+    def _claim(self, session: pytest.Session) -> Claimed | None:
+        """Return the next order that this process carries out; None if there is none."""
+        run = self._config.stash[SESSION]
+        if run.away is not None:
+            return self._claim_at_home(run.away, session)
         for order in self._new_orders():
-            if self._stops(item.session):
-                return
             self._looked_at.add(order)
-            first = self._item_of(order, item.session)
-            session = self._config.stash[SESSION]
-            if first is None or not claims(session, f"{order.kind} {order.value} {order.at}"):
-                continue
-            again = _again(first, order, item, session.run_folder)
-            hook = self._config.hook
-            hook.pytest_runtest_protocol(item=again, nextitem=nextitem)
+            first = self._item_of(order, session)
+            if first is not None and claims(run, f"{order.kind} {order.value} {order.at}"):
+                return Claimed(order, first, next_folder(run.run_folder, first.cell.folder))
+        return None
+
+    def _claim_at_home(self, home: RemoteSession, session: pytest.Session) -> Claimed | None:
+        try:
+            while (known := home.next_again()) is not None and known.order is not None:
+                if (first := self._item_of(known.order, session)) is not None:
+                    return Claimed(known.order, first, known.folder)
+        except ModelError:
+            # Whatever else needs the session's machine says why it cannot be reached.
+            self._cut_off = True
+        return None
 
     def _item_of(self, order: Order, session: pytest.Session) -> CellItem | None:
         """Return the item of the cell that is meant, if this session has it."""
@@ -120,6 +143,10 @@ class CellsAgain:
         The last process to end says so in the session's sign, after which nobody can give an order
         that nobody would carry out.
         """
+        if run.away is not None:
+            with suppress(ModelError):
+                return self._cut_off or run.away.close()
+            return True
         with suppress(OSError), orders_held(run.run_folder):
             if self._new_orders():
                 return False
@@ -136,29 +163,16 @@ def run_again(item: AgainItem, nextitem: pytest.Item | None) -> None:
     """Run a cell once more, and note it beside its first result."""
     run_unreported(item, nextitem)
     session = item.config.stash[SESSION]
-    first = saved_cell(session.run_folder, item.first.cell.folder)
-    result = saved_cell(session.run_folder, item.cell.folder)
-    if not isinstance(first, CellResult) or not isinstance(result, CellResult):
-        return
-    noted = RunAgain(
-        ordered=item.order.at,
-        by=item.order.by,
-        folder=Path(item.cell.folder).name,
-        outcome=result.outcome,
-        reason=result.reason,
-        duration_ms=result.duration_ms,
-        cost_usd=result.total_usage.cost_usd,
-    )
-    # With a full disk its own files say it.
-    with suppress(OSError):
-        save_cell(session.run_folder, first.model_copy(update={"again": (*first.again, noted)}))
+    # The session's machine notes what a node has sent it. With a full disk its own files say it.
+    if session.away is None:
+        with suppress(OSError):
+            note_run(session.run_folder, item.cell.folder, item.order)
 
 
-def _again(first: CellItem, order: Order, after: pytest.Item, run: Path) -> AgainItem:
+def _again(claimed: Claimed, after: pytest.Item) -> AgainItem:
     """Return the item of a further run of a cell, whose folder is in that of the first one."""
-    number = 1
-    while (run / first.cell.folder / f"again-{number}").exists():
-        number += 1
+    order, first, folder = claimed
+    number = Path(folder).name.removeprefix("again-")
     name = f"{first.name} (again {number})"
     item: AgainItem = AgainItem.from_parent(
         first.parent, name=name, callobj=run_item_again, fixtureinfo=fixture_info(first)
@@ -166,10 +180,6 @@ def _again(first: CellItem, order: Order, after: pytest.Item, run: Path) -> Agai
     item.first, item.order, item.runs_after = first, order, after
     item.outside = first.outside
     item.own_markers = list(first.own_markers)
-    item.stash[CELL] = replace(
-        first.cell,
-        nodeid=f"{first.cell.nodeid} (again {number})",
-        folder=f"{first.cell.folder}/again-{number}",
-        again=True,
-    )
+    nodeid = f"{first.cell.nodeid} (again {number})"
+    item.stash[CELL] = replace(first.cell, nodeid=nodeid, folder=folder, again=True)
     return item

@@ -117,17 +117,17 @@ def open_cluster(config: pytest.Config, settings: Settings, run: RunSession) -> 
 def make_scheduler(
     config: pytest.Config,
     log: Any,
-    most: int,
+    most: Callable[[], int],
     *,
     on_cluster: bool,
     order: Callable[[list[str]], list[str]] | None = None,
 ) -> Any:
-    """Return xdist's scheduler for workers with cells in flight; None if xdist's own will do.
+    """Return xdist's scheduler for workers with cells in flight; None if this xdist has changed.
 
     Args:
         config: the controller's.
         log: xdist's.
-        most: limit on cells in flight in each worker.
+        most: returns the limit on cells in flight in each worker, which an order may change.
         on_cluster: whether the workers are on the nodes of a cluster.
         order: puts the ids of items in order; None leaves them as they were collected.
     """
@@ -135,7 +135,7 @@ def make_scheduler(
         from pytest_autoweb.session.cluster.cluster_session import ClusterScheduling
 
         return ClusterScheduling(config, log, most)
-    if (most < 2 and order is None) or not can_schedule():
+    if not can_schedule():
         return None
     from pytest_autoweb.session.flights.flight_scheduling import FlightScheduling
 

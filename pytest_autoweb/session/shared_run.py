@@ -22,6 +22,8 @@ STEALS_KEY = "autoweb-steals"
 
 PROGRESS_FILE = "progress.jsonl"
 """The name of a node's file of progress."""
+OPENED_FILE = "run-folder-opened"
+"""The name of the file in the session's folder that exists once the run folder is open."""
 NODE_FOLDER = "_AUTOWEB_NODE_FOLDER"
 """The variable that tells a test process that it runs on a node, and its folder there."""
 
@@ -71,7 +73,7 @@ class SharedRun(NamedTuple):
     @property
     def opened_file(self) -> Path:
         """Return the file that exists once a process has opened the run folder."""
-        return Path(self.session_folder) / "run-folder-opened"
+        return Path(self.session_folder) / OPENED_FILE
 
     @property
     def second_runs_file(self) -> Path:

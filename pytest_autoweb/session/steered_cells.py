@@ -40,6 +40,15 @@ class SteeredCells:
         """Return what the orders add up to by now."""
         return self._orders.course
 
+    def most_in_flight(self, most: int) -> int:
+        """Return how many cells a process may have in flight by now.
+
+        Args:
+            most: as many as when the session began.
+        """
+        order = self._orders.course.in_flight
+        return int(order.number) if order is not None else most
+
     def await_start(self, cell: Cell) -> CellResult | None:
         """Wait while the session is paused; return the saved result of a cell that was stopped.
 
@@ -80,7 +89,8 @@ class SteeredCells:
         # Whoever wants one cell again wants it although others like it were stopped.
         if not cell.again and (why := now.why_not(cell.spec.name, cell.case.id)):
             return "steered", why
-        since_start = time.time() - self._session.shared.started
+        away = self._session.away
+        since_start = time.time() + (away.ahead_s if away else 0.0) - self._session.shared.started
         if now.time is not None and since_start > now.time.number:
             return "time", f"the time was over ({now.time.told})"
         if now.cost is not None and self._session.gateway.stats().spent_usd >= now.cost.number:

@@ -33,11 +33,6 @@ def order_run(folder: Path, name: str, words: Sequence[str], by: str) -> Order:
     if name not in ORDERS:
         raise no_such_order(name)
     session = living_session(folder)
-    if session.cluster and name == "again":
-        raise SettingsError(
-            f"again: the cells of {folder} run on the nodes of a cluster, each of which sends a "
-            "cell home once; name the cell with --autoweb-resume when the run has ended"
-        )
     cells = read_manifest(folder).cells
     order = _order(name, words, cells, by)
 

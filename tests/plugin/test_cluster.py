@@ -12,12 +12,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from openai_server import Answer, OpenAIServer
 from steered_session import autoweb
+
+from pytest_autoweb.results.runs.watched import touch_watched
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.cluster
@@ -41,7 +44,7 @@ def test_cells_run_on_the_nodes_and_keys_stay_at_home(clustered: Clustered) -> N
         )
 
     assert session.returncode == 0, told
-    assert re.search(r"autoweb: .*; on Ray \S+, 3 nodes with 2 free cores .*: 2 workers", told)
+    assert re.search(r"autoweb cluster: Ray \S+, 3 nodes with 2 free cores .*: 2 workers", told)
     assert clustered.outcomes() == {"passed": CELLS}
     assert set(clustered.asked().values()) == {2}
     spent = json.loads((clustered.folder / "spent.json").read_text(encoding="utf-8"))
@@ -141,26 +144,57 @@ def test_orders_reach_the_nodes(clustered: Clustered) -> None:
     def ctl(*words: str) -> subprocess.CompletedProcess[str]:
         return autoweb(clustered.path, "run", "ctl", *words)
 
+    first, last = "c0[openai/first]", f"c{CELLS - 1}[openai/first]"
     with RayNodes(1) as nodes:
-        session = clustered.start(nodes.address, "--autoweb-cluster", "--autoweb-concurrency=2")
+        flags = "--autoweb-concurrency=1", "--autoweb-max-cost=0.60"
+        session = clustered.start(nodes.address, "--autoweb-cluster", *flags)
         wait(lambda: len(clustered.ended()) >= 1, session)
         paused = ctl("pause")
-        # Those that are under way end.
-        time.sleep(30)
+        wait(lambda: not clustered.under_way(), session)
+        time.sleep(5)
         at_pause = clustered.ended()
-        time.sleep(10)
+        time.sleep(5)
         still = clustered.ended()
-        stopped = [ctl("stop-case", f"c{CELLS - 1}"), ctl("again", f"c{CELLS - 1}[openai/first]")]
-        went_on = ctl("go-on")
+        touch_watched(clustered.folder)
+        given = [
+            ctl(*words.split())
+            for words in (
+                *(f"stop-case c{CELLS - 1}", f"again {first}", f"again {first}", f"again {last}"),
+                *("in-flight 5", "cap cost 100", "go-on"),
+            )
+        ]
+        touch_watched(clustered.folder)
+        # More than a worker would be sent if it still had one in flight.
+        wait(lambda: clustered.ended_again("c0") and len(clustered.under_way()) == 5, session)
+        wait(clustered.pictured, session)
+        timed = ctl("cap", "time", "1s")
         told = said(session)
+    over = ctl("again", first)
 
-    assert [paused.returncode, went_on.returncode] == [0, 0], paused.stderr
+    assert [paused.returncode, timed.returncode] == [0, 0], paused.stderr
     assert at_pause == still
-    assert len(still) < CELLS - 1
-    assert [ran.returncode for ran in stopped] == [0, 4]
-    assert "each of which sends a cell home once" in stopped[1].stderr
+    assert len(still) <= 3
+    assert [ran.returncode for ran in given] == [0, 0, 4, 4, 0, 0, 0]
+    assert "and that run has not ended" in given[2].stderr
+    assert f"{last} has not ended yet" in given[3].stderr
+    assert "does not go on any more: it ended with exit status 0" in over.stderr
     assert session.returncode == 0, told
-    assert clustered.outcomes() == {"passed": CELLS - 1, "skipped": 1}
+    cells = clustered.cells()
+    assert {cell["outcome"] for cell in cells} == {"passed", "skipped"}
+    why = Counter(cell["not_needed"] for cell in cells if cell["not_needed"])
+    assert why["steered"] == 1
+    assert why["time"] >= 1
+    [cell] = [cell for cell in cells if cell["again"]]
+    assert (cell["case_id"], cell["outcome"]) == ("c0", "passed")
+    [ran_again] = cell["again"]
+    assert (ran_again["outcome"], ran_again["folder"]) == ("passed", "again-1")
+    assert ran_again["cost_usd"] == pytest.approx(0.14)
+    [further] = clustered.ended_again("c0")
+    assert (further / "attempt-1/script.py").is_file()
+    assert (further.parent / "attempt-1/script.py").is_file()
+    assert not list(clustered.folder.rglob("so-far.json"))
+    assert f"run again by order: {first} at " in told
+    assert "in-flight 5; " in told
     assert "cells were not run, by order: 1 stopped by `stop-case c11`" in told
 
 
@@ -216,6 +250,23 @@ class Clustered:
     def ended(self) -> set[str]:
         return {path.parts[-4] for path in self.folder.glob("cells/*/*/*/cell.json")}
 
+    def ended_again(self, case: str) -> list[Path]:
+        """The folders of a case's further runs whose files have come."""
+        return [path.parent for path in self.folder.glob(f"cells/{case}/*/*/again-*/cell.json")]
+
+    def pictured(self) -> bool:
+        """Whether the latest picture of a cell that is going has come."""
+        for file in self.folder.glob("cells/*/*/*/so-far.json"):
+            with suppress(OSError):
+                film = json.loads(file.read_text(encoding="utf-8"))["film"]
+                return bool(film) and (file.parent / film[-1]["picture"]).is_file()
+        return False
+
+    def under_way(self) -> set[str]:
+        """The cases whose cells have begun and not ended."""
+        begun = {path.parts[-4] for path in self.folder.glob("cells/*/*/*/started")}
+        return begun - self.ended()
+
     def asked(self) -> Counter[str]:
         """How often each cell has asked the model since the last look."""
         seen, self._asked = self.server.requests[self._asked :], len(self.server.requests)
@@ -224,11 +275,14 @@ class Clustered:
         )
 
     def outcomes(self) -> Counter[str]:
-        """The outcomes in the report, in which each cell must stand once."""
+        return Counter(cell["outcome"] for cell in self.cells())
+
+    def cells(self) -> list[dict[str, Any]]:
+        """The cells in the report, in which each must stand once."""
         report = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
         found = [cell for case in report["cases"] for cell in case["cells"]]
         assert Counter(cell["case_id"] for cell in found) == {f"c{n}": 1 for n in range(CELLS)}
-        return Counter(cell["outcome"] for cell in found)
+        return found
 
 
 def said(session: subprocess.Popen[str]) -> str:

@@ -1,5 +1,6 @@
 """What a run that left cells out may claim: which cells it left out, and verdicts that allow it."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -9,6 +10,9 @@ from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.results.analysis.early_decision import PairDecision
 from pytest_autoweb.results.records import CellResult
 
+_CAP = re.compile(r"\(cap (cost|time) [^()]*\)$")
+"""How the reason of a cell ends that was left out because of a cap by order."""
+
 
 def left_out_notes(cells: Sequence[CellResult | CellSummary]) -> Iterator[str]:
     """Yield which cells were left out and why, and what that does to the rates."""
@@ -17,7 +21,9 @@ def left_out_notes(cells: Sequence[CellResult | CellSummary]) -> Iterator[str]:
     by_flag = [cell for cell in cells if cell.not_needed not in ("", "steered")]
     if by_flag:
         told = "; ".join(f"{count} because {why}" for why, count in _reasons(by_flag))
-        yield f"{len(by_flag)} of {len(cells)} cells were not run (--autoweb-until): {told}"
+        ordered = all(_CAP.search(why) for why, _ in _reasons(by_flag))
+        how = "by order" if ordered else "--autoweb-until"
+        yield f"{len(by_flag)} of {len(cells)} cells were not run ({how}): {told}"
         yield (
             "rates and intervals are of the cells that were run; a run that stops when it is "
             "decided makes the better model look better than it is, so quote the decision, not "

@@ -81,7 +81,8 @@ class Order:
             case "cap-cost":
                 return f"cap cost ${self.number:g}"
             case "cap-time":
-                return f"cap time {self.number / 60:g}m"
+                short = self.number < 60
+                return f"cap time {f'{self.number:g}s' if short else f'{self.number / 60:g}m'}"
             case _:
                 return f"{self.kind} {self.value}".strip()
 

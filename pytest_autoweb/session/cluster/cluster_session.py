@@ -8,7 +8,7 @@ cluster ends the session with a report.
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
@@ -100,12 +100,12 @@ class ClusterScheduling(LoadScheduling):  # type: ignore[misc]
     Args:
         config: the controller's.
         log: xdist's.
-        most: limit on cells in flight in each worker.
+        most: returns the limit on cells in flight in each worker, which an order may change.
     """
 
     collection: list[str] | None
 
-    def __init__(self, config: pytest.Config, log: Any, most: int) -> None:
+    def __init__(self, config: pytest.Config, log: Any, most: Callable[[], int]) -> None:
         super().__init__(config, log)
         self._most = most
         self._lost: Counter[int] = Counter()
@@ -142,7 +142,7 @@ class ClusterScheduling(LoadScheduling):  # type: ignore[misc]
         # At most its share of the remaining items, so that all workers end at about the same time.
         share = max(2, -(-left // max(1, self.numnodes, len(self.node2pending))))
         # Twice the cells in flight, because cells that ended ahead of their turn stay in the queue.
-        missing = min(2 * self._most + 1, share) - len(self.node2pending[node])
+        missing = min(2 * self._most() + 1, share) - len(self.node2pending[node])
         if missing > 0:
             self._send_tests(node, missing)
         if not self.pending:
@@ -329,6 +329,7 @@ def open_cluster(config: pytest.Config, settings: Settings, run: RunSession) -> 
         Path(run.shared.session_folder),
         progress_file=run.shared.progress_file,
         stamp=f"{datetime.now():%Y%m%d_%H%M%S}",
+        started=run.shared.started,
         gateway=run.gateway,
         environ=os.environ,
         lists=_lists(config, settings, run),

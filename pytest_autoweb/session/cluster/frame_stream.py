@@ -18,7 +18,8 @@ class Frame(NamedTuple):
 
     A worker receives `start`, `input` (bytes for its standard input), `answer` and `end`; it sends
     `placed`, `output` (bytes of its standard output), `lines` (of a file that all processes of a
-    session append to), `part` (of a file), `ask` and `down`.
+    session append to), `part` (of a file), `so-far` (files of a cell that goes on), `ask` and
+    `down`.
     """
 
     kind: str

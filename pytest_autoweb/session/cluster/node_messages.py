@@ -6,6 +6,7 @@ from pytest_autoweb.results.runs.steering import Order
 
 PLAN_PATH, BEGIN_PATH = "/plan", "/begin"
 FORGET_PATH, VARIABLES_PATH, ORDERS_PATH = "/forget", "/variables", "/orders"
+AGAIN_PATH, CLOSE_PATH, WATCHED_PATH = "/again", "/close", "/watched"
 
 
 class NodeMessage(BaseModel):
@@ -37,6 +38,31 @@ class OrdersKnown(NodeMessage):
     """What the run was ordered by now."""
 
     given: tuple[Order, ...] = ()
+    again_waits: bool = False
+    """Whether an order to run a cell again waits for a worker."""
+    now: float = 0.0
+    """The time of the session's machine, in seconds since the epoch; clocks differ."""
+
+
+class AgainKnown(NodeMessage):
+    """An order to run a cell again that the worker is to carry out."""
+
+    order: Order | None = None
+    """None if no order waits."""
+    folder: str = ""
+    """That of the further run, below the run folder."""
+
+
+class CloseKnown(NodeMessage):
+    """Whether the worker need not carry out any more orders."""
+
+    closed: bool
+
+
+class WatchedKnown(NodeMessage):
+    """Whether somebody watches the run."""
+
+    watched: bool
 
 
 class Variables(NodeMessage):

@@ -26,8 +26,11 @@ from pytest_autoweb import __version__
 from pytest_autoweb.base.local_server import LocalHandler, LocalServer, RequestRefused
 from pytest_autoweb.base.redaction import without_secrets
 from pytest_autoweb.models.gateway import GatewayAddress, write_address
+from pytest_autoweb.session.cluster.cells_so_far import SoFarOfCells
 from pytest_autoweb.session.cluster.frame_stream import MOST_BYTES, Frame
+from pytest_autoweb.session.cluster.node_messages import WATCHED_PATH, NodeMessage, WatchedKnown
 from pytest_autoweb.session.cluster.packed_cell import pack_cell
+from pytest_autoweb.session.servers.webservers import stop_all
 from pytest_autoweb.session.shared_run import PROGRESS_FILE
 
 PART_BYTES = 1024 * 1024
@@ -42,6 +45,8 @@ _PULL_BYTES = 4 * PART_BYTES
 _FULL = 64
 """Maximum number of frames waiting to be fetched; a sender with more blocks."""
 _POLL_S = 0.5
+_WATCHED_EACH_S = 5.0
+"""How often the session's machine is asked whether somebody watches."""
 _TAIL = 2000
 _SERVE = (
     "from execnet.gateway_base import serve, init_popen_io, get_execmodel; import sys; "
@@ -94,6 +99,7 @@ class NodeWorker:
             )
         threading.Thread(target=self._read_output, daemon=True).start()
         threading.Thread(target=self._follow_lines, daemon=True).start()
+        threading.Thread(target=self._follow_cells, daemon=True).start()
         return {"host": socket.gethostname(), "version": __version__, "root": str(Path.cwd())}
 
     def push(self, frames: list[Frame]) -> None:
@@ -129,6 +135,12 @@ class NodeWorker:
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
             self._process.wait()
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        # At their end, web servers write into it.
+        with suppress(OSError):
+            stop_all(self._folder / "session")
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def ask(self, path: str, body: bytes) -> tuple[int, bytes]:
@@ -164,7 +176,7 @@ class NodeWorker:
         status = process.wait()
         self._send_lines()
         log = (self._folder / "log").read_bytes()[-_TAIL:]
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._remove_folder()
         self._out.put(Frame("down", self._worker, status, f"exit status {status}", log))
 
     def _follow_lines(self) -> None:
@@ -172,6 +184,21 @@ class NodeWorker:
         while self._process.poll() is None:
             time.sleep(_POLL_S)
             self._send_lines()
+
+    def _follow_cells(self) -> None:
+        """Send home what going cells tell of themselves, while somebody watches the run."""
+        assert self._process is not None
+        cells = SoFarOfCells(self._folder / "run", self._folder / "session")
+        question, asked = NodeMessage().model_dump_json().encode(), -_WATCHED_EACH_S
+        while self._process.poll() is None:
+            time.sleep(_POLL_S)
+            if time.monotonic() - asked >= _WATCHED_EACH_S:
+                asked = time.monotonic()
+                status, answer = self.ask(WATCHED_PATH, question)
+                if status == 200 and WatchedKnown.model_validate_json(answer).watched:
+                    cells.ask_for_more()
+            for cell, packed in cells.news():
+                self._out.put(Frame("so-far", self._worker, 0, cell, packed))
 
     def _send_lines(self) -> None:
         """Send home the lines appended to the session's files."""

@@ -25,13 +25,17 @@ from pytest_autoweb.results.runs.saving import (
 )
 from pytest_autoweb.results.runs.steering import Order
 from pytest_autoweb.session.cluster.node_messages import (
+    AGAIN_PATH,
     BEGIN_PATH,
+    CLOSE_PATH,
     FORGET_PATH,
     ORDERS_PATH,
     PLAN_PATH,
     VARIABLES_PATH,
+    AgainKnown,
     CellAsked,
     CellKnown,
+    CloseKnown,
     NodeMessage,
     OrdersKnown,
     Variables,
@@ -58,7 +62,10 @@ class RemoteSession:
         self._session_folder, self._run_folder = session_folder, run_folder
         self._begun: dict[str, CellResult | None] = {}
         self._orders: tuple[Order, ...] = ()
-        self._asked = 0.0
+        self._asked = -ORDERS_EACH_S
+        self._again_waits = False
+        self.ahead_s = 0.0
+        """How far the clock of the session's machine is ahead of this node's."""
 
     def plan(self, manifest: Manifest) -> None:
         self._ask(PLAN_PATH, manifest, Acknowledgement)
@@ -98,9 +105,26 @@ class RemoteSession:
         """Return the orders to the run, as they were a moment ago."""
         if time.monotonic() - self._asked >= ORDERS_EACH_S:
             self._asked = time.monotonic()
-            found = self._ask(ORDERS_PATH, NodeMessage(), OrdersKnown).given
-            self._orders = found if found != self._orders else self._orders
+            known = self._ask(ORDERS_PATH, NodeMessage(), OrdersKnown)
+            self._orders = known.given if known.given != self._orders else self._orders
+            self._again_waits = known.again_waits
+            self.ahead_s = known.now - time.time() if known.now else 0.0
         return self._orders
+
+    def next_again(self) -> AgainKnown | None:
+        """Return an order to run a cell again that is for this worker; None if none waits."""
+        # As of a moment ago, too, so that a look costs next to nothing.
+        if not (self.given and self._again_waits):
+            return None
+        known = self._ask(AGAIN_PATH, NodeMessage(), AgainKnown)
+        self._again_waits = known.order is not None
+        return known if known.order else None
+
+    def close(self) -> bool:
+        """Announce that this worker begins no more cells; return False if an order waits."""
+        closed = self._ask(CLOSE_PATH, NodeMessage(), CloseKnown).closed
+        self._again_waits = not closed
+        return closed
 
     def variables(self, names: Iterable[str]) -> dict[str, str]:
         """Return the values of those environment variables named by cases that are set."""

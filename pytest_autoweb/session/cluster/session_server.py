@@ -6,7 +6,9 @@ files are in the run folder, so a lost node costs only the cells that it was run
 
 import shutil
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +23,7 @@ from pytest_autoweb.models.gateway import (
     SharedGateway,
 )
 from pytest_autoweb.models.model_spec import ModelSpec
+from pytest_autoweb.results.runs.live_session import sign_closing
 from pytest_autoweb.results.runs.saving import (
     CELL_FILE,
     Manifest,
@@ -28,20 +31,30 @@ from pytest_autoweb.results.runs.saving import (
     move_to_replaced,
     unmark_started,
 )
-from pytest_autoweb.results.runs.steering import OrdersFile
+from pytest_autoweb.results.runs.steering import OrdersFile, orders_held
+from pytest_autoweb.results.runs.watched import is_watched
+from pytest_autoweb.session.cluster.cells_so_far import take_so_far
 from pytest_autoweb.session.cluster.frame_stream import MOST_BYTES, Frame
 from pytest_autoweb.session.cluster.node_messages import (
+    AGAIN_PATH,
     BEGIN_PATH,
+    CLOSE_PATH,
     FORGET_PATH,
     ORDERS_PATH,
     PLAN_PATH,
     VARIABLES_PATH,
+    WATCHED_PATH,
+    AgainKnown,
     CellAsked,
     CellKnown,
+    CloseKnown,
+    NodeMessage,
     OrdersKnown,
     Variables,
+    WatchedKnown,
 )
 from pytest_autoweb.session.cluster.node_worker import CELL_PATH, SENT_FILES
+from pytest_autoweb.session.cluster.ordered_runs import OrderedRuns
 from pytest_autoweb.session.cluster.packed_cell import is_cell_folder, unpack_cell
 from pytest_autoweb.session.shared_run import PROGRESS_FILE
 
@@ -85,6 +98,7 @@ class SessionServer:
         session_folder: the folder of the files that all processes of the session append to.
         progress_file: the one of them that lies in the run folder.
         stamp: the start of this session, as part of a file name.
+        started: the same, in seconds since the epoch.
         gateway: the session's gateway.
         environ: the environment variables, of which cases may name some.
         lists: which models and variables a node may name.
@@ -100,6 +114,7 @@ class SessionServer:
         *,
         progress_file: Path,
         stamp: str,
+        started: float,
         gateway: SharedGateway,
         environ: Mapping[str, str],
         lists: SessionLists = NOTHING,
@@ -112,7 +127,7 @@ class SessionServer:
         self._gateway, self._environ, self._keys = gateway, environ, frozenset(keys)
         self._lists = lists
         self._open_folder, self._save_plan, self._planned = open_folder, save_plan, False
-        self._orders = OrdersFile(run_folder)
+        self._orders, self._further = OrdersFile(run_folder), OrderedRuns(run_folder, started)
         self._lock = threading.Lock()
         self._running: dict[str, dict[str, str]] = {}
         self._ended: set[str] = set()
@@ -128,6 +143,8 @@ class SessionServer:
             here = self._progress if frame.text == PROGRESS_FILE else self._session / frame.text
             with here.open("ab") as file:
                 file.write(frame.body)
+        elif frame.kind == "so-far":
+            self._take_so_far(frame)
         elif frame.kind == "part":
             path = self._parts.setdefault(
                 (frame.worker, frame.number),
@@ -136,6 +153,12 @@ class SessionServer:
             if not path.exists() or path.stat().st_size < MOST_BYTES:
                 with path.open("ab") as file:
                     file.write(frame.body)
+
+    def _take_so_far(self, frame: Frame) -> None:
+        # Whoever watches misses nothing for good: the files of the cell come when it has ended.
+        with self._lock, suppress(SettingsError):
+            if frame.text in self._running.get(frame.worker, {}):
+                take_so_far(self._run, frame.text, frame.body)
 
     # -- requests ------------------------------------------------------------------------
 
@@ -156,16 +179,18 @@ class SessionServer:
 
     def _answer(self, sent: NodeRequest) -> bytes:
         if sent.path == PLAN_PATH:
-            self._plan(Manifest.model_validate_json(sent.body))
-        elif sent.path == ORDERS_PATH:
-            with self._lock:
-                return OrdersKnown(given=self._orders.given).model_dump_json().encode()
+            self._plan(sent.worker, Manifest.model_validate_json(sent.body))
+        elif sent.path == WATCHED_PATH:
+            return WatchedKnown(watched=is_watched(self._run)).model_dump_json().encode()
+        elif sent.path in (ORDERS_PATH, AGAIN_PATH, CLOSE_PATH):
+            return self._orders_for(sent).model_dump_json().encode()
         elif sent.path == VARIABLES_PATH:
             return self._variables(Variables.model_validate_json(sent.body)).encode()
         else:
             asked = CellAsked.model_validate_json(sent.body)
             self._open_folder()
-            if not is_cell_folder(asked.folder):
+            further = sent.path != BEGIN_PATH and asked.folder in self._further
+            if not (further or is_cell_folder(asked.folder)):
                 raise SettingsError(f"{asked.folder!r} is not a cell's folder")
             if sent.path == BEGIN_PATH:
                 return self._begin(sent.worker, asked).model_dump_json().encode()
@@ -177,8 +202,34 @@ class SessionServer:
                 raise SettingsError(f"a node may not ask for {sent.path!r}")
         return Acknowledgement().model_dump_json().encode()
 
-    def _plan(self, manifest: Manifest) -> None:
+    def _orders_for(self, sent: NodeRequest) -> NodeMessage:
+        if sent.path == CLOSE_PATH:
+            return CloseKnown(closed=self._close_worker(sent.worker))
         with self._lock:
+            if sent.path == ORDERS_PATH:
+                waits = self._further.waits
+                return OrdersKnown(given=self._orders.given, again_waits=waits, now=time.time())
+            self._refuse_lost(sent.worker)
+            if (given := self._further.give(sent.worker)) is None:
+                return AgainKnown()
+            order, folder = given
+            self._running.setdefault(sent.worker, {})[folder] = f"{order.value} (again)"
+            return AgainKnown(order=order, folder=folder)
+
+    def _close_worker(self, worker: str) -> bool:
+        """Let a worker begin no more cells, and say in the session's sign that none will.
+
+        Nobody can then give an order that nobody would carry out.
+        """
+        with orders_held(self._run), self._lock:
+            closed = self._further.close(worker)
+            if self._further.closed:
+                sign_closing(self._run)
+        return closed
+
+    def _plan(self, worker: str, manifest: Manifest) -> None:
+        with self._lock:
+            self._further.plan(worker, manifest.cells)
             if not self._planned:
                 self._open_folder()
                 self._save_plan(manifest)
@@ -241,6 +292,7 @@ class SessionServer:
                 (arriving / cell).replace(self._run / cell)
                 self._ended.add(cell)
                 self._running.get(worker, {}).pop(cell, None)
+                self._further.note(cell)
         finally:
             shutil.rmtree(arriving, ignore_errors=True)
 
@@ -268,6 +320,7 @@ class SessionServer:
         """Accept nothing more from a worker; return the ids of the cells that it was running."""
         with self._lock:
             self._lost.add(worker)
+            self._further.lose(worker)
             return frozenset(self._running.pop(worker, {}).values())
 
     def close(self, why: str) -> None:

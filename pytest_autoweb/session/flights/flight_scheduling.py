@@ -17,7 +17,7 @@ class FlightScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's types a
     Args:
         config: the controller's.
         log: xdist's.
-        most: cells in flight in each worker.
+        most: returns how many cells each worker may have in flight, which an order may change.
         order: puts the ids of items that are not sent yet in order; None leaves them as they are.
     """
 
@@ -25,14 +25,14 @@ class FlightScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's types a
         self,
         config: pytest.Config,
         log: Any,
-        most: int,
+        most: Callable[[], int],
         order: Callable[[list[str]], list[str]] | None = None,
     ) -> None:
         super().__init__(config, log)
         self._most, self._order = most, order
         if order is not None and getattr(self, "maxschedchunk", None) is None:
             # What was sent cannot be called back when another item has become more urgent.
-            self.maxschedchunk = most + 1
+            self.maxschedchunk = most() + 1
 
     def schedule(self) -> None:
         """Distribute the first items."""
@@ -56,11 +56,12 @@ class FlightScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's types a
         super()._send_tests(node, num)
 
     def _fill(self, node: Any) -> None:
-        if self._most < 2 or node.shutting_down or not self.pending:
+        most = self._most()
+        if most < 2 or node.shutting_down or not self.pending:
             return
         # Not more than its share of what is left, so that all end at about the same time.
         left = len(self.pending) + sum(map(len, self.node2pending.values()))
         share = -(-left // len(self.node2pending))
-        missing = min(self._most + 1, share) - len(self.node2pending[node])
+        missing = min(most + 1, share) - len(self.node2pending[node])
         if missing > 0:
             self._send_tests(node, missing)

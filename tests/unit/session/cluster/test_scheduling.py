@@ -37,7 +37,7 @@ class Config:
 
 
 def scheduling(most: int) -> ClusterScheduling:
-    return ClusterScheduling(Config(), None, most)  # type: ignore[arg-type]
+    return ClusterScheduling(Config(), None, lambda: most)  # type: ignore[arg-type]
 
 
 @given(

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import stat
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from made_up_run import CellKey, planned
+from made_up_run import cell as made_up_cell
 from openai_server import Answer, OpenAIServer
 
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.models.client import Message, Request
 from pytest_autoweb.models.gateway import GatewayAddress, SharedGateway, start_gateway, stop_gateway
 from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.results.runs.saving import Manifest
+from pytest_autoweb.results.records import CellResult, FilmFrame
+from pytest_autoweb.results.runs.live_session import session_of, sign_session
+from pytest_autoweb.results.runs.run_folder import saved_cell
+from pytest_autoweb.results.runs.saving import Manifest, save_cell
 from pytest_autoweb.results.runs.steering import Order, give_order
+from pytest_autoweb.results.runs.watched import SO_FAR_FILE, SoFar, save_so_far, touch_watched
+from pytest_autoweb.session.cluster.cells_so_far import SoFarOfCells
 from pytest_autoweb.session.cluster.frame_stream import Frame
-from pytest_autoweb.session.cluster.node_messages import OrdersKnown
+from pytest_autoweb.session.cluster.node_messages import AgainKnown, CloseKnown, OrdersKnown
 from pytest_autoweb.session.cluster.packed_cell import pack_cell
 from pytest_autoweb.session.cluster.session_server import SessionLists, SessionServer
+from pytest_autoweb.session.shared_run import OPENED_FILE
 
 CELL, OTHER = "cells/login/m/ARIA-1", "cells/title/m/ARIA-1"
 
@@ -98,6 +108,98 @@ def test_a_node_is_told_what_was_ordered(folders: ClusterFolders) -> None:
 
     assert status == 200
     assert OrdersKnown.model_validate_json(answer).given == (order,)
+
+
+def test_an_order_to_run_a_cell_again_goes_to_one_worker_and_the_run_comes_beside_the_first(
+    folders: ClusterFolders,
+) -> None:
+    first = folders.ended_cell()
+    again = f"{first}/again-1"
+    assert folders.ask("/again", {})[1] == '{"order":null,"folder":""}'
+    assert (folders.further("gw0"), folders.closes("gw0")) == ("", True)
+    # Whoever ends first must not keep others from carrying out what comes.
+    assert folders.closing is False
+    assert folders.further("gw1") == ""
+
+    folders.order("login[m]")
+    folders.order("title[m]")
+    assert OrdersKnown.model_validate_json(folders.ask("/orders", {})[1]).again_waits
+    assert folders.deliver(again, folders.write(again, cell_json=ENDED), "gw1")[0] == 503
+    assert folders.closes("gw1") is False
+    # One that has closed, or has collected other cells, carries out nothing.
+    folders.ask("/plan", json.loads(Manifest(cells=()).model_dump_json()), "gw9")
+    assert (folders.further("gw0"), folders.further("gw9")) == ("", "")
+    assert folders.further("gw1") == again
+    assert folders.further("gw1") == ""
+    assert not OrdersKnown.model_validate_json(folders.ask("/orders", {})[1]).again_waits
+    for _ in range(2):
+        assert folders.deliver(again, folders.write(again, cell_json=ENDED), "gw1")[0] == 200
+
+    noted = folders.result(first)
+    assert noted.outcome == "passed"
+    assert [(run.folder, run.outcome) for run in noted.again] == [("again-1", "failed")]
+    assert (folders.closes("gw1"), folders.closing) == (True, True)
+
+
+def test_an_order_whose_workers_are_lost_is_given_to_others_and_given_up_at_last(
+    folders: ClusterFolders,
+) -> None:
+    first = folders.ended_cell("gw0", "gw1", "gw2", "gw3")
+    folders.order("login[m]")
+    for worker in ("gw0", "gw1", "gw2"):
+        assert folders.further(worker) == f"{first}/again-1"
+        assert folders.further("gw3") == ""
+        assert folders.home.lose(worker) == {"login[m] (again)"}
+        assert folders.ask("/again", {}, worker)[0] == 503
+
+    assert (folders.further("gw3"), folders.closes("gw3")) == ("", True)
+    [lost] = folders.result(first).again
+    assert (lost.outcome, lost.reason) == ("broken", "each worker that ran it was lost")
+
+
+def test_what_a_cell_has_done_so_far_comes_while_somebody_watches(folders: ClusterFolders) -> None:
+    cells, cell = SoFarOfCells(folders.away, folders.run.parent), folders.away / CELL
+    cells.ask_for_more()
+    assert not folders.away.exists()
+    (folders.run.parent / OPENED_FILE).touch()
+    frames = [FilmFrame(at_ms=1, picture=f"attempt-1/{n}.jpg", moment="step") for n in (1, 2)]
+    folders.write(CELL, attempt_1__1_jpg="first", attempt_1__2_jpg="second")
+    save_so_far(cell, SoFar(attempt="attempt-1", code="1", film=tuple(frames[:1])))
+    assert list(cells.news()) == []
+    cells.ask_for_more()
+    [(where, packed)] = cells.news()
+    assert (where, list(cells.news())) == (CELL, [])
+
+    # Nothing is taken of a cell that the worker is not running, nor files that tell nothing.
+    folders.begin(CELL)
+    for worker, sent in (
+        *(("gw1", packed), ("gw0", b"PK"), ("gw0", zipped("../so-far.json"))),
+        *(("gw0", zipped("cell.json")), ("gw0", zipped("attempt-1/../1.jpg"))),
+    ):
+        folders.home.take(Frame("so-far", worker, 0, CELL, sent))
+    assert folders.files() == {f"{CELL}/started": ""}
+    folders.home.take(Frame("so-far", "gw0", 0, CELL, packed))
+    save_so_far(cell, SoFar(attempt="attempt-1", code="2", film=tuple(frames)))
+    [(_, packed)] = cells.news()
+    assert set(zipfile.ZipFile(io.BytesIO(packed)).namelist()) == {"attempt-1/2.jpg", SO_FAR_FILE}
+    folders.home.take(Frame("so-far", "gw0", 0, CELL, packed))
+    files = folders.files()
+    assert (files[f"{CELL}/attempt-1/1.jpg"], files[f"{CELL}/attempt-1/2.jpg"]) == (
+        "first",
+        "second",
+    )
+    assert '"code":"2"' in files[f"{CELL}/{SO_FAR_FILE}"]
+    (cell / SO_FAR_FILE).unlink()
+    folders.deliver(CELL, folders.write(CELL, cell_json="{}"))
+    folders.home.take(Frame("so-far", "gw0", 0, CELL, packed))
+    assert f"{CELL}/{SO_FAR_FILE}" not in folders.files()
+
+
+def test_a_node_is_told_whether_somebody_watches(folders: ClusterFolders) -> None:
+    folders.run.mkdir()
+    assert folders.ask("/watched", {}) == (200, '{"watched":false}')
+    touch_watched(folders.run)
+    assert folders.ask("/watched", {}) == (200, '{"watched":true}')
 
 
 def test_variables_travel_when_a_case_names_them_and_keys_never_do(folders: ClusterFolders) -> None:
@@ -186,6 +288,17 @@ def test_files_that_no_cell_has_do_not_arrive(folders: ClusterFolders, name: str
     assert folders.files() == {f"{CELL}/started": ""}
 
 
+FIRST = made_up_cell(CellKey("login", "m"))
+ENDED = made_up_cell(CellKey("login", "m"), "failed").model_dump_json()
+
+
+def zipped(name: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as files:
+        files.writestr(name, "{}")
+    return packed.getvalue()
+
+
 class _Specs(dict[str, ModelSpec]):
     """The session's own models; any other one is refused."""
 
@@ -209,6 +322,7 @@ class ClusterFolders:
             session,
             progress_file=session / "progress.jsonl",
             stamp="now",
+            started=0.0,
             gateway=SharedGateway(session, self.start),
             environ={"SHOP_PASSWORD": "demo", "OPENAI_API_KEY": "sk-secret", "HOME_TOKEN": "t0p"},
             lists=SessionLists(
@@ -237,7 +351,8 @@ class ClusterFolders:
 
     def write(self, cell: str, **files: str) -> Path:
         for name, text in files.items():
-            path = self.away / cell / name.replace("__", "/").replace("_json", ".json")
+            name = name.replace("__", "/").replace("_json", ".json").replace("_jpg", ".jpg")
+            path = self.away / cell / name.replace("attempt_", "attempt-")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         packed = self.away / "packed.zip"
@@ -249,6 +364,39 @@ class ClusterFolders:
             part = Frame("part", worker, self._number + 1, "", data[at : at + 100])
             self.home.take(part)
         return self.ask("/cell", {"folder": cell}, worker)
+
+    def ended_cell(self, *workers: str) -> str:
+        """Let workers collect a cell, which has ended; return its folder."""
+        plan = json.loads(Manifest(cells=(planned(FIRST),)).model_dump_json())
+        for worker in workers or ("gw0", "gw1"):
+            assert self.ask("/plan", plan, worker)[0] == 200
+        save_cell(self.run, FIRST)
+        sign_session(self.run, os.getpid(), 0.0, cluster=True)
+        return FIRST.folder
+
+    def order(self, name: str) -> None:
+        give_order(self.run, Order("again", name, by="a test"))
+
+    def further(self, worker: str) -> str:
+        """The folder of the run that a worker is to carry out; empty if there is none."""
+        status, answer = self.ask("/again", {}, worker)
+        assert status == 200, answer
+        return AgainKnown.model_validate_json(answer).folder
+
+    def closes(self, worker: str) -> bool:
+        return CloseKnown.model_validate_json(self.ask("/close", {}, worker)[1]).closed
+
+    @property
+    def closing(self) -> bool:
+        """Whether the session's sign says that no more cells begin."""
+        found = session_of(self.run)
+        assert found
+        return found.closing
+
+    def result(self, folder: str) -> CellResult:
+        found = saved_cell(self.run, folder)
+        assert isinstance(found, CellResult)
+        return found
 
     def files(self) -> dict[str, str]:
         found = (path for path in self.run.rglob("*") if path.is_file())

@@ -146,7 +146,7 @@ def scheduling_of(items: int, **own: Any) -> tuple[FlightScheduling, list[Node]]
 def test_each_worker_is_sent_what_it_can_have_in_flight_but_not_more_than_its_share(
     items: int, first: int
 ) -> None:
-    scheduling, nodes = scheduling_of(items, _most=8, _order=None)
+    scheduling, nodes = scheduling_of(items, _most=lambda: 8, _order=None)
 
     scheduling.schedule()
 
@@ -156,7 +156,7 @@ def test_each_worker_is_sent_what_it_can_have_in_flight_but_not_more_than_its_sh
 
 @pytest.mark.parametrize("most", [1, 3])
 def test_what_is_most_urgent_is_sent_first_and_nothing_is_lost(most: int) -> None:
-    scheduling, nodes = scheduling_of(40, _most=most, _order=lambda names: names[::-1])
+    scheduling, nodes = scheduling_of(40, _most=lambda: most, _order=lambda names: names[::-1])
 
     scheduling.schedule()
 

@@ -15,6 +15,7 @@ import hmac
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Collection, MutableMapping, Sequence
+from functools import cache
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -347,6 +348,12 @@ def _add_details(routes: APIRouter, store: Store) -> None:
 
 def page(template: str, title: str, status: int = 200, **values: Any) -> HTMLResponse:
     """Return a page rendered from a template in `templates/dashboard`."""
+    return HTMLResponse(_templates().get_template(template).render(title=title, **values), status)
+
+
+@cache
+def _templates() -> Environment:
+    """Return the templates, kept because compiling them takes longer than most pages."""
     environment = Environment(
         loader=FileSystemLoader(asset_dir("templates") / "dashboard"),
         autoescape=True,
@@ -363,7 +370,7 @@ def page(template: str, title: str, status: int = 200, **values: Any) -> HTMLRes
         "moment": moment,
         "segment": lambda text: quote(text, safe=""),
     }
-    return HTMLResponse(environment.get_template(template).render(title=title, **values), status)
+    return environment
 
 
 def percent(value: float | None) -> str:

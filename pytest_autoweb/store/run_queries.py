@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import Field
-from sqlalchemy import Connection, Select, case, func, select
+from sqlalchemy import Connection, RowMapping, Select, case, func, select
 
 from pytest_autoweb.base.specs import Count
 from pytest_autoweb.results.analysis.statistics import Interval
@@ -261,7 +261,7 @@ def _summaries(connection: Connection, identities: Sequence[str]) -> Iterator[Ru
 
 def cells(
     connection: Connection, run_id: str, *, limit: int | None = None, offset: int = 0
-) -> list[Row]:
+) -> Sequence[RowMapping]:
     """Return the cells of a run, contestants before controls.
 
     Args:
@@ -285,7 +285,8 @@ def cells(
         .limit(limit)
         .offset(offset)
     )
-    return [dict(row) for row in rows.mappings()]
+    # All at once, because fetching ten thousand rows one by one takes twice as long.
+    return rows.mappings().all()
 
 
 def cell(connection: Connection, identity: str) -> Row | None:

@@ -162,24 +162,27 @@ def _points(connection: Connection, wanted: Select[Any], order: Any) -> tuple[Mo
     of_run = select(ModelResults.run_id).join(chosen, chosen.c.id == ModelResults.id)
     types = _failure_types(connection, OutcomeCount.run_id.in_(of_run))
     rows = connection.execute(
-        select(ModelResults.__table__, RunRow.started_at, RunRow.commit)
+        select(ModelResults.pass_low, ModelResults.pass_high, *_STORED.values())
         .join(RunRow, RunRow.id == ModelResults.run_id)
         .join(chosen, chosen.c.id == ModelResults.id)
         .order_by(*order)
     ).all()
     return tuple(
         ModelInRun(
-            **{name: getattr(row, name) for name in _STORED},
-            pass_interval=_interval(row.pass_low, row.pass_high),
-            failure_types=types.get((row.run_id, row.model), {}),
+            **(stored := dict(zip(_STORED, values, strict=True))),
+            pass_interval=_interval(low, high),
+            failure_types=types.get((stored["run_id"], stored["model"]), {}),
         )
-        for row in rows
+        for low, high, *values in rows
     )
 
 
-_STORED = tuple(
-    name for name in ModelInRun.model_fields if name not in ("pass_interval", "failure_types")
-)
+_STORED = {
+    name: getattr(RunRow if name in ("started_at", "commit") else ModelResults, name)
+    for name in ModelInRun.model_fields
+    if name not in ("pass_interval", "failure_types")
+}
+"""The columns of a point that are stored as they are, by the names of its fields."""
 
 
 def _interval(low: float | None, high: float | None) -> Interval | None:

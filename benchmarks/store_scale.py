@@ -4,10 +4,11 @@
     python benchmarks/store_scale.py --cells 100000 --looks 3
 
 Fills a new Postgres on this machine with made-up rows, by SQL: runs of 1,000 cells of four models,
-some of 10,000, over a year; each cell with its attempts, two checks an attempt, and four calls. The
-roll-ups are computed by the code that computes them when a run is written. Then each page and
-answer is asked for several times, without a cache; the table has the medians of wall time and the
-most. Last comes Postgres's own plan of the query that took longest.
+some of 10,000, over a year; each cell with its attempts, two checks an attempt, and four calls, of
+which half have a target of their own. The roll-ups are computed by the code that computes them when
+a run is written. Then each page and answer is asked for several times, without a cache; the table
+has the medians of wall time and the most. Last comes Postgres's own plan of the query that took
+longest.
 """
 
 import argparse
@@ -78,8 +79,8 @@ insert into tool_call_records (id, session_id, tool_name, parameters, result, ex
   is_duplicate, is_corrected, validation_result, created_at)
 select md5(id || 'call' || k), id,
   (array['locator.click','locator.fill','page.goto','expect.to_have_text'])[1 + k % 4],
-  json_build_object('target', 'get_by_role("button", name="Save ' || h % 50 || '")',
-    'arguments', ''),
+  json_build_object('target', 'get_by_role("button", name="Save ' ||
+    case when h < 50 then h::text else substr(id, 1, 8) end || '")', 'arguments', ''),
   json_build_object('ok', bad is null, 'value', null, 'error', coalesce('Error: ' || bad, ''),
     'failure_type', bad, 'web_kind', case when bad is null then null else '' end),
   40 + h, h % 20 = 0, false, case when bad is null then 'UNVERIFIED' else 'INVALID' end,
@@ -159,8 +160,9 @@ def addresses(connection: Connection) -> list[str]:
     cell = connection.execute(text("select id from cells limit 1")).scalar_one()
     return [
         *("/", "/?days=365", "/runs", "/runs?offset=500", f"/runs/{usual}", f"/runs/{large}"),
-        *(f"/cells/{cell}", "/tools/locator.click", "/api/runs", "/api/runs?model=a"),
-        *(f"/api/runs/{usual}", f"/api/cells/{cell}", "/api/trends", "/api/trends?days=365"),
+        *("/trends?model=a&days=365", f"/cells/{cell}", "/tools/locator.click"),
+        *("/api/runs", "/api/runs?model=a", f"/api/runs/{usual}", f"/api/runs/{large}"),
+        *(f"/api/cells/{cell}", "/api/trends", "/api/trends?days=365"),
         *("/api/calibration/dashboard?days=30", "/api/calibration/dashboard?days=365"),
         *("/api/calibration/tool/locator.click/stats", VERIFY),
     ]

@@ -9,10 +9,16 @@ from sqlalchemy import Connection, Label, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from pytest_autoweb.results.records import Record
-from pytest_autoweb.store.query_results import ShareOfCalls, begin_of, share_of
-from pytest_autoweb.store.roll_ups import count_if, share
+from pytest_autoweb.store.query_results import ShareOfCalls, share_of
+from pytest_autoweb.store.roll_ups import count_if, share, sum_of
 from pytest_autoweb.store.table_rows import clean
-from pytest_autoweb.store.tables import AttemptRow, CellRow, ChoiceRecord, CorrectionRecord
+from pytest_autoweb.store.tables import (
+    AttemptRow,
+    CellRow,
+    ChoiceRecord,
+    CorrectionCount,
+    CorrectionRecord,
+)
 
 
 class ArmNumbers(Record):
@@ -33,16 +39,15 @@ def arms(connection: Connection, since: dt.date) -> tuple[ArmNumbers, ...]:
     """
     rows = connection.execute(
         select(
-            AttemptRow.arm,
-            func.count(),
-            count_if(CorrectionRecord.is_successful),
-            func.sum(AttemptRow.duration_ms),
-            func.sum(AttemptRow.calls),
+            CorrectionCount.arm,
+            sum_of(CorrectionCount.tried),
+            sum_of(CorrectionCount.solved),
+            sum_of(CorrectionCount.time_ms),
+            sum_of(CorrectionCount.calls),
         )
-        .join(AttemptRow, AttemptRow.id == CorrectionRecord.id)
-        .where(CorrectionRecord.created_at >= begin_of(since))
-        .group_by(AttemptRow.arm)
-        .order_by(AttemptRow.arm)
+        .where(CorrectionCount.date >= since)
+        .group_by(CorrectionCount.arm)
+        .order_by(CorrectionCount.arm)
     )
     return tuple(
         ArmNumbers(

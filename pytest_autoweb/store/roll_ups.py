@@ -1,8 +1,8 @@
 """Counts that the dashboard adds up, so that it need not read all cells and calls of a large store.
 
-There are two kinds. Those of a run (`model_results`, `outcome_counts`, `call_counts`) are made when
-the run is written, and removed with it. Those of a day or a tool are sums of the first over all
-runs, made again when a run that they count comes or goes.
+There are two kinds. Those of a run (`model_results`, `outcome_counts`, `call_counts`,
+`correction_counts`) are made when the run is written, and removed with it. Those of a day or a tool
+are sums of the first over all runs, made again when a run that they count comes or goes.
 """
 
 import datetime as dt
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, case, delete, func, insert, select
+from sqlalchemy import Connection, Select, case, delete, func, insert, select
 
 from pytest_autoweb.results.analysis.cell_numbers import CellSummary, rates_of
 from pytest_autoweb.results.analysis.comparison_sides import cost_of
@@ -20,6 +20,7 @@ from pytest_autoweb.store.tables import (
     AttemptRow,
     CallCount,
     CellRow,
+    CorrectionCount,
     CorrectionRecord,
     DailyMetrics,
     ModelResults,
@@ -56,9 +57,17 @@ def count_run(connection: Connection, run: str) -> None:
         (ModelResults, _model_results(connection, run)),
         (OutcomeCount, _outcome_counts(connection, run)),
         (CallCount, _call_counts(connection, run)),
+        (CorrectionCount, _correction_counts(connection, run)),
     ):
         if rows:
             connection.execute(insert(table), rows)
+
+
+def count_corrections(connection: Connection) -> None:
+    """Make the counts of the corrections of all runs, none of which has any."""
+    for run in _all_runs(connection):
+        if rows := _correction_counts(connection, run):
+            connection.execute(insert(CorrectionCount), rows)
 
 
 def _model_results(connection: Connection, run: str) -> list[dict[str, Any]]:
@@ -160,6 +169,35 @@ def _call_key(of: Sequence[Any]) -> _CallKey:
     return _CallKey(moment.date(), tool, bool(failed), failure_type, web_kind)
 
 
+def _correction_counts(connection: Connection, run: str) -> list[dict[str, Any]]:
+    corrections = connection.execute(
+        select(
+            *(CorrectionRecord.created_at, AttemptRow.arm, CorrectionRecord.is_successful),
+            *(AttemptRow.duration_ms, AttemptRow.calls),
+        )
+        .join(AttemptRow, AttemptRow.id == CorrectionRecord.id)
+        .join(CellRow, CellRow.id == AttemptRow.cell_id)
+        .where(CellRow.run_id == run)
+    ).all()
+    found: dict[tuple[dt.date, str], dict[str, Any]] = {}
+    for moment, arm, solved, time, calls in corrections:
+        fresh = {**_NO_CORRECTIONS, "latest_at": moment}
+        counts = found.setdefault((moment.date(), arm), fresh)
+        counts["tried"] += 1
+        counts["solved"] += bool(solved)
+        counts["time_ms"] += time
+        counts["calls"] += calls
+        counts["latest_at"] = max(counts["latest_at"], moment)
+    return [
+        {"id": row_id("corrections", run, day, arm), "run_id": run, "date": day, "arm": arm}
+        | counts
+        for (day, arm), counts in found.items()
+    ]
+
+
+_NO_CORRECTIONS = {"tried": 0, "solved": 0, "time_ms": 0, "calls": 0}
+
+
 class Reach(NamedTuple):
     """The days and tools whose sums count records of a run."""
 
@@ -168,15 +206,14 @@ class Reach(NamedTuple):
 
 
 def reach_of(connection: Connection, run: str) -> Reach:
-    """Return the sums that a run affects, judged by its counts and corrections."""
+    """Return the sums that a run affects, judged by its counts."""
     called = connection.execute(
         select(CallCount.date, CallCount.tool_name).where(CallCount.run_id == run).distinct()
     ).all()
     corrected = connection.execute(
-        select(CorrectionRecord.created_at).where(CorrectionRecord.id.in_(attempts_of(run)))
+        select(CorrectionCount.date).where(CorrectionCount.run_id == run)
     ).scalars()
-    days = {day for day, _ in called} | {moment.date() for moment in corrected}
-    return Reach(days, {tool for _, tool in called})
+    return Reach({day for day, _ in called}.union(corrected), {tool for _, tool in called})
 
 
 # -- of days and tools ---------------------------------------------------------------------
@@ -192,13 +229,16 @@ def roll_up(connection: Connection, reach: Reach) -> None:
 
 def roll_up_all(connection: Connection) -> None:
     """Make the counts of all runs, none of which has any, and all sums."""
-    runs = list(connection.execute(select(RunRow.id).order_by(RunRow.id)).scalars())
     reach = Reach(set(), set())
-    for run in runs:
+    for run in _all_runs(connection):
         count_run(connection, run)
         own = reach_of(connection, run)
         reach = Reach(reach.days | own.days, reach.tools | own.tools)
     roll_up(connection, reach)
+
+
+def _all_runs(connection: Connection) -> list[str]:
+    return list(connection.execute(select(RunRow.id).order_by(RunRow.id)).scalars())
 
 
 _CALLS = (
@@ -211,24 +251,20 @@ _CALLS = (
 
 
 def _day(connection: Connection, day: dt.date) -> None:
-    begin = dt.datetime.combine(day, dt.time(), dt.UTC)
-    within = (begin, begin + dt.timedelta(days=1))
     connection.execute(delete(DailyMetrics).where(DailyMetrics.date == day))
     total, twice, failed, _, latest = connection.execute(
         select(*_CALLS).where(CallCount.date == day)
     ).one()
-    corrections = connection.execute(
+    tried, solved, time, last = connection.execute(
         select(
-            func.count(),
-            count_if(CorrectionRecord.is_successful),
-            func.sum(AttemptRow.duration_ms),
-            func.max(CorrectionRecord.created_at),
-        )
-        .join(AttemptRow, AttemptRow.id == CorrectionRecord.id)
-        .where(_in(CorrectionRecord.created_at, within))
+            sum_of(CorrectionCount.tried),
+            sum_of(CorrectionCount.solved),
+            sum_of(CorrectionCount.time_ms),
+            func.max(CorrectionCount.latest_at),
+        ).where(CorrectionCount.date == day)
     ).one()
     # Not the present moment, so that the same records always give the same row.
-    moments = [moment for moment in (latest, corrections[3]) if moment is not None]
+    moments = [moment for moment in (latest, last) if moment is not None]
     if not moments:
         return
     connection.execute(
@@ -238,16 +274,12 @@ def _day(connection: Connection, day: dt.date) -> None:
             total_tool_calls=total,
             duplicate_calls=twice,
             failed_calls=failed,
-            corrected_calls=corrections[0],
-            correction_success=corrections[1],
-            avg_correction_time=share(corrections[2], corrections[0]),
+            corrected_calls=tried,
+            correction_success=solved,
+            avg_correction_time=share(time, tried),
             created_at=max(moments),
         )
     )
-
-
-def _in(column: Any, within: tuple[dt.datetime, dt.datetime]) -> Any:
-    return and_(column >= within[0], column < within[1])
 
 
 def _tool(connection: Connection, tool: str) -> None:

@@ -6,12 +6,14 @@ quotes, as JSON, or with its arguments by name; so both sides are parsed, and ne
 
 import ast
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
 from pytest_autoweb.base.python_source import NOT_PYTHON
+from pytest_autoweb.base.redaction import REDACTED
 from pytest_autoweb.store.table_rows import parameter
 
 # Late imports: playwright is heavy, and needed only for the names of parameters.
@@ -32,13 +34,59 @@ def recorded_as(tool: str, params: Mapping[str, Any]) -> Callable[[str, str], bo
     targets = set() if target is None else set(_targets(parameter(str(target))))
     arguments = set() if given is None else {parameter(each) for each in _readings(tool, given)}
 
-    def same(recorded_target: str, recorded_arguments: str) -> bool:
-        if targets and not targets & {recorded_target, _expression(recorded_target)}:
-            return False
-        one = _call(tool, recorded_arguments) or recorded_arguments
-        return not arguments or bool(arguments & {parameter(one), recorded_arguments})
+    def of_call(recorded: str) -> str:
+        return parameter(_call(tool, recorded) or recorded)
 
-    return same
+    fits_target = _among(targets, _expression)
+    fits_arguments = _among(arguments, of_call)
+    return lambda target, arguments: fits_target(target) and fits_arguments(arguments)
+
+
+def _among(wanted: set[str], spell: Callable[[str], str]) -> Callable[[str], bool]:
+    """Return whether a recorded text, or its one spelling, is wanted; without any, all are."""
+    if not wanted:
+        return lambda recorded: True
+    constants = {None if _is_masked(text) else _constants(text) for text in wanted}
+
+    def among(recorded: str) -> bool:
+        if recorded in wanted:
+            return True
+        # Thousands of calls are compared, and parsing each would take seconds.
+        own = _constants(recorded)
+        if own is not None and None not in constants and own not in constants:
+            return False
+        return spell(recorded) in wanted
+
+    return among
+
+
+def _is_masked(text: str) -> bool:
+    """Return whether a part of the text may have been hidden or cut off after it was spelt."""
+    return REDACTED in text or text.endswith("…")
+
+
+_QUOTED = re.compile(r"""(['"])(.*?)\1""")
+_NUMBER = re.compile(r"(?<!\w)\d[\w.]*")
+_PLAIN_NUMBER = re.compile(r"\d+(\.\d*)?")
+_HARD = ("\\", "\r", "\n", "\0")
+_HARD_AROUND_TEXTS = re.compile(r"""['"#]|\0\s*\0|\w\0|(?<!\d)\.\d""")
+"""Comments, lone quotes, texts side by side or with a prefix, and numbers such as `.5`."""
+
+
+def _constants(text: str) -> tuple[tuple[str, ...], tuple[float, ...]] | None:
+    """Return the texts and numbers in an expression, which are the same in each spelling.
+
+    None where only a parser can tell.
+    """
+    if any(sign in text for sign in _HARD):
+        return None
+    # The text around, a quotation mark and what it quotes, in turn.
+    parts = _QUOTED.split(text)
+    around = "\0".join(parts[::3])
+    numbers = _NUMBER.findall(around)
+    if _HARD_AROUND_TEXTS.search(around) or not all(map(_PLAIN_NUMBER.fullmatch, numbers)):
+        return None
+    return tuple(sorted(parts[2::3])), tuple(sorted(map(float, numbers)))
 
 
 def _targets(text: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Dialect,
     Double,
     ForeignKey,
+    Index,
     String,
     Text,
     TypeDecorator,
@@ -204,7 +205,7 @@ class ToolCallRecord(Base):
     id: Mapped[str] = mapped_column(Id, primary_key=True)
     session_id: Mapped[str] = mapped_column(Id, _child_of("attempts.id"), index=True)
     """The id of the attempt, which is a session in one browser context."""
-    tool_name: Mapped[str] = mapped_column(String(200), index=True)
+    tool_name: Mapped[str] = mapped_column(String(200))
     parameters: Mapped[dict[str, Any]]
     """The `target` and `arguments` of the call, redacted and cut at 2,000 characters each."""
     result: Mapped[dict[str, Any]]
@@ -219,6 +220,11 @@ class ToolCallRecord(Base):
     call that gave the answer has what the checks of the answer found, such as `PARTIAL_MATCH`."""
     created_at: Mapped[dt.datetime] = mapped_column(index=True)
     """An estimate that keeps calls in order: the attempt's start plus the time of calls before."""
+
+    # Leads to the newest calls of a tool, and to the one at a moment.
+    __table_args__ = (
+        Index("ix_tool_call_records_tool_name_created_at", "tool_name", "created_at"),
+    )
 
 
 class ModelResults(Base):
@@ -283,6 +289,27 @@ class CallCount(Base):
     """How many corrections of these calls were tried."""
     solved: Mapped[int]
     """How many of them helped."""
+
+
+class CorrectionCount(Base):
+    """How often one way of correcting was tried in a run on one day (UTC), a roll-up."""
+
+    __tablename__ = "correction_counts"
+
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    run_id: Mapped[str] = mapped_column(Id, _child_of("runs.id"), index=True)
+    date: Mapped[dt.date] = mapped_column(index=True)
+    arm: Mapped[str]
+    """The way of correcting; `off` is the ordinary repair."""
+    tried: Mapped[int]
+    solved: Mapped[int]
+    """How many of these corrections helped."""
+    time_ms: Mapped[int] = mapped_column(BigInteger)
+    """The time of the attempts that corrected, in milliseconds."""
+    calls: Mapped[int]
+    """The model calls in these attempts."""
+    latest_at: Mapped[dt.datetime]
+    """The moment of the latest one."""
 
 
 class CachedCall(Base):

@@ -16,6 +16,7 @@ from pytest_autoweb.store.database import Store, read_address
 from pytest_autoweb.store.sync import sync_run
 
 SIGN_IN = "Failed to load resource: the server responded with a status of 401 (Unauthorized)"
+TREND = "/trends?model=openai/gpt-5-mini"
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,8 @@ def test_no_page_scrolls_sideways_on_a_phone_and_text_stands_out(
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     run = page.request.get(f"{address}/api/runs").json()[1]["id"]
     cell = page.request.get(f"{address}/api/runs/{run}").json()["cells"][0]["id"]
-    for path in ("/", "/runs", f"/runs/{run}", f"/cells/{cell}", "/docs", "/tools/locator.click"):
+    below = (f"/runs/{run}", f"/cells/{cell}", "/tools/locator.click", TREND)
+    for path in ("/", "/runs", *below, "/docs"):
         page.goto(f"{address}{path}")
 
         assert page.evaluate("document.documentElement.scrollWidth") == 390, path

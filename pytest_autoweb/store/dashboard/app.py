@@ -14,7 +14,8 @@ import hashlib
 import hmac
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Collection, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
+from functools import cache
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -43,6 +44,7 @@ from pytest_autoweb.store.dashboard.rest_api import (
     Days,
     ErrorShape,
     Id,
+    Name,
     calibration_routes,
     cell_detail,
     only_known,
@@ -54,6 +56,7 @@ from pytest_autoweb.store.dashboard.rest_api import (
 )
 from pytest_autoweb.store.database import Store
 from pytest_autoweb.store.run_queries import ModelInRun
+from pytest_autoweb.store.table_rows import clean
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -80,7 +83,7 @@ WIDTH, HEIGHT, MARGIN = 640, 140, 14
 COST_HEIGHT = 36
 _DRAWING = {"width": WIDTH, "height": HEIGHT, "margin": MARGIN, "cost_height": COST_HEIGHT}
 MOST = 30
-"""Maximum number of points drawn; the table below the chart has all of them."""
+"""Maximum number of runs in a chart and in the table below it; another page has all of them."""
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorShape, "description": "The body is not JSON, or is contradictory."},
@@ -226,29 +229,34 @@ class Trend(NamedTuple):
     line: str
     """The points of the polyline, in SVG syntax."""
     points: tuple[ModelInRun, ...]
-    """All points, newest first, for the table below the chart."""
+    """The points drawn, newest first, for the table below the chart."""
+    runs: int
+    """How many runs of the model there are, drawn or not."""
     dearest: float
     """The cost of the most expensive run drawn, in US dollars; 0 when no cost is known."""
 
 
-def trends_of(points: Sequence[ModelInRun]) -> list[Trend]:
+def trends_of(points: Sequence[ModelInRun], runs: Mapping[str, int]) -> list[Trend]:
     """Return one chart for each model, in the order of their names.
 
     Args:
-        points: the points of all models, oldest first.
+        points: the points to draw of all models, oldest first.
+        runs: how many runs of each model there are.
     """
     models = sorted({point.model for point in points})
-    return [_trend(model, [point for point in points if point.model == model]) for model in models]
+    return [
+        _trend(model, [point for point in points if point.model == model], runs[model])
+        for model in models
+    ]
 
 
-def _trend(model: str, points: list[ModelInRun]) -> Trend:
-    drawn = points[-MOST:]
+def _trend(model: str, drawn: list[ModelInRun], runs: int) -> Trend:
     step = (WIDTH - 2 * MARGIN) / max(len(drawn) - 1, 1)
     start = MARGIN if len(drawn) > 1 else WIDTH / 2
     dearest = max((point.cost_usd or 0.0 for point in drawn), default=0.0)
     marks = tuple(_mark(point, start + n * step, dearest) for n, point in enumerate(drawn))
     line = " ".join(f"{mark.x:.1f},{mark.y:.1f}" for mark in marks if mark.y is not None)
-    return Trend(model, marks, line, tuple(reversed(points)), dearest)
+    return Trend(model, marks, line, tuple(reversed(drawn)), runs, dearest)
 
 
 def _mark(point: ModelInRun, x: float, dearest: float) -> ChartPoint:
@@ -265,6 +273,8 @@ def _height(rate: float) -> float:
 
 PAGE = 50
 """Runs on one page of their list."""
+POINTS = 250
+"""Runs on one page of the trend of a model."""
 CELLS = 500
 """Cells on one page of a run."""
 MOST_ROWS = 1_000_000
@@ -282,7 +292,8 @@ def _add_overviews(routes: APIRouter, store: Store) -> None:
     def home(days: Days = 90) -> HTMLResponse:
         begin = since(days)
         with store.read() as connection:
-            points = run_queries.trends(connection, begin)
+            points = run_queries.trends(connection, begin, newest=MOST)
+            known = run_queries.runs_of_models(connection, begin)
             arms = correction_queries.arms(connection, begin)
             runs = run_queries.runs(connection, limit=10)
         return page(
@@ -290,7 +301,7 @@ def _add_overviews(routes: APIRouter, store: Store) -> None:
             "Overview",
             days=days,
             numbers=overview(store, begin),
-            trends=trends_of(points),
+            trends=trends_of(points, known),
             drawing=_DRAWING,
             arms=arms,
             runs=[run_shape(run) for run in runs],
@@ -305,6 +316,19 @@ def _add_overviews(routes: APIRouter, store: Store) -> None:
         shown = [run_shape(run) for run in found[:PAGE]]
         more = offset + PAGE if len(found) > PAGE else None
         return page("runs.html.j2", "Runs", runs=shown, more=more)
+
+    @routes.get("/trends")
+    def trend(model: Name, days: Days = 90, offset: int = 0) -> HTMLResponse:
+        offset = min(max(offset, 0), MOST_ROWS)
+        begin = since(days)
+        with store.read() as connection:
+            # One more than shown, to detect a next page.
+            found = run_queries.trend(
+                connection, begin, clean(model), limit=POINTS + 1, offset=offset
+            )
+        more = offset + POINTS if len(found) > POINTS else None
+        points = found[:POINTS]
+        return page("trend.html.j2", model, model=model, days=days, points=points, more=more)
 
 
 def _add_details(routes: APIRouter, store: Store) -> None:
@@ -347,6 +371,12 @@ def _add_details(routes: APIRouter, store: Store) -> None:
 
 def page(template: str, title: str, status: int = 200, **values: Any) -> HTMLResponse:
     """Return a page rendered from a template in `templates/dashboard`."""
+    return HTMLResponse(_templates().get_template(template).render(title=title, **values), status)
+
+
+@cache
+def _templates() -> Environment:
+    """Return the templates, kept because compiling them takes longer than most pages."""
     environment = Environment(
         loader=FileSystemLoader(asset_dir("templates") / "dashboard"),
         autoescape=True,
@@ -363,7 +393,7 @@ def page(template: str, title: str, status: int = 200, **values: Any) -> HTMLRes
         "moment": moment,
         "segment": lambda text: quote(text, safe=""),
     }
-    return HTMLResponse(environment.get_template(template).render(title=title, **values), status)
+    return environment
 
 
 def percent(value: float | None) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi import Path as InPath
 from pydantic import ConfigDict, Field, StringConstraints
-from sqlalchemy import Connection
+from sqlalchemy import Connection, RowMapping
 
 from pytest_autoweb.agents.correction.advice import recover
 from pytest_autoweb.agents.correction.failure_types import classify
@@ -469,5 +469,5 @@ def run_shape(run: run_queries.RunSummary) -> RunShape:
     return RunShape(**dict(run), report=report)
 
 
-def cell_shape(row: run_queries.Row) -> CellShape:
+def cell_shape(row: RowMapping | run_queries.Row) -> CellShape:
     return CellShape(**{name: row[name] for name in CellShape.model_fields})

@@ -1,20 +1,24 @@
 """The dashboard's questions have the same answers in SQLite and in Postgres."""
 
-from datetime import timedelta
+from collections import Counter
+from datetime import datetime, timedelta
 from pathlib import Path
+from random import Random
 
 import pytest
 from made_up_run import BEGAN, realistic_cells
 from made_up_runs import attempt, call, save, tried
+from sqlalchemy import select
 
 from pytest_autoweb.results.analysis.cell_numbers import cell_row, rates_of
 from pytest_autoweb.results.analysis.counted_outcomes import GOOD
-from pytest_autoweb.results.records import Classification
+from pytest_autoweb.results.records import Attempt, CellResult, Classification
 from pytest_autoweb.results.records.cell import ArmRun
 from pytest_autoweb.store import call_queries, correction_queries, run_queries
 from pytest_autoweb.store.database import Store
 from pytest_autoweb.store.session_hooks import corrections_so_far
-from pytest_autoweb.store.sync import sync_run
+from pytest_autoweb.store.sync import prune, sync_run
+from pytest_autoweb.store.tables import AttemptRow, CorrectionRecord
 
 DAY = BEGAN.date()
 
@@ -80,6 +84,81 @@ def test_a_trend_has_the_rates_of_the_runs_own_report(store: Store, tmp_path: Pa
     assert run.passed == sum(
         row.outcome in ("passed", "healed") for own in rows.values() for row in own
     )
+
+
+def test_counted_corrections_and_the_newest_runs_are_those_of_all_records(
+    store: Store, tmp_path: Path
+) -> None:
+    draw = Random(40)
+    for n in range(14):
+        # Few moments, so that runs begin at the same one; a run may last until the next day.
+        began = BEGAN + timedelta(days=draw.randrange(4))
+        cells = [_drawn(draw, f"case {case}", began) for case in range(draw.randrange(1, 7))]
+        sync_run(store, save(tmp_path / f"{n}", cells, day=n, started=began))
+    prune(store, before=BEGAN + timedelta(hours=1), now=BEGAN)
+    since = DAY + timedelta(days=2)
+    with store.read() as connection:
+        pairs = connection.execute(
+            select(
+                *(AttemptRow.arm, CorrectionRecord.created_at, CorrectionRecord.is_successful),
+                *(AttemptRow.duration_ms, AttemptRow.calls),
+            ).join(AttemptRow, AttemptRow.id == CorrectionRecord.id)
+        ).all()
+        arms = correction_queries.arms(connection, since)
+        days = call_queries.days(connection, DAY)
+        every = run_queries.trends(connection, since)
+        newest = run_queries.trends(connection, since, newest=2)
+        runs = run_queries.runs_of_models(connection, since)
+        paged = {
+            model: [
+                point
+                for offset in range(0, runs[model] + 2, 2)
+                for point in run_queries.trend(connection, since, model, limit=2, offset=offset)
+            ]
+            for model in runs
+        }
+
+    recent = [pair for pair in pairs if pair.created_at.date() >= since]
+    assert {arm.arm: (arm.solved.part, arm.solved.n, arm.avg_ms, arm.calls) for arm in arms} == {
+        arm: (
+            sum(pair.is_successful for pair in own),
+            len(own),
+            sum(pair.duration_ms for pair in own) / len(own),
+            sum(pair.calls for pair in own),
+        )
+        for arm in {pair.arm for pair in recent}
+        if (own := [pair for pair in recent if pair.arm == arm])
+    }
+    tried_on = Counter(pair.created_at.date() for pair in pairs)
+    assert {day.date: day.corrections.n for day in days} == {
+        day.date: tried_on[day.date] for day in days
+    }
+    assert sum(day.corrections.n for day in days) == len(pairs) > len(recent) > 20
+    by_model = {model: [one for one in every if one.model == model] for model in runs}
+    assert min(runs.values()) > 2
+    assert runs == {model: len(points) for model, points in by_model.items()}
+    assert newest == tuple(one for one in every if one in by_model[one.model][-2:])
+    assert paged == {model: points[::-1] for model, points in by_model.items()}
+
+
+def _drawn(draw: Random, case_id: str, began: datetime) -> CellResult:
+    """A cell whose first attempt failed, and which was corrected in one or two ways."""
+    failed = attempt(1, [call("fill", False)], False)
+    again = [_corrected(draw) for _ in range(2)]
+    beside = ArmRun(arm="constrained", attempts=(again[1],), passed=bool(again[1].checks_passed))
+    return tried(
+        case_id,
+        draw.choice("abc"),
+        *(failed, again[0]),
+        correction=draw.choice(["off", "plain"]),
+        arms=(beside,)[: draw.randrange(2)],
+        started=began + timedelta(hours=draw.randrange(30)),
+    )
+
+
+def _corrected(draw: Random) -> Attempt:
+    made = attempt(2, [call("fill", True)], draw.choice([True, False]))
+    return made.model_copy(update={"duration_ms": float(draw.randrange(1, 9000))})
 
 
 def test_arms_run_for_comparison_are_stored_beside_and_remembered_by_how_often_they_helped(

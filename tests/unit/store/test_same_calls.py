@@ -1,5 +1,6 @@
 """Calls that are the same however they are written, and the word of the checks on an answer."""
 
+import ast
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from made_up_run import BEGAN
 
 from pytest_autoweb.results.records import Attempt, CheckResult, ToolCall
 from pytest_autoweb.sandbox.border_values import format_arguments
+from pytest_autoweb.store import same_calls
 from pytest_autoweb.store.same_calls import recorded_as
 from pytest_autoweb.store.table_rows import call_rows
 
@@ -88,6 +90,61 @@ def test_whatever_was_recorded_is_found_by_its_values(
     assert recorded_as("own.method", {"arguments": told})(LABEL, told)
     if not kwargs and len(told) < 150:
         assert recorded_as("own.method", {"arguments": args})(LABEL, told)
+
+
+SPELLINGS = (
+    ("'ab'", '"ab"', "'a' 'b'", "'a''b'", "u'ab'", "'\\x61b'", "'''ab'''", "('ab')", "'a'\n'b'"),
+    ("1", "1.0", "0x1", "1e0", "1.", "True"),
+    ("0.5", ".5", "5e-1", "0.50", "'0.5'"),
+    ("true", "True", "None", "null", "…", "<redacted>", "b'a'", "f'a'", "x1", "\0", "'"),
+    ("['ab', 1]", "('ab', 1.0)", "[ 'a' 'b',1]"),
+    ('{"a": 1, "b": 2}', "{'b': 2, 'a': 1.0}", "f'{1.0}'", "f'{1}'"),
+)
+"""The same values in several spellings, and some that are others or none."""
+VALUE = st.sampled_from(SPELLINGS).flatmap(
+    lambda group: st.tuples(st.sampled_from(group), st.sampled_from(group))
+)
+
+
+@given(values=st.lists(VALUE, max_size=3), end=st.sampled_from(["", " ", " # it's 1", "+f'a'"]))
+def test_no_call_is_passed_over_that_a_parser_finds_to_be_the_same(
+    values: list[tuple[str, str]], end: str
+) -> None:
+    asked = ", ".join(one for one, _ in values)
+    recorded = ", ".join(other for _, other in values)
+    target = f"page.own({recorded}){end}"
+
+    def answers() -> list[bool]:
+        return [
+            recorded_as("own.method", {"arguments": asked})("", recorded + end),
+            recorded_as("own.method", {"arguments": [asked]})("", repr(asked) + end),
+            recorded_as("own.method", {"target": f"own({asked})"})(target, ""),
+        ]
+
+    quick = answers()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(same_calls, "_constants", lambda text: None)
+
+        assert quick == answers()
+
+
+def test_thousands_of_other_calls_are_passed_over_without_parsing_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed: list[str] = []
+    parse = ast.parse
+
+    def counted(text: str, *args: Any, **options: Any) -> Any:
+        parsed.append(text)
+        return parse(text, *args, **options)
+
+    monkeypatch.setattr(ast, "parse", counted)
+    fits = recorded_as("locator.fill", {"target": 'get_by_label("Order 7")', "arguments": [7.5]})
+    orders = [f"page.get_by_label('Order {n}')" for n in range(3_000)]
+
+    assert [n for n, order in enumerate(orders) if fits(order, "value=7.50")] == [7]
+    assert not any(fits(orders[7], f"{n}.25") for n in range(3_000))
+    assert len(parsed) < 30
 
 
 @pytest.mark.parametrize(

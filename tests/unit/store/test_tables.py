@@ -91,16 +91,22 @@ def test_nothing_of_a_change_of_tables_stays_when_it_breaks_off(tmp_path: Path) 
 _KINDS_OF_TOKENS = "SELECT cached_tokens, reasoning_tokens FROM cells"
 
 
-def test_the_runs_of_an_older_store_are_counted(store_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["0005", "0006"])
+def test_the_runs_of_an_older_store_are_counted(
+    store_url: str, tmp_path: Path, version: str
+) -> None:
     with Store(read_address(store_url)) as store:
         sync_run(store, save(tmp_path / "run", realistic_cells()))
         before = content(store)
         with store.write() as connection:
-            downgrade(connection, "0005")
+            downgrade(connection, version)
 
     with Store(read_address(store_url)) as store:
         assert content(store) == before
-    assert all(before[table] for table in ("model_results", "outcome_counts", "call_counts"))
+    assert all(before[table] for table in COUNTED)
+
+
+COUNTED = ("model_results", "outcome_counts", "call_counts", "correction_counts")
 
 
 def downgrade(connection: Connection, version: str) -> None:

@@ -1,5 +1,8 @@
 """REST has the promised field names, fractions with what they are of, and null for no data."""
 
+import html
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -7,6 +10,7 @@ import pytest
 from dashboard_server import holder
 from made_up_runs import attempt, save, tried
 
+from pytest_autoweb.store.dashboard import app
 from pytest_autoweb.store.database import Store, read_address
 from pytest_autoweb.store.sync import sync_run
 
@@ -191,6 +195,34 @@ def test_a_large_run_is_shown_in_pages(tmp_path: Path) -> None:
     assert "Cells 501 to 501 of 501." in second
     assert f'href="/runs/{run}?offset=0"' in second
     assert len(whole["cells"]) == 501
+
+
+def test_the_overview_says_that_a_model_has_more_runs_and_leads_to_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MOST", "POINTS"):
+        monkeypatch.setattr(app, name, 2)
+    model, began = "lab/a&b", datetime.now(UTC)
+    cell = tried("one", model, attempt(1, [], True))
+    with Store(read_address(f"sqlite:///{tmp_path}/runs.db")) as store:
+        runs = [
+            sync_run(store, save(tmp_path / f"{n}", [cell], day=n, started=began)).run_id
+            for n in range(3)
+        ]
+        with holder(store) as client:
+            home = client.get("/?days=7").text
+            (link,) = re.findall(r'href="(/trends[^"]*)">All 3 runs<', home)
+            first = client.get(html.unescape(link)).text
+            (older,) = re.findall(r'href="(/trends[^"]*)">Older runs<', first)
+            second = client.get(html.unescape(older)).text
+
+    # Runs of the same moment are in the order of their ids.
+    newest, *rest = sorted(runs, reverse=True)
+    assert "Numbers of the newest 2 of 3 runs" in home
+    numbers = home.partition("<details>")[2].partition("</details>")[0]
+    shown = [re.findall(r'href="/runs/(\w+)"', text) for text in (numbers, first, second)]
+    assert shown == [[newest, rest[0]], [newest, rest[0]], [rest[1]]]
+    assert "<h1>lab/a&amp;b</h1>" in second
 
 
 def test_a_lost_store_is_said_as_such(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ if __name__ == "__main__":
 
 import psutil
 
+LEAST_URGENT = 19
+"""The niceness of a process that only takes the processor time that others leave, on Unix."""
 POLL_S = 0.1
 GRACE_S = 3.0
 """Time between asking processes to end and killing them."""

@@ -8,9 +8,10 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
-from pytest_autoweb.base.process_tree import OWN_GROUP
+from pytest_autoweb.base.process_tree import LEAST_URGENT, OWN_GROUP
 from pytest_autoweb.base.redaction import without_secrets
 from pytest_autoweb.session.shared_run import SharedRun
 from pytest_autoweb.settings.run_settings import in_ci
@@ -43,6 +44,10 @@ class StartedView:
             # Ctrl-C ends the run, whose end the page is still to show.
             **OWN_GROUP,
         )
+        if sys.platform != "win32":
+            # Whoever watches must not slow down what is watched, not even while modules load.
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, self._process.pid, LEAST_URGENT)
 
     def told(self) -> str:
         """Return what the session says of the page: its address, or why there is none."""

@@ -112,6 +112,7 @@ def test_a_session_is_watched_to_its_end(
     before = {each.pid for each in viewers()}
     page.goto(going(r"http://127\.0\.0\.1:\d+/[\w-]+/"))
     own = [each for each in viewers() if each.pid not in before]
+    assert [each.nice() for each in own] == [19]
 
     for name in ("fake/bad: Failed", "fake/held: Going", "fake/good: Not begun"):
         expect(page.get_by_role("button", name=f"title · {name}")).to_be_visible(timeout=LONG_MS)

@@ -8,6 +8,7 @@ import webbrowser
 from pathlib import Path
 
 from pytest_autoweb.base.errors import SettingsError
+from pytest_autoweb.base.process_tree import LEAST_URGENT
 from pytest_autoweb.cli.run_arguments import add_run_argument
 from pytest_autoweb.results.runs.live_session import death_told, has_died
 from pytest_autoweb.results.runs.run_folder import is_run_folder
@@ -35,7 +36,6 @@ Exit status: 4 it is not a run folder; otherwise it runs until Ctrl-C.
 _ALONE_S = 5.0
 _LONGEST_S = 3600.0
 _LOOK_S = 0.5
-_LEAST_URGENT = 19
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,9 +60,9 @@ def run(args: argparse.Namespace) -> int:
             f"there is no run in {folder}; name the folder to which `pytest "
             "--autoweb-models=NAME` writes, by default autoweb-report"
         )
-    if hasattr(os, "nice"):
+    if sys.platform != "win32":
         # Whoever watches must not slow down what is watched.
-        os.nice(_LEAST_URGENT)
+        os.nice(LEAST_URGENT)
     with ViewServer(FollowedRun(folder, args.session)) as server:
         thread = serve_in_thread(server)
         print(server.address, flush=True)

@@ -77,9 +77,11 @@ def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _L
 
 def _needs_driver(config: pytest.Config) -> bool:
     cluster, _ = first_value(Settings.cluster, config, os.environ)
-    others_run_them = bool(config.getoption("tx", None) or cluster)
+    # A worker has the options of its controller, which leaves all cells to its workers.
+    is_worker = hasattr(config, "workerinput")
+    runs_them = is_worker or not (config.getoption("tx", None) or cluster)
     has_fixtures = config.pluginmanager.has_plugin(_PLAYWRIGHT)
-    return has_fixtures and not others_run_them and _runs_cells(config)
+    return has_fixtures and runs_them and _runs_cells(config)
 
 
 def _runs_cells(config: pytest.Config) -> bool:

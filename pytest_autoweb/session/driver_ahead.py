@@ -5,6 +5,7 @@ the driver's event loop is hidden, because tests that come first may run loops o
 """
 
 import os
+import sys
 from collections.abc import Generator, Mapping
 
 import pytest
@@ -50,6 +51,13 @@ def start_driver() -> Playwright:
         see_driver(_AHEAD.driver)
     _AHEAD.loop.show()
     return _AHEAD.driver
+
+
+def offer_driver(config: pytest.Config) -> None:
+    """Let this session's fixture hand out the driver, which ends with the session at the latest."""
+    if not config.pluginmanager.has_plugin(__name__):
+        config.pluginmanager.register(sys.modules[__name__], __name__)
+        config.add_cleanup(stop_driver)
 
 
 def hide_loop() -> None:

@@ -70,8 +70,7 @@ def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _L
             driver_ahead.hide_loop()
         except Exception:  # pytest-playwright's own fixture fails in the same way, where it counts.
             return loaded.result()
-    config.pluginmanager.register(driver_ahead, "autoweb-driver-ahead")
-    config.add_cleanup(driver_ahead.stop_driver)
+    driver_ahead.offer_driver(config)
     return loaded.result()
 
 

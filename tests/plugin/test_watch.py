@@ -57,6 +57,25 @@ def test_what_a_change_touches_is_run_again_until_ctrl_c(
     assert (project / "autoweb-report" / "index.html").is_file()
 
 
+@pytest.mark.long
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere no run is started ahead")
+def test_a_run_uses_the_driver_that_was_started_ahead_where_a_file_names_the_models(
+    project: Path, watches: list[Watch]
+) -> None:
+    (project / "pytest.ini").write_text("[pytest]\nautoweb_models = builtin/oracle\n")
+    (project / "conftest.py").write_text(COUNTS_DRIVERS, encoding="utf-8")
+    watch = Watch(project)
+    watches.append(watch)
+    assert ran(watch.until(WAITS)) == {"green", "black"}
+    drivers = project / "drivers.txt"
+    assert drivers.read_text() == "started\n"
+
+    write_case(project, "green", 2)
+    assert ran(watch.until(WAITS)) == {"green"}
+    assert drivers.read_text() == "started\n"
+    assert watch.interrupt() == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "settings", "message"),
     [
@@ -109,6 +128,20 @@ def counted(self, **arguments):
     return launch(self, **arguments)
 
 BrowserType.launch = counted
+"""
+COUNTS_DRIVERS = """
+from pathlib import Path
+from playwright.sync_api import sync_playwright
+
+managers = type(sync_playwright())
+start = managers.start
+
+def counted(self):
+    with Path("drivers.txt").open("a") as file:
+        file.write("started\\n")
+    return start(self)
+
+managers.start = counted
 """
 SECONDS = 120
 

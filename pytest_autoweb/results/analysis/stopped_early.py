@@ -20,8 +20,9 @@ def left_out_notes(cells: Sequence[CellResult | CellSummary]) -> Iterator[str]:
     steered = [cell for cell in cells if cell.not_needed == "steered"]
     by_flag = [cell for cell in cells if cell.not_needed not in ("", "steered")]
     if by_flag:
-        told = "; ".join(f"{count} because {why}" for why, count in _reasons(by_flag))
-        ordered = all(_CAP.search(why) for why, _ in _reasons(by_flag))
+        reasons = _reasons(by_flag)
+        told = "; ".join(f"{count} because {why}" for why, count in reasons)
+        ordered = all(_CAP.search(why) for why, _ in reasons)
         how = "by order" if ordered else "--autoweb-until"
         yield f"{len(by_flag)} of {len(cells)} cells were not run ({how}): {told}"
         yield (

@@ -1,11 +1,10 @@
 """Playwright's driver, started before the first test with a page asks for it.
 
-The module is also a plugin: its fixture hands out the driver that is running already. Until then
-the driver's event loop is hidden, because tests that come first may run loops of their own.
+Until then the driver's event loop is hidden, because tests that come first may run loops of their
+own.
 """
 
 import os
-import sys
 from collections.abc import Generator, Mapping
 
 import pytest
@@ -56,8 +55,8 @@ def start_driver() -> Playwright:
 def offer_driver(config: pytest.Config) -> None:
     """Let this session's fixture hand out the driver, which ends with the session at the latest."""
     if not config.pluginmanager.has_plugin(__name__):
-        config.pluginmanager.register(sys.modules[__name__], __name__)
         config.add_cleanup(stop_driver)
+        config.pluginmanager.register(_Fixture(), __name__)
 
 
 def hide_loop() -> None:
@@ -73,8 +72,11 @@ def stop_driver() -> None:
         driver.stop()
 
 
-@pytest.fixture(scope="session")
-def playwright() -> Generator[Playwright, None, None]:
-    """Return the driver that is running already."""
-    yield start_driver()
-    stop_driver()
+class _Fixture:
+    """The plugin whose fixture replaces that of pytest-playwright."""
+
+    @pytest.fixture(scope="session")
+    def playwright(self) -> Generator[Playwright, None, None]:
+        """Return the driver that is running already."""
+        yield start_driver()
+        stop_driver()

@@ -74,13 +74,13 @@ def wait_if_started_ahead(config: pytest.Config) -> None:
     if not (given := os.environ.pop(STARTED_AHEAD, "")):
         return
     # Late, because only such a run needs it.
-    from pytest_autoweb.session import driver_ahead, started_ahead
+    from pytest_autoweb.session import head_start, started_ahead
 
     options = config.known_args_namespace
     workers = getattr(options, "numprocesses", None)
     traced = getattr(options, "tracing", "off") != "off"
     config.pluginmanager.register(started_ahead, "autoweb-started-ahead")
-    driver_ahead.offer_driver(config)
+    head_start.offer_driver(config)
     started_ahead.wait_until_told(given, own_browser=not (workers or traced))
 
 

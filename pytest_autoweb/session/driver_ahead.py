@@ -1,7 +1,7 @@
 """Playwright's driver, started before the first test with a page asks for it.
 
-Until then the driver's event loop is hidden, because tests that come first may run loops of their
-own.
+The module is also a plugin: its fixture hands out the driver that is running already. Until then
+the driver's event loop is hidden, because tests that come first may run loops of their own.
 """
 
 import os
@@ -52,13 +52,6 @@ def start_driver() -> Playwright:
     return _AHEAD.driver
 
 
-def offer_driver(config: pytest.Config) -> None:
-    """Let this session's fixture hand out the driver, which ends with the session at the latest."""
-    if not config.pluginmanager.has_plugin(__name__):
-        config.add_cleanup(stop_driver)
-        config.pluginmanager.register(_Fixture(), __name__)
-
-
 def hide_loop() -> None:
     """Hide the driver's event loop until `start_driver` is asked for it again."""
     _AHEAD.loop.hide()
@@ -72,11 +65,8 @@ def stop_driver() -> None:
         driver.stop()
 
 
-class _Fixture:
-    """The plugin whose fixture replaces that of pytest-playwright."""
-
-    @pytest.fixture(scope="session")
-    def playwright(self) -> Generator[Playwright, None, None]:
-        """Return the driver that is running already."""
-        yield start_driver()
-        stop_driver()
+@pytest.fixture(scope="session")
+def playwright() -> Generator[Playwright, None, None]:
+    """Return the driver that is running already."""
+    yield start_driver()
+    stop_driver()

@@ -26,6 +26,7 @@ from pytest_autoweb.settings.run_settings import Settings, first_value
 _Loaded = TypeVar("_Loaded")
 _PLAYWRIGHT = "playwright"
 """The name under which pytest-playwright registers itself."""
+_DRIVER_AHEAD = "autoweb-driver-ahead"
 _CONTROLS = "builtin/"
 
 
@@ -70,8 +71,15 @@ def load_beside_driver(config: pytest.Config, load: Callable[[], _Loaded]) -> _L
             driver_ahead.hide_loop()
         except Exception:  # pytest-playwright's own fixture fails in the same way, where it counts.
             return loaded.result()
-    driver_ahead.offer_driver(config)
+    offer_driver(config)
     return loaded.result()
+
+
+def offer_driver(config: pytest.Config) -> None:
+    """Let this session's fixture hand out the driver, which ends with the session at the latest."""
+    if not config.pluginmanager.has_plugin(_DRIVER_AHEAD):
+        config.add_cleanup(driver_ahead.stop_driver)
+        config.pluginmanager.register(driver_ahead, _DRIVER_AHEAD)
 
 
 def _needs_driver(config: pytest.Config) -> bool:

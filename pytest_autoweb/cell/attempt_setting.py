@@ -32,7 +32,7 @@ from pytest_autoweb.browser.egress.guarded_page import borrowed_page, guarded_pa
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.egress.suppression import SUPPRESSED, Suppression
 from pytest_autoweb.browser.egress.traffic_reader import TrafficReader
-from pytest_autoweb.browser.marks.drawing import covers
+from pytest_autoweb.browser.page.covered_fields import covers
 from pytest_autoweb.browser.page.passkeys import add_passkeys
 from pytest_autoweb.browser.page.perturbations import PageChange
 from pytest_autoweb.browser.page.quiet import is_leaving

@@ -34,7 +34,7 @@ from pytest_autoweb.base.variant_names import ARM_NAMES, PERSON, STRATEGY_NAMES,
 from pytest_autoweb.base.variants import BoundVariants
 from pytest_autoweb.cell import hands
 from pytest_autoweb.models.model_spec import ModelSpec
-from pytest_autoweb.results.analysis.controls import RANDOM
+from pytest_autoweb.results.analysis.controls import RANDOM, is_control
 from pytest_autoweb.results.records import CorrectionArmName
 from pytest_autoweb.settings.agent_command import COMMAND
 
@@ -85,6 +85,8 @@ def strategy_of(name: StrategyName, spec: ModelSpec) -> Strategy:
     if spec.name == RANDOM:
         return AT_RANDOM
     strategy = STRATEGIES.pick(name)
+    if strategy is CODEGEN and is_control(spec.name):
+        return AS_WRITTEN
     if strategy is ACT:
         return _act_of(spec)
     strategy = strategy.in_dialect.get(spec.dialect, strategy)
@@ -147,6 +149,9 @@ CODEGEN = STRATEGIES.add(
         by_turns=BY_TURNS,
     )
 )
+
+AS_WRITTEN = replace(CODEGEN, first=(OPEN, PLAN, GENERATE, LINT, EXECUTE, JUDGE))
+"""`codegen` for the controls that have a script already, to which no page is shown."""
 
 
 ACT = STRATEGIES.add(

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page
 
 from pytest_autoweb.base.redaction import Redactor
+from pytest_autoweb.browser.page.covered_fields import shows_bare
 from pytest_autoweb.judging.evidence.scene import shot
 
 SECRET = "hunter2-hunter2"
@@ -49,3 +50,26 @@ def test_without_secrets_only_password_fields_are_covered(blank: Page, tmp_path:
         pictures.append((tmp_path / "a.png").read_bytes())
 
     assert pictures[0] != pictures[1]
+
+
+HOLDING = "<input type={kind} value='{value}' style='width: 100vw; height: 100vh; font: 300px x'>"
+
+
+@pytest.mark.parametrize("kind", ["text", "password"])
+@pytest.mark.parametrize("where", ["{}", '<iframe srcdoc="{}" width=1200 height=700></iframe>'])
+@pytest.mark.parametrize("late", [False, True], ids=["before the look", "after it"])
+def test_no_frame_is_kept_that_shows_what_is_to_be_covered(
+    blank: Page, tmp_path: Path, kind: str, where: str, late: bool
+) -> None:
+    redact, pictures = Redactor({"pw": SECRET}), []
+    for number, value in enumerate((SECRET, f"{SECRET}!", "")):
+        blank.set_content(where.format(HOLDING.format(kind=kind, value="" if late else value)))
+        bare = shows_bare(blank, redact)
+        if late:
+            blank.frames[-1].fill("input", value)
+        assert bare is (late or not value)
+        assert shot(blank, tmp_path / f"{number}.jpg", redact, bare=bare)
+        pictures.append((tmp_path / f"{number}.jpg").read_bytes())
+
+    secret, longer, empty = pictures
+    assert secret == longer != empty

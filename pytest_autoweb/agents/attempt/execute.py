@@ -2,7 +2,7 @@
 
 import ast
 import difflib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from pytest_autoweb.base.language import (
 )
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.browser.egress.browser_watch import LOST_S, WATCH
+from pytest_autoweb.browser.page.covered_fields import shows_bare
 from pytest_autoweb.browser.page.frames import ContextWrapper, best_context
 from pytest_autoweb.browser.page.opening import page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
@@ -400,33 +401,46 @@ def begin_picture(
     """
     newest, page, path = tools.newest, tools.page, tools.folder / f"{name}.jpg"
     newest.settle()
-    # The look comes first, so that what it finds was there before the frame. Where the page had to
-    # be prepared before, it most likely has to be again.
-    looked = waiting.start_call(page, lambda: page_look(page))
-    likely = tools.hidden is None and newest.may_be_bare
-    drawn = begin_frame(page) if likely else None
     newest.path = None
     try:
-        newest.look = look = looked()
+        drawn = _begun_frame(tools)
     except Error:
         # A step that brought the browser down has no picture, but its result is not lost.
         return None
-    newest.may_be_bare = look is not None and look.bare
-    if drawn is None and tools.hidden is None and newest.may_be_bare:
-        drawn = begin_frame(page)
     kept = relative(path, tools)
 
     def finish() -> None:
-        if not shot(page, path, tools.hidden, look=look, drawn=drawn):
+        if not shot(page, path, tools.hidden, bare=drawn is not None, drawn=drawn):
             newest.missed.add(kept)
             return
         newest.path = path
         tools.film.add(kept, moment, step_index)
 
     newest.finish = finish
-    if drawn is None or not newest.may_be_bare:
+    if drawn is None:
         newest.settle()
     return None if kept in newest.missed else kept
+
+
+def _begun_frame(tools: Tools) -> Callable[[], bytes | None] | None:
+    """Look at the page, and let its next frame be drawn if it needs no preparation.
+
+    Raises:
+        Error: Playwright's error if the browser is gone.
+    """
+    newest, page, hidden = tools.newest, tools.page, tools.hidden
+    # The look comes first, so that what it finds was there before the frame. Where the page had to
+    # be prepared before, it most likely has to be again, as where a secret may have been typed.
+    looked = waiting.start_call(page, lambda: page_look(page, hidden))
+    drawn = begin_frame(page) if newest.may_be_bare and hidden is None else None
+    newest.look = look = looked()
+    newest.may_be_bare = look is not None and look.bare
+    if look is not None and look.bare:
+        return drawn or begin_frame(page, hidden)
+    if drawn is not None:
+        # Nothing told before this frame that it shows nothing private.
+        drawn()
+    return begin_frame(page, hidden) if look is None and shows_bare(page, hidden) else None
 
 
 def without_missed(attempt: Attempt, tools: Tools) -> Attempt:

@@ -250,7 +250,7 @@ def _keep_page_and_look(attempt: Attempt, tools: Tools) -> tuple[Attempt, PageLo
     """Save the page, and check in parallel whether it still looks as after the last step."""
     if tools.newest.path is None or tools.newest.look is None:
         return keep_page(attempt, tools), None
-    looked = waiting.start_call(tools.page, lambda: page_look(tools.page))
+    looked = waiting.start_call(tools.page, lambda: page_look(tools.page, tools.hidden))
     try:
         attempt = keep_page(attempt, tools)
     finally:
@@ -265,7 +265,7 @@ def _last_picture(tools: Tools, look: PageLook | None) -> Path | None:
     if taken and same and taken.is_file():
         return taken
     picture = tools.folder / "final.jpg"
-    if not shot(tools.page, picture, tools.hidden, look=look):
+    if not shot(tools.page, picture, tools.hidden, bare=look.bare if look else None):
         return None
     tools.film.add(relative(picture, tools), "end")
     return picture

@@ -1,50 +1,14 @@
-"""Drawing numbered boxes over a picture of a page, and covering what no picture may show."""
+"""Drawing numbered boxes over a picture of a page."""
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from playwright.sync_api import Browser, Error, Frame, JSHandle, Locator, Page
+from playwright.sync_api import Browser, JSHandle, Page
 
-from pytest_autoweb.browser.egress.browser_watch import call_within
-from pytest_autoweb.browser.page.frames import MAX_FRAMES, run_on_elements, script
-from pytest_autoweb.browser.page.opening import PRIVATE_FIELDS
-
-_FIELDS = "input, textarea, [contenteditable]"
-_ALIVE_MS = 2_000.0
-
-
-def covers(page: Page, redact: Callable[[str], str] | None) -> list[Locator]:
-    """Return locators of the fields to mask, in all frames.
-
-    Args:
-        page: the page of which a picture is taken.
-        redact: removes the case's secrets from text; None if the case has none.
-    """
-    found = []
-    frames = page.frames
-    if len(frames) > MAX_FRAMES:
-        # Too many to be searched, so the picture shows none of them.
-        found, frames = [page.locator("iframe, frame")], [page.main_frame]
-    for frame in frames:
-        # Masked even if the case has no secrets: a page may fill in passwords of its own.
-        found.append(frame.locator(PRIVATE_FIELDS))
-        if redact is not None:
-            found += _with_secrets(frame, redact)
-    return found
-
-
-def _with_secrets(frame: Frame, redact: Callable[[str], str]) -> list[Locator]:
-    fields = frame.locator(_FIELDS)
-    try:
-        texts = call_within(frame, _ALIVE_MS, lambda: run_on_elements(fields, "field_texts"))
-    except Error:
-        # What the fields hold is unknown, so all of them are masked.
-        return [fields]
-    return [fields.nth(i) for i, text in enumerate(texts) if redact(str(text)) != text]
-
+from pytest_autoweb.browser.page.frames import script
 
 _DECODED = """(data) => ({ image: fetch(`data:image/png;base64,${data}`)
   .then((got) => got.blob()).then((blob) => createImageBitmap(blob)) })"""

@@ -12,8 +12,9 @@ from typing import Any, Literal, NamedTuple
 from playwright.sync_api import Error, JSHandle, Locator, Page
 
 from pytest_autoweb.base.whole_characters import read_json
-from pytest_autoweb.browser.marks.drawing import covers, decoded_picture, draw
+from pytest_autoweb.browser.marks.drawing import decoded_picture, draw
 from pytest_autoweb.browser.marks.find_again import KnownElement, find_again, selectors, xpaths
+from pytest_autoweb.browser.page.covered_fields import covers
 from pytest_autoweb.browser.page.frames import (
     OBSERVE_TIMEOUT_MS,
     element_script,

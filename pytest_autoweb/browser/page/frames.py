@@ -59,6 +59,7 @@ def script(name: str) -> str:
 
 _TOOLS = {
     "aria": "aria",
+    "exposed": "exposed",
     "sight": "sight",
     "hovering": "shown_on_hover",
     "longLists": "long_lists",

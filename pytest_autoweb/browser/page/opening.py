@@ -20,6 +20,7 @@ from pytest_autoweb.browser.egress.browser_watch import (
 )
 from pytest_autoweb.browser.egress.proxy import NO_ADDRESS, NOTHING_ANSWERS, OWN_ANSWER
 from pytest_autoweb.browser.egress.request_policy import parse_origin
+from pytest_autoweb.browser.page.covered_fields import fields_asked, is_bare
 from pytest_autoweb.browser.page.frames import answers, run_script
 from pytest_autoweb.browser.page.page_tree import register_listing
 from pytest_autoweb.browser.page.quiet import wait_until_quiet, watch
@@ -41,11 +42,6 @@ def browser_ended(page: Page) -> bool:
 _LOOK_MS = 1_000.0
 _PAINTED = "canvas, video, marquee"
 """Elements that look different although nothing in the document has changed."""
-PRIVATE_FIELDS = (
-    "input[type=password], input[autocomplete$=-password], input[autocomplete=one-time-code],"
-    " input[autocomplete=cc-number], input[autocomplete=cc-csc]"
-)
-"""Fields that are covered in every picture, whether or not the case has secrets."""
 
 
 class PageLook(NamedTuple):
@@ -56,16 +52,20 @@ class PageLook(NamedTuple):
     painted: bool
     """Whether some element may look different while the digest stays the same."""
     bare: bool
-    """Whether a picture needs no preparation: nothing to cover, no animation, one pixel a pixel."""
+    """Whether a picture needs no preparation; see `is_bare`."""
 
 
-def page_look(page: Page) -> PageLook | None:
+def page_look(page: Page, redact: Callable[[str], str] | None = None) -> PageLook | None:
     """Look at the whole page.
+
+    Args:
+        page: the page.
+        redact: removes the case's secrets from text; None if no field is to be searched for them.
 
     Returns:
         None if the page has frames, shadow roots or objects, is too large, or does not answer.
     """
-    asked = {"painted": _PAINTED, "covered": PRIVATE_FIELDS}
+    asked = {"painted": _PAINTED, **fields_asked(redact)}
     try:
         seen = run_script(page, "page_digest", asked, timeout_ms=_LOOK_MS)
     except Error:
@@ -73,7 +73,8 @@ def page_look(page: Page) -> PageLook | None:
     if not seen:
         return None
     digest = (page.url, str(seen["digest"]))
-    return PageLook(digest, painted=bool(seen["painted"]), bare=bool(seen["bare"]))
+    bare = is_bare(seen["exposed"], redact)
+    return PageLook(digest, painted=bool(seen["painted"]), bare=bare)
 
 
 _UNREACHABLE = (

@@ -13,10 +13,9 @@ from pytest_autoweb.browser.egress.browser_watch import (
     debugging_session,
     forget_session,
 )
-from pytest_autoweb.browser.marks.drawing import covers
 from pytest_autoweb.browser.page.capture import capture_snapshot
+from pytest_autoweb.browser.page.covered_fields import covers, shows_bare
 from pytest_autoweb.browser.page.frames import call_function
-from pytest_autoweb.browser.page.opening import PRIVATE_FIELDS, PageLook
 from pytest_autoweb.browser.page.outline import Folds
 from pytest_autoweb.judging.evidence.console import Watch
 from pytest_autoweb.results.records import CaptureModeName, Scene
@@ -76,7 +75,7 @@ def shot(
     *,
     region: Region | None = None,
     steady: bool = False,
-    look: PageLook | None = None,
+    bare: bool | None = None,
     drawn: Callable[[], bytes | None] | None = None,
 ) -> bool:
     """Save a small picture of the viewport with secrets covered; never raises.
@@ -87,8 +86,9 @@ def shot(
         redact: removes the case's secrets from text; fields that hold one are covered, too.
         region: the part of the viewport to show; None for all of it.
         steady: whether no cursor blinks in a field, so that equal pages give equal pictures.
-        look: what `page_look` has just seen, if anything did.
-        drawn: what `begin_frame` returned after that look had begun, if it was asked; used if
+        bare: whether nothing is to be prepared, as `shows_bare` tells; None if nothing has just
+            asked.
+        drawn: what `begin_frame` returned after that had been asked, if it was called; used if
             nothing is to be prepared.
 
     Returns:
@@ -97,8 +97,10 @@ def shot(
     png = path.suffix.lower() == ".png"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        bare = not png and redact is None and look is not None and look.bare
-        frame = drawn() if drawn else _next_frame(page) if bare else None
+        frame = None
+        if not (png or steady or region):
+            bare = shows_bare(page, redact) if bare is None else bare
+            frame = drawn() if drawn else _next_frame(page, redact) if bare else None
         if bare and frame:
             path.write_bytes(frame)
             return True
@@ -127,31 +129,36 @@ def _clip(region: Region | None) -> FloatRect | None:
     return {"x": x, "y": y, "width": width, "height": height}
 
 
-def begin_frame(page: Page) -> Callable[[], bytes | None]:
+def begin_frame(
+    page: Page, redact: Callable[[str], str] | None = None
+) -> Callable[[], bytes | None]:
     """Let the browser draw the page's next frame meanwhile, for `shot`.
+
+    Args:
+        page: the page to show.
+        redact: removes the case's secrets from text; None if the case has none.
 
     Returns:
         A function that waits for the frame, and returns None if it may not be kept.
     """
-    return waiting.start_call(page, lambda: _next_frame(page))
+    return waiting.start_call(page, lambda: _next_frame(page, redact))
 
 
-def _next_frame(page: Page) -> bytes | None:
+def _next_frame(page: Page, redact: Callable[[str], str] | None) -> bytes | None:
     """Return the next frame that Chromium draws, as a JPEG, or None if it may not be kept.
 
     `page.screenshot` prepares the page first and waits for two frames, which takes twice as long.
     """
-    if len(page.frames) > 1 or (session := debugging_session(page)) is None:
+    if (session := debugging_session(page)) is None:
         return None
     asked = {"format": "jpeg", "quality": _QUALITY, "captureBeyondViewport": False}
     try:
         told = call_within(page, _SHOT_MS, lambda: session.send("Page.captureScreenshot", asked))
-        # The page may have changed since it was looked at.
-        private = call_within(page, _SHOT_MS, lambda: page.query_selector(PRIVATE_FIELDS))
     except Error:
         forget_session(page)
         return None
-    return None if private or len(page.frames) > 1 else base64.b64decode(told["data"])
+    # The page may have changed since it was looked at.
+    return base64.b64decode(told["data"]) if shows_bare(page, redact) else None
 
 
 def _title(page: Page) -> str:

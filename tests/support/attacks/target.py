@@ -19,7 +19,7 @@ from pytest_autoweb.base.redaction import Redactor
 from pytest_autoweb.browser.egress.proxy import EgressProxy
 from pytest_autoweb.browser.egress.request_policy import OriginPolicy
 from pytest_autoweb.browser.egress.traffic_reader import REPLY_BYTES
-from pytest_autoweb.browser.marks.drawing import covers
+from pytest_autoweb.browser.page.covered_fields import covers
 from pytest_autoweb.sandbox.engine import Limits, SandboxBorder, StepOutcome
 from pytest_autoweb.sandbox.host import WorkerEngine
 from pytest_autoweb.sandbox.levels import Level, scripts_allowed

@@ -1,8 +1,7 @@
 // Returns a digest of the whole document (its markup, its rendered text and the values of its
-// fields), whether it is drawn by other means than that, and whether its picture can be taken as it
-// is: nothing is to be covered, no animation is under way, and pixels are those of the page.
+// fields), whether it is drawn by other means than that, and what its picture would show.
 // Returns null if it cannot see all parts of the page.
-({ dom }, { painted, covered }) => {
+({ dom, exposed }, { painted, ...asked }) => {
   if (dom.query(document, 'iframe, frame, object, embed').length) return null;
   const all = dom.query(document, '*');
   if (all.length > 20000 || all.some((element) => dom.shadow(element))) return null;
@@ -22,10 +21,9 @@
     b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
     return (4294967296 * (2097151 & b) + (a >>> 0)).toString(16);
   };
-  const moves = document.getAnimations().some((one) => one.playState === 'running');
   return {
     digest: `${text.length}-${hash(1)}-${hash(2)}`,
     painted: dom.query(document, painted).length > 0,
-    bare: !moves && devicePixelRatio === 1 && !dom.query(document, covered).length,
+    exposed: exposed(asked),
   };
 }

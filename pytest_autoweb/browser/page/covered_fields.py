@@ -1,0 +1,84 @@
+"""What no picture of a page may show: private fields, and fields that hold a secret of the case."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from playwright.sync_api import Error, Frame, Locator, Page
+
+from pytest_autoweb.browser.egress.browser_watch import call_within
+from pytest_autoweb.browser.page.frames import MAX_FRAMES, run_on_elements, run_script
+
+_PRIVATE = (
+    "input[type=password], input[autocomplete$=-password], input[autocomplete=one-time-code],"
+    " input[autocomplete=cc-number], input[autocomplete=cc-csc]"
+)
+"""Fields whose content is covered whether or not the case has secrets."""
+_FIELDS = "input, textarea, [contenteditable]"
+_ALIVE_MS = 2_000.0
+_FEW_FRAMES = 6
+"""With more of them, to ask each takes longer than to let Playwright prepare the picture."""
+
+
+def covers(page: Page, redact: Callable[[str], str] | None) -> list[Locator]:
+    """Return locators of the fields to mask, in all frames.
+
+    Args:
+        page: the page of which a picture is taken.
+        redact: removes the case's secrets from text; None if the case has none.
+    """
+    found = []
+    frames = page.frames
+    if len(frames) > MAX_FRAMES:
+        # Too many to be searched, so the picture shows none of them.
+        found, frames = [page.locator("iframe, frame")], [page.main_frame]
+    for frame in frames:
+        # Masked even if the case has no secrets: a page may fill in passwords of its own.
+        found.append(frame.locator(_PRIVATE))
+        if redact is not None:
+            found += _with_secrets(frame, redact)
+    return found
+
+
+def _with_secrets(frame: Frame, redact: Callable[[str], str]) -> list[Locator]:
+    fields = frame.locator(_FIELDS)
+    try:
+        texts = call_within(frame, _ALIVE_MS, lambda: run_on_elements(fields, "field_texts"))
+    except Error:
+        # What the fields hold is unknown, so all of them are masked.
+        return [fields]
+    return [fields.nth(i) for i, text in enumerate(texts) if redact(str(text)) != text]
+
+
+def fields_asked(redact: Callable[[str], str] | None) -> dict[str, str]:
+    """Return what `js/exposed.js` asks a document about, for `is_bare`."""
+    return {"covered": _PRIVATE, "written": "" if redact is None else _FIELDS}
+
+
+def is_bare(told: Mapping[str, Any], redact: Callable[[str], str] | None) -> bool:
+    """Tell whether a picture needs no preparation, by what `js/exposed.js` told of a document.
+
+    Nothing is to be covered then, no animation is under way, and a pixel is one of the page. A
+    private field that is empty hides nothing.
+    """
+    texts = map(str, told["texts"])
+    return bool(told["plain"]) and (redact is None or all(redact(text) == text for text in texts))
+
+
+def shows_bare(page: Page, redact: Callable[[str], str] | None) -> bool:
+    """Ask all frames of a page whether its picture needs no preparation; see `is_bare`.
+
+    Args:
+        page: the page of which a picture is to be taken, or was taken just now.
+        redact: removes the case's secrets from text; None if the case has none.
+    """
+    frames = page.frames
+    if len(frames) > _FEW_FRAMES:
+        return False
+    try:
+        told = [
+            run_script(frame, "to_cover", fields_asked(redact), timeout_ms=_ALIVE_MS)
+            for frame in frames
+        ]
+    except Error:
+        return False
+    return len(page.frames) == len(frames) and all(one and is_bare(one, redact) for one in told)

@@ -1,6 +1,6 @@
 """What no picture of a page may show: private fields, and fields that hold a secret of the case."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import Error, Frame, Locator, Page
@@ -54,14 +54,17 @@ def fields_asked(redact: Callable[[str], str] | None) -> dict[str, str]:
     return {"covered": _PRIVATE, "written": "" if redact is None else _FIELDS}
 
 
-def is_bare(told: Mapping[str, Any], redact: Callable[[str], str] | None) -> bool:
+def is_bare(told: Any, redact: Callable[[str], str] | None) -> bool:
     """Tell whether a picture needs no preparation, by what `js/exposed.js` told of a document.
 
     Nothing is to be covered then, no animation is under way, and a pixel is one of the page. A
-    private field that is empty hides nothing.
+    private field that is empty hides nothing. What a page has replaced by anything else is not
+    believed.
     """
-    texts = map(str, told["texts"])
-    return bool(told["plain"]) and (redact is None or all(redact(text) == text for text in texts))
+    match told:
+        case {"plain": True, "texts": list(texts)}:
+            return redact is None or all(redact(str(text)) == str(text) for text in texts)
+    return False
 
 
 def shows_bare(page: Page, redact: Callable[[str], str] | None) -> bool:
@@ -81,4 +84,4 @@ def shows_bare(page: Page, redact: Callable[[str], str] | None) -> bool:
         ]
     except Error:
         return False
-    return len(page.frames) == len(frames) and all(one and is_bare(one, redact) for one in told)
+    return len(page.frames) == len(frames) and all(is_bare(one, redact) for one in told)

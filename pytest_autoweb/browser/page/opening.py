@@ -70,11 +70,10 @@ def page_look(page: Page, redact: Callable[[str], str] | None = None) -> PageLoo
         seen = run_script(page, "page_digest", asked, timeout_ms=_LOOK_MS)
     except Error:
         return None
-    if not seen:
-        return None
-    digest = (page.url, str(seen["digest"]))
-    bare = is_bare(seen["exposed"], redact)
-    return PageLook(digest, painted=bool(seen["painted"]), bare=bare)
+    match seen:
+        case {"digest": str(digest), "painted": bool(painted), "exposed": exposed}:
+            return PageLook((page.url, digest), painted, bare=is_bare(exposed, redact))
+    return None
 
 
 _UNREACHABLE = (

@@ -219,9 +219,9 @@ def test_no_frame_is_drawn_for_a_picture_that_needs_preparation(
 ) -> None:
     drawn: list[Page] = []
 
-    def counted(page: Page, *hidden: Callable[[str], str] | None) -> Callable[[], bytes | None]:
+    def counted(page: Page) -> Callable[[], bytes | None]:
         drawn.append(page)
-        return begin_frame(page, *hidden)
+        return begin_frame(page)
 
     monkeypatch.setattr("pytest_autoweb.agents.attempt.execute.begin_frame", counted)
     page = f"<button onclick=\"document.body.style.background = 'green'\">Go</button>{more}"

@@ -423,24 +423,26 @@ def begin_picture(
 
 
 def _begun_frame(tools: Tools) -> Callable[[], bytes | None] | None:
-    """Look at the page, and let its next frame be drawn if it needs no preparation.
+    """Look at the page, and let its next frame be drawn if that needs no preparation.
+
+    What a case with secrets shows is always prepared, from outside the page's scripts.
 
     Raises:
         Error: Playwright's error if the browser is gone.
     """
-    newest, page, hidden = tools.newest, tools.page, tools.hidden
+    newest, page, may_show = tools.newest, tools.page, tools.hidden is None
     # The look comes first, so that what it finds was there before the frame. Where the page had to
-    # be prepared before, it most likely has to be again, as where a secret may have been typed.
-    looked = waiting.start_call(page, lambda: page_look(page, hidden))
-    drawn = begin_frame(page) if newest.may_be_bare and hidden is None else None
+    # be prepared before, it most likely has to be again.
+    looked = waiting.start_call(page, lambda: page_look(page))
+    drawn = begin_frame(page) if may_show and newest.may_be_bare else None
     newest.look = look = looked()
     newest.may_be_bare = look is not None and look.bare
-    if look is not None and look.bare:
-        return drawn or begin_frame(page, hidden)
+    if may_show and look is not None and look.bare:
+        return drawn or begin_frame(page)
     if drawn is not None:
         # Nothing told before this frame that it shows nothing private.
         drawn()
-    return begin_frame(page, hidden) if look is None and shows_bare(page, hidden) else None
+    return begin_frame(page) if may_show and look is None and shows_bare(page) else None
 
 
 def without_missed(attempt: Attempt, tools: Tools) -> Attempt:

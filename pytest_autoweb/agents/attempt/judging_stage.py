@@ -250,7 +250,7 @@ def _keep_page_and_look(attempt: Attempt, tools: Tools) -> tuple[Attempt, PageLo
     """Save the page, and check in parallel whether it still looks as after the last step."""
     if tools.newest.path is None or tools.newest.look is None:
         return keep_page(attempt, tools), None
-    looked = waiting.start_call(tools.page, lambda: page_look(tools.page, tools.hidden))
+    looked = waiting.start_call(tools.page, lambda: page_look(tools.page))
     try:
         attempt = keep_page(attempt, tools)
     finally:

@@ -1,14 +1,13 @@
 """What no picture of a page may show: private fields, and fields that hold a secret of the case."""
 
 from collections.abc import Callable
-from typing import Any
 
 from playwright.sync_api import Error, Frame, Locator, Page
 
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.frames import MAX_FRAMES, run_on_elements, run_script
 
-_PRIVATE = (
+PRIVATE_FIELDS = (
     "input[type=password], input[autocomplete$=-password], input[autocomplete=one-time-code],"
     " input[autocomplete=cc-number], input[autocomplete=cc-csc]"
 )
@@ -33,7 +32,7 @@ def covers(page: Page, redact: Callable[[str], str] | None) -> list[Locator]:
         found, frames = [page.locator("iframe, frame")], [page.main_frame]
     for frame in frames:
         # Masked even if the case has no secrets: a page may fill in passwords of its own.
-        found.append(frame.locator(_PRIVATE))
+        found.append(frame.locator(PRIVATE_FIELDS))
         if redact is not None:
             found += _with_secrets(frame, redact)
     return found
@@ -49,39 +48,21 @@ def _with_secrets(frame: Frame, redact: Callable[[str], str]) -> list[Locator]:
     return [fields.nth(i) for i, text in enumerate(texts) if redact(str(text)) != text]
 
 
-def fields_asked(redact: Callable[[str], str] | None) -> dict[str, str]:
-    """Return what `js/exposed.js` asks a document about, for `is_bare`."""
-    return {"covered": _PRIVATE, "written": "" if redact is None else _FIELDS}
-
-
-def is_bare(told: Any, redact: Callable[[str], str] | None) -> bool:
-    """Tell whether a picture needs no preparation, by what `js/exposed.js` told of a document.
+def shows_bare(page: Page) -> bool:
+    """Ask all frames of a page whether its picture needs no preparation.
 
     Nothing is to be covered then, no animation is under way, and a pixel is one of the page. A
-    private field that is empty hides nothing. What a page has replaced by anything else is not
-    believed.
-    """
-    match told:
-        case {"plain": True, "texts": list(texts)}:
-            return redact is None or all(redact(str(text)) == str(text) for text in texts)
-    return False
-
-
-def shows_bare(page: Page, redact: Callable[[str], str] | None) -> bool:
-    """Ask all frames of a page whether its picture needs no preparation; see `is_bare`.
-
-    Args:
-        page: the page of which a picture is to be taken, or was taken just now.
-        redact: removes the case's secrets from text; None if the case has none.
+    private field that is empty hides nothing. The page's own scripts could have a hand in the
+    answer, so it is not asked where the case has secrets.
     """
     frames = page.frames
     if len(frames) > _FEW_FRAMES:
         return False
     try:
-        told = [
-            run_script(frame, "to_cover", fields_asked(redact), timeout_ms=_ALIVE_MS)
+        bare = all(
+            run_script(frame, "bare_document", PRIVATE_FIELDS, timeout_ms=_ALIVE_MS) is True
             for frame in frames
-        ]
+        )
     except Error:
         return False
-    return len(page.frames) == len(frames) and all(is_bare(one, redact) for one in told)
+    return bare and len(page.frames) == len(frames)

@@ -59,7 +59,7 @@ def script(name: str) -> str:
 
 _TOOLS = {
     "aria": "aria",
-    "exposed": "exposed",
+    "showsBare": "shows_bare",
     "sight": "sight",
     "hovering": "shown_on_hover",
     "longLists": "long_lists",

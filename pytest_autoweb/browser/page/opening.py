@@ -20,7 +20,7 @@ from pytest_autoweb.browser.egress.browser_watch import (
 )
 from pytest_autoweb.browser.egress.proxy import NO_ADDRESS, NOTHING_ANSWERS, OWN_ANSWER
 from pytest_autoweb.browser.egress.request_policy import parse_origin
-from pytest_autoweb.browser.page.covered_fields import fields_asked, is_bare
+from pytest_autoweb.browser.page.covered_fields import PRIVATE_FIELDS
 from pytest_autoweb.browser.page.frames import answers, run_script
 from pytest_autoweb.browser.page.page_tree import register_listing
 from pytest_autoweb.browser.page.quiet import wait_until_quiet, watch
@@ -52,27 +52,23 @@ class PageLook(NamedTuple):
     painted: bool
     """Whether some element may look different while the digest stays the same."""
     bare: bool
-    """Whether a picture needs no preparation; see `is_bare`."""
+    """Whether a picture needs no preparation; see `shows_bare`."""
 
 
-def page_look(page: Page, redact: Callable[[str], str] | None = None) -> PageLook | None:
+def page_look(page: Page) -> PageLook | None:
     """Look at the whole page.
-
-    Args:
-        page: the page.
-        redact: removes the case's secrets from text; None if no field is to be searched for them.
 
     Returns:
         None if the page has frames, shadow roots or objects, is too large, or does not answer.
     """
-    asked = {"painted": _PAINTED, **fields_asked(redact)}
+    asked = {"painted": _PAINTED, "covered": PRIVATE_FIELDS}
     try:
         seen = run_script(page, "page_digest", asked, timeout_ms=_LOOK_MS)
     except Error:
         return None
     match seen:
-        case {"digest": str(digest), "painted": bool(painted), "exposed": exposed}:
-            return PageLook((page.url, digest), painted, bare=is_bare(exposed, redact))
+        case {"digest": str(digest), "painted": bool(painted), "bare": bool(bare)}:
+            return PageLook((page.url, digest), painted, bare)
     return None
 
 

@@ -1,7 +1,7 @@
 // Returns a digest of the whole document (its markup, its rendered text and the values of its
-// fields), whether it is drawn by other means than that, and what its picture would show.
+// fields), whether it is drawn by other means than that, and whether its picture needs no preparation.
 // Returns null if it cannot see all parts of the page.
-({ dom, exposed }, { painted, ...asked }) => {
+({ dom, showsBare }, { painted, covered }) => {
   if (dom.query(document, 'iframe, frame, object, embed').length) return null;
   const all = dom.query(document, '*');
   if (all.length > 20000 || all.some((element) => dom.shadow(element))) return null;
@@ -24,6 +24,6 @@
   return {
     digest: `${text.length}-${hash(1)}-${hash(2)}`,
     painted: dom.query(document, painted).length > 0,
-    exposed: exposed(asked),
+    bare: showsBare(covered),
   };
 }

@@ -589,8 +589,9 @@ def _is_password_field(bound: Bound) -> bool:
     elif kind != "Locator":
         return False
     try:
-        # Of several, which the call itself would refuse, any one counts.
-        return bool(item.evaluate_all("all => all.some((one) => one.type === 'password')"))
+        # Of several, which the call itself would refuse, any one counts. A script of elements would
+        # have Playwright load its helpers once more, among the page's own scripts.
+        return bool(item.locator("css=input:scope[type=password i]").count() > 0)
     except Error:
         # No such element, or the query is wrong: the call itself will report it.
         return False

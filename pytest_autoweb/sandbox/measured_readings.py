@@ -7,6 +7,8 @@ from playwright.sync_api import Error
 from pytest_autoweb.sandbox import size_limits
 from pytest_autoweb.sandbox.call_frames import Bound
 
+_OF_ELEMENTS = "es =>"
+
 
 def reads(kind: str, method: str) -> bool:
     """Tell whether a method returns, or may quote, a text of the page's own length."""
@@ -28,15 +30,16 @@ def measure(bound: Bound, args: list[Any], kwargs: dict[str, Any]) -> None:
 
 
 def _is_short(bound: Bound) -> bool:
-    """Tell whether the whole page has less text than one reading of an element may return.
+    """Tell whether all elements of the page together have less than may pass.
 
     To measure an element by its locator, Playwright first loads helpers among the page's own
     scripts, which takes longer than most readings.
     """
-    if bound.method not in size_limits.OF_ONE_ELEMENT or len(bound.page.frames) != 1:
+    script = size_limits.script_of_reading(bound.receiver.kind, bound.method)
+    if not script.startswith(_OF_ELEMENTS) or len(bound.page.frames) != 1:
         return False
     try:
-        chars = bound.page.evaluate(size_limits.SMALL_PAGE)
+        chars = bound.page.evaluate(size_limits.of_all_elements(script))
     except Error:
         # Some other element of the page may refuse to be read.
         return False
@@ -57,7 +60,7 @@ def _length(bound: Bound, args: list[Any], kwargs: dict[str, Any]) -> Any:
     kind, method = bound.receiver.kind, bound.method
     script = size_limits.script_of_reading(kind, method)
     subject = bound.receiver.subject or bound.receiver.object
-    if not script.startswith("es =>"):
+    if not script.startswith(_OF_ELEMENTS):
         return subject.evaluate(script)
     if kind in {"Page", "Frame"}:
         selector = args[0] if args else kwargs.get("selector")

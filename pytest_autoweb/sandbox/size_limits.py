@@ -216,15 +216,6 @@ _READINGS = {
     "inner_html": "e.innerHTML.length",
     "get_attribute": "Math.max(0, ...[...e.attributes].map(a => a.value.length))",
 }
-OF_ONE_ELEMENT = frozenset({"inner_text", "text_content", "input_value"})
-"""Readings of a single element, which cannot have more text than its page."""
-SMALL_PAGE = """() => {
-  const all = [...document.querySelectorAll('*')].slice(0, 3001);
-  if (all.length > 3000 || all.some(e => e.shadowRoot)) return null;
-  const values = all.reduce((n, e) => n + String(e.value || '').length, 0);
-  return document.documentElement.textContent.length + values;
-}"""
-"""A script that gives the characters of a page; null if it is large or has parts of its own."""
 _CLAIMS = re.compile(r"(?:not_)?to_(?:have|contain|match)_(?!count|js_property)\w+")
 _CLAIMED = f"{_TEXT} + Math.max(0, ...[...e.attributes].map(a => a.value.length))"
 _OF_PAGE = {
@@ -246,6 +237,18 @@ def script_of_reading(kind: str, method: str) -> str:
     if kind == "LocatorAssertions" and _CLAIMS.fullmatch(method):
         measure = _CLAIMED
     return f"es => es.reduce((n, e) => n + {measure}, 0)" if measure else ""
+
+
+def of_all_elements(measure: str) -> str:
+    """Return a script that measures all elements of a page by a function of elements.
+
+    What it gives is null if the page is large or has parts of its own, whose elements a locator may
+    find as well.
+    """
+    return f"""() => {{
+  const all = [...document.querySelectorAll('*')].slice(0, 3001);
+  return all.length > 3000 || all.some(e => e.shadowRoot) ? null : ({measure})(all);
+}}"""
 
 
 def check_read(method: str, chars: object) -> None:

@@ -60,12 +60,17 @@ def test_a_text_that_is_too_long_is_refused() -> None:
     measure(bound("Locator", "inner_text", Measured(LARGE - 1)), [], {})
 
 
-def test_an_element_of_a_small_page_is_not_measured() -> None:
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [("Locator", "inner_text"), ("Locator", "select_option"), ("LocatorAssertions", "to_have_text")],
+)
+def test_an_element_of_a_small_page_is_not_measured(kind: str, method: str) -> None:
     item, small = Measured(LARGE), Measured(size_limits.MAX_READ)
 
-    measure(bound("Locator", "inner_text", item, page=small), [], {})
+    measure(bound(kind, method, item, page=small), [], {})
 
-    assert (item.asked, small.asked) == ([], [size_limits.SMALL_PAGE])
+    of_all = size_limits.of_all_elements(size_limits.script_of_reading(kind, method))
+    assert (item.asked, small.asked) == ([], [of_all])
 
 
 @pytest.mark.parametrize(

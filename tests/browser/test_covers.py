@@ -7,6 +7,7 @@ from playwright.sync_api import Page
 
 from pytest_autoweb.base.redaction import Redactor
 from pytest_autoweb.browser.page.covered_fields import shows_bare
+from pytest_autoweb.browser.page.own_world import register_questions
 from pytest_autoweb.judging.evidence.scene import shot
 
 SECRET = "hunter2-hunter2"
@@ -78,7 +79,10 @@ def test_no_frame_is_kept_that_shows_what_is_to_be_covered(
     assert secret == longer != empty
 
 
-FORGED = "<script>for (const name of ['some', 'map', 'filter']) Array.prototype[name] = () => false"
+FORGED = """<script>
+  for (const name of ['some', 'map', 'filter']) Array.prototype[name] = () => [];
+  Object.defineProperty(HTMLInputElement.prototype, 'value', {get: () => 'nothing'});
+</script>"""
 
 
 @pytest.mark.parametrize("kind", ["text", "password"])
@@ -86,10 +90,11 @@ FORGED = "<script>for (const name of ['some', 'map', 'filter']) Array.prototype[
 def test_a_page_has_no_hand_in_pictures_of_a_case_with_secrets(
     blank: Page, tmp_path: Path, kind: str, where: str
 ) -> None:
+    register_questions(blank)
     redact, pictures = Redactor({"pw": SECRET}), []
     for number, value in enumerate((SECRET, f"{SECRET}!")):
-        inside = HOLDING.format(kind=kind, value=value)
-        blank.set_content(where.format(inside) + (FORGED if kind == "password" else ""))
+        forged = FORGED.replace('"', "'") + HOLDING.format(kind=kind, value=value)
+        blank.set_content(where.format(forged))
         assert shot(blank, tmp_path / f"{number}.jpg", redact, bare=True)
         pictures.append((tmp_path / f"{number}.jpg").read_bytes())
 

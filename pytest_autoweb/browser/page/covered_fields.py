@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import Error, Frame, Locator, Page
 
-from pytest_autoweb.browser.egress.browser_watch import call_within
-from pytest_autoweb.browser.page.frames import MAX_FRAMES, run_on_elements, run_script
+from pytest_autoweb.browser.page.frames import MAX_FRAMES, run_script
+from pytest_autoweb.browser.page.own_world import ask_within
 
 PRIVATE_FIELDS = (
     "input[type=password], input[autocomplete$=-password], input[autocomplete=one-time-code],"
@@ -39,13 +39,12 @@ def covers(page: Page, redact: Callable[[str], str] | None) -> list[Locator]:
 
 
 def _with_secrets(frame: Frame, redact: Callable[[str], str]) -> list[Locator]:
-    fields = frame.locator(_FIELDS)
     try:
-        texts = call_within(frame, _ALIVE_MS, lambda: run_on_elements(fields, "field_texts"))
+        fields = ask_within(frame, _FIELDS, "field_texts", timeout_ms=_ALIVE_MS)
     except Error:
         # What the fields hold is unknown, so all of them are masked.
-        return [fields]
-    return [fields.nth(i) for i, text in enumerate(texts) if redact(str(text)) != text]
+        return [frame.locator(_FIELDS)]
+    return [field for text, field in fields if redact(str(text)) != text]
 
 
 def shows_bare(page: Page) -> bool:

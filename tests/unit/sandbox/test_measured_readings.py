@@ -62,7 +62,11 @@ def test_a_text_that_is_too_long_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "method"),
-    [("Locator", "inner_text"), ("Locator", "select_option"), ("LocatorAssertions", "to_have_text")],
+    [
+        ("Locator", "inner_text"),
+        ("Locator", "select_option"),
+        ("LocatorAssertions", "to_have_text"),
+    ],
 )
 def test_an_element_of_a_small_page_is_not_measured(kind: str, method: str) -> None:
     item, small = Measured(LARGE), Measured(size_limits.MAX_READ)

@@ -16,9 +16,9 @@ import traceback
 from pathlib import Path
 
 from pytest_autoweb.agents.attempt.diagnosis import with_cause
-from pytest_autoweb.agents.attempt.execute import without_missed
 from pytest_autoweb.agents.attempt.film import with_film, without_pictures
 from pytest_autoweb.agents.attempt.judging_stage import keep_attack, keep_change, keep_records
+from pytest_autoweb.agents.attempt.pictures import without_missed
 from pytest_autoweb.agents.attempt.tools import (
     LOG_LINES,
     STOPPING,

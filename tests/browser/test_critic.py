@@ -93,7 +93,7 @@ def test_a_claim_is_held_against_the_page(shop: Page, claim: Claim, codes: list[
     assert verdict.state == ("invalid" if codes else "valid")
 
 
-def test_the_digest_knows_fields_and_styles_and_gives_up_on_frames(
+def test_the_digest_knows_fields_styles_and_frames_and_gives_up_on_objects(
     show: Callable[[str], Page],
 ) -> None:
     page = show("<input id=a><p id=b>text</p>")
@@ -104,4 +104,12 @@ def test_the_digest_knows_fields_and_styles_and_gives_up_on_frames(
     filled = page_look(page)
     page.add_style_tag(content="#b { display: none }")
     assert len({before, filled, page_look(page)}) == 3
-    assert page_look(show("<iframe></iframe>")) is None
+
+    page = show("<p>Tea<iframe srcdoc='<input>'></iframe>")
+    framed = page_look(page)
+    assert framed is not None
+    assert page_look(page) == framed
+    page.frames[1].fill("input", "x")
+    assert page_look(page) not in (framed, None)
+
+    assert page_look(show("<object></object>")) is None

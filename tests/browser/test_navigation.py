@@ -7,7 +7,7 @@ import pytest
 from local_site import Site
 from playwright.sync_api import Page
 
-from pytest_autoweb.browser.page.opening import open_page
+from pytest_autoweb.browser.page.opening import open_and_watch, open_page
 from pytest_autoweb.browser.page.quiet import STILL_MS, wait_until_quiet, watch
 
 LIMIT = 10_000
@@ -107,6 +107,31 @@ def test_late_content_is_waited_for(page: Page, site: Site) -> None:
     assert page.inner_text("body") == "late"
 
 
+@pytest.mark.parametrize(
+    ("script", "undisturbed"),
+    [
+        ("", True),
+        ("setTimeout(() => document.body.append('late'), 600)", False),
+        ("setTimeout(() => document.styleSheets[0].insertRule('p { color: red }'), 600)", False),
+    ],
+    ids=["still", "late", "restyled"],
+)
+def test_what_is_seen_while_a_page_is_waited_for_counts_if_it_stays_like_that(
+    page: Page, site: Site, script: str, undisturbed: bool
+) -> None:
+    url = site.put("/a", f"<style></style><p>Tea</p><script>{script}</script>")
+    seen = list[str]()
+    opened = open_and_watch(
+        *(page, url),
+        timeout_ms=LIMIT,
+        note=lambda line: None,
+        watched=lambda: seen.append(page.inner_text("body")),
+    )
+
+    assert opened.undisturbed is undisturbed
+    assert [seen[0] == page.inner_text("body"), len(seen)] == ["late" not in script, 1]
+
+
 SLEEP = "const sleep = (ms) => new Promise((done) => setTimeout(done, ms));"
 SHOW = "const show = () => { document.body.append('late') };"
 COMES_LATE = {
@@ -142,8 +167,16 @@ def test_what_comes_late_is_waited_for_after_opening_and_after_a_click(
     click = f"document.querySelector('button').onclick = () => {{ {begin} }}"
     clicked = site.put("/clicked", f"<body><button>Go</button><script>{click}</script></body>")
 
-    assert open_page(page, opened, timeout_ms=LIMIT) is None
+    seen = list[bool]()
+    done = open_and_watch(
+        *(page, opened),
+        timeout_ms=LIMIT,
+        note=lambda line: None,
+        watched=lambda: seen.append("late" in page.inner_text("body")),
+    )
+    assert done.failure is None
     assert "late" in page.inner_text("body").split()
+    assert seen == [True] or not done.undisturbed
 
     if how == "a busy scheduler":
         return  # it waits for the load event

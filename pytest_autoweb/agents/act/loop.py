@@ -27,9 +27,9 @@ from pytest_autoweb.agents.act.observe import Turn, View, more_tabs, observe
 from pytest_autoweb.agents.act.resolve import refuse, resolve
 from pytest_autoweb.agents.act.translate import Details, code_by_sight, code_of, describe_action
 from pytest_autoweb.agents.attempt.decision_limit import decision_limit
-from pytest_autoweb.agents.attempt.execute import relative, run_block
+from pytest_autoweb.agents.attempt.execute import run_block
 from pytest_autoweb.agents.attempt.read_download import NO_DOWNLOAD, read_download
-from pytest_autoweb.agents.attempt.tools import Tools, change, fail
+from pytest_autoweb.agents.attempt.tools import Tools, change, fail, relative
 from pytest_autoweb.agents.choice.feedback import Feedback
 from pytest_autoweb.agents.choice.verify_choice import Resolution
 from pytest_autoweb.base.errors import first_line

@@ -1,10 +1,10 @@
 """The stage that begins every strategy: the entry page, or the page that a test has open."""
 
-from pytest_autoweb.agents.attempt.execute import begin_picture
+from pytest_autoweb.agents.attempt.pictures import NOT_SEEN, LookAhead, Seen, begin_picture
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail
 from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.base.language import StepProblem
-from pytest_autoweb.browser.page.opening import open_page
+from pytest_autoweb.browser.page.opening import open_and_watch
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
 from pytest_autoweb.browser.page.setup import run_setup_js
 from pytest_autoweb.results.records import Attempt, Failure
@@ -14,8 +14,15 @@ ENTRY_TIMEOUT_MS = 30_000
 
 def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
     """Open the entry page, even if it seems to be open already, and run `setup.js`."""
-    url = tools.case.entry_url
-    failure = open_page(tools.page, url, timeout_ms=ENTRY_TIMEOUT_MS, note=tools.log.write)
+    ahead = LookAhead(tools)
+    opened = open_and_watch(
+        tools.page,
+        tools.case.entry_url,
+        timeout_ms=ENTRY_TIMEOUT_MS,
+        note=tools.log.write,
+        watched=ahead.begin,
+    )
+    seen, failure = ahead.seen(still=opened.undisturbed), opened.failure
     if failure is None and tools.case.setup.js:
         failure = run_setup_js(tools.page, tools.case.setup.js, reveal=tools.reveal)
     # With cookies and scripts of the set-up, secrets reach the site, which may repeat them.
@@ -25,7 +32,7 @@ def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
         return fail(attempt, failure, StepProblem.quoted("(openPage)", failure.message))
     tools.log.write(f"opened {tools.page.url}")
     # Requests and downloads of the set-up are not the model's doing, so they are not recorded.
-    _begin(tools)
+    _begin(tools, seen)
     return attempt
 
 
@@ -38,10 +45,10 @@ def take_over(attempt: Attempt, tools: Tools) -> Attempt:
     return attempt
 
 
-def _begin(tools: Tools) -> None:
+def _begin(tools: Tools, seen: Seen = NOT_SEEN) -> None:
     """Take the first picture, and record what happens from now on."""
     # What the page holds decides how a picture of it is taken, and is not known yet.
     tools.newest.may_be_bare = False
-    begin_picture("opened", tools, "opened")
+    begin_picture("opened", tools, "opened", seen=seen)
     tools.wire.start(tools.page.context)
     tools.downloads.start(tools.page.context)

@@ -2,7 +2,7 @@
 
 import ast
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
@@ -11,9 +11,9 @@ from playwright.sync_api import Error
 
 from pytest_autoweb.agents.attempt.diagnosis import with_findings
 from pytest_autoweb.agents.attempt.outcome_text import own_log
+from pytest_autoweb.agents.attempt.pictures import begin_picture, pictured, relative_scene
 from pytest_autoweb.agents.attempt.script_blocks import split_blocks
 from pytest_autoweb.agents.attempt.tools import Tools, change, is_listed_briefly
-from pytest_autoweb.base import waiting
 from pytest_autoweb.base.language import (
     NEVER_TOUCHED,
     NO_CODE_FOR_STEP,
@@ -23,17 +23,13 @@ from pytest_autoweb.base.language import (
 )
 from pytest_autoweb.base.python_source import read_python
 from pytest_autoweb.browser.egress.browser_watch import LOST_S, WATCH
-from pytest_autoweb.browser.page.covered_fields import shows_bare
 from pytest_autoweb.browser.page.frames import ContextWrapper, best_context
-from pytest_autoweb.browser.page.opening import page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
-from pytest_autoweb.judging.evidence.scene import begin_frame, shot, take_scene
+from pytest_autoweb.judging.evidence.scene import take_scene
 from pytest_autoweb.results.analysis.controls import RANDOM, must_fail
 from pytest_autoweb.results.records import (
     Attempt,
     Failure,
-    FrameMoment,
-    Scene,
     StepResult,
     ToolCall,
 )
@@ -374,98 +370,3 @@ def _picture_of(index: int, tools: Tools, *, meanwhile: bool) -> str | None:
         return None
     take = begin_picture if meanwhile else pictured
     return take(f"step-{index}", tools, "step", index)
-
-
-def pictured(
-    name: str, tools: Tools, moment: FrameMoment, step_index: int | None = None
-) -> str | None:
-    """Take a picture for the film, and note what the page holds, to spare another like it.
-
-    Returns:
-        Its path below the cell's folder, or None if it could not be taken.
-    """
-    begin_picture(name, tools, moment, step_index)
-    tools.newest.settle()
-    return relative(tools.newest.path, tools) if tools.newest.path else None
-
-
-def begin_picture(
-    name: str, tools: Tools, moment: FrameMoment, step_index: int | None = None
-) -> str | None:
-    """Take a picture as `pictured` does, while what leaves the page as it is may go on.
-
-    The caller waits only where the page has to be prepared for it.
-
-    Returns:
-        The path that it has or will have, unless it turns out to be among `StepPicture.missed`.
-    """
-    newest, page, path = tools.newest, tools.page, tools.folder / f"{name}.jpg"
-    newest.settle()
-    newest.path = None
-    try:
-        drawn = _begun_frame(tools)
-    except Error:
-        # A step that brought the browser down has no picture, but its result is not lost.
-        return None
-    kept = relative(path, tools)
-
-    def finish() -> None:
-        if not shot(page, path, tools.hidden, bare=drawn is not None, drawn=drawn):
-            newest.missed.add(kept)
-            return
-        newest.path = path
-        tools.film.add(kept, moment, step_index)
-
-    newest.finish = finish
-    if drawn is None:
-        newest.settle()
-    return None if kept in newest.missed else kept
-
-
-def _begun_frame(tools: Tools) -> Callable[[], bytes | None] | None:
-    """Look at the page, and let its next frame be drawn if that needs no preparation.
-
-    What a case with secrets shows is always prepared, from outside the page's scripts.
-
-    Raises:
-        Error: Playwright's error if the browser is gone.
-    """
-    newest, page, may_show = tools.newest, tools.page, tools.hidden is None
-    # The look comes first, so that what it finds was there before the frame. Where the page had to
-    # be prepared before, it most likely has to be again.
-    looked = waiting.start_call(page, lambda: page_look(page))
-    drawn = begin_frame(page) if may_show and newest.may_be_bare else None
-    newest.look = look = looked()
-    newest.may_be_bare = look is not None and look.bare
-    if may_show and look is not None and look.bare:
-        return drawn or begin_frame(page)
-    if drawn is not None:
-        # Nothing told before this frame that it shows nothing private.
-        drawn()
-    return begin_frame(page) if may_show and look is None and shows_bare(page) else None
-
-
-def without_missed(attempt: Attempt, tools: Tools) -> Attempt:
-    """Return the attempt without the pictures that could not be taken after all."""
-    missed = tools.newest.missed
-    if not any(result.screenshot in missed for result in attempt.step_results):
-        return attempt
-    results = tuple(
-        result.model_copy(update={"screenshot": None}) if result.screenshot in missed else result
-        for result in attempt.step_results
-    )
-    return change(attempt, step_results=results)
-
-
-def relative(path: object, tools: Tools) -> str:
-    """Return a path relative to the cell's folder, with `/`."""
-    return str(path).removeprefix(str(tools.cell_folder)).lstrip("/\\").replace("\\", "/")
-
-
-def relative_scene(scene: Scene, tools: Tools) -> Scene:
-    """Return the scene with the path of its screenshot relative to the cell's folder."""
-    if scene.screenshot is None:
-        return scene
-    path = scene.screenshot
-    absolute = path if path.startswith(str(tools.cell_folder)) else str(tools.folder / path)
-    return scene.model_copy(update={"screenshot": relative(absolute, tools)})

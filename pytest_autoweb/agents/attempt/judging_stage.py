@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pytest_autoweb.agents.attempt.diagnosis import with_findings
-from pytest_autoweb.agents.attempt.execute import relative, relative_scene
-from pytest_autoweb.agents.attempt.tools import Tools, change, is_listed_briefly
+from pytest_autoweb.agents.attempt.pictures import relative_scene
+from pytest_autoweb.agents.attempt.tools import Tools, change, is_listed_briefly, relative
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.json_values import map_texts
@@ -154,7 +154,6 @@ def judge_outcome(attempt: Attempt, tools: Tools) -> Attempt:
         timeout_s=tools.settings.check_timeout,
         checksums=tools.check_checksums,
     )
-    tools.newest.settle()
     return settled(attempt, tools, results)
 
 
@@ -247,14 +246,20 @@ def _with_secrets(check: Check, reveal: Callable[[str], str]) -> Check:
 
 
 def _keep_page_and_look(attempt: Attempt, tools: Tools) -> tuple[Attempt, PageLook | None]:
-    """Save the page, and check in parallel whether it still looks as after the last step."""
-    if tools.newest.path is None or tools.newest.look is None:
-        return keep_page(attempt, tools), None
-    looked = waiting.start_call(tools.page, lambda: page_look(tools.page))
-    try:
+    """Save the page, and check in parallel whether it still looks as after the last step.
+
+    The frame of the last step may still be drawn meanwhile.
+    """
+    look = None
+    if tools.newest.look is None:
         attempt = keep_page(attempt, tools)
-    finally:
-        look = looked()
+    else:
+        looked = waiting.start_call(tools.page, lambda: page_look(tools.page))
+        try:
+            attempt = keep_page(attempt, tools)
+        finally:
+            look = looked()
+    tools.newest.settle()
     return attempt, look
 
 

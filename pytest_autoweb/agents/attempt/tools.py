@@ -120,10 +120,13 @@ class StepPicture:
             finish()
 
     def look_before(self, page: Page) -> tuple[str, str] | None:
-        """Return the digest of the page before a call, and note what it means for the picture."""
-        look = page_look(page)
+        """Return the digest of the page before a call, and note what it means for the picture.
+
+        Nobody looks at several frames at once, and the call does not wait for that.
+        """
+        look = page_look(page) if len(page.frames) == 1 else None
         self.may_be_bare = look is not None and look.bare
-        return look.digest if look else None
+        return look.digest[0] if look else None
 
 
 class SeenPicture(NamedTuple):
@@ -394,3 +397,8 @@ def ask(
         message = f"{stage}: {cause}: {asked.exchange.error}"
         return fail(attempt, Failure(kind="model", cause=cause, message=message)), ""
     return attempt, tools.redact(asked.outcome.text)
+
+
+def relative(path: object, tools: Tools) -> str:
+    """Return a path relative to the cell's folder, with `/`."""
+    return str(path).removeprefix(str(tools.cell_folder)).lstrip("/\\").replace("\\", "/")

@@ -14,8 +14,8 @@ from playwright.sync_api import Error
 from pydantic import ValidationError
 
 from pytest_autoweb.agents.act.decide import BRIEF_TOKENS, CHARS_PER_TOKEN, TEXT_SHARE, is_brief
-from pytest_autoweb.agents.attempt.execute import LOG_TAIL_LINES, relative
-from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
+from pytest_autoweb.agents.attempt.execute import LOG_TAIL_LINES
+from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail, relative
 from pytest_autoweb.agents.choice.feedback import Feedback, section
 from pytest_autoweb.agents.collect.explore import explore
 from pytest_autoweb.agents.collect.guided_moves import find_next, pick_entries, set_list

@@ -25,9 +25,8 @@ from playwright.sync_api import Browser, BrowserContext, BrowserType, Error, Pag
 
 from pytest_autoweb.agents.act.loop import dialogs_answered
 from pytest_autoweb.agents.attempt.decision_limit import decision_limit
-from pytest_autoweb.agents.attempt.execute import relative
 from pytest_autoweb.agents.attempt.judging_stage import judge_outcome
-from pytest_autoweb.agents.attempt.tools import Tools, change, fail
+from pytest_autoweb.agents.attempt.tools import Tools, change, fail, relative
 from pytest_autoweb.agents.outside.adapters import Settings, settings_of
 from pytest_autoweb.agents.outside.agent_reach import (
     AgentPlaces,

@@ -14,7 +14,7 @@ PRIVATE_FIELDS = (
 """Fields whose content is covered whether or not the case has secrets."""
 _FIELDS = "input, textarea, [contenteditable]"
 _ALIVE_MS = 2_000.0
-_FEW_FRAMES = 6
+FEW_FRAMES = 6
 """With more of them, to ask each takes longer than to let Playwright prepare the picture."""
 
 
@@ -55,7 +55,7 @@ def shows_bare(page: Page) -> bool:
     answer, so it is not asked where the case has secrets.
     """
     frames = page.frames
-    if len(frames) > _FEW_FRAMES:
+    if len(frames) > FEW_FRAMES:
         return False
     try:
         bare = all(

@@ -20,10 +20,10 @@ from pytest_autoweb.browser.egress.browser_watch import (
 )
 from pytest_autoweb.browser.egress.proxy import NO_ADDRESS, NOTHING_ANSWERS, OWN_ANSWER
 from pytest_autoweb.browser.egress.request_policy import parse_origin
-from pytest_autoweb.browser.page.covered_fields import PRIVATE_FIELDS
+from pytest_autoweb.browser.page.covered_fields import FEW_FRAMES, PRIVATE_FIELDS
 from pytest_autoweb.browser.page.frames import answers, run_script
 from pytest_autoweb.browser.page.page_tree import register_listing
-from pytest_autoweb.browser.page.quiet import wait_until_quiet, watch
+from pytest_autoweb.browser.page.quiet import watch, watch_until_quiet
 from pytest_autoweb.results.records import Failure
 
 
@@ -47,8 +47,8 @@ _PAINTED = "canvas, video, marquee"
 class PageLook(NamedTuple):
     """What tells whether a page, and its picture, is still the same."""
 
-    digest: tuple[str, str]
-    """The address, and a digest of the markup, the rendered text and the fields."""
+    digest: tuple[tuple[str, str], ...]
+    """For each frame its address, and a digest of its markup, rendered text and fields."""
     painted: bool
     """Whether some element may look different while the digest stays the same."""
     bare: bool
@@ -56,20 +56,35 @@ class PageLook(NamedTuple):
 
 
 def page_look(page: Page) -> PageLook | None:
-    """Look at the whole page.
+    """Look at the whole page, frame by frame.
 
     Returns:
-        None if the page has frames, shadow roots or objects, is too large, or does not answer.
+        None if the page has many frames, shadow roots or objects, is too large, or does not answer.
     """
-    asked = {"painted": _PAINTED, "covered": PRIVATE_FIELDS}
-    try:
-        seen = run_script(page, "page_digest", asked, timeout_ms=_LOOK_MS)
-    except Error:
+    frames, looks, inside = page.frames, list[PageLook](), 0
+    if len(frames) > FEW_FRAMES:
         return None
-    match seen:
-        case {"digest": str(digest), "painted": bool(painted), "bare": bool(bare)}:
-            return PageLook((page.url, digest), painted, bare)
-    return None
+    asked = {"painted": _PAINTED, "covered": PRIVATE_FIELDS}
+    for frame in frames:
+        try:
+            seen = run_script(frame, "page_digest", asked, timeout_ms=_LOOK_MS)
+        except Error:
+            return None
+        match seen:
+            case {"digest": str(digest), "frames": int(more), **told}:
+                look = PageLook(((frame.url, digest),), bool(told["painted"]), bool(told["bare"]))
+                looks.append(look)
+                inside += more
+            case _:
+                return None
+    # A frame may be in its document before Playwright knows it.
+    if inside != len(frames) - 1:
+        return None
+    return PageLook(
+        sum((look.digest for look in looks), ()),
+        any(look.painted for look in looks),
+        all(look.bare for look in looks),
+    )
 
 
 _UNREACHABLE = (
@@ -90,13 +105,40 @@ _ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _UNRESERVED = "-._~"
 
 
+class Opened(NamedTuple):
+    """What became of opening a page."""
+
+    failure: Failure | None = None
+    undisturbed: bool = False
+    """Whether nothing happened in it since `watched` was called."""
+
+
 def open_page(
     page: Page, url: str, *, timeout_ms: float, note: Callable[[str], None] = lambda line: None
 ) -> Failure | None:
+    """Go to `url` as `open_and_watch` does, and return what went wrong."""
+    return open_and_watch(page, url, timeout_ms=timeout_ms, note=note).failure
+
+
+def open_and_watch(
+    page: Page,
+    url: str,
+    *,
+    timeout_ms: float,
+    note: Callable[[str], None],
+    watched: Callable[[], object] = lambda: None,
+) -> Opened:
     """Go to `url` and wait until the page has loaded and is quiet, within limits.
 
     Always navigates, so that no state of an earlier visit remains. A page that never stops loading
-    is used as it is. `note` gets notes about oddities that are not failures: a redirect, a status.
+    is used as it is.
+
+    Args:
+        page: the page.
+        url: where to go.
+        timeout_ms: how long the page may take to load, in milliseconds.
+        note: gets notes about oddities that are not failures: a redirect, a status.
+        watched: called once the page has loaded and watches itself; see `watch_until_quiet`.
     """
     started = waiting.now()
 
@@ -114,19 +156,21 @@ def open_page(
         except Error as error:
             said = words_without_call(error)
             if said.startswith(_UNREACHABLE):
-                return _nothing_answers(url, f"{NOTHING_ANSWERS} {parse_origin(url)}")
-            return _failure(url, f"{url} could not be opened: {said}")
+                return Opened(_nothing_answers(url, f"{NOTHING_ANSWERS} {parse_origin(url)}"))
+            return Opened(_failure(url, f"{url} could not be opened: {said}"))
         if failure := _refused(url, response, note):
-            return failure
+            return Opened(failure)
         patience = min(left(), _LOAD_MS)
         if not _loaded(page, patience):
             note(f"{url} was still loading after {patience / 1000:g} s")
         # A page that is never quiet is used as it is, unless it does not even answer.
-        if not wait_until_quiet(page) and not answers(page, timeout_ms=_ANSWER_MS):
-            return _failure(url, f"{url} does not answer: a script of the page does not end")
+        quiet = watch_until_quiet(page, watched=watched)
+        if not quiet.reached and not answers(page, timeout_ms=_ANSWER_MS):
+            why = f"{url} does not answer: a script of the page does not end"
+            return Opened(_failure(url, why))
     if not same_page(page.url, url):
         note(_redirect_note(url, page.url))
-    return None
+    return Opened(undisturbed=quiet.undisturbed)
 
 
 def _refused(url: str, response: Response | None, note: Callable[[str], None]) -> Failure | None:

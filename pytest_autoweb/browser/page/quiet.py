@@ -2,8 +2,10 @@
 
 import secrets
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 from playwright.sync_api import BrowserContext, Error, Frame, Page, Request, Response
@@ -22,6 +24,8 @@ PATIENT_MS = 500.0
 
 ARRIVAL_MS = 20_000.0
 """How long a page that was asked for is waited for before its server has answered at all."""
+
+T = TypeVar("T")
 
 _POLL_MS = 10.0
 _LOOK_OUT_MS = 50.0
@@ -142,7 +146,30 @@ def wait_until_arrived(page: Page) -> None:
             page.wait_for_timeout(_LOOK_OUT_MS)
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
+class Quiet(NamedTuple):
+    """What became of waiting for a page to be quiet."""
+
+    reached: bool
+    """Whether it is quiet; False if the time was over, or if it does not answer."""
+    undisturbed: bool = False
+    """Whether nothing happened in it since it was first watched for this wait."""
+
+
 def wait_until_quiet(where: Page | Frame, *, limit_ms: float = LIMIT_MS) -> bool:
+    """Wait until a page is quiet, as `watch_until_quiet` does, and return whether it is."""
+    return watch_until_quiet(where, limit_ms=limit_ms).reached
+
+
+def watch_until_quiet(
+    where: Page | Frame,
+    *,
+    limit_ms: float = LIMIT_MS,
+    watched: Callable[[], object] = _nothing,
+) -> Quiet:
     """Wait until a page is quiet, within limits; never raises.
 
     Quiet means: the document has loaded with its fonts, no request is in flight, no short timer,
@@ -156,14 +183,13 @@ def wait_until_quiet(where: Page | Frame, *, limit_ms: float = LIMIT_MS) -> bool
     Args:
         where: the page, or a frame of it.
         limit_ms: limit in milliseconds on the wait for quiet.
-
-    Returns:
-        Whether the page is quiet; False if the time was over, or if it does not answer.
+        watched: called when the page has been told to watch itself, once. What it asks of the page
+            is asked of what is there then, and of nothing else if the wait ends undisturbed.
     """
     page = where if isinstance(where, Page) else where.page
     traffic = _traffic_of(page.context)
     wait_until_arrived(page)
-    began, patience = waiting.now(), SOON_MS
+    began, patience, undisturbed = waiting.now(), SOON_MS, True
     while (left := limit_ms - (waiting.now() - began) * 1000) > 0:
         try:
             if traffic.busy():
@@ -172,10 +198,23 @@ def wait_until_quiet(where: Page | Frame, *, limit_ms: float = LIMIT_MS) -> bool
             before, looked = traffic.events, waiting.now()
             asked = {"name": _NAME, "still": STILL_MS, "patient": PATIENT_MS}
             asked |= {"soon": patience, "limit": left}
-            still = run_script(where, "quiet", asked, timeout_ms=left + _GRACE_MS)
+            look = partial(run_script, where, "quiet", asked, timeout_ms=left + _GRACE_MS)
+            told = _beside(waiting.start_call(page, look), watched)
         except Error:
-            return False
-        if still is True and before == traffic.events and not traffic.busy():
-            return True
+            return Quiet(reached=False)
+        match told:
+            case {"quiet": True, "undisturbed": bool(still)}:
+                if before == traffic.events and not traffic.busy():
+                    return Quiet(reached=True, undisturbed=undisturbed and still)
+        undisturbed, watched = False, _nothing
         patience = max(0.0, patience - (waiting.now() - looked) * 1000)
-    return False
+    return Quiet(reached=False)
+
+
+def _beside(ended: Callable[[], T], call: Callable[[], object]) -> T:
+    """Make a call while another one is under way, and return what that one returns."""
+    try:
+        call()
+    finally:
+        told = ended()
+    return told

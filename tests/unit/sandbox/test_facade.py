@@ -428,7 +428,7 @@ def test_a_secret_is_a_plain_text_anywhere_else(sandbox: FakeSandbox) -> None:
 PASSWORD = "hunter2!hunter2!"
 
 
-def field(*, of_password: object) -> FakeObject:
+def field(*, of_password: bool) -> FakeObject:
     """What a locator finds: a field of the type password, or none."""
     return FakeObject(locator=FakeObject(count=int(of_password)))
 

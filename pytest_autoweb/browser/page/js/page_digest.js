@@ -1,8 +1,8 @@
 // Returns a digest of the whole document (its markup, its rendered text and the values of its
-// fields), whether it is drawn by other means than that, and whether its picture needs no preparation.
-// Returns null if it cannot see all parts of the page.
+// fields), whether it is drawn by other means than that, whether its picture needs no preparation,
+// and how many frames it has. Returns null if it cannot see all other parts of it.
 ({ dom, showsBare }, { painted, covered }) => {
-  if (dom.query(document, 'iframe, frame, object, embed').length) return null;
+  if (dom.query(document, 'object, embed').length) return null;
   const all = dom.query(document, '*');
   if (all.length > 20000 || all.some((element) => dom.shadow(element))) return null;
   const fields = dom.query(document, 'input, textarea, select').map((field) => [
@@ -25,5 +25,6 @@
     digest: `${text.length}-${hash(1)}-${hash(2)}`,
     painted: dom.query(document, painted).length > 0,
     bare: showsBare(covered),
+    frames: dom.query(document, 'iframe, frame').length,
   };
 }

@@ -1,12 +1,12 @@
 // Waits until nothing has happened in a document, and in its frames of the same origin, for a
 // while, and nothing is announced to happen soon.
-// Returns whether it became quiet within the limit.
+// Returns whether it became quiet within the limit, and whether it was so all the time.
 (tools, { name, still, patient, soon, limit }) => new Promise((done) => {
   const FRAMES = 20, AGAIN = 25, FRAME = 16, NEXT_TO_NOTHING = 1, FOLLOWED = 8;
   const began = performance.now();
   const observers = [];
   const watched = new WeakSet();
-  let touched = began, drawn = 0, unseen = false, over = false;
+  let touched = began, drawn = 0, unseen = false, undisturbed = true, over = false;
 
   const documents = (root = document, found = []) => {
     if (found.length >= FRAMES) return found;
@@ -21,7 +21,10 @@
   const watch = (root) => {
     if (watched.has(root)) return;
     watched.add(root);
-    const observer = new MutationObserver(() => { touched = performance.now(); });
+    const observer = new MutationObserver(() => {
+      touched = performance.now();
+      undisturbed = false;
+    });
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
     observers.push(observer);
   };
@@ -64,15 +67,16 @@
     if (over) return;
     over = true;
     for (const observer of observers) observer.disconnect();
-    done(quiet);
+    done({ quiet, undisturbed });
   };
   // The milliseconds until the page may be quiet.
   const left = () => {
     const roots = documents(), passed = performance.now() - began;
     roots.forEach(watch);
-    const wait = roots.some(loading) ? AGAIN : 0;
+    const wait = roots.some(loading) ? AGAIN : 0, due = Math.max(...roots.map(announced));
+    if (wait || due > 0) undisturbed = false;
     // What announces or changes something again and again is not waited for.
-    return passed >= soon ? wait : Math.max(wait, touched + calm() - began - passed, ...roots.map(announced));
+    return passed >= soon ? wait : Math.max(wait, touched + calm() - began - passed, due);
   };
   const look = () => {
     const wait = left();

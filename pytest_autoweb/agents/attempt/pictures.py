@@ -1,0 +1,166 @@
+"""The pictures of an attempt: of its entry page, and of the page after each step."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from playwright.sync_api import Error
+
+from pytest_autoweb.agents.attempt.tools import Tools, change, relative
+from pytest_autoweb.base import waiting
+from pytest_autoweb.browser.page.covered_fields import shows_bare
+from pytest_autoweb.browser.page.opening import PageLook, page_look
+from pytest_autoweb.judging.evidence.scene import begin_frame, shot
+from pytest_autoweb.results.records import Attempt, FrameMoment, Scene
+
+
+class Seen(NamedTuple):
+    """What a page held at a moment, and how it looks right after it."""
+
+    look: PageLook | None = None
+    drawn: Callable[[], bytes | None] | None = None
+    """What `begin_frame` returned after the look; None if the picture has to be prepared."""
+
+
+NOT_SEEN = Seen()
+
+
+class LookAhead:
+    """Sees a page while it is waited for, in case that it stays as it is.
+
+    `begin` is called at most once, and `seen` after the wait, in any case.
+    """
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._ended: Callable[[], Seen] = lambda: NOT_SEEN
+
+    def begin(self) -> None:
+        """Look at the page, and let the browser draw its next frame.
+
+        Not where that gains nothing: the pictures of a case with secrets are prepared, its script
+        changes the page yet, or the browser has others to draw for.
+        """
+        tools = self._tools
+        if tools.hidden is None and not tools.case.setup.js and not waiting.others_in_flight():
+            self._ended = waiting.start_call(tools.page, self._see)
+
+    def seen(self, *, still: bool) -> Seen:
+        """Return what was seen, if the page is still the same; else wait until it is drawn."""
+        seen = self._ended()
+        if still:
+            return seen
+        if seen.drawn is not None:
+            seen.drawn()
+        return NOT_SEEN
+
+    def _see(self) -> Seen:
+        page = self._tools.page
+        look = page_look(page)
+        # A canvas may be drawn on without a trace.
+        keeps = look is not None and look.bare and not look.painted
+        return Seen(look, begin_frame(page) if keeps else None)
+
+
+def begin_picture(
+    name: str,
+    tools: Tools,
+    moment: FrameMoment,
+    step_index: int | None = None,
+    *,
+    seen: Seen = NOT_SEEN,
+) -> str | None:
+    """Take a picture as `pictured` does, while what leaves the page as it is may go on.
+
+    The caller waits only where the page has to be prepared for it.
+
+    Args:
+        name: the picture's name, without its suffix.
+        tools: the tools of the attempt.
+        moment: what the picture is of.
+        step_index: the number of the step.
+        seen: what was seen of the page already, if it has stayed the same.
+
+    Returns:
+        The path that it has or will have, unless it turns out to be among `StepPicture.missed`.
+    """
+    newest, page, path = tools.newest, tools.page, tools.folder / f"{name}.jpg"
+    newest.settle()
+    newest.path = None
+    try:
+        drawn = _begun_frame(tools, seen)
+    except Error:
+        # A step that brought the browser down has no picture, but its result is not lost.
+        return None
+    kept = relative(path, tools)
+
+    def finish() -> None:
+        if not shot(page, path, tools.hidden, bare=drawn is not None, drawn=drawn):
+            newest.missed.add(kept)
+            return
+        newest.path = path
+        tools.film.add(kept, moment, step_index)
+
+    newest.finish = finish
+    if drawn is None:
+        newest.settle()
+    return None if kept in newest.missed else kept
+
+
+def _begun_frame(tools: Tools, seen: Seen) -> Callable[[], bytes | None] | None:
+    """Look at the page, and let its next frame be drawn if that needs no preparation.
+
+    What a case with secrets shows is always prepared, from outside the page's scripts.
+
+    Raises:
+        Error: Playwright's error if the browser is gone.
+    """
+    newest, page, may_show = tools.newest, tools.page, tools.hidden is None
+    if seen.drawn is not None:
+        newest.look, newest.may_be_bare = seen.look, True
+        return seen.drawn
+    # The look comes first, so that what it finds was there before the frame. Where the page had to
+    # be prepared before, it most likely has to be again.
+    looked = waiting.start_call(page, lambda: page_look(page))
+    drawn = begin_frame(page) if may_show and newest.may_be_bare else None
+    newest.look = look = looked()
+    newest.may_be_bare = look is not None and look.bare
+    if may_show and look is not None and look.bare:
+        return drawn or begin_frame(page)
+    if drawn is not None:
+        # Nothing told before this frame that it shows nothing private.
+        drawn()
+    return begin_frame(page) if may_show and look is None and shows_bare(page) else None
+
+
+def pictured(
+    name: str, tools: Tools, moment: FrameMoment, step_index: int | None = None
+) -> str | None:
+    """Take a picture for the film, and note what the page holds, to spare another like it.
+
+    Returns:
+        Its path below the cell's folder, or None if it could not be taken.
+    """
+    begin_picture(name, tools, moment, step_index)
+    tools.newest.settle()
+    return relative(tools.newest.path, tools) if tools.newest.path else None
+
+
+def without_missed(attempt: Attempt, tools: Tools) -> Attempt:
+    """Return the attempt without the pictures that could not be taken after all."""
+    missed = tools.newest.missed
+    if not any(result.screenshot in missed for result in attempt.step_results):
+        return attempt
+    results = tuple(
+        result.model_copy(update={"screenshot": None}) if result.screenshot in missed else result
+        for result in attempt.step_results
+    )
+    return change(attempt, step_results=results)
+
+
+def relative_scene(scene: Scene, tools: Tools) -> Scene:
+    """Return the scene with the path of its screenshot relative to the cell's folder."""
+    if scene.screenshot is None:
+        return scene
+    path = scene.screenshot
+    absolute = path if path.startswith(str(tools.cell_folder)) else str(tools.folder / path)
+    return scene.model_copy(update={"screenshot": relative(absolute, tools)})

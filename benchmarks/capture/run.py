@@ -46,7 +46,7 @@ from benchmarks.capture.score import COLUMNS, score
 from benchmarks.capture.truth import Truth, find_truth
 from pytest_autoweb.browser.egress.chromium import system_chromium
 from pytest_autoweb.browser.page.numbered_list import numbered_listing
-from pytest_autoweb.browser.page.page_tree import register_listing
+from pytest_autoweb.browser.page.own_world import register_own_world
 
 WINDOW: ViewportSize = {"width": 1280, "height": 900}
 
@@ -197,7 +197,7 @@ def opened(stack: ExitStack, profile: Path, port: int, chromium: str | None) -> 
         viewport=WINDOW,
     )
     page = stack.enter_context(closing(context)).pages[0]
-    register_listing(page)
+    register_own_world(page)
     return page
 
 

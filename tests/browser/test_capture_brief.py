@@ -7,7 +7,7 @@ from playwright.sync_api import Page
 
 from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.browser.page.outline import Folds
-from pytest_autoweb.browser.page.page_tree import register_listing
+from pytest_autoweb.browser.page.own_world import register_own_world
 from pytest_autoweb.results.records import CaptureModeName
 
 NO_READER = "position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0 0 0 0)"
@@ -16,7 +16,7 @@ NO_READER = "position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0 
 @pytest.fixture(autouse=True)
 def listed(blank: Page) -> None:
     """Let elements be found again, as where a case opens its page."""
-    register_listing(blank)
+    register_own_world(blank)
 
 
 def listing(

@@ -7,7 +7,7 @@ from playwright.sync_api import Page
 
 from pytest_autoweb.base.redaction import Redactor
 from pytest_autoweb.browser.page.covered_fields import shows_bare
-from pytest_autoweb.browser.page.own_world import register_questions
+from pytest_autoweb.browser.page.own_world import register_own_world
 from pytest_autoweb.judging.evidence.scene import shot
 
 SECRET = "hunter2-hunter2"
@@ -90,7 +90,7 @@ FORGED = """<script>
 def test_a_page_has_no_hand_in_pictures_of_a_case_with_secrets(
     blank: Page, tmp_path: Path, kind: str, where: str
 ) -> None:
-    register_questions(blank)
+    register_own_world(blank)
     redact, pictures = Redactor({"pw": SECRET}), []
     for number, value in enumerate((SECRET, f"{SECRET}!")):
         forged = FORGED.replace('"', "'") + HOLDING.format(kind=kind, value=value)

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from pytest_autoweb.browser.page.element_locators import plain_locator
-from pytest_autoweb.browser.page.page_tree import register_listing
+from pytest_autoweb.browser.page.own_world import register_own_world
 
 Show = Callable[[str], Page]
 
@@ -100,7 +100,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("code", HOSTILE.values(), ids=HOSTILE)
 def test_a_page_cannot_answer_in_place_of_the_proof(blank: Page, code: str) -> None:
-    register_listing(blank)
+    register_own_world(blank)
     # Only documents that open from now on know it.
     blank.goto("about:blank#again")
     blank.reload()

@@ -1,8 +1,10 @@
 """What the listing for capable models has: everything a person sees, where a person sees it."""
 
+import re
 from collections.abc import Callable
 
 import pytest
+from local_site import Site
 from playwright.sync_api import Page
 
 from pytest_autoweb.browser.page import page_tree
@@ -10,6 +12,7 @@ from pytest_autoweb.browser.page.brief_listing import brief_outline
 from pytest_autoweb.browser.page.capture import capture_snapshot
 from pytest_autoweb.browser.page.numbered_list import numbered_listing
 from pytest_autoweb.browser.page.outline import Folds, fit_outline
+from pytest_autoweb.browser.page.own_world import register_own_world
 from pytest_autoweb.browser.page.page_tree import RowsToRead, every, read_page
 
 Show = Callable[[str], str]
@@ -20,7 +23,7 @@ POINTER = "style='cursor:pointer'"
 @pytest.fixture
 def show(blank: Page) -> Show:
     """Returns the listing of a document."""
-    page_tree.register_listing(blank)
+    register_own_world(blank)
 
     def show(html: str) -> str:
         blank.set_content(f"<body>{html}</body>")
@@ -494,7 +497,7 @@ LONG_TEXT = "".join(f"<p>part {n}" for n in range(40))
 
 
 def test_a_name_is_made_of_what_large_parts_hold(blank: Page) -> None:
-    page_tree.register_listing(blank)
+    register_own_world(blank)
     blank.set_content(
         f"<a href=/a><section>{LONG_TEXT}</section></a>"
         f"<button aria-labelledby=b>x</button><div id=b><form>{LONG_TEXT}</form></div>"
@@ -575,6 +578,24 @@ def test_a_long_list_is_not_read_whole(blank: Page, show: Show) -> None:
 
     assert len(every(some.nodes)) * 3 < len(every(read_page(blank).nodes))
     assert some.complete
+
+
+STRICT = "default-src 'none'; require-trusted-types-for 'script'; trusted-types 'none'; sandbox"
+
+
+def test_a_page_that_allows_no_scripts_and_trusts_no_texts_is_listed(
+    page: Page, site: Site
+) -> None:
+    inside = "<iframe srcdoc='<button>Help</button>'></iframe>"
+    policy = {"Content-Security-Policy": STRICT}
+    register_own_world(page)
+    page.goto(site.put("/strict", f"<button>Pay</button>{inside}", headers=policy))
+
+    shown = numbered_listing(page, budget_tokens=4_000)
+
+    assert re.findall(r'button "\w+"', shown.text) == ['button "Pay"', 'button "Help"']
+    buttons = [one.place.locator() for one in shown.elements if one.place.locates]
+    assert {"Pay", "Help"} <= {one.text_content() for one in buttons}
 
 
 def test_very_long_pages_are_bounded(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,14 +3,14 @@
 import pytest
 from playwright.sync_api import Page
 
-from pytest_autoweb.browser.page import page_tree
+from pytest_autoweb.browser.page import own_world, page_tree
 from pytest_autoweb.browser.page.numbered_list import NumberedListing, numbered_listing
-from pytest_autoweb.browser.page.page_tree import register_listing
+from pytest_autoweb.browser.page.own_world import register_own_world
 
 
 def numbered(page: Page, html: str) -> NumberedListing:
     """Return the numbered listing of a document."""
-    register_listing(page)
+    register_own_world(page)
     page.set_content(f"<body>{html}</body>")
     return numbered_listing(page, budget_tokens=4_000)
 
@@ -136,8 +136,8 @@ def test_text_cannot_pass_for_a_number(blank: Page, text: str) -> None:
 def test_where_the_engine_is_not_known_the_page_is_listed_by_its_own_script(
     blank: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_tree, "ENGINE", "unheard")
-    monkeypatch.setattr(page_tree, "register_listing", lambda page: None)
+    monkeypatch.setattr(own_world, "_ENGINE", "unheard")
+    monkeypatch.setattr(page_tree, "register_own_world", lambda page: None)
     blank.set_content("<button>Save</button><p onclick=go()>Go</p>")
 
     listing = numbered_listing(blank, budget_tokens=4_000)

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page
 
 from pytest_autoweb.browser.page.acted_element import Aim, ElementChangedError
 from pytest_autoweb.browser.page.frames import RefElement, RefView
-from pytest_autoweb.browser.page.page_tree import register_listing
+from pytest_autoweb.browser.page.own_world import register_own_world
 from pytest_autoweb.browser.page.ref_view import numbered_view
 
 Show = Callable[[str], Page]
@@ -20,7 +20,7 @@ def show(kept_page: Page) -> Show:
     """Puts HTML into a page whose elements can be found again."""
 
     def show(html: str) -> Page:
-        register_listing(kept_page)
+        register_own_world(kept_page)
         kept_page.goto("about:blank")
         kept_page.mouse.move(0, 0)
         kept_page.set_content(html)
@@ -256,7 +256,7 @@ def test_a_document_that_was_open_before_is_listed_and_acted_on(page: Page) -> N
 
 
 def test_secrets_of_a_form_are_not_shown(kept_page: Page, site: Site) -> None:
-    register_listing(kept_page)
+    register_own_world(kept_page)
     kept_page.goto(site.url + "form.html")
     kept_page.frame_locator("iframe").get_by_role("button", name="Deep").wait_for()
 

@@ -67,6 +67,8 @@ _TOOLS = {
     "selectors": "selectors",
 }
 """What scripts may use besides the DOM, and the file that makes it."""
+# `aria` is a tool, `aria-label` is not.
+_NAMES = re.compile(r"\w+(?![\w-])")
 
 
 @cache
@@ -80,7 +82,8 @@ def tools_of(name: str) -> str:
     text = script(name)
     # Short scripts are sent often, so they do without what they do not use.
     made = [f"const dom = ({script('dom')})(); const tools = {{dom}};"]
-    made += [f"tools.{one} = ({script(file)})(dom);" for one, file in _TOOLS.items() if one in text]
+    used = set(_NAMES.findall(text))
+    made += [f"tools.{one} = ({script(file)})(dom);" for one, file in _TOOLS.items() if one in used]
     return " ".join(made)
 
 

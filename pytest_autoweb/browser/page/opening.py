@@ -22,7 +22,7 @@ from pytest_autoweb.browser.egress.proxy import NO_ADDRESS, NOTHING_ANSWERS, OWN
 from pytest_autoweb.browser.egress.request_policy import parse_origin
 from pytest_autoweb.browser.page.covered_fields import FEW_FRAMES, PRIVATE_FIELDS
 from pytest_autoweb.browser.page.frames import answers, run_script
-from pytest_autoweb.browser.page.page_tree import register_listing
+from pytest_autoweb.browser.page.own_world import register_own_world
 from pytest_autoweb.browser.page.quiet import watch, watch_until_quiet
 from pytest_autoweb.results.records import Failure
 
@@ -149,7 +149,7 @@ def open_and_watch(
         try:
             with WATCH.within(lambda: CALL_S):
                 watch(page.context)
-                register_listing(page)
+                register_own_world(page)
                 response = page.goto(url, timeout=timeout_ms, wait_until="commit")
                 meanwhile.enter_context(_preparing(page))
                 page.wait_for_load_state("domcontentloaded", timeout=left())

@@ -1,53 +1,63 @@
-"""Questions about elements that a page cannot answer in place of our scripts.
+"""Scripts of ours that no script of the page has a hand in.
 
 A page may replace `Element.prototype.getAttribute` and the like, and could so forge what our
 scripts tell of it, or never let them end. Here they run in the isolated world of Playwright's own
 scripts, which shares the document with the page and nothing else.
+
+Playwright hands a selector engine to each document, used or not. So ours is small, and the text of
+a script follows only where a document is asked for the first time (`js/own_world.js`).
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 from playwright.sync_api import Error, Frame, Locator, Page, TimeoutError
 
-from pytest_autoweb.base.waiting.playwright_internals import register_engine
+from pytest_autoweb.base.waiting.playwright_internals import SNAPSHOT_NOTE, register_engine
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.browser_watch import call_within
 from pytest_autoweb.browser.page.frames import run_on_elements, script, tools_of
 
-ENGINE = "asked"
+_ENGINE = "own"
 """The name by which Playwright finds the answers."""
-_SCRIPTS = ("field_texts", "locator_facts", "row_text")
+_UNKNOWN = "unknown script"
+_NO_ENGINE = re.compile(r"Unknown engine|'queryAll'|queryAll is not")
+_LOOKS = count(1)
 
 
-@cache
-def _engine() -> str:
-    made = ", ".join(
-        f"{name}: (elements, arg) => {{ {tools_of(name)}"
-        f" return tools.dom.stringify(({script(name)})({{...tools, elements}}, arg)); }}"
-        for name in _SCRIPTS
-    )
-    return f"""{{
-  query(root, selector) {{ return this.queryAll(root, selector)[0] || null; }},
-  queryAll(root, selector) {{
-    const {{ name, arg, within, kept }} = JSON.parse(selector);
-    if (kept !== undefined) return (this.kept || []).slice(kept, kept + 1);
-    const dom = ({script("dom")})();
-    const elements = within ? ({script("elements_within")})(dom, root, within) : [root];
-    if (within) this.kept = elements;
-    // Only a text gets out of this world, and that of an element which is not in the page.
-    const carrier = document.createElement('script');
-    carrier.textContent = ({{ {made} }})[name](elements, arg);
-    return [carrier];
-  }},
-}}"""
+class LateWorldError(Exception):
+    """Raised for a document that was open before the engine was known."""
 
 
-def register_questions(page: Page) -> None:
-    """Let elements of documents that this page opens from now on be asked about."""
-    register_engine(page, ENGINE, _engine())
+class Kept(NamedTuple):
+    """An element that a script found, as long as the script is not run there anew."""
+
+    root: Page | Frame
+    script: str
+    look: int
+    number: int
+
+    @property
+    def selector(self) -> str:
+        """Return what finds this very element; it finds nothing once the element is gone."""
+        return _named({"script": self.script, "look": self.look, "kept": self.number})
+
+
+class Told(NamedTuple):
+    """What a script told of a document."""
+
+    value: Any
+    kept: Callable[[int], Kept]
+    """Returns one of the elements that it was about, by its place."""
+
+
+def register_own_world(page: Page) -> None:
+    """Let documents that this page opens from now on be asked in a world of their own."""
+    register_engine(page, _ENGINE, _engine())
 
 
 def ask_about(locator: Locator, name: str, arg: Any = None, *, timeout_ms: float) -> Any:
@@ -61,13 +71,13 @@ def ask_about(locator: Locator, name: str, arg: Any = None, *, timeout_ms: float
     Raises:
         Error: Playwright's error if the page does not answer in time.
     """
+    asked = {"script": name, "arg": arg}
     try:
-        told = _told(locator.first, {"name": name, "arg": arg}, timeout_ms)
+        return _told(locator.first, asked, timeout_ms)
     except TimeoutError:
         return []
-    if told is not None:
-        return told
-    return call_within(locator.page, timeout_ms, lambda: run_on_elements(locator, name, arg))
+    except LateWorldError:
+        return call_within(locator.page, timeout_ms, lambda: run_on_elements(locator, name, arg))
 
 
 def ask_within(
@@ -75,8 +85,7 @@ def ask_within(
 ) -> Sequence[tuple[Any, Locator]]:
     """Return what `js/NAME.js` tells of each element of a frame, with what finds that very element.
 
-    The elements are found until the frame is asked again, which then keeps others. In documents
-    that were open before the engine was known, the page could have a hand in it.
+    In documents that were open before the engine was known, the page could have a hand in it.
 
     Args:
         frame: the frame.
@@ -87,32 +96,76 @@ def ask_within(
     Raises:
         Error: Playwright's error if the frame does not answer in time.
     """
-    told = _told(frame.locator(":root"), {"name": name, "within": query}, timeout_ms)
-    if told is not None:
-        return [(one, frame.locator(_named({"kept": at}))) for at, one in enumerate(told)]
-    found = frame.locator(query)
-    told = call_within(frame, timeout_ms, lambda: run_on_elements(found, name))
-    return [(one, found.nth(at)) for at, one in enumerate(told)]
+    look = next(_LOOKS)
+    asked = {"script": name, "look": look, "within": query}
+    try:
+        told = _told(frame.locator(":root"), asked, timeout_ms)
+    except LateWorldError:
+        found = frame.locator(query)
+        told = call_within(frame, timeout_ms, lambda: run_on_elements(found, name))
+        return [(one, found.nth(at)) for at, one in enumerate(told)]
+    kept = [Kept(frame, name, look, at).selector for at in range(len(told))]
+    return [(one, frame.locator(selector)) for one, selector in zip(told, kept, strict=True)]
+
+
+def ask_document(root: Page | Frame, name: str, arg: Any, *, timeout_ms: float) -> Told:
+    """Return what `js/NAME.js` tells of a document, and the elements that it is about.
+
+    Raises:
+        LateWorldError: the document was open before the engine was known.
+        Error: Playwright's error if the page does not answer in time.
+    """
+    look = next(_LOOKS)
+    value = _told(root.locator(":root"), {"script": name, "look": look, "arg": arg}, timeout_ms)
+    return Told(value, lambda number: Kept(root, name, look, number))
+
+
+def snapshot_root(root: Page | Frame, rows: Mapping[str, int] | None) -> Locator:
+    """Return what Playwright's snapshot is to begin at; see `js/snapshot_root.js`."""
+    return root.locator(_named({"snapshot": {"noted": SNAPSHOT_NOTE, "rows": rows}}))
+
+
+@cache
+def _engine() -> str:
+    return (
+        f"(() => {{ {tools_of('snapshot_root')} return ({script('own_world')})("
+        f"tools, {script('elements_within')}, {script('snapshot_root')}, '{_UNKNOWN}'); }})()"
+    )
+
+
+@cache
+def _source(name: str) -> str:
+    return (
+        f"(elements, arg) => {{ {tools_of(name)}"
+        f" const made = ({script(name)})({{...tools, elements}}, arg);"
+        " return made && made.json ? made : { elements, json: dom.stringify(made) }; }"
+    )
 
 
 def _named(asked: Mapping[str, Any]) -> str:
-    return f"{ENGINE}={json.dumps(asked)}"
+    return f"{_ENGINE}={json.dumps(asked)}"
 
 
 def _told(locator: Locator, asked: Mapping[str, Any], timeout_ms: float) -> Any:
-    """Return what a script tells in this world, or None where the document does not know it.
+    """Return what a script tells of the element that a locator finds.
 
     Raises:
+        LateWorldError: the document was open before the engine was known.
         TimeoutError: there is no such element.
         Error: Playwright's error if the page does not answer in time.
     """
-    apart = locator.locator(_named(asked))
+
+    def ask(more: Mapping[str, str]) -> str:
+        apart = locator.locator(_named({**asked, **more}))
+        return apart.text_content(timeout=timeout_ms / 2) or ""
+
     try:
-        told = call_within(
-            locator.page, timeout_ms, lambda: apart.text_content(timeout=timeout_ms / 2)
-        )
+        told = call_within(locator.page, timeout_ms, lambda: ask({}))
+        if told == _UNKNOWN:
+            source = {"source": _source(str(asked["script"]))}
+            told = call_within(locator.page, timeout_ms, lambda: ask(source))
     except Error as error:
-        if "queryAll" not in error.message and "Unknown engine" not in error.message:
-            raise
-        return None
-    return read_json(told or "[]")
+        if _NO_ENGINE.search(error.message):
+            raise LateWorldError from None
+        raise
+    return read_json(told)

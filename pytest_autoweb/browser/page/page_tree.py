@@ -12,13 +12,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, NamedTuple
 
 from playwright.sync_api import CDPSession, ElementHandle, Error, Frame, JSHandle, Locator, Page
 
 from pytest_autoweb.base import waiting
-from pytest_autoweb.base.waiting.playwright_internals import SNAPSHOT_NOTE, register_engine
+from pytest_autoweb.base.waiting.playwright_internals import SNAPSHOT_NOTE
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.browser_watch import call_within, debugging_session
 from pytest_autoweb.browser.page.accessibility import HIDDEN
@@ -31,10 +30,14 @@ from pytest_autoweb.browser.page.frames import (
     script,
     tools_of,
 )
-from pytest_autoweb.browser.page.own_world import register_questions
+from pytest_autoweb.browser.page.own_world import (
+    Kept,
+    LateWorldError,
+    ask_document,
+    register_own_world,
+    snapshot_root,
+)
 
-ENGINE = "listed"
-"""The name by which Playwright finds the elements of the newest look at a document."""
 LIMITS = {"limit": 60_000, "milliseconds": 3_000, "characters": 4_000_000}
 """The most nodes of a document that are looked at, the time for it, and the most text told."""
 SNAPSHOT_MS = 8_000.0
@@ -49,7 +52,6 @@ _NOTHING_HEARD: Mapping[str, Any] = {"listening": [], "entered": [], "framed": [
 _LISTENERS_MS = 1_000.0
 _FRAMES_LISTENERS_S = 2.0
 """How long documents of frames are asked for what listens."""
-_LOOKS = itertools.count(1)
 _CHARS_A_TOKEN = 4.5
 """A little more than a token's, because the length of a row is only estimated."""
 
@@ -80,22 +82,24 @@ class KeptElement(NamedTuple):
     """An element that is found again, as long as its document is not looked at anew."""
 
     root: "Page | Frame"
-    look: int
     number: int
+    kept: Kept | None
+    """None where the document was open before its world could be asked."""
     made: JSHandle | None = None
-    """What the script made, where the engine was not known when the document was opened."""
+    """What the script made, where the document was open too early to be asked anew."""
 
     def locator(self) -> Locator:
         """Return what finds this very element; it finds nothing once the element is gone.
 
-        Only where the engine was known when the document was opened.
+        Only where `locates` says so.
         """
-        return self.root.locator(f"{ENGINE}={self._asked}")
+        assert self.kept is not None
+        return self.root.locator(self.kept.selector)
 
     @property
     def locates(self) -> Callable[[], Locator] | None:
-        """Return what makes that locator; None where the engine was not known in time."""
-        return self.locator if self.made is None else None
+        """Return what makes that locator; None where nothing is kept."""
+        return self.locator if self.kept is not None else None
 
     def handle(self) -> ElementHandle | None:
         """Return this very element; None once it is gone.
@@ -103,14 +107,11 @@ class KeptElement(NamedTuple):
         Raises:
             Error: Playwright's error if the page does not answer.
         """
-        if self.made is None:
-            return self.root.query_selector(f"{ENGINE}={self._asked}")
+        if self.kept is not None:
+            return self.root.query_selector(self.kept.selector)
+        assert self.made is not None
         found = self.made.evaluate_handle("(made, n) => made.elements[n]", self.number).as_element()
         return found if found is not None and found.evaluate("one => one.isConnected") else None
-
-    @property
-    def _asked(self) -> str:
-        return json.dumps({"look": self.look, "n": self.number})
 
 
 @dataclass(slots=True, eq=False)
@@ -188,37 +189,6 @@ class PageTree:
     complete: bool = True
 
 
-@cache
-def _engine() -> str:
-    return f"""{{
-  query(root, selector) {{ return this.queryAll(root, selector)[0] || null; }},
-  queryAll(root, selector) {{
-    const asked = JSON.parse(selector);
-    if (asked.root) {{
-      {tools_of("snapshot_root")}
-      return [({script("snapshot_root")})(tools, asked)].filter(Boolean);
-    }}
-    if (asked.n !== undefined) {{
-      const found = this.kept && this.kept.look === asked.look ? this.kept.elements[asked.n] : null;
-      return found && found.isConnected ? [found] : [];
-    }}
-    {tools_of("page_tree")}
-    const {{ elements, json }} = ({script("page_tree")})(tools, asked);
-    this.kept = {{ look: asked.look, elements }};
-    // Only a text gets out of this world, and that of an element which is not in the page.
-    const carrier = document.createElement('script');
-    carrier.textContent = json;
-    return [carrier];
-  }},
-}}"""
-
-
-def register_listing(page: Page) -> None:
-    """Let the elements of documents that this page opens from now on be found again."""
-    register_engine(page, ENGINE, _engine())
-    register_questions(page)
-
-
 def read_page(root: Page | Frame, rows: RowsToRead | None = None) -> PageTree:
     """Return what a person sees of a page or frame, with its frames in their places.
 
@@ -229,7 +199,7 @@ def read_page(root: Page | Frame, rows: RowsToRead | None = None) -> PageTree:
     Raises:
         Error: Playwright's error if the page does not answer.
     """
-    register_listing(root if isinstance(root, Page) else root.page)
+    register_own_world(root if isinstance(root, Page) else root.page)
     # The listeners are asked for at the same time as the snapshot.
     asked = waiting.start_call(root, lambda: _listeners(root))
     try:
@@ -255,15 +225,15 @@ def _note(root: Page | Frame, rows: RowsToRead | None, timeout_ms: float) -> Non
     # same. Of a page that is nested too deeply for it, and of one
     # that was open before the engine was known, roles and names come from our own script.
     with suppress(Error):
-        asked = {"root": 1, "noted": SNAPSHOT_NOTE, "rows": rows and rows.as_script()}
-        locator = root.locator(f"{ENGINE}={json.dumps(asked)}")
-        locator.aria_snapshot(mode="ai", depth=1, timeout=timeout_ms)
+        begins = snapshot_root(root, rows and rows.as_script())
+        begins.aria_snapshot(mode="ai", depth=1, timeout=timeout_ms)
 
 
 class _Document(NamedTuple):
     root: "Page | Frame"
-    look: int
     told: Mapping[str, Any]
+    kept: Callable[[int], Kept | None]
+    """Returns an element that the script kept, by its number."""
     made: JSHandle | None = None
 
 
@@ -299,23 +269,16 @@ def inner_frames(root: Page | Frame) -> tuple[Frame, ...]:
 def _document(
     root: Page | Frame, heard: Mapping[str, Any], rows: RowsToRead | None, timeout_ms: float
 ) -> _Document:
-    look = next(_LOOKS)
-    asked = {**LIMITS, "look": look, "noted": SNAPSHOT_NOTE, **_NOTHING_HEARD, **heard}
-    asked["rows"] = rows and rows.as_script()
-    locator = root.locator(f"{ENGINE}={json.dumps(asked)}")
+    asked = {**LIMITS, **_NOTHING_HEARD, **heard, "rows": rows and rows.as_script()}
     try:
-        text = call_within(root, timeout_ms, lambda: locator.text_content(timeout=timeout_ms))
-        return _Document(root, look, read_json(text or "{}"))
-    except Error as error:
-        if not _UNKNOWN.search(str(error)):
-            raise
-    # The document was open before the engine was known: without refs, in the page's own world.
-    del asked["noted"]
-    made = run_script_handle(root, "page_tree", asked, timeout_ms=timeout_ms)
-    return _Document(root, 0, read_json(made.evaluate("made => made.json")), made)
-
-
-_UNKNOWN = re.compile(r"Unknown engine|'queryAll'|queryAll is not")
+        noted = {**asked, "noted": SNAPSHOT_NOTE}
+        told = ask_document(root, "page_tree", noted, timeout_ms=timeout_ms)
+        return _Document(root, told.value, told.kept)
+    except LateWorldError:
+        # Without refs, in the page's own world.
+        made = run_script_handle(root, "page_tree", asked, timeout_ms=timeout_ms)
+    told_there = read_json(made.evaluate("made => made.json"))
+    return _Document(root, told_there, lambda number: None, made)
 
 
 class _Heard(NamedTuple):
@@ -500,7 +463,8 @@ class _Reader:
     def _facts(self, node: Node, told: Mapping[str, Any]) -> None:
         document = self.document
         if "i" in told:
-            node.place = KeptElement(document.root, document.look, int(told["i"]), document.made)
+            number = int(told["i"])
+            node.place = KeptElement(document.root, number, document.kept(number), document.made)
         said = told.get("x")
         if said in _VERDICTS and said not in node.states:
             node.states.append("not visible" if said == "invisible" and node.kind else str(said))

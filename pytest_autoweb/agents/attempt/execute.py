@@ -307,7 +307,10 @@ def _run_once(
     # Code that names frames itself, the refs dialect and actions on a marked picture always start
     # at the page; any other code is given the frame that its step is about.
     from_page = names_frames(code) or tools.spec.dialect == "refs" or tools.marks.held
-    context = ContextWrapper(tools.page, "page") if from_page else best_context(tools.page, hint)
+    if from_page:
+        context = ContextWrapper(tools.page, "page")
+    else:
+        context = best_context(tools.page, hint, frameless=tools.newest.shows_no_frame(tools.page))
     left = tools.budget.left
     if left <= 0:
         failure = Failure(

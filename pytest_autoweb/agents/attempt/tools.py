@@ -119,6 +119,10 @@ class StepPicture:
         if finish is not None:
             finish()
 
+    def shows_no_frame(self, page: Page) -> bool:
+        """Tell whether the look at this document found no frame."""
+        return self.look is not None and [url for url, _ in self.look.digest] == [page.url]
+
     def look_before(self, page: Page) -> tuple[str, str] | None:
         """Return the digest of the page before a call, and note what it means for the picture.
 

@@ -281,17 +281,22 @@ class FrameFacts:
     ready: bool = True
 
 
-def best_context(page: Page, hint: str) -> ContextWrapper:
+def best_context(page: Page, hint: str, *, frameless: bool = False) -> ContextWrapper:
     """Return the page, or the frame that matches the step's text better.
 
     A page without frames is returned at once. With frames, the function waits until the candidates
     have loaded, for 8 s at most. Size alone never decides, least of all for another origin.
+
+    Args:
+        page: the page.
+        hint: the step's text.
+        frameless: whether a look at the document found no frame a moment ago.
     """
     main = ContextWrapper(page, "page")
     deadline = waiting.now() + _WAIT_S
     while True:
         # An iframe may be in the document before Playwright knows its frame.
-        if len(page.frames) < 2 and not _has_iframes(page):
+        if len(page.frames) < 2 and (frameless or not _has_iframes(page)):
             return main
         looked = list(_look(page))
         if _settled([facts for _, facts in looked], hint) or waiting.now() >= deadline:

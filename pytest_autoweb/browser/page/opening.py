@@ -150,9 +150,8 @@ def open_and_watch(
             with WATCH.within(lambda: CALL_S):
                 watch(page.context)
                 register_own_world(page)
-                response = page.goto(url, timeout=timeout_ms, wait_until="commit")
+                response = page.goto(url, timeout=timeout_ms, wait_until="domcontentloaded")
                 meanwhile.enter_context(_preparing(page))
-                page.wait_for_load_state("domcontentloaded", timeout=left())
         except Error as error:
             said = words_without_call(error)
             if said.startswith(_UNREACHABLE):

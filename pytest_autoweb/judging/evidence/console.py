@@ -19,7 +19,11 @@ _TO_DEVELOPERS = ("debug", "verbose")
 
 
 class Watch:
-    """A listener to a page and its pop-ups that keeps the last lines, redacted."""
+    """A listener to a page and its pop-ups that keeps the last lines, redacted.
+
+    It listens to their context, which is told of requests anyway (`browser/page/quiet.py`), since
+    the browser has to be asked for each kind of event of each page.
+    """
 
     def __init__(self, page: Page, redact: Callable[[str], str] = lambda text: text) -> None:
         self._redact = redact
@@ -30,8 +34,10 @@ class Watch:
         self._events = 0
         self.crashed = False
         """Whether the process that shows the page died."""
-        self._pages: list[Page] = []
+        self._context, self._pages = page.context, list[Page]()
         page.on("crash", self._on_crash)
+        for event, handler in self._of_context():
+            self._context.on(event, handler)
         self._attach(page)
 
     @property
@@ -53,32 +59,42 @@ class Watch:
 
     def end(self) -> None:
         """Stop listening, to a page that others go on with."""
-        if driver_ended(self._pages[0].context):
+        if driver_ended(self._context):
             return
         self._pages[0].remove_listener("crash", self._on_crash)
+        for event, handler in self._of_context():
+            self._context.remove_listener(event, handler)
         for page in self._pages:
-            for event, handler in self._handlers():
+            for event, handler in self._of_page():
                 page.remove_listener(event, handler)
 
     def _attach(self, page: Page) -> None:
         self._pages.append(page)
-        for event, handler in self._handlers():
+        for event, handler in self._of_page():
             page.on(event, handler)
 
-    def _handlers(self) -> tuple[tuple[Any, Any], ...]:
+    def _of_page(self) -> tuple[tuple[Any, Any], ...]:
+        return (("pageerror", self._on_error), ("popup", self._attach))
+
+    def _of_context(self) -> tuple[tuple[Any, Any], ...]:
         return (
             ("console", self._on_console),
-            ("pageerror", self._on_error),
             ("requestfailed", self._on_failed),
             ("response", self._on_response),
-            ("popup", self._attach),
         )
+
+    def _is_watched(self, request: Request) -> bool:
+        try:
+            return request.frame.page in self._pages
+        except Error:
+            # A worker's, or that of a tab which is about to open.
+            return False
 
     def _on_crash(self, _page: Page) -> None:
         self.crashed = True
 
     def _on_console(self, message: ConsoleMessage) -> None:
-        if message.type in _TO_DEVELOPERS:
+        if message.type in _TO_DEVELOPERS or message.page not in self._pages:
             return
         self._keep(self._console, f"{message.type}: {message.text}")
 
@@ -86,10 +102,11 @@ class Watch:
         self._keep(self._console, f"uncaught: {error}")
 
     def _on_failed(self, request: Request) -> None:
-        self._keep(self._requests, f"{request.method} {request.url}: {request.failure}")
+        if self._is_watched(request):
+            self._keep(self._requests, f"{request.method} {request.url}: {request.failure}")
 
     def _on_response(self, response: Response) -> None:
-        if response.status >= 400:
+        if response.status >= 400 and self._is_watched(response.request):
             line = f"{response.request.method} {response.url}: {response.status}"
             self._keep(self._requests, line)
 

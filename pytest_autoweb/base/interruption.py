@@ -10,6 +10,8 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
+from _thread import interrupt_main
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -18,6 +20,16 @@ from typing import Any
 AGAIN_S = 1.0
 """Signals that arrive within this time of the first belong to it."""
 _END_S = 60.0
+_SOON_S = 0.01
+# An error that is raised while these run is printed, and then ignored.
+_FINALIZER = "__del__"
+_CALLED_BACK = frozenset(
+    (sys.modules[kind.__module__].__file__, name)
+    for kind, name in (
+        *((weakref.WeakSet, "_remove"), (weakref.WeakValueDictionary, "remove")),
+        *((weakref.WeakKeyDictionary, "remove"), (weakref.finalize, "__call__")),
+    )
+)
 # On Windows, a console that closes sends SIGBREAK in place of SIGHUP.
 _SIGNALS = [
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
@@ -38,6 +50,8 @@ class Interruption:
         self._since: float | None = None
         self._before: dict[int, Any] = {}
         self._put_off: Callable[[], None] | None = None
+        self._comes_again = False
+        """Whether a signal was put off that fell where its error would have been ignored."""
         self.sent = ""
         """The name of the signal that interrupted, unless it was Ctrl-C."""
         self.on_first: Callable[[], None] = lambda: None
@@ -80,23 +94,48 @@ class Interruption:
         if self._since is None:
             self._since = time.monotonic()
             self.on_first()
-        self._interrupt(frame)
+        self._interrupt(number, frame)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._since is None and self._heeds():
             self._since, self.sent = time.monotonic(), signal.Signals(number).name
             self.on_first()
-            self._interrupt(frame)
+            self._interrupt(number, frame)
+        elif self._comes_again:
+            self._interrupt(number, frame)
         elif self._since is None or time.monotonic() - self._since > AGAIN_S:
             signal.signal(number, self._before[number])
             os.kill(os.getpid(), number)
 
-    def _interrupt(self, frame: FrameType | None) -> None:
-        if (tell := self._put_off) is not None:
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._comes_again = _ignores_errors(frame)
+        if self._comes_again:
+            again = threading.Timer(_SOON_S, _signal_main, (number,))
+            again.daemon = True
+            again.start()
+        elif (tell := self._put_off) is not None:
             self._put_off = None
             tell()
         else:
             signal.default_int_handler(signal.SIGINT, frame)
+
+
+def _signal_main(number: int) -> None:
+    """Send a signal to the main thread, whatever it waits for."""
+    if sys.platform == "win32":
+        interrupt_main(number)
+    else:
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+
+
+def _ignores_errors(frame: FrameType | None) -> bool:
+    """Tell whether Python would ignore an error that is raised in a frame."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == _FINALIZER or (code.co_filename, code.co_name) in _CALLED_BACK:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def run_pytest(command: Sequence[str], **options: Any) -> int:

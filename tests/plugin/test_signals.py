@@ -142,6 +142,37 @@ def test_what_is_ignored_from_the_start_stays_ignored() -> None:
     assert (done.returncode, done.stdout.split("\n")) == (0, ["interrupted", "as one", ""])
 
 
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "class Ends:\n    def __del__(self): os.kill(os.getpid(), number)\nending = Ends()",
+        "class Ends: pass\nending = Ends()\nset_ = weakref.WeakSet([ending])\n"
+        "class Told(set):\n    def discard(self, item): os.kill(os.getpid(), number)\n"
+        "set_.data = Told(set_.data)",
+    ],
+    ids=["a finalizer", "a weak set"],
+)
+def test_a_signal_where_python_ignores_errors_interrupts_what_follows(
+    name: str, where: str
+) -> None:
+    script = (
+        "import os, signal, time, weakref\n"
+        "from pytest_autoweb.base.interruption import like_ctrl_c\n"
+        f"number = signal.{name}\n{where}\n"
+        "with like_ctrl_c():\n"
+        "    try:\n"
+        "        del ending\n"
+        "        time.sleep(60)\n"
+        "    except KeyboardInterrupt:\n"
+        "        print('interrupted')\n"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=40)
+
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
 def test_a_worker_that_was_told_by_its_terminal_is_not_told_again(tmp_path: Path) -> None:
     script = (
         "import os, signal, time\n"

@@ -1,6 +1,11 @@
 """The stage that begins every strategy: the entry page, or the page that a test has open."""
 
-from pytest_autoweb.agents.attempt.pictures import NOT_SEEN, LookAhead, Seen, begin_picture
+from pytest_autoweb.agents.attempt.pictures import (
+    NO_EARLY_LOOK,
+    EarlyLook,
+    LookAhead,
+    begin_picture,
+)
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail
 from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.base.language import StepProblem
@@ -45,7 +50,7 @@ def take_over(attempt: Attempt, tools: Tools) -> Attempt:
     return attempt
 
 
-def _begin(tools: Tools, seen: Seen = NOT_SEEN) -> None:
+def _begin(tools: Tools, seen: EarlyLook = NO_EARLY_LOOK) -> None:
     """Take the first picture, and record what happens from now on."""
     # What the page holds decides how a picture of it is taken, and is not known yet.
     tools.newest.may_be_bare = False

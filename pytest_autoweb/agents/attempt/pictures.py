@@ -13,7 +13,7 @@ from pytest_autoweb.judging.evidence.scene import begin_frame, shot
 from pytest_autoweb.results.records import Attempt, FrameMoment, Scene
 
 
-class Seen(NamedTuple):
+class EarlyLook(NamedTuple):
     """What a page held at a moment, and how it looks right after it."""
 
     look: PageLook | None = None
@@ -21,7 +21,7 @@ class Seen(NamedTuple):
     """What `begin_frame` returned after the look; None if the picture has to be prepared."""
 
 
-NOT_SEEN = Seen()
+NO_EARLY_LOOK = EarlyLook()
 
 
 class LookAhead:
@@ -32,7 +32,7 @@ class LookAhead:
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._ended: Callable[[], Seen] = lambda: NOT_SEEN
+        self._ended: Callable[[], EarlyLook] = lambda: NO_EARLY_LOOK
 
     def begin(self) -> None:
         """Look at the page, and let the browser draw its next frame.
@@ -44,21 +44,21 @@ class LookAhead:
         if tools.hidden is None and not tools.case.setup.js and not waiting.others_in_flight():
             self._ended = waiting.start_call(tools.page, self._see)
 
-    def seen(self, *, still: bool) -> Seen:
+    def seen(self, *, still: bool) -> EarlyLook:
         """Return what was seen, if the page is still the same; else wait until it is drawn."""
         seen = self._ended()
         if still:
             return seen
         if seen.drawn is not None:
             seen.drawn()
-        return NOT_SEEN
+        return NO_EARLY_LOOK
 
-    def _see(self) -> Seen:
+    def _see(self) -> EarlyLook:
         page = self._tools.page
         look = page_look(page)
         # A canvas may be drawn on without a trace.
         keeps = look is not None and look.bare and not look.painted
-        return Seen(look, begin_frame(page) if keeps else None)
+        return EarlyLook(look, begin_frame(page) if keeps else None)
 
 
 def begin_picture(
@@ -67,7 +67,7 @@ def begin_picture(
     moment: FrameMoment,
     step_index: int | None = None,
     *,
-    seen: Seen = NOT_SEEN,
+    seen: EarlyLook = NO_EARLY_LOOK,
 ) -> str | None:
     """Take a picture as `pictured` does, while what leaves the page as it is may go on.
 
@@ -106,7 +106,7 @@ def begin_picture(
     return None if kept in newest.missed else kept
 
 
-def _begun_frame(tools: Tools, seen: Seen) -> Callable[[], bytes | None] | None:
+def _begun_frame(tools: Tools, seen: EarlyLook) -> Callable[[], bytes | None] | None:
     """Look at the page, and let its next frame be drawn if that needs no preparation.
 
     What a case with secrets shows is always prepared, from outside the page's scripts.

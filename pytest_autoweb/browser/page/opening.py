@@ -105,7 +105,7 @@ _ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _UNRESERVED = "-._~"
 
 
-class Opened(NamedTuple):
+class OpenedPage(NamedTuple):
     """What became of opening a page."""
 
     failure: Failure | None = None
@@ -127,7 +127,7 @@ def open_and_watch(
     timeout_ms: float,
     note: Callable[[str], None],
     watched: Callable[[], object] = lambda: None,
-) -> Opened:
+) -> OpenedPage:
     """Go to `url` and wait until the page has loaded and is quiet, within limits.
 
     Always navigates, so that no state of an earlier visit remains. A page that never stops loading
@@ -155,10 +155,10 @@ def open_and_watch(
         except Error as error:
             said = words_without_call(error)
             if said.startswith(_UNREACHABLE):
-                return Opened(_nothing_answers(url, f"{NOTHING_ANSWERS} {parse_origin(url)}"))
-            return Opened(_failure(url, f"{url} could not be opened: {said}"))
+                return OpenedPage(_nothing_answers(url, f"{NOTHING_ANSWERS} {parse_origin(url)}"))
+            return OpenedPage(_failure(url, f"{url} could not be opened: {said}"))
         if failure := _refused(url, response, note):
-            return Opened(failure)
+            return OpenedPage(failure)
         patience = min(left(), _LOAD_MS)
         if not _loaded(page, patience):
             note(f"{url} was still loading after {patience / 1000:g} s")
@@ -166,10 +166,10 @@ def open_and_watch(
         quiet = watch_until_quiet(page, watched=watched)
         if not quiet.reached and not answers(page, timeout_ms=_ANSWER_MS):
             why = f"{url} does not answer: a script of the page does not end"
-            return Opened(_failure(url, why))
+            return OpenedPage(_failure(url, why))
     if not same_page(page.url, url):
         note(_redirect_note(url, page.url))
-    return Opened(undisturbed=quiet.undisturbed)
+    return OpenedPage(undisturbed=quiet.undisturbed)
 
 
 def _refused(url: str, response: Response | None, note: Callable[[str], None]) -> Failure | None:

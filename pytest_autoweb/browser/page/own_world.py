@@ -73,7 +73,8 @@ def ask_about(locator: Locator, name: str, arg: Any = None, *, timeout_ms: float
     """
     asked = {"script": name, "arg": arg}
     try:
-        return _told(locator.first, asked, timeout_ms)
+        # An element that is not there is not waited for all the time.
+        return _told(locator.first, asked, timeout_ms, wait_ms=timeout_ms / 2)
     except TimeoutError:
         return []
     except LateWorldError:
@@ -146,7 +147,9 @@ def _named(asked: Mapping[str, Any]) -> str:
     return f"{_ENGINE}={json.dumps(asked)}"
 
 
-def _told(locator: Locator, asked: Mapping[str, Any], timeout_ms: float) -> Any:
+def _told(
+    locator: Locator, asked: Mapping[str, Any], timeout_ms: float, *, wait_ms: float | None = None
+) -> Any:
     """Return what a script tells of the element that a locator finds.
 
     Raises:
@@ -157,7 +160,7 @@ def _told(locator: Locator, asked: Mapping[str, Any], timeout_ms: float) -> Any:
 
     def ask(more: Mapping[str, str]) -> str:
         apart = locator.locator(_named({**asked, **more}))
-        return apart.text_content(timeout=timeout_ms / 2) or ""
+        return apart.text_content(timeout=wait_ms or timeout_ms) or ""
 
     try:
         told = call_within(locator.page, timeout_ms, lambda: ask({}))

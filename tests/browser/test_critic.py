@@ -113,3 +113,5 @@ def test_the_digest_knows_fields_styles_and_frames_and_gives_up_on_objects(
     assert page_look(page) not in (framed, None)
 
     assert page_look(show("<object></object>")) is None
+    forged = '<script>JSON.stringify = () => \'{"digest": "x", "frames": 0}\'</script>'
+    assert page_look(show(forged)) is None

@@ -71,10 +71,9 @@ def page_look(page: Page) -> PageLook | None:
         except Error:
             return None
         match seen:
-            case {"digest": str(digest), "frames": int(more), **told}:
-                look = PageLook(((frame.url, digest),), bool(told["painted"]), bool(told["bare"]))
-                looks.append(look)
-                inside += more
+            case {"digest": str(d), "painted": bool(p), "bare": bool(b), "frames": int(number)}:
+                looks.append(PageLook(((frame.url, d),), painted=p, bare=b))
+                inside += number
             case _:
                 return None
     # A frame may be in its document before Playwright knows it.

@@ -46,7 +46,10 @@ PAGE = """<!doctype html><title>Shop</title><h1>Shop</h1>
 CALLS = 2
 # A case file may have 256 KB.
 CASES_IN_A_FILE = 1_000
-INI = "[pytest]\nautoweb_codegen = once\naddopts = -p no:anyio -p no:hypothesispytest\n"
+INI = (
+    "[pytest]\nautoweb_codegen = once\n"
+    "addopts = -p no:anyio -p no:hypothesispytest -p no:schemathesis\n"
+)
 
 
 class Model(BaseHTTPRequestHandler):

@@ -223,7 +223,7 @@ def test_no_frame_is_drawn_for_a_picture_that_needs_preparation(
         drawn.append(page)
         return begin_frame(page)
 
-    monkeypatch.setattr("pytest_autoweb.agents.attempt.execute.begin_frame", counted)
+    monkeypatch.setattr("pytest_autoweb.agents.attempt.pictures.begin_frame", counted)
     page = f"<button onclick=\"document.body.style.background = 'green'\">Go</button>{more}"
     attempt = run(browser, tmp_path, site, page)
 

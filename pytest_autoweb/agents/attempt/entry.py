@@ -9,7 +9,7 @@ from pytest_autoweb.agents.attempt.pictures import (
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail
 from pytest_autoweb.base.json_values import map_texts
 from pytest_autoweb.base.language import StepProblem
-from pytest_autoweb.browser.page.opening import open_and_watch
+from pytest_autoweb.browser.page.opening import OpenedPage, open_and_watch
 from pytest_autoweb.browser.page.quiet import wait_until_quiet
 from pytest_autoweb.browser.page.setup import run_setup_js
 from pytest_autoweb.results.records import Attempt, Failure
@@ -19,15 +19,18 @@ ENTRY_TIMEOUT_MS = 30_000
 
 def open_entry(attempt: Attempt, tools: Tools) -> Attempt:
     """Open the entry page, even if it seems to be open already, and run `setup.js`."""
-    ahead = LookAhead(tools)
-    opened = open_and_watch(
-        tools.page,
-        tools.case.entry_url,
-        timeout_ms=ENTRY_TIMEOUT_MS,
-        note=tools.log.write,
-        watched=ahead.begin,
-    )
-    seen, failure = ahead.seen(still=opened.undisturbed), opened.failure
+    ahead, opened = LookAhead(tools), OpenedPage()
+    try:
+        opened = open_and_watch(
+            tools.page,
+            tools.case.entry_url,
+            timeout_ms=ENTRY_TIMEOUT_MS,
+            note=tools.log.write,
+            watched=ahead.begin,
+        )
+    finally:
+        seen = ahead.seen(still=opened.undisturbed)
+    failure = opened.failure
     if failure is None and tools.case.setup.js:
         failure = run_setup_js(tools.page, tools.case.setup.js, reveal=tools.reveal)
     # With cookies and scripts of the set-up, secrets reach the site, which may repeat them.

@@ -1,6 +1,7 @@
 """The pictures of an attempt: of its entry page, and of the page after each step."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from playwright.sync_api import Error
@@ -46,11 +47,13 @@ class LookAhead:
 
     def seen(self, *, still: bool) -> EarlyLook:
         """Return what was seen, if the page is still the same; else wait until it is drawn."""
-        seen = self._ended()
-        if still:
-            return seen
-        if seen.drawn is not None:
-            seen.drawn()
+        # Whoever asks the page next notices if its driver has ended.
+        with suppress(Error):
+            seen = self._ended()
+            if still:
+                return seen
+            if seen.drawn is not None:
+                seen.drawn()
         return NO_EARLY_LOOK
 
     def _see(self) -> EarlyLook:

@@ -19,7 +19,7 @@ CLICK = "```python\n# Step 1\npage.get_by_role('button').click()\n```"
 COLOURS = """<body style="background: white"><button>Go</button>{more}<script>
 document.querySelector('button').onclick = () => {{
   document.body.style.background = 'red';
-  setTimeout(() => {{ document.body.style.background = 'green' }}, 1200);
+  setTimeout(() => {{ document.body.style.background = 'green' }}, 2500);
 }}</script>"""
 GREEN = {"js": "document.body.style.background === 'green'"}
 

@@ -50,8 +50,8 @@ class Interruption:
         self._since: float | None = None
         self._before: dict[int, Any] = {}
         self._put_off: Callable[[], None] | None = None
-        self._comes_again = False
-        """Whether a signal was put off that fell where its error would have been ignored."""
+        self._again: threading.Timer | None = None
+        """Sends a signal again that fell where its error would have been ignored."""
         self.sent = ""
         """The name of the signal that interrupted, unless it was Ctrl-C."""
         self.on_first: Callable[[], None] = lambda: None
@@ -101,18 +101,21 @@ class Interruption:
             self._since, self.sent = time.monotonic(), signal.Signals(number).name
             self.on_first()
             self._interrupt(number, frame)
-        elif self._comes_again:
+        elif self._again is not None:
             self._interrupt(number, frame)
         elif self._since is None or time.monotonic() - self._since > AGAIN_S:
             signal.signal(number, self._before[number])
             os.kill(os.getpid(), number)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        self._comes_again = _ignores_errors(frame)
-        if self._comes_again:
-            again = threading.Timer(_SOON_S, _signal_main, (number,))
-            again.daemon = True
-            again.start()
+        if self._again is not None:
+            # It may be another signal that came now.
+            self._again.cancel()
+            self._again = None
+        if _ignores_errors(frame):
+            self._again = threading.Timer(_SOON_S, _signal_main, (number,))
+            self._again.daemon = True
+            self._again.start()
         elif (tell := self._put_off) is not None:
             self._put_off = None
             tell()

@@ -25,10 +25,12 @@ _SOON_S = 0.01
 _FINALIZER = "__del__"
 _CALLED_BACK = frozenset(
     (sys.modules[kind.__module__].__file__, name)
-    for kind, name in (
-        *((weakref.WeakSet, "_remove"), (weakref.WeakValueDictionary, "remove")),
-        *((weakref.WeakKeyDictionary, "remove"), (weakref.finalize, "__call__")),
-    )
+    for kind, name in {
+        weakref.WeakSet: "_remove",
+        weakref.WeakKeyDictionary: "remove",
+        weakref.WeakValueDictionary: "remove",
+        weakref.finalize: "__call__",
+    }.items()
 )
 # On Windows, a console that closes sends SIGBREAK in place of SIGHUP.
 _SIGNALS = [

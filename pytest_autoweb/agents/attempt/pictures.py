@@ -38,8 +38,8 @@ class LookAhead:
     def begin(self) -> None:
         """Look at the page, and let the browser draw its next frame.
 
-        Not where that gains nothing: the pictures of a case with secrets are prepared, its script
-        changes the page yet, or the browser has others to draw for.
+        Not where that gains nothing: pictures of a case with secrets are prepared, `setup.js` is
+        still to change the page, or the browser draws for others in flight.
         """
         tools = self._tools
         if tools.hidden is None and not tools.case.setup.js and not waiting.others_in_flight():
@@ -118,14 +118,14 @@ def _begun_frame(tools: Tools, seen: EarlyLook) -> Callable[[], bytes | None] | 
         Error: Playwright's error if the browser is gone.
     """
     newest, page, may_show = tools.newest, tools.page, tools.hidden is None
-    if seen.drawn is not None:
-        newest.look, newest.may_be_bare = seen.look, True
-        return seen.drawn
-    # The look comes first, so that what it finds was there before the frame. Where the page had to
-    # be prepared before, it most likely has to be again.
-    looked = waiting.start_call(page, lambda: page_look(page))
-    drawn = begin_frame(page) if may_show and newest.may_be_bare else None
-    newest.look = look = looked()
+    look, drawn = seen
+    if look is None:
+        # The look comes first, so that what it finds was there before the frame. Where the page had
+        # to be prepared before, it most likely has to be again.
+        looked = waiting.start_call(page, lambda: page_look(page))
+        drawn = begin_frame(page) if may_show and newest.may_be_bare else None
+        look = looked()
+    newest.look = look
     newest.may_be_bare = look is not None and look.bare
     if may_show and look is not None and look.bare:
         return drawn or begin_frame(page)

@@ -126,7 +126,7 @@ class StepPicture:
     def look_before(self, page: Page) -> tuple[str, str] | None:
         """Return the digest of the page before a call, and note what it means for the picture.
 
-        Nobody looks at several frames at once, and the call does not wait for that.
+        A page with frames is not looked at: only the first of its looks would come before the call.
         """
         look = page_look(page) if len(page.frames) == 1 else None
         self.may_be_bare = look is not None and look.bare

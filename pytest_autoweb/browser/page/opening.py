@@ -61,7 +61,8 @@ def page_look(page: Page) -> PageLook | None:
     Returns:
         None if the page has many frames, shadow roots or objects, is too large, or does not answer.
     """
-    frames, looks, inside = page.frames, list[PageLook](), 0
+    frames, digests = page.frames, list[tuple[str, str]]()
+    painted, bare, inside = False, True, 0
     if len(frames) > FEW_FRAMES:
         return None
     asked = {"painted": _PAINTED, "covered": PRIVATE_FIELDS}
@@ -71,19 +72,15 @@ def page_look(page: Page) -> PageLook | None:
         except Error:
             return None
         match seen:
-            case {"digest": str(d), "painted": bool(p), "bare": bool(b), "frames": int(number)}:
-                looks.append(PageLook(((frame.url, d),), painted=p, bare=b))
-                inside += number
+            case {"digest": str(text), "painted": bool(p), "bare": bool(b), "frames": int(number)}:
+                digests.append((frame.url, text))
+                painted, bare, inside = painted or p, bare and b, inside + number
             case _:
                 return None
     # A frame may be in its document before Playwright knows it.
     if inside != len(frames) - 1:
         return None
-    return PageLook(
-        sum((look.digest for look in looks), ()),
-        any(look.painted for look in looks),
-        all(look.bare for look in looks),
-    )
+    return PageLook(tuple(digests), painted, bare)
 
 
 _UNREACHABLE = (
@@ -125,7 +122,7 @@ def open_and_watch(
     *,
     timeout_ms: float,
     note: Callable[[str], None],
-    watched: Callable[[], object] = lambda: None,
+    watched: Callable[[], object] | None = None,
 ) -> OpenedPage:
     """Go to `url` and wait until the page has loaded and is quiet, within limits.
 

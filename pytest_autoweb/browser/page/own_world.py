@@ -11,7 +11,7 @@ a script follows only where a document is asked for the first time (`js/own_worl
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from playwright.sync_api import Error, Frame, Locator, Page, TimeoutError
 from pytest_autoweb.base.waiting.playwright_internals import SNAPSHOT_NOTE, register_engine
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.browser_watch import call_within
-from pytest_autoweb.browser.page.frames import run_on_elements, script, tools_of
+from pytest_autoweb.browser.page.frames import element_script, run_on_elements, script, tools_of
 
 _ENGINE = "own"
 """The name by which Playwright finds the answers."""
@@ -33,26 +33,13 @@ class LateWorldError(Exception):
     """Raised for a document that was open before the engine was known."""
 
 
-class Kept(NamedTuple):
-    """An element that a script found, as long as the script is not run there anew."""
-
-    root: Page | Frame
-    script: str
-    look: int
-    number: int
-
-    @property
-    def selector(self) -> str:
-        """Return what finds this very element; it finds nothing once the element is gone."""
-        return _named({"script": self.script, "look": self.look, "kept": self.number})
-
-
 class Told(NamedTuple):
     """What a script told of a document."""
 
     value: Any
-    kept: Callable[[int], Kept]
-    """Returns one of the elements that it was about, by its place."""
+    kept: Callable[[int], str]
+    """Returns what finds one of the elements that it was about, by its place. It finds nothing once
+    the element is gone, or the script was run there anew."""
 
 
 def register_own_world(page: Page) -> None:
@@ -105,8 +92,7 @@ def ask_within(
         found = frame.locator(query)
         told = call_within(frame, timeout_ms, lambda: run_on_elements(found, name))
         return [(one, found.nth(at)) for at, one in enumerate(told)]
-    kept = [Kept(frame, name, look, at).selector for at in range(len(told))]
-    return [(one, frame.locator(selector)) for one, selector in zip(told, kept, strict=True)]
+    return [(one, frame.locator(_kept(name, look, at))) for at, one in enumerate(told)]
 
 
 def ask_document(root: Page | Frame, name: str, arg: Any, *, timeout_ms: float) -> Told:
@@ -117,8 +103,9 @@ def ask_document(root: Page | Frame, name: str, arg: Any, *, timeout_ms: float) 
         Error: Playwright's error if the page does not answer in time.
     """
     look = next(_LOOKS)
-    value = _told(root.locator(":root"), {"script": name, "look": look, "arg": arg}, timeout_ms)
-    return Told(value, lambda number: Kept(root, name, look, number))
+    asked = {"script": name, "look": look, "arg": arg}
+    value = _told(root.locator(":root"), asked, timeout_ms, source=_document_script)
+    return Told(value, partial(_kept, name, look))
 
 
 def snapshot_root(root: Page | Frame, rows: Mapping[str, int] | None) -> Locator:
@@ -135,20 +122,26 @@ def _engine() -> str:
 
 
 @cache
-def _source(name: str) -> str:
-    return (
-        f"(elements, arg) => {{ {tools_of(name)}"
-        f" const made = ({script(name)})({{...tools, elements}}, arg);"
-        " return made && made.json ? made : { elements, json: dom.stringify(made) }; }"
-    )
+def _document_script(name: str) -> str:
+    """Return `js/NAME.js`, which tells of the whole document, with the elements that it keeps."""
+    return f"(elements, arg) => {{ {tools_of(name)} return ({script(name)})(tools, arg); }}"
 
 
 def _named(asked: Mapping[str, Any]) -> str:
     return f"{_ENGINE}={json.dumps(asked)}"
 
 
+def _kept(name: str, look: int, place: int) -> str:
+    return _named({"script": name, "look": look, "kept": place})
+
+
 def _told(
-    locator: Locator, asked: Mapping[str, Any], timeout_ms: float, *, wait_ms: float | None = None
+    locator: Locator,
+    asked: Mapping[str, Any],
+    timeout_ms: float,
+    *,
+    wait_ms: float | None = None,
+    source: Callable[[str], str] = element_script,
 ) -> Any:
     """Return what a script tells of the element that a locator finds.
 
@@ -165,8 +158,8 @@ def _told(
     try:
         told = call_within(locator.page, timeout_ms, lambda: ask({}))
         if told == _UNKNOWN:
-            source = {"source": _source(str(asked["script"]))}
-            told = call_within(locator.page, timeout_ms, lambda: ask(source))
+            text = {"source": source(str(asked["script"]))}
+            told = call_within(locator.page, timeout_ms, lambda: ask(text))
     except Error as error:
         if _NO_ENGINE.search(error.message):
             raise LateWorldError from None

@@ -31,7 +31,6 @@ from pytest_autoweb.browser.page.frames import (
     tools_of,
 )
 from pytest_autoweb.browser.page.own_world import (
-    Kept,
     LateWorldError,
     ask_document,
     register_own_world,
@@ -83,23 +82,22 @@ class KeptElement(NamedTuple):
 
     root: "Page | Frame"
     number: int
-    kept: Kept | None
-    """None where the document was open before its world could be asked."""
+    selector: str
+    """Empty where the document was open before its world could be asked."""
     made: JSHandle | None = None
-    """What the script made, where the document was open too early to be asked anew."""
+    """What the script made there."""
 
     def locator(self) -> Locator:
         """Return what finds this very element; it finds nothing once the element is gone.
 
         Only where `locates` says so.
         """
-        assert self.kept is not None
-        return self.root.locator(self.kept.selector)
+        return self.root.locator(self.selector)
 
     @property
     def locates(self) -> Callable[[], Locator] | None:
         """Return what makes that locator; None where nothing is kept."""
-        return self.locator if self.kept is not None else None
+        return self.locator if self.selector else None
 
     def handle(self) -> ElementHandle | None:
         """Return this very element; None once it is gone.
@@ -107,8 +105,8 @@ class KeptElement(NamedTuple):
         Raises:
             Error: Playwright's error if the page does not answer.
         """
-        if self.kept is not None:
-            return self.root.query_selector(self.kept.selector)
+        if self.selector:
+            return self.root.query_selector(self.selector)
         assert self.made is not None
         found = self.made.evaluate_handle("(made, n) => made.elements[n]", self.number).as_element()
         return found if found is not None and found.evaluate("one => one.isConnected") else None
@@ -232,8 +230,8 @@ def _note(root: Page | Frame, rows: RowsToRead | None, timeout_ms: float) -> Non
 class _Document(NamedTuple):
     root: "Page | Frame"
     told: Mapping[str, Any]
-    kept: Callable[[int], Kept | None]
-    """Returns an element that the script kept, by its number."""
+    kept: Callable[[int], str]
+    """Returns what finds an element that the script kept, by its number."""
     made: JSHandle | None = None
 
 
@@ -278,7 +276,7 @@ def _document(
         # Without refs, in the page's own world.
         made = run_script_handle(root, "page_tree", asked, timeout_ms=timeout_ms)
     told_there = read_json(made.evaluate("made => made.json"))
-    return _Document(root, told_there, lambda number: None, made)
+    return _Document(root, told_there, lambda number: "", made)
 
 
 class _Heard(NamedTuple):

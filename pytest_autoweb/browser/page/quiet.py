@@ -146,10 +146,6 @@ def wait_until_arrived(page: Page) -> None:
             page.wait_for_timeout(_LOOK_OUT_MS)
 
 
-def _nothing() -> None:
-    """Do nothing."""
-
-
 class Quiet(NamedTuple):
     """What became of waiting for a page to be quiet."""
 
@@ -168,7 +164,7 @@ def watch_until_quiet(
     where: Page | Frame,
     *,
     limit_ms: float = LIMIT_MS,
-    watched: Callable[[], object] = _nothing,
+    watched: Callable[[], object] | None = None,
 ) -> Quiet:
     """Wait until a page is quiet, within limits; never raises.
 
@@ -183,8 +179,8 @@ def watch_until_quiet(
     Args:
         where: the page, or a frame of it.
         limit_ms: limit in milliseconds on the wait for quiet.
-        watched: called when the page has been told to watch itself, once. What it asks of the page
-            is asked of what is there then, and of nothing else if the wait ends undisturbed.
+        watched: called once, when the page has been told to watch itself. What it learns of the
+            page still holds if the wait ends undisturbed.
     """
     page = where if isinstance(where, Page) else where.page
     traffic = _traffic_of(page.context)
@@ -199,14 +195,14 @@ def watch_until_quiet(
             asked = {"name": _NAME, "still": STILL_MS, "patient": PATIENT_MS}
             asked |= {"soon": patience, "limit": left}
             look = partial(run_script, where, "quiet", asked, timeout_ms=left + _GRACE_MS)
-            told = _beside(waiting.start_call(page, look), watched)
+            told = _beside(waiting.start_call(page, look), watched) if watched else look()
         except Error:
             return Quiet(reached=False)
         match told:
             case {"quiet": True, "undisturbed": bool(still)}:
                 if before == traffic.events and not traffic.busy():
                     return Quiet(reached=True, undisturbed=undisturbed and still)
-        undisturbed, watched = False, _nothing
+        undisturbed, watched = False, None
         patience = max(0.0, patience - (waiting.now() - looked) * 1000)
     return Quiet(reached=False)
 

@@ -11,7 +11,9 @@
     if (source) scripts.set(script, (0, eval)(source));
     if (!scripts.has(script)) return unknown;
     const about = within ? elementsWithin(dom, root, within) : [root];
-    const { elements, json } = scripts.get(script)(about, arg);
+    const told = scripts.get(script)(about, arg);
+    // What a script of a whole document keeps, it chooses itself.
+    const { elements, json } = typeof told === 'string' ? { elements: about, json: told } : told;
     if (look) looks.set(script, { look, elements });
     return json;
   };

@@ -7,6 +7,7 @@ from playwright.sync_api import Page
 
 from pytest_autoweb.base.redaction import Redactor
 from pytest_autoweb.browser.page.covered_fields import shows_bare
+from pytest_autoweb.browser.page.opening import page_look
 from pytest_autoweb.browser.page.own_world import register_own_world
 from pytest_autoweb.judging.evidence.scene import shot
 
@@ -61,22 +62,50 @@ FRAMED = '<iframe srcdoc="{}" width=1200 height=700></iframe>'
 
 @pytest.mark.parametrize("where", ["{}", FRAMED])
 @pytest.mark.parametrize("late", [False, True], ids=["before the look", "after it"])
+@pytest.mark.parametrize(
+    ("kind", "redact"),
+    [
+        ("password", None),
+        ("password", Redactor({"pw": SECRET})),
+        ("text", Redactor({"pw": SECRET})),
+    ],
+    ids=["a password", "a password of a case with secrets", "a secret"],
+)
 def test_no_frame_is_kept_that_shows_what_is_to_be_covered(
-    blank: Page, tmp_path: Path, where: str, late: bool
+    blank: Page, tmp_path: Path, where: str, late: bool, kind: str, redact: Redactor | None
 ) -> None:
+    register_own_world(blank)
     pictures = []
     for number, value in enumerate((SECRET, f"{SECRET}!", "")):
         given = "" if late else value
-        blank.set_content(where.format(HOLDING.format(kind="password", value=given)))
-        bare = shows_bare(blank)
+        blank.set_content(where.format(HOLDING.format(kind=kind, value=given)))
+        bare = shows_bare(blank, redact)
         if late:
             blank.frames[-1].fill("input", value)
         assert bare is (late or not value)
-        assert shot(blank, tmp_path / f"{number}.jpg", bare=bare)
+        assert shot(blank, tmp_path / f"{number}.jpg", redact, bare=bare)
         pictures.append((tmp_path / f"{number}.jpg").read_bytes())
 
     secret, longer, empty = pictures
     assert secret == longer != empty
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+def test_a_case_with_secrets_needs_no_preparation_where_no_field_holds_one(
+    blank: Page, kind: str
+) -> None:
+    redact = Redactor({"pw": SECRET})
+    register_own_world(blank)
+    blank.set_content(FIELDS[kind])
+    field = blank.frames[-1].locator("#f")
+    told = []
+    for value in ("tea", SECRET, f"my {SECRET}!", ""):
+        field.fill(value)
+        told.append(shows_bare(blank, redact))
+
+    # Of a shadow tree, nothing is believed.
+    others = kind != "a field in a shadow tree"
+    assert told == [others, False, False, others]
 
 
 FORGED = """<script>
@@ -95,6 +124,8 @@ def test_a_page_has_no_hand_in_pictures_of_a_case_with_secrets(
     for number, value in enumerate((SECRET, f"{SECRET}!")):
         forged = FORGED.replace('"', "'") + HOLDING.format(kind=kind, value=value)
         blank.set_content(where.format(forged))
+        look = page_look(blank, redact)
+        assert look is None or not look.bare
         assert shot(blank, tmp_path / f"{number}.jpg", redact, bare=True)
         pictures.append((tmp_path / f"{number}.jpg").read_bytes())
 

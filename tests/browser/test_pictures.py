@@ -199,6 +199,7 @@ def test_without_room_for_a_film_the_picture_of_the_end_stays(
     assert attempt.final_screenshot == "attempt-1/step-1.jpg"
 
 
+@pytest.mark.parametrize("secrets", [{}, {"pin": {"default": "tea-time"}}], ids=["", "secrets"])
 @pytest.mark.parametrize(
     ("more", "frames"),
     [
@@ -207,6 +208,7 @@ def test_without_room_for_a_film_the_picture_of_the_end_stays(
         ("<input type=password value=x>", 0),
         ("<iframe srcdoc='<p>Tea'></iframe>", 2),
         ("<iframe srcdoc='<input type=password value=x>'></iframe>", 0),
+        ("<input value=coffee>", 2),
     ],
 )
 def test_no_frame_is_drawn_for_a_picture_that_needs_preparation(
@@ -216,16 +218,17 @@ def test_no_frame_is_drawn_for_a_picture_that_needs_preparation(
     monkeypatch: pytest.MonkeyPatch,
     more: str,
     frames: int,
+    secrets: dict[str, Any],
 ) -> None:
     drawn: list[Page] = []
 
-    def counted(page: Page) -> Callable[[], bytes | None]:
+    def counted(page: Page, redact: Callable[[str], str] | None) -> Callable[[], bytes | None]:
         drawn.append(page)
-        return begin_frame(page)
+        return begin_frame(page, redact)
 
     monkeypatch.setattr("pytest_autoweb.agents.attempt.pictures.begin_frame", counted)
     page = f"<button onclick=\"document.body.style.background = 'green'\">Go</button>{more}"
-    attempt = run(browser, tmp_path, site, page)
+    attempt = run(browser, tmp_path, site, page, secrets=secrets)
 
     # What the page held when it was opened, and before the click, said so.
     assert len(drawn) == frames

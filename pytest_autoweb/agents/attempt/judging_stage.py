@@ -254,7 +254,7 @@ def _keep_page_and_look(attempt: Attempt, tools: Tools) -> tuple[Attempt, PageLo
     if tools.newest.look is None:
         attempt = keep_page(attempt, tools)
     else:
-        looked = waiting.start_call(tools.page, lambda: page_look(tools.page))
+        looked = waiting.start_call(tools.page, lambda: page_look(tools.page, tools.hidden))
         try:
             attempt = keep_page(attempt, tools)
         finally:

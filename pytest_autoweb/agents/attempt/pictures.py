@@ -38,11 +38,11 @@ class LookAhead:
     def begin(self) -> None:
         """Look at the page, and let the browser draw its next frame.
 
-        Not where that gains nothing: pictures of a case with secrets are prepared, `setup.js` is
-        still to change the page, or the browser draws for others in flight.
+        Not where that gains nothing: `setup.js` is still to change the page, or the browser draws
+        for others in flight.
         """
         tools = self._tools
-        if tools.hidden is None and not tools.case.setup.js and not waiting.others_in_flight():
+        if not tools.case.setup.js and not waiting.others_in_flight():
             self._ended = waiting.start_call(tools.page, self._see)
 
     def seen(self, *, still: bool) -> EarlyLook:
@@ -57,11 +57,11 @@ class LookAhead:
         return NO_EARLY_LOOK
 
     def _see(self) -> EarlyLook:
-        page = self._tools.page
-        look = page_look(page)
+        page, hidden = self._tools.page, self._tools.hidden
+        look = page_look(page, hidden)
         # A canvas may be drawn on without a trace.
         keeps = look is not None and look.bare and not look.painted
-        return EarlyLook(look, begin_frame(page) if keeps else None)
+        return EarlyLook(look, begin_frame(page, hidden) if keeps else None)
 
 
 def begin_picture(
@@ -112,27 +112,26 @@ def begin_picture(
 def _begun_frame(tools: Tools, seen: EarlyLook) -> Callable[[], bytes | None] | None:
     """Look at the page, and let its next frame be drawn if that needs no preparation.
 
-    What a case with secrets shows is always prepared, from outside the page's scripts.
-
     Raises:
         Error: Playwright's error if the browser is gone.
     """
-    newest, page, may_show = tools.newest, tools.page, tools.hidden is None
+    newest, page, hidden = tools.newest, tools.page, tools.hidden
     look, drawn = seen
     if look is None:
         # The look comes first, so that what it finds was there before the frame. Where the page had
-        # to be prepared before, it most likely has to be again.
-        looked = waiting.start_call(page, lambda: page_look(page))
-        drawn = begin_frame(page) if may_show and newest.may_be_bare else None
+        # to be prepared before, it most likely has to be again. Which fields hold a secret is asked
+        # last, and a frame that may show one waits for that.
+        looked = waiting.start_call(page, lambda: page_look(page, hidden))
+        drawn = begin_frame(page, None) if hidden is None and newest.may_be_bare else None
         look = looked()
     newest.look = look
     newest.may_be_bare = look is not None and look.bare
-    if may_show and look is not None and look.bare:
-        return drawn or begin_frame(page)
+    if look is not None and look.bare:
+        return drawn or begin_frame(page, hidden)
     if drawn is not None:
         # Nothing told before this frame that it shows nothing private.
         drawn()
-    return begin_frame(page) if may_show and look is None and shows_bare(page) else None
+    return begin_frame(page, hidden) if look is None and shows_bare(page, hidden) else None
 
 
 def pictured(

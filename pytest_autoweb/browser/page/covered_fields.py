@@ -5,7 +5,7 @@ from collections.abc import Callable
 from playwright.sync_api import Error, Frame, Locator, Page
 
 from pytest_autoweb.browser.page.frames import MAX_FRAMES, run_script
-from pytest_autoweb.browser.page.own_world import ask_within
+from pytest_autoweb.browser.page.own_world import ask_about, ask_within
 
 PRIVATE_FIELDS = (
     "input[type=password], input[autocomplete$=-password], input[autocomplete=one-time-code],"
@@ -47,21 +47,34 @@ def _with_secrets(frame: Frame, redact: Callable[[str], str]) -> list[Locator]:
     return [field for text, field in fields if redact(str(text)) != text]
 
 
-def shows_bare(page: Page) -> bool:
+def shows_bare(page: Page, redact: Callable[[str], str] | None) -> bool:
     """Ask all frames of a page whether its picture needs no preparation.
 
     Nothing is to be covered then, no animation is under way, and a pixel is one of the page. A
-    private field that is empty hides nothing. The page's own scripts could have a hand in the
-    answer, so it is not asked where the case has secrets.
+    private field that is empty hides nothing.
+
+    Args:
+        page: the page of which a picture is to be taken, or was taken just now.
+        redact: removes the case's secrets from text; None if the case has none. If it has some, the
+            page's own scripts have no hand in the answer.
     """
     frames = page.frames
     if len(frames) > FEW_FRAMES:
         return False
     try:
-        bare = all(
-            run_script(frame, "bare_document", PRIVATE_FIELDS, timeout_ms=_ALIVE_MS) is True
-            for frame in frames
-        )
+        bare = all(_is_bare(frame, redact) for frame in frames)
     except Error:
         return False
     return bare and len(page.frames) == len(frames)
+
+
+def _is_bare(frame: Frame, redact: Callable[[str], str] | None) -> bool:
+    asked = {"covered": PRIVATE_FIELDS, "fields": "" if redact is None else _FIELDS}
+    if redact is None:
+        texts = run_script(frame, "bare_document", asked, timeout_ms=_ALIVE_MS)
+    else:
+        root = frame.locator(":root")
+        texts = ask_about(root, "bare_document", asked, timeout_ms=_ALIVE_MS)
+    if not isinstance(texts, list):
+        return False
+    return redact is None or all(redact(str(text)) == text for text in texts)

@@ -20,7 +20,7 @@ from pytest_autoweb.browser.egress.browser_watch import (
 )
 from pytest_autoweb.browser.egress.proxy import NO_ADDRESS, NOTHING_ANSWERS, OWN_ANSWER
 from pytest_autoweb.browser.egress.request_policy import parse_origin
-from pytest_autoweb.browser.page.covered_fields import FEW_FRAMES, PRIVATE_FIELDS
+from pytest_autoweb.browser.page.covered_fields import FEW_FRAMES, PRIVATE_FIELDS, shows_bare
 from pytest_autoweb.browser.page.frames import answers, run_script
 from pytest_autoweb.browser.page.own_world import register_own_world
 from pytest_autoweb.browser.page.quiet import watch, watch_until_quiet
@@ -55,8 +55,13 @@ class PageLook(NamedTuple):
     """Whether a picture needs no preparation; see `shows_bare`."""
 
 
-def page_look(page: Page) -> PageLook | None:
+def page_look(page: Page, redact: Callable[[str], str] | None = None) -> PageLook | None:
     """Look at the whole page, frame by frame.
+
+    Args:
+        page: the page.
+        redact: removes the case's secrets from text, if a picture is to be taken of a case that has
+            some.
 
     Returns:
         None if the page has many frames, shadow roots or objects, is too large, or does not answer.
@@ -80,6 +85,8 @@ def page_look(page: Page) -> PageLook | None:
     # A frame may be in its document before Playwright knows it.
     if inside != len(frames) - 1:
         return None
+    # The page's own scripts had a hand in this, which is not enough where secrets are at stake.
+    bare = bare and (redact is None or shows_bare(page, redact))
     return PageLook(tuple(digests), painted, bare)
 
 

@@ -98,9 +98,9 @@ def shot(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         frame = None
-        if not (png or steady or region or redact):
-            bare = shows_bare(page) if bare is None else bare
-            frame = drawn() if drawn else _next_frame(page) if bare else None
+        if not (png or steady or region):
+            bare = shows_bare(page, redact) if bare is None else bare
+            frame = drawn() if drawn else _next_frame(page, redact) if bare else None
         if bare and frame:
             path.write_bytes(frame)
             return True
@@ -129,16 +129,20 @@ def _clip(region: Region | None) -> FloatRect | None:
     return {"x": x, "y": y, "width": width, "height": height}
 
 
-def begin_frame(page: Page) -> Callable[[], bytes | None]:
+def begin_frame(page: Page, redact: Callable[[str], str] | None) -> Callable[[], bytes | None]:
     """Let the browser draw the page's next frame meanwhile, for `shot`.
+
+    Args:
+        page: the page to show.
+        redact: removes the case's secrets from text; None if the case has none.
 
     Returns:
         A function that waits for the frame, and returns None if it may not be kept.
     """
-    return waiting.start_call(page, lambda: _next_frame(page))
+    return waiting.start_call(page, lambda: _next_frame(page, redact))
 
 
-def _next_frame(page: Page) -> bytes | None:
+def _next_frame(page: Page, redact: Callable[[str], str] | None) -> bytes | None:
     """Return the next frame that Chromium draws, as a JPEG, or None if it may not be kept.
 
     `page.screenshot` prepares the page first and waits for two frames, which takes twice as long.
@@ -152,7 +156,7 @@ def _next_frame(page: Page) -> bytes | None:
         forget_session(page)
         return None
     # The page may have changed since it was looked at.
-    return base64.b64decode(told["data"]) if shows_bare(page) else None
+    return base64.b64decode(told["data"]) if shows_bare(page, redact) else None
 
 
 def _title(page: Page) -> str:

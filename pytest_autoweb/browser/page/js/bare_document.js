@@ -1,3 +1,8 @@
-// Tells whether a picture of this document needs no preparation, all of which can be seen.
-({ dom, showsBare }, covered) =>
-  !dom.query(document, '*').some((element) => dom.shadow(element)) && showsBare(covered)
+// Returns what the given fields of this document hold if its picture needs no other preparation, and
+// all of it can be seen; else null.
+({ dom, showsBare }, { covered, fields }) => {
+  const hides = dom.query(document, '*').some((element) => dom.shadow(element));
+  if (hides || !showsBare(covered)) return null;
+  const held = (field) => dom.value(field) || field.textContent || '';
+  return fields ? dom.query(document, fields).map(held) : [];
+}

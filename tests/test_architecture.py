@@ -158,6 +158,10 @@ MAY_IMPORT_LATE = {
     "session/cells_on_demand.py",
     "session/extras.py",
     "session/refused_sessions.py",
+    # Few cells need what they lead to, and all of it takes a fifth of a session's loading.
+    "agents/attempt/finders.py",
+    "cell/loaded_late.py",
+    "session/cell_hooks.py",
     # Each session with a server starts it, and few servers are static.
     "session/servers/webserver_process.py",
     "session/xdist_internals.py",
@@ -434,6 +438,19 @@ def test_a_session_without_models_pays_for_nothing_but_the_options(tmp_path: Pat
     assert {name.split(".")[0] for name in added - own} - sys.stdlib_module_names == set()
     packages = {PACKAGE.name, *(name.rpartition(".")[0] for name in own)}
     assert {name.removeprefix(f"{PACKAGE.name}.") for name in own - packages} <= IDLE
+
+
+def test_a_session_with_models_does_not_load_the_agents_that_it_may_not_use() -> None:
+    script = (
+        "import pytest_autoweb.session.cell_hooks, sys, json; print(json.dumps([*sys.modules]))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    folders = {name.rpartition(".")[0] for name in json.loads(run.stdout)}
+    agents = {"act", "chance", "choice", "collect", "locate", "reading", "webmcp"}
+
+    assert "pytest_autoweb.agents.codegen" in folders
+    assert folders & {f"pytest_autoweb.agents.{name}" for name in agents} == set()
+    assert "pytest_autoweb.browser.marks" not in folders
 
 
 def test_a_session_does_not_rewrite_the_asserts_of_this_package() -> None:

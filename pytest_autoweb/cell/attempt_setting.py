@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from pytest_autoweb.agents.attempt.finders import MarkFinder, SightFinder, noted, steady
+from pytest_autoweb.agents.attempt.finders import MarkFinder, noted, sight_finder, steady
 from pytest_autoweb.agents.attempt.new_address import at_new_address, guidance_at
 from pytest_autoweb.agents.attempt.page_looks import look
 from pytest_autoweb.agents.attempt.site_calls import call_tool
@@ -21,7 +21,6 @@ from pytest_autoweb.agents.attempt.strategy import CorrectionArm
 from pytest_autoweb.agents.attempt.tools import RunLog, Stage, StepBudget, Tools
 from pytest_autoweb.agents.codegen.captured_pages import show_more
 from pytest_autoweb.agents.codegen.failed_calls import normalized
-from pytest_autoweb.agents.collect.collect_list import collect_urls
 from pytest_autoweb.agents.correction.call_cache import MemoryCache, SeenCalls, with_reply_cache
 from pytest_autoweb.agents.correction.guidance import Guidance
 from pytest_autoweb.base import waiting
@@ -55,6 +54,7 @@ from pytest_autoweb.cell.attack_sight import is_spared, needs_picture, sees
 from pytest_autoweb.cell.cell_inputs import Cell, CellResources
 from pytest_autoweb.cell.cell_setting import CellSetting
 from pytest_autoweb.cell.control_clients import ORACLE
+from pytest_autoweb.cell.loaded_late import collect_urls
 from pytest_autoweb.cell.mailbox import Mailbox
 from pytest_autoweb.cell.secrets_of_the_moment import SecretsOfTheMoment
 from pytest_autoweb.cell.site_tools_need import needs_site_tools
@@ -482,7 +482,7 @@ def finders(tools: Tools) -> Mapping[str, Finder]:
     """Return the finders that the cell offers, by their names in the step language."""
     offered: dict[str, Finder] = {"get_by_mark": noted(steady(tools.marks.find), tools)}
     if tools.spec.vision:
-        offered["get_by_sight"] = noted(steady(SightFinder(tools).find), tools)
+        offered["get_by_sight"] = noted(steady(sight_finder(tools)), tools)
     return offered
 
 

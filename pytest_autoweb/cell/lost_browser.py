@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_autoweb.agents.attempt.tools import Tools, change
-from pytest_autoweb.agents.outside.outside_agent import BLAMED
+from pytest_autoweb.agents.outside.agent_page import BLAMED
 from pytest_autoweb.base import waiting
 from pytest_autoweb.browser.egress.browser_watch import WATCH
 from pytest_autoweb.browser.page.opening import browser_ended

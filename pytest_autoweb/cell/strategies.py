@@ -9,30 +9,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
-from pytest_autoweb.agents.act.loop import act_on_page
 from pytest_autoweb.agents.attempt.entry import open_entry
 from pytest_autoweb.agents.attempt.execute import run_steps
 from pytest_autoweb.agents.attempt.judging_stage import judge_outcome
 from pytest_autoweb.agents.attempt.strategy import CorrectionArm, Strategy
 from pytest_autoweb.agents.attempt.tools import NamedStage
-from pytest_autoweb.agents.chance.random_actions import act_at_random
 from pytest_autoweb.agents.codegen.captured_pages import capture_pages
 from pytest_autoweb.agents.codegen.generate import lint_script, write_script
 from pytest_autoweb.agents.codegen.plan import plan_as_task, plan_case
 from pytest_autoweb.agents.codegen.reflect import reflect
-from pytest_autoweb.agents.codegen.refs_turns import take_turns, write_lines_by_turns
 from pytest_autoweb.agents.codegen.repair import repair_script, write_again, write_constrained
-from pytest_autoweb.agents.codegen.script_turns import write_by_turns
-from pytest_autoweb.agents.collect.collect_list import collect_list
 from pytest_autoweb.agents.correction.advice import PROMPTS
 from pytest_autoweb.agents.outside.adapters import ADAPTERS, declared_in_case
 from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
-from pytest_autoweb.agents.outside.outside_agent import judge_what_is_left, run_outside_agent
 from pytest_autoweb.agents.outside.person import person_settings
-from pytest_autoweb.agents.webmcp.tool_turns import call_by_turns
 from pytest_autoweb.base.variant_names import ARM_NAMES, PERSON, STRATEGY_NAMES, StrategyName
 from pytest_autoweb.base.variants import BoundVariants
-from pytest_autoweb.cell import hands
+from pytest_autoweb.cell import hands, loaded_late
 from pytest_autoweb.models.model_spec import ModelSpec
 from pytest_autoweb.results.analysis.controls import RANDOM, is_control
 from pytest_autoweb.results.records import CorrectionArmName
@@ -105,7 +98,7 @@ _CODEGEN = STRATEGIES.about("codegen")
 
 BY_REFS_IN_TURNS = Strategy(
     **_CODEGEN,
-    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", write_lines_by_turns), JUDGE),
+    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", loaded_late.write_lines_by_turns), JUDGE),
     prompts=("refs_turns", "turn_page", "turn_became"),
     uses_capture=False,
     lacks=frozenset({hands.PLACE}),
@@ -114,7 +107,7 @@ BY_REFS_IN_TURNS = Strategy(
 
 BY_REFS = Strategy(
     **_CODEGEN,
-    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", take_turns), JUDGE),
+    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", loaded_late.take_turns), JUDGE),
     prompts=("refs",),
     uses_capture=False,
     lacks=frozenset(
@@ -127,14 +120,14 @@ BY_REFS = Strategy(
 
 AT_RANDOM = Strategy(
     **_CODEGEN,
-    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", act_at_random), JUDGE),
+    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", loaded_late.act_at_random), JUDGE),
     uses_capture=False,
 )
 """What the control `builtin/random` does in place of any strategy."""
 
 BY_TURNS = Strategy(
     **_CODEGEN,
-    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", write_by_turns), JUDGE),
+    first=(OPEN, PLAN_AS_TASK, NamedStage("turns", loaded_late.write_by_turns), JUDGE),
     prompts=("turns", "turn_page", "turn_became"),
 )
 """`codegen` for capable models, which see each page before they write code for it."""
@@ -157,7 +150,7 @@ AS_WRITTEN = replace(CODEGEN, first=(OPEN, PLAN, GENERATE, LINT, EXECUTE, JUDGE)
 ACT = STRATEGIES.add(
     Strategy(
         **STRATEGIES.about("act"),
-        first=(OPEN, PLAN_AS_TASK, NamedStage("act", act_on_page), JUDGE),
+        first=(OPEN, PLAN_AS_TASK, NamedStage("act", loaded_late.act), JUDGE),
         prompts=("act", "act_brief", "act_computer"),
         uses_capture=False,
     )
@@ -190,7 +183,7 @@ def _act_of(spec: ModelSpec) -> Strategy:
 COLLECT = STRATEGIES.add(
     Strategy(
         **STRATEGIES.about("collect"),
-        first=(OPEN, PLAN_AS_TASK, NamedStage("collect", collect_list), JUDGE),
+        first=(OPEN, PLAN_AS_TASK, NamedStage("collect", loaded_late.collect), JUDGE),
         prompts=("collect", "collect_brief"),
         uses_capture=False,
     )
@@ -200,7 +193,7 @@ COLLECT = STRATEGIES.add(
 WEBMCP = STRATEGIES.add(
     Strategy(
         **STRATEGIES.about("webmcp"),
-        first=(OPEN, PLAN_AS_TASK, NamedStage("turns", call_by_turns), JUDGE),
+        first=(OPEN, PLAN_AS_TASK, NamedStage("turns", loaded_late.call_site_tools), JUDGE),
         prompts=("webmcp", "turn_page", "turn_became"),
         uses_capture=False,
         lacks=frozenset({hands.PLACE}),
@@ -216,8 +209,8 @@ def outside_agent(name: str, summary: str, settings: AgentSettings) -> Strategy:
         summary: one sentence for help texts.
         settings: returns its settings, or raises an error about what is missing.
     """
-    drive = NamedStage("agent", partial(run_outside_agent, settings))
-    judge = NamedStage("judge", judge_what_is_left)
+    drive = NamedStage("agent", partial(loaded_late.run_outside_agent, settings))
+    judge = NamedStage("judge", loaded_late.judge_what_is_left)
     return Strategy(
         name=name,
         summary=summary,

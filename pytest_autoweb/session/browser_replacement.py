@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page
 
-from pytest_autoweb.agents.outside.outside_agent import open_agent_page
+from pytest_autoweb.agents.outside.agent_page import open_agent_page
 from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.base.waiting.playwright_internals import LOST_DRIVER
 from pytest_autoweb.browser.egress.browser_watch import (

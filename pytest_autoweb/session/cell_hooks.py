@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import Browser
@@ -16,7 +16,6 @@ from pytest_autoweb.base.whole_characters import whole_text
 from pytest_autoweb.browser.egress.chromium import missing_browser
 from pytest_autoweb.results.analysis.controls import is_control
 from pytest_autoweb.session.autoweb_fixture import Autoweb
-from pytest_autoweb.session.autoweb_step import AutowebStep
 from pytest_autoweb.session.case_files import is_case_file
 from pytest_autoweb.session.case_needs import lacking_in, report_unmet
 from pytest_autoweb.session.cells_again import CellsAgain
@@ -52,6 +51,9 @@ from pytest_autoweb.session.touched_cells import TOUCHED, TouchedSelection
 from pytest_autoweb.session.until import UNTIL, EarlyStop
 from pytest_autoweb.session.worker_marks import mark_worker
 from pytest_autoweb.settings.run_settings import Settings, old_names, read_settings
+
+if TYPE_CHECKING:
+    from pytest_autoweb.session.autoweb_step import AutowebStep
 
 
 class CellHooks:
@@ -308,8 +310,11 @@ class CellHooks:
         """Return the value of the `autoweb` fixture."""
         return Autoweb(request)
 
-    def autoweb_step(self, request: pytest.FixtureRequest) -> AutowebStep:
+    def autoweb_step(self, request: pytest.FixtureRequest) -> "AutowebStep":
         """Return the value of the `autoweb_step` fixture."""
+        # Late, because few sessions have such tests.
+        from pytest_autoweb.session.autoweb_step import AutowebStep
+
         return AutowebStep(request)
 
     def step_models(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_autoweb.agents.outside.outside_agent import agent_folder
+from pytest_autoweb.agents.outside.agent_process import agent_folder
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import SettingsError, first_line
 from pytest_autoweb.base.waiting.playwright_internals import can_share_loop

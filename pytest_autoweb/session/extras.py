@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.agents.choice.feedback import CHOICES_COUNTED
 from pytest_autoweb.agents.correction.call_cache import Cache
 from pytest_autoweb.agents.correction.retry_decision import CORRECTIONS_COUNTED, PastCorrections
 from pytest_autoweb.base.errors import SettingsError
@@ -66,6 +65,7 @@ def past_corrections(settings: Settings, model: str, arm: str) -> PastCorrection
 
 def mistaken_kinds(settings: Settings, model: str) -> dict[str, tuple[int, int]]:
     """Return a model's error counts for each kind of element, as far as the store knows."""
+    from pytest_autoweb.agents.choice.feedback import CHOICES_COUNTED
     from pytest_autoweb.store import session_hooks
 
     return session_hooks.mistaken_kinds(settings.database, settings.rootdir, model, CHOICES_COUNTED)

@@ -18,8 +18,8 @@ from filelock import FileLock
 from pytest_autoweb.agents.correction.naming_model import NamingModel
 from pytest_autoweb.agents.outside.adapters import Settings as AgentSettings
 from pytest_autoweb.agents.outside.adapters import declared_in_case, identity_of, settings_of
+from pytest_autoweb.agents.outside.agent_process import check_command
 from pytest_autoweb.agents.outside.agent_reach import level_of
-from pytest_autoweb.agents.outside.outside_agent import check_command
 from pytest_autoweb.agents.outside.tool_loop import check_skill
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError, CaseError, ModelError, SettingsError

@@ -3,9 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from playwright.sync_api import Error
-
-from pytest_autoweb.agents.attempt.finders import with_sight
+from pytest_autoweb.agents.attempt.finders import with_marks, with_sight
 from pytest_autoweb.agents.attempt.normal_form import normal_form
 from pytest_autoweb.agents.attempt.script_blocks import split_blocks
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
@@ -13,8 +11,6 @@ from pytest_autoweb.agents.attempt.unwrapped_script import unwrapped_script
 from pytest_autoweb.agents.codegen.plan import plan_for
 from pytest_autoweb.base.language import NO_CODE, NO_CODE_IN_REPLY, REFUSED_BY_LINT, StepProblem
 from pytest_autoweb.base.python_source import is_python
-from pytest_autoweb.browser.marks.marking import listing, mark_page
-from pytest_autoweb.models.client import Message, picture_uri
 from pytest_autoweb.models.prompts import fence, render
 from pytest_autoweb.models.replies import PLAN_BLOCK, heading_number, strip_reasoning
 from pytest_autoweb.models.reply_blocks import CodeOf, bare_code, blocks_of_code
@@ -62,23 +58,6 @@ def write_script(attempt: Attempt, tools: Tools) -> Attempt:
     told = with_marks(with_sight(messages, tools), tools)
     attempt, reply = ask(attempt, tools, "generate", told)
     return attempt if attempt.failure else take_code(attempt, tools, reply)
-
-
-def with_marks(messages: tuple[Message, ...], tools: Tools) -> tuple[Message, ...]:
-    """Return a prompt for a script with the marked picture, for `--autoweb-visual-supplement`."""
-    if not (tools.settings.visual_supplement and tools.spec.vision):
-        return messages
-    try:
-        marked = mark_page(tools.page, hide=tools.hidden)
-    except Error as error:
-        # The picture is only a supplement, so the attempt continues without it.
-        tools.log.write(f"the page could not be marked: {error}")
-        return messages
-    listed = fence(tools.redact(listing(marked.marks, "", max_chars=0)), "marks")
-    *before, last = messages
-    text = f"{last.content}\n\n{render('marks', marks=listed)[1].content}"
-    images = (*last.images, picture_uri(marked.picture))
-    return (*before, last.model_copy(update={"content": text, "images": images}))
 
 
 def take_code(attempt: Attempt, tools: Tools, reply: str) -> Attempt:

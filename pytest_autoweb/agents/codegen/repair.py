@@ -1,7 +1,7 @@
 """Ask for the script again, with the page at the failure."""
 
 from pytest_autoweb.agents.attempt.execute import unified_diff
-from pytest_autoweb.agents.attempt.finders import with_sight
+from pytest_autoweb.agents.attempt.finders import with_marks, with_sight
 from pytest_autoweb.agents.attempt.outcome_text import outcome_told
 from pytest_autoweb.agents.attempt.retry_notes import evidence_text, retry_hint
 from pytest_autoweb.agents.attempt.tools import Tools, ask, change, fail
@@ -15,7 +15,7 @@ from pytest_autoweb.agents.codegen.constrained import (
     schema,
 )
 from pytest_autoweb.agents.codegen.failed_calls import acted_pairs, failed_pairs
-from pytest_autoweb.agents.codegen.generate import take_code, with_marks, write_script
+from pytest_autoweb.agents.codegen.generate import take_code, write_script
 from pytest_autoweb.agents.codegen.plan import plan_for
 from pytest_autoweb.base.language import NOT_OFFERED, SAME_AGAIN, StepProblem
 from pytest_autoweb.browser.page.acted_element import located

@@ -1,53 +1,53 @@
-"""The stage in which an outside agent drives the page, and the agent's process.
+"""The stage in which an outside agent drives the page.
 
-The agent is started without secrets, given the task, monitored, stopped, and ended with everything
-that it has started. Both sides write one JSON object per line (docs/agents.md). The agent's
-statements are claims: only the case's checks decide. It connects to a browser that belongs to its
-cell alone.
+The agent is started without secrets, given the task, monitored, stopped, and ended. Both sides
+write one JSON object per line (docs/agents.md). The agent's statements are claims: only the case's
+checks decide.
 """
 
-import json
 import os
-import queue
 import re
-import shutil
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, BrowserType, Error, Page
+from playwright.sync_api import Error, Page
 
 from pytest_autoweb.agents.act.loop import dialogs_answered
 from pytest_autoweb.agents.attempt.decision_limit import decision_limit
 from pytest_autoweb.agents.attempt.judging_stage import judge_outcome
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail, relative
 from pytest_autoweb.agents.outside.adapters import Settings, settings_of
+from pytest_autoweb.agents.outside.agent_page import (
+    BLAMED,
+    debugging_address,
+    profile_of,
+    target_of,
+)
+from pytest_autoweb.agents.outside.agent_process import (
+    AgentLine,
+    AgentProcess,
+    agent_folder,
+    running_agent,
+)
 from pytest_autoweb.agents.outside.agent_reach import (
     AgentPlaces,
     level_of,
     own_home,
     reach_of,
 )
-from pytest_autoweb.agents.outside.held_browser import HELD_BROWSER, held_launch
+from pytest_autoweb.agents.outside.held_browser import HELD_BROWSER
 from pytest_autoweb.agents.outside.model_endpoint import ModelEndpoint
 from pytest_autoweb.agents.outside.tool_loop import with_loop
 from pytest_autoweb.base import waiting
-from pytest_autoweb.base.errors import BrowserError, SandboxError, SettingsError
+from pytest_autoweb.base.errors import SandboxError, SettingsError
 from pytest_autoweb.base.language import StepProblem
 from pytest_autoweb.base.process_tree import (
     NO_LIMITS,
     OVER_MEMORY,
     OVER_PROCESSES,
-    OWN_GROUP,
     TreeLimits,
-    end_kept,
-    kept,
 )
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.chromium import browser_environ
@@ -56,23 +56,12 @@ from pytest_autoweb.judging.evidence.scene import shot
 from pytest_autoweb.models.client import Request
 from pytest_autoweb.results.records import Attempt, Failure, FailureKind, StepResult
 from pytest_autoweb.sandbox.confined_program import (
-    ProgramReach,
-    confined,
     hold_of,
     refuse_gaps,
     walls_here,
 )
 from pytest_autoweb.sandbox.program_walls import NOT_HELD
-from pytest_autoweb.settings.agent_command import COMMAND, PYTHON, AgentCommand
-
-LINE_BYTES = 1_000_000
-"""Limit on a line from the agent; a longer one arrives in pieces, none of them a valid message."""
-_LINES = 500
-
-_PORT_FLAG = "--remote-debugging-port=0"
-_PROFILE = re.compile(r"--user-data-dir=(.+?)(?: --|$)")
-_PORT_FILE = "DevToolsActivePort"
-_PORT_S = 10.0
+from pytest_autoweb.settings.agent_command import COMMAND, AgentCommand
 
 PROTOCOL = 1
 LEAST_S = 120.0
@@ -80,227 +69,12 @@ LEAST_S = 120.0
 MAX_STEPS = 500
 MAX_LOG_LINES = 2_000
 """Number of lines of an agent's own output that the log keeps."""
-BLAMED = "agent"
-"""Name of the evidence that a lost page or browser was under an agent's control."""
 _LINE_CHARS = 2_000
 _ANSWER_CHARS = 200_000
 _TICK_MS = 50
 _REFUSED = re.compile(r"Permission denied|Operation not permitted|\bEACCES\b|\bEPERM\b")
 _REFUSED_CHARS = 200
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-
-
-class AgentLine(NamedTuple):
-    """One line that an agent wrote."""
-
-    text: str
-    is_output: bool
-    """Whether it came from standard output, which carries messages, rather than standard error."""
-
-
-class AgentProcess:
-    """A running agent; `running_agent` starts and ends it."""
-
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        self._process = process
-        # A full queue blocks the agent, so that endless output cannot exhaust memory.
-        self._lines: queue.Queue[AgentLine] = queue.Queue(_LINES)
-        self._ended = False
-        self._readers = [
-            self._reader(stream, is_output)
-            for stream, is_output in ((process.stdout, True), (process.stderr, False))
-            if stream is not None
-        ]
-
-    def _reader(self, stream: IO[bytes], is_output: bool) -> threading.Thread:
-        def read() -> None:
-            with stream:
-                while (line := stream.readline(LINE_BYTES)) and not self._ended:
-                    text = line.decode("utf-8", errors="replace").rstrip("\r\n")
-                    self._put(AgentLine(text, is_output))
-
-        thread = threading.Thread(target=read, name="autoweb-agent", daemon=True)
-        thread.start()
-        return thread
-
-    def _put(self, line: AgentLine) -> None:
-        while not self._ended:
-            with suppress(queue.Full):
-                self._lines.put(line, timeout=0.2)
-                return
-
-    def send(self, message: Mapping[str, Any]) -> None:
-        """Send the agent its task; if it has already exited, `lines` and `status` will show it."""
-        assert self._process.stdin is not None
-        with suppress(OSError):
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            self._process.stdin.flush()
-
-    def lines(self) -> Iterator[AgentLine]:
-        """Yield what the agent has written since the last time."""
-        for _ in range(_LINES):
-            try:
-                yield self._lines.get_nowait()
-            except queue.Empty:
-                return
-
-    @property
-    def status(self) -> int | None:
-        """Return the exit status once the process has ended and all its output was read."""
-        code = self._process.poll()
-        if code is None or not self._lines.empty():
-            return None
-        # Its child processes may keep the pipes open indefinitely.
-        for reader in self._readers:
-            reader.join(0.2)
-        return code if self._lines.empty() else None
-
-    def end(self) -> None:
-        """End the agent and all that came from it, and wait for that."""
-        self._ended = True
-        end_kept(self._process)
-        if self._process.stdin is not None:
-            with suppress(OSError):
-                self._process.stdin.close()
-
-
-def check_command(name: str, command: Sequence[str], folder: Path) -> None:
-    """Reject an agent whose program does not exist.
-
-    Raises:
-        SettingsError: it is neither on the path nor a file in the folder.
-    """
-    program = command[0]
-    if program == PYTHON or shutil.which(program) or shutil.which(str(folder / program)):
-        return
-    raise SettingsError(
-        f"the agent {name!r} cannot be started: {program!r} is no program on the PATH and none in "
-        f"{folder}"
-    )
-
-
-@contextmanager
-def running_agent(
-    command: Sequence[str],
-    *,
-    folder: Path,
-    env: Mapping[str, str],
-    reach: ProgramReach | None = None,
-    limits: TreeLimits = NO_LIMITS,
-) -> Iterator[AgentProcess]:
-    """Start an agent, and end it at the end with everything that it has started.
-
-    It also ends when this process does, however that happens.
-
-    Args:
-        command: the program with its arguments; `{python}` is this interpreter.
-        folder: the working folder.
-        env: its environment variables.
-        reach: what it may reach; None for a program that is not held.
-        limits: what it may use with all that it starts.
-
-    Raises:
-        SettingsError: the program cannot be started.
-    """
-    words = [sys.executable if word == PYTHON else word for word in command]
-    check_command("command", words, folder)
-    held = words if reach is None else confined(words, reach)
-    try:
-        process = subprocess.Popen(
-            kept(held, os.getpid(), limits),
-            cwd=folder,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            **OWN_GROUP,
-        )
-    except OSError as error:
-        raise SettingsError(
-            f"the agent's command cannot be started: {words[0]}: {error.strerror or error}"
-        ) from None
-    agent = AgentProcess(process)
-    try:
-        yield agent
-    finally:
-        agent.end()
-
-
-def open_agent_page(
-    browser_type: BrowserType,
-    launch_args: dict[str, Any],
-    context_args: dict[str, Any],
-    held: Sequence[str] | None = None,
-) -> Page:
-    """Return the page of a new browser that listens for other programs on this machine.
-
-    Args:
-        browser_type: Chromium.
-        launch_args: the launch arguments of cells' browsers.
-        context_args: the arguments for the context.
-        held: the files that a held browser may read besides its own; None if it is not held.
-
-    Raises:
-        BrowserError: the browser is not Chromium.
-    """
-    if browser_type.name != "chromium":
-        raise BrowserError(
-            f"outside agents connect to Chromium, and this session runs {browser_type.name}"
-        )
-    # A default context accepts a storage state only after it was created.
-    state = context_args.get("storage_state")
-    arguments = {**launch_args, **context_args}
-    arguments.pop("storage_state", None)
-    arguments["args"] = [*(launch_args.get("args") or ()), _PORT_FLAG]
-    hold = None if held is None else held_launch(browser_type, arguments, held)
-    profile, arguments = (hold.profile, hold.arguments) if hold else ("", arguments)
-    context: BrowserContext = browser_type.launch_persistent_context(profile, **arguments)
-    if hold:
-        context.on("close", lambda _: hold.folder.cleanup())
-    if state is not None:
-        context.set_storage_state(state)
-    return context.pages[0] if context.pages else context.new_page()
-
-
-def debugging_address(page: Page) -> str:
-    """Return the URL at which the page's browser listens, on this machine only.
-
-    Raises:
-        BrowserError: it does not listen.
-    """
-    profile = _profile_of(page)
-    deadline = time.monotonic() + _PORT_S
-    while profile and time.monotonic() < deadline:
-        file = Path(profile) / _PORT_FILE
-        # The browser writes the file while it starts.
-        if file.is_file() and (lines := file.read_text(encoding="utf-8").splitlines()):
-            return f"http://127.0.0.1:{lines[0]}"
-        page.wait_for_timeout(50)
-    raise BrowserError("the browser of an outside agent does not listen for it")
-
-
-def _profile_of(page: Page) -> str:
-    """Return the folder of the browser's profile, or "" if it is not known."""
-    browser = page.context.browser
-    found = _PROFILE.search(_command_line(browser)) if browser else None
-    return found[1] if found else ""
-
-
-def _command_line(browser: Browser) -> str:
-    session = browser.new_browser_cdp_session()
-    try:
-        return str(session.send("SystemInfo.getInfo")["commandLine"])
-    finally:
-        session.detach()
-
-
-def target_of(page: Page) -> str:
-    """Return the id that identifies the page to CDP clients."""
-    session = page.context.new_cdp_session(page)
-    try:
-        return str(session.send("Target.getTargetInfo")["targetInfo"]["targetId"])
-    finally:
-        session.detach()
 
 
 @dataclass(slots=True)
@@ -378,7 +152,7 @@ def _running(settings: AgentCommand, start: dict[str, Any], tools: Tools) -> Ite
     """Start the agent as it is held, and end it."""
     level = level_of(settings, tools.settings.sandbox)
     refuse_gaps(level, tools.spec.agent_name or COMMAND)
-    browser = "held" if HELD_BROWSER in _profile_of(tools.page) else "NOT held"
+    browser = "held" if HELD_BROWSER in profile_of(tools.page) else "NOT held"
     tools.log.write(f"agent: {hold_of(level)}; its browser: {browser}")
     reach, rootdir = None, tools.settings.rootdir
     limits = NO_LIMITS if level == "off" else TreeLimits(settings.memory_mb, settings.processes)
@@ -394,13 +168,6 @@ def _running(settings: AgentCommand, start: dict[str, Any], tools: Tools) -> Ite
         yield stack.enter_context(
             running_agent(command, folder=rootdir, env=env, reach=reach, limits=limits)
         )
-
-
-def agent_folder(attempt: Path) -> Path:
-    """Return the folder of an agent in that of its attempt, and make it."""
-    folder = attempt / "agent"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def _start(

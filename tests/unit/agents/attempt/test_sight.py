@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from pytest_autoweb.agents.attempt import finders
-from pytest_autoweb.agents.attempt.finders import UNVERIFIED_LIMIT, SightFinder
+from pytest_autoweb.agents.attempt import sight_finder
+from pytest_autoweb.agents.attempt.sight_finder import UNVERIFIED_LIMIT, SightFinder
 from pytest_autoweb.agents.attempt.tools import RunLog
 from pytest_autoweb.agents.locate.locator import LocatorResult
 from pytest_autoweb.browser.marks.marking import Mark, PageBox
@@ -85,10 +85,10 @@ class Elements:
 
 def finder(monkeypatch: pytest.MonkeyPatch, found: LocatorResult) -> tuple[SightFinder, list[Any]]:
     monkeypatch.setattr(
-        finders, "Sight", lambda *_, **__: SimpleNamespace(locate=lambda *_, **__: found)
+        sight_finder, "Sight", lambda *_, **__: SimpleNamespace(locate=lambda *_, **__: found)
     )
-    monkeypatch.setattr(finders, "VisionModel", lambda *_, **__: None)
-    monkeypatch.setattr(finders, "_page_of", lambda page: page)
+    monkeypatch.setattr(sight_finder, "VisionModel", lambda *_, **__: None)
+    monkeypatch.setattr(sight_finder, "_page_of", lambda page: page)
     after: list[Any] = []
     tools: Any = SimpleNamespace(
         previous=None,

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pytest_autoweb.agents.outside.outside_agent import running_agent
+from pytest_autoweb.agents.outside.agent_process import running_agent
 from pytest_autoweb.base.errors import SettingsError
 
 # Starts a child of its own, and one that leaves its session and loses its parent.
@@ -33,7 +33,7 @@ HANGS = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.slee
 OWNER = """
 import sys, time
 from pathlib import Path
-from pytest_autoweb.agents.outside.outside_agent import running_agent
+from pytest_autoweb.agents.outside.agent_process import running_agent
 with running_agent(["{python}", "agent.py"], folder=Path.cwd(), env={}) as agent:
     time.sleep(600)
 """

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import pytest
 from attacks.programs import AS_ROOT, FILES, PROCESSES, PROGRAM, SOCKETS, TOO_MUCH
 
+from pytest_autoweb.agents.outside.agent_process import running_agent
 from pytest_autoweb.agents.outside.agent_reach import AgentPlaces, reach_of
-from pytest_autoweb.agents.outside.outside_agent import running_agent
 from pytest_autoweb.base.errors import SettingsError
 from pytest_autoweb.base.process_tree import (
     NO_LIMITS,

@@ -11,6 +11,7 @@ from playwright.sync_api import Error, Locator, TimeoutError
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.redaction import SECRET_PLACE, unlike_words
 from pytest_autoweb.base.waiting import Countdown
+from pytest_autoweb.base.waiting.playwright_internals import place_of
 from pytest_autoweb.browser.egress.browser_watch import WATCH
 from pytest_autoweb.browser.page.same_element import GUARDS, ElementIdentity, register_same_on
 from pytest_autoweb.browser.page.unchanged_page import method_as_it_was
@@ -412,6 +413,11 @@ class Facade:
             selector = bound.args[0] if bound.args else bound.kwargs.get("selector")
             locator = locator.locator(selector).first
         timeout = budget.grant_ms(bound.kwargs.get("timeout"), self._default_ms)
+        place = place_of(locator)
+        if place is not None and place.stays_in_frame:
+            # The page may still be on its way to the one that has the element.
+            locator.wait_for(state="attached", timeout=timeout)
+            return str(place.frame.url)
         owner = locator.element_handle(timeout=timeout).owner_frame()
         return str(owner.url) if owner is not None else ""
 

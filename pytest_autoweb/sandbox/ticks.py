@@ -4,9 +4,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from playwright.sync_api import ElementHandle, Error, Locator, TimeoutError
+from playwright.sync_api import Error, Locator, TimeoutError
 
-from pytest_autoweb.browser.page.same_element import is_positional
+from pytest_autoweb.browser.page.same_element import is_positional, kept_node, without_engine
 
 METHODS = frozenset({"check", "set_checked", "uncheck"})
 """The methods of a locator that `tick` makes."""
@@ -33,17 +33,14 @@ def tick(locator: Locator, method: str, args: Sequence[Any], kwargs: Mapping[str
     if box is None:
         getattr(locator, method)(*args, **{**kwargs, **left})
         return ""
-    try:
-        options = {name: kwargs[name] for name in _OF_CLICK if name in kwargs}
-        locator.click(**{**options, **left})
-        now = _is_checked(box)
-        if now is None and (now := _of_its_successor(locator)) is None:
-            return f"({method}() was done, and the box is gone from the page since)"
-        if now is not wanted:
-            raise Error(f"Locator.{method}: Clicking the checkbox did not change its state")
-        return ""
-    finally:
-        box.dispose()
+    options = {name: kwargs[name] for name in _OF_CLICK if name in kwargs}
+    locator.click(**{**options, **left})
+    now = _is_checked(box)
+    if now is None and (now := _of_its_successor(locator)) is None:
+        return f"({method}() was done, and the box is gone from the page since)"
+    if now is not wanted:
+        raise Error(f"Locator.{method}: Clicking the checkbox did not change its state")
+    return ""
 
 
 def tick_in(item: Any, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
@@ -63,16 +60,23 @@ def _wanted(method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool
     return method == "check"
 
 
-def _to_be_changed(
-    locator: Locator, wanted: bool, kwargs: Mapping[str, Any]
-) -> ElementHandle | None:
-    """Return the box if a click has to change it; None where Playwright has something to say."""
+def _to_be_changed(locator: Locator, wanted: bool, kwargs: Mapping[str, Any]) -> Locator | None:
+    """Return what finds the box if a click has to change it; None where Playwright has its say.
+
+    No handle of the element is asked for: Playwright would load its helpers once more for it, among
+    the page's own scripts, which takes longer than the click.
+    """
+    kept = kept_node(locator)
+    if kept is None:
+        return None
+    box, same_box = kept
     try:
-        box = locator.element_handle(timeout=kwargs.get("timeout"))
-        is_box = wanted or box.get_attribute("type") != "radio"
-        return box if is_box and box.is_checked() is not wanted else None
-    except TimeoutError:
-        raise
+        if box.is_checked(timeout=kwargs.get("timeout")) is wanted:
+            return None
+        is_box = wanted or same_box.get_attribute("type", timeout=_LOOK_MS) != "radio"
+        return same_box if is_box else None
+    except TimeoutError as error:
+        raise without_engine(error) from None
     except Error:
         return None
 
@@ -85,10 +89,10 @@ def _left(kwargs: Mapping[str, Any], began: float) -> dict[str, float]:
     return {"timeout": max(1.0, timeout - (time.monotonic() - began) * 1000)}
 
 
-def _is_checked(box: ElementHandle) -> bool | None:
+def _is_checked(box: Locator) -> bool | None:
     """Tell whether a box is checked; None once it was removed, or its page was left."""
     try:
-        return box.is_checked()
+        return box.is_checked(timeout=_LOOK_MS) if box.count() else None
     except Error:
         return None
 

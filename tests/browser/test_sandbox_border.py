@@ -126,6 +126,20 @@ def test_a_secret_is_not_typed_on_another_origin(make_step: Callable[..., Step])
     assert step.border.page.input_value("#pw") == ""
 
 
+def test_a_secret_is_not_typed_where_a_page_went_while_the_field_was_waited_for(
+    make_step: Callable[..., Step],
+) -> None:
+    step = make_step(secret_allowed=lambda url: "elsewhere" not in url)
+
+    outcome = step(
+        "page.evaluate(\"setTimeout(() => { location.href = '/elsewhere' }, 300)\")\n"
+        "page.fill('#later', '<secret:password>')"
+    )
+
+    assert why(outcome)[:2] == ("sandbox", "AW503")
+    assert step.border.page.input_value("#later") == ""
+
+
 @pytest.mark.parametrize(
     "code",
     [

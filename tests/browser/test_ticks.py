@@ -1,7 +1,7 @@
 """Ticking boxes that go away, or are drawn anew, by their own click."""
 
 import pytest
-from playwright.sync_api import Error, Page
+from playwright.sync_api import Error, Page, TimeoutError
 
 from pytest_autoweb.browser.page.same_element import on_same
 from pytest_autoweb.sandbox.ticks import tick, tick_in
@@ -34,6 +34,23 @@ def test_a_selector_of_a_page_is_ticked_as_well(blank: Page) -> None:
 
     assert tick_in(blank, "check", [], {"selector": "input", **SOON}) == LEAVES
     assert boxes(blank) == 1
+
+
+def test_a_box_of_a_frame_is_looked_at_there(blank: Page) -> None:
+    framed = BOX.format(GONE, "milk") + BOX.format("", "eggs")
+    blank.set_content(f'{BOX.format("", "milk")}<iframe srcdoc="{framed}"></iframe>')
+    frame = blank.frame_locator("iframe")
+
+    assert tick(frame.locator("input").first, "check", [], SOON) == LEAVES
+    assert tick(frame.get_by_label("Buy eggs"), "check", [], SOON) == ""
+    assert frame.get_by_label("Buy eggs").is_checked()
+
+
+def test_a_box_that_is_missing_is_named_as_the_code_names_it(blank: Page) -> None:
+    with pytest.raises(TimeoutError, match="Buy tea") as raised:
+        tick(blank.get_by_label("Buy tea"), "check", [], {"timeout": 50.0})
+
+    assert "same" not in str(raised.value)
 
 
 def test_of_a_list_no_other_box_is_asked(blank: Page) -> None:

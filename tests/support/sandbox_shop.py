@@ -58,6 +58,7 @@ REPLIES = {
     "/inner": (INNER, "text/html"),
     "/popup": ("<title>Popup</title><h1>Popup</h1><button>Fine</button>", "text/html"),
     "/next": ("<title>Next</title><h1>Next page</h1>", "text/html"),
+    "/elsewhere": ("<input id=later>", "text/html"),
     "/api?q=1": ('{"total": 42}', "application/json"),
     "/file.csv": ("a,b\n1,2\n", "text/csv"),
 }

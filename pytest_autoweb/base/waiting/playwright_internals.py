@@ -88,6 +88,11 @@ class Place(NamedTuple):
     selector: str
     """In Playwright's own form, such as `internal:role=button >> nth=1`."""
 
+    @property
+    def stays_in_frame(self) -> bool:
+        """Tell whether all that it finds is in `frame`, and in none below it."""
+        return _ENTER_FRAME not in self.selector
+
     def beside(self, selector: str) -> Any:
         """Return a locator in the same document, within frames that the selector enters."""
         outer, into, _ = self.selector.rpartition(_ENTER_FRAME)

@@ -138,6 +138,25 @@ def note_elements(page: Page) -> None:
             call_within(frame, _NOTE_MS, frame.locator(f"{_ACTIVE} >> {ENGINE}=note").count)
 
 
+def kept_node(locator: Locator) -> tuple[Locator, Locator] | None:
+    """Return a locator that keeps the node which it finds, and one that finds this very node later.
+
+    The second finds nothing once the page has removed the node, whatever has taken its place.
+
+    Returns:
+        None where Playwright has changed its names.
+    """
+    place, number = place_of(locator), next(_NUMBERS)
+    if place is None:
+        return None
+    return locator.locator(f"{ENGINE}={number}:keep"), place.beside(f"{ENGINE}={number}:kept")
+
+
+def without_engine(error: Error) -> Error:
+    """Return an error without what only this module added to its locators."""
+    return type(error)(_OWN_PART.sub("", error.message))
+
+
 def pinned(locator: Locator, shown: ElementIdentity | None = None) -> Locator:
     """Return a locator that finds only the element which is there now.
 
@@ -300,7 +319,7 @@ def _as_moved(error: Error, verdict: Mapping[str, Any]) -> Exception:
         return RowsMovedError(whole_text(moved[0]))
     if (lost := verdict.get("lost") or verdict.get("gone")) and isinstance(error, TimeoutError):
         return RowsMovedError(str(lost))
-    return type(error)(_OWN_PART.sub("", error.message))
+    return without_engine(error)
 
 
 def _lacks_engine(error: Error) -> bool:

@@ -8,7 +8,8 @@
 //
 // Body: NUMBER:GUARD[:what the caller was shown, as a query string], NUMBER:view, which scrolls to the
 // element, NUMBER:end, look, or note, which keeps what tells each element from its twins until a call
-// asks for it (`noted`).
+// asks for it (`noted`). NUMBER:keep keeps the node itself, and NUMBER:kept gives it, wherever it is
+// in the page by then.
 ({ dom, aria }) => {
   const LEVELS = 15;
   const ROWS_BESIDE = 3;
@@ -39,6 +40,7 @@
   const notes = new WeakMap();
   const NOTES = 800;
   let noting = 0;
+  let keptNode = { number: '', node: null };
 
   const cut = (text, chars) => (text.length > chars ? `${text.slice(0, chars - 1)}…` : text);
   const type = (element) => (dom.attr(element, 'type') || '').toLowerCase();
@@ -393,6 +395,11 @@
     if (body === 'look') return report(tellable(look(root)));
     if (body === 'note') return note(root);
     const [number, kind, shown] = body.split(':');
+    if (kind === 'keep') {
+      keptNode = { number, node: root };
+      return [root];
+    }
+    if (kind === 'kept') return keptNode.number === number && keptNode.node.isConnected ? [keptNode.node] : [];
     if (kind === 'view') return viewed(number);
     if (kind === 'end' || kind === 'pause') return ended(number, kind === 'pause', root);
     return pinned(number, kind, shown ? Object.fromEntries(new URLSearchParams(shown)) : null, root);

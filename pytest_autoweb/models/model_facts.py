@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -74,8 +74,14 @@ def facts_of(model: str) -> ModelFacts | None:
 def entry_of(name: str) -> Mapping[str, Any] | None:
     """Return the entry of that very name in litellm's table, or None."""
     place = installed_litellm()
+    return None if place is None else _entry(place, name)
+
+
+# Each call of a model is priced by it.
+@lru_cache(maxsize=1024)
+def _entry(place: Path, name: str) -> Mapping[str, Any] | None:
     # Most models of users' own servers are not in the table, which takes long to parse.
-    if place is None or f'"{name}"' not in _text(place):
+    if f'"{name}"' not in _text(place):
         return None
     entry = _table(place).get(name)
     return entry if isinstance(entry, dict) and "rules" not in entry else None

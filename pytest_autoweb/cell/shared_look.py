@@ -22,7 +22,7 @@ from pytest_autoweb.agents.attempt.judging_stage import (
 )
 from pytest_autoweb.agents.attempt.tools import Tools, change, fail
 from pytest_autoweb.agents.codegen.plan import task_text
-from pytest_autoweb.browser.page.opening import page_look
+from pytest_autoweb.browser.page.page_digest import page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
 from pytest_autoweb.cases.case import Case
 from pytest_autoweb.cell.attempt_setting import AttemptOrder, AttemptSetting

@@ -7,8 +7,8 @@ from playwright.sync_api import Page
 
 from pytest_autoweb.base.redaction import Redactor
 from pytest_autoweb.browser.page.covered_fields import shows_bare
-from pytest_autoweb.browser.page.opening import page_look
 from pytest_autoweb.browser.page.own_world import register_own_world
+from pytest_autoweb.browser.page.page_digest import page_look
 from pytest_autoweb.judging.evidence.scene import shot
 
 SECRET = "hunter2-hunter2"

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page
 
 from pytest_autoweb.agents.correction.page_critic import Claim, PageCritic
-from pytest_autoweb.browser.page.opening import page_look
+from pytest_autoweb.browser.page.page_digest import page_look
 from pytest_autoweb.results.records import ToolCall
 
 SHOP = """<button>Save changes</button><button disabled>Pay</button>

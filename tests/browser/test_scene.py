@@ -7,7 +7,7 @@ from local_site import Site
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from pytest_autoweb.browser.page.opening import page_look
+from pytest_autoweb.browser.page.page_digest import page_look
 from pytest_autoweb.judging.evidence.console import Watch
 from pytest_autoweb.judging.evidence.scene import shot, take_scene
 

@@ -9,7 +9,7 @@ from pytest_autoweb.agents.attempt.tools import Tools, change, is_listed_briefly
 from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import first_line
 from pytest_autoweb.base.json_values import map_texts
-from pytest_autoweb.browser.page.opening import PageLook, page_look
+from pytest_autoweb.browser.page.page_digest import PageLook, page_look
 from pytest_autoweb.browser.page.quiet import wait_until_arrived
 from pytest_autoweb.cases.case import Case
 from pytest_autoweb.judging.checks.check_type import Check, Evidence, WayPicture

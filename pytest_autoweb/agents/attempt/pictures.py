@@ -9,7 +9,7 @@ from playwright.sync_api import Error
 from pytest_autoweb.agents.attempt.tools import Tools, change, relative
 from pytest_autoweb.base import waiting
 from pytest_autoweb.browser.page.covered_fields import shows_bare
-from pytest_autoweb.browser.page.opening import PageLook, page_look
+from pytest_autoweb.browser.page.page_digest import PageLook, page_look
 from pytest_autoweb.judging.evidence.scene import begin_frame, shot
 from pytest_autoweb.results.records import Attempt, FrameMoment, Scene
 

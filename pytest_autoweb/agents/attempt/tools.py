@@ -13,8 +13,8 @@ from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import ModelError
 from pytest_autoweb.base.language import StepProblem
 from pytest_autoweb.browser.page.listed_page import ListedPage
-from pytest_autoweb.browser.page.opening import PageLook, page_look
 from pytest_autoweb.browser.page.outline import Folds
+from pytest_autoweb.browser.page.page_digest import PageLook, page_look
 from pytest_autoweb.browser.page.same_element import ElementIdentity
 from pytest_autoweb.cases.case import Case
 from pytest_autoweb.judging.model_judge import ModelJudge

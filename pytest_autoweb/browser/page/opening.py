@@ -1,4 +1,4 @@
-"""Opening the entry page of a case, and telling whether a page changed or ended."""
+"""Opening the entry page of a case; whether a browser ended, and whether two URLs are one page."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -20,8 +20,7 @@ from pytest_autoweb.browser.egress.browser_watch import (
 )
 from pytest_autoweb.browser.egress.proxy import NO_ADDRESS, NOTHING_ANSWERS, OWN_ANSWER
 from pytest_autoweb.browser.egress.request_policy import parse_origin
-from pytest_autoweb.browser.page.covered_fields import FEW_FRAMES, PRIVATE_FIELDS, shows_bare
-from pytest_autoweb.browser.page.frames import answers, run_script
+from pytest_autoweb.browser.page.frames import answers
 from pytest_autoweb.browser.page.own_world import register_own_world
 from pytest_autoweb.browser.page.quiet import watch, watch_until_quiet
 from pytest_autoweb.results.records import Failure
@@ -36,58 +35,6 @@ def browser_ended(page: Page) -> bool:
     with suppress(Exception):
         page.wait_for_timeout(1)
     return is_lost(browser) or driver_ended(browser)
-
-
-# The digest only saves work, so a slow page is not waited for.
-_LOOK_MS = 1_000.0
-_PAINTED = "canvas, video, marquee"
-"""Elements that look different although nothing in the document has changed."""
-
-
-class PageLook(NamedTuple):
-    """What tells whether a page, and its picture, is still the same."""
-
-    digest: tuple[tuple[str, str], ...]
-    """For each frame its address, and a digest of its markup, rendered text and fields."""
-    painted: bool
-    """Whether some element may look different while the digest stays the same."""
-    bare: bool
-    """Whether a picture needs no preparation; see `shows_bare`."""
-
-
-def page_look(page: Page, redact: Callable[[str], str] | None = None) -> PageLook | None:
-    """Look at the whole page, frame by frame.
-
-    Args:
-        page: the page.
-        redact: removes the case's secrets from text, if a picture is to be taken of a case that has
-            some.
-
-    Returns:
-        None if the page has many frames, shadow roots or objects, is too large, or does not answer.
-    """
-    frames, digests = page.frames, list[tuple[str, str]]()
-    painted, bare, inside = False, True, 0
-    if len(frames) > FEW_FRAMES:
-        return None
-    asked = {"painted": _PAINTED, "covered": PRIVATE_FIELDS}
-    for frame in frames:
-        try:
-            seen = run_script(frame, "page_digest", asked, timeout_ms=_LOOK_MS)
-        except Error:
-            return None
-        match seen:
-            case {"digest": str(text), "painted": bool(p), "bare": bool(b), "frames": int(number)}:
-                digests.append((frame.url, text))
-                painted, bare, inside = painted or p, bare and b, inside + number
-            case _:
-                return None
-    # A frame may be in its document before Playwright knows it.
-    if inside != len(frames) - 1:
-        return None
-    # The page's own scripts had a hand in this, which is not enough where secrets are at stake.
-    bare = bare and (redact is None or shows_bare(page, redact))
-    return PageLook(tuple(digests), painted, bare)
 
 
 _UNREACHABLE = (

@@ -77,11 +77,17 @@ def _wrapped(name: str) -> str:
 
 
 @cache
-def tools_of(name: str) -> str:
-    """Return statements that make the tools which `js/NAME.js` uses."""
+def tools_of(name: str, *, dom: str = "") -> str:
+    """Return statements that make the tools which `js/NAME.js` uses.
+
+    Args:
+        name: the script's name.
+        dom: an expression of the accessors that all of them use; empty if they are to be made, too.
+    """
     text = script(name)
     # Short scripts are sent often, so they do without what they do not use.
-    made = [f"const dom = ({script('dom')})(); const tools = {{dom}};"]
+    accessors = dom or f"({script('dom')})()"
+    made = [f"const tools = {{ dom: {accessors} }}; const {{ dom }} = tools;"]
     used = set(_NAMES.findall(text))
     made += [f"tools.{one} = ({script(file)})(dom);" for one, file in _TOOLS.items() if one in used]
     return " ".join(made)
@@ -138,10 +144,18 @@ def _within(context: Page | Frame, timeout_ms: float, call: Callable[[], T]) -> 
 @cache
 def element_script(name: str) -> str:
     """Return `js/NAME.js` as a function of elements and an argument, for `evaluate_all`."""
-    return (
-        f"(elements, arg) => {{ {tools_of(name)}"
-        f" return dom.stringify(({script(name)})({{...tools, elements}}, arg)); }}"
-    )
+    return of_elements(name, tools_of(name))
+
+
+def of_elements(name: str, tools: str) -> str:
+    """Return `js/NAME.js` as a function of elements and an argument.
+
+    Args:
+        name: the script's name.
+        tools: statements that make its tools.
+    """
+    told = f"dom.stringify(({script(name)})({{...tools, elements}}, arg))"
+    return f"(elements, arg) => {{ {tools} return {told}; }}"
 
 
 def run_on_elements(locator: Locator, name: str, arg: Any = None) -> Any:

@@ -4,8 +4,9 @@ A page may replace `Element.prototype.getAttribute` and the like, and could so f
 scripts tell of it, or never let them end. Here they run in the isolated world of Playwright's own
 scripts, which shares the document with the page and nothing else.
 
-Playwright hands a selector engine to each document, used or not. So ours is small, and the text of
-a script follows only where a document is asked for the first time (`js/own_world.js`).
+Playwright hands a selector engine to each document, used or not. So ours is small
+(`js/own_world.js`). The text of a long script follows only where a document is asked for the first
+time; that of a short one comes with each question, which takes less than to be told that it lacks.
 """
 
 import json
@@ -20,13 +21,15 @@ from playwright.sync_api import Error, Frame, Locator, Page, TimeoutError
 from pytest_autoweb.base.waiting.playwright_internals import SNAPSHOT_NOTE, register_engine
 from pytest_autoweb.base.whole_characters import read_json
 from pytest_autoweb.browser.egress.browser_watch import call_within
-from pytest_autoweb.browser.page.frames import element_script, run_on_elements, script, tools_of
+from pytest_autoweb.browser.page.frames import of_elements, run_on_elements, script, tools_of
 
 _ENGINE = "own"
 """The name by which Playwright finds the answers."""
 _UNKNOWN = "unknown script"
 _NO_ENGINE = re.compile(r"Unknown engine|'queryAll'|queryAll is not")
 _LOOKS = count(1)
+_SHORT = 2_000
+"""So many characters of a script are sent each time."""
 
 
 class LateWorldError(Exception):
@@ -122,9 +125,16 @@ def _engine() -> str:
 
 
 @cache
+def _element_script(name: str) -> str:
+    """Return `js/NAME.js`, which tells of the elements that it is asked about."""
+    return f"(given) => {of_elements(name, tools_of(name, dom='given'))}"
+
+
+@cache
 def _document_script(name: str) -> str:
     """Return `js/NAME.js`, which tells of the whole document, with the elements that it keeps."""
-    return f"(elements, arg) => {{ {tools_of(name)} return ({script(name)})(tools, arg); }}"
+    tools = tools_of(name, dom="given")
+    return f"(given) => (elements, arg) => {{ {tools} return ({script(name)})(tools, arg); }}"
 
 
 def _named(asked: Mapping[str, Any]) -> str:
@@ -141,7 +151,7 @@ def _told(
     timeout_ms: float,
     *,
     wait_ms: float | None = None,
-    source: Callable[[str], str] = element_script,
+    source: Callable[[str], str] = _element_script,
 ) -> Any:
     """Return what a script tells of the element that a locator finds.
 
@@ -155,11 +165,12 @@ def _told(
         apart = locator.locator(_named({**asked, **more}))
         return apart.text_content(timeout=wait_ms or timeout_ms) or ""
 
+    sent = {"source": source(str(asked["script"]))}
     try:
-        told = call_within(locator.page, timeout_ms, lambda: ask({}))
+        first = sent if len(sent["source"]) <= _SHORT else {}
+        told = call_within(locator.page, timeout_ms, lambda: ask(first))
         if told == _UNKNOWN:
-            text = {"source": source(str(asked["script"]))}
-            told = call_within(locator.page, timeout_ms, lambda: ask(text))
+            told = call_within(locator.page, timeout_ms, lambda: ask(sent))
     except Error as error:
         if _NO_ENGINE.search(error.message):
             raise LateWorldError from None

@@ -8,7 +8,7 @@
   const run = (root, { script, source, arg, within, look }) => {
     // Only we hand it over, and nothing of the page's is in this world.
     // oxlint-disable-next-line no-eval
-    if (source) scripts.set(script, (0, eval)(source));
+    if (source) scripts.set(script, (0, eval)(source)(dom));
     if (!scripts.has(script)) return unknown;
     const about = within ? elementsWithin(dom, root, within) : [root];
     const told = scripts.get(script)(about, arg);

@@ -40,7 +40,7 @@
   const notes = new WeakMap();
   const NOTES = 800;
   let noting = 0;
-  let keptNode = { number: '', node: null };
+  const keptNodes = new Map();
 
   const cut = (text, chars) => (text.length > chars ? `${text.slice(0, chars - 1)}…` : text);
   const type = (element) => (dom.attr(element, 'type') || '').toLowerCase();
@@ -396,10 +396,11 @@
     if (body === 'note') return note(root);
     const [number, kind, shown] = body.split(':');
     if (kind === 'keep') {
-      keptNode = { number, node: root };
+      keptNodes.set(number, root);
+      if (keptNodes.size > PINS) keptNodes.delete(keptNodes.keys().next().value);
       return [root];
     }
-    if (kind === 'kept') return keptNode.number === number && keptNode.node.isConnected ? [keptNode.node] : [];
+    if (kind === 'kept') return [keptNodes.get(number)].filter((node) => node && node.isConnected);
     if (kind === 'view') return viewed(number);
     if (kind === 'end' || kind === 'pause') return ended(number, kind === 'pause', root);
     return pinned(number, kind, shown ? Object.fromEntries(new URLSearchParams(shown)) : null, root);

@@ -67,6 +67,9 @@ _BROWSER = [
           on_page=True),
     Attack("processor time", "", "AW506", "x = 7\nwhile x:\n    x += 1",
            limits=Limits(step_s=10, cpu_s=1)),
+    # A busy machine takes seconds to open so many.
+    _on_page("new pages without end", "AW505",
+             "for i in range(100):\n    page.context.new_page()"),
     _on_page("a long pause", TIMEOUT, "page.wait_for_timeout(1e9)"),
     _on_page("a long sleep", TIMEOUT, "import time\ntime.sleep(1e6)"),
     _on_page("a long wait", TIMEOUT, "page.click('#none', timeout=0)"),

@@ -85,7 +85,6 @@ _POLICY = _placed(
      "page._border.call(where, 'get', ['http://@EVIL@/'], {})"),
     ("a new page that goes elsewhere", "", "AW501",
      "page.context.new_page().goto('http://@EVIL@/')"),
-    ("new pages without end", "", "AW505", "for i in range(100):\n    page.context.new_page()"),
     ("a new browser", "AW308", ERROR,
      "page.context.browser.browser_type.launch(executable_path='/bin/sh')"),
     ("another browser's server", "AW308", ERROR,

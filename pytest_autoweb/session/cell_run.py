@@ -249,19 +249,21 @@ def _run_in_flight(item: pytest.Item, open_page: OpenPage) -> CellResult:
 
 def _flights(request: pytest.FixtureRequest) -> Flights | None:
     """Return this process's cells in flight; None if cells run one by one."""
-    stash = request.config.stash
-    order = steered_cells(request.config).course.in_flight
-    flights = stash.get(FLIGHTS, None)
-    if FLIGHTS not in stash or (flights is None and order is not None and can_share_loop()):
-        most = stash[SESSION].concurrency(processes_of(request.config))
-        most = int(order.number) if order is not None and can_share_loop() else most
+    stash, steered = request.config.stash, steered_cells(request.config)
+    flights, decided = stash.get(FLIGHTS, None), FLIGHTS in stash
+    ordered = steered.course.in_flight is not None and can_share_loop()
+    if flights is not None or (decided and not ordered):
+        return flights
+    at_first = 1 if decided else stash[SESSION].concurrency(processes_of(request.config))
+
+    def most() -> int:
+        return steered.most_in_flight(at_first)
+
+    if (most() if ordered else at_first) > 1:
         pool = stash[SESSION].browsers
         gap = pool.gap if pool else ""
-        flights = stash[FLIGHTS] = (
-            Flights(request.session, most, _run_in_flight, _unfinished, gap) if most > 1 else None
-        )
-    if flights is not None and order is not None:
-        flights.most = int(order.number)
+        flights = Flights(request.session, most, _run_in_flight, _unfinished, gap)
+    stash[FLIGHTS] = flights
     return flights
 
 

@@ -121,6 +121,21 @@ def test_caps_and_cells_in_flight_are_changed_while_the_run_goes_on(
 
 
 @pytest.mark.long
+def test_more_cells_begin_while_all_that_are_in_flight_go_on(project: pytest.Pytester) -> None:
+    with going(asking(project), "--autoweb-concurrency=2") as session:
+        session.wait_for(lambda: len(begun_in(session.path)) == 2)
+        assert session.ctl("in-flight", "5").returncode == 0
+        session.wait_for(lambda: len(begun_in(session.path)) == 5)
+        assert session.ended == 0
+        assert session.ctl("in-flight", "1").returncode == 0
+        session.open_gate()
+        report = session.report()
+
+    assert {cell["outcome"] for cell in cells_of(report)} == {"passed"}
+    assert "in-flight 5; " in "\n".join(report["notes"])
+
+
+@pytest.mark.long
 def test_a_cell_in_flight_runs_again_after_the_last_one_and_decides_nothing(
     project: pytest.Pytester,
 ) -> None:

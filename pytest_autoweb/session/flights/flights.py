@@ -33,6 +33,8 @@ FLIGHTS: pytest.StashKey["Flights | None"] = pytest.StashKey()
 ALONE_KEY = "autoweb-alone"
 """Where xdist workers leave how many cells ran alone, and why."""
 NO_BROWSER = "there was no browser to share"
+_LOOK_S = 1.0
+"""How often the main greenlet looks whether more may be begun, although nothing has ended."""
 _WINDOW = 4
 """How many times more cells may have ended ahead of their turn than may be in flight."""
 
@@ -90,7 +92,9 @@ class Flights:
 
     - At most `most` cells are in flight, and at most `_WINDOW * most` are begun ahead.
     - The main greenlet is always in `result_of` or in pytest; only it opens browsers, gives turns
-      and begins cells. It waits for news (`_tell`): a cell has ended, or waits for its turn.
+      and begins cells. It waits for news (`_tell`): a cell has ended, or waits for its turn. Now
+      and then it looks without any, because an order may let more be in flight, and a worker of
+      xdist may have been sent more items.
     - All cells in flight share one browser, and its driver's loop (see `Hub`). When that driver has
       ended, no cell can be resumed by the loop: each is thrown an error (`_end_of_driver`) and
       then either ends or waits for its turn, in which it gets a new browser.
@@ -98,7 +102,7 @@ class Flights:
 
     Args:
         session: pytest's.
-        most: how many may be in flight at once.
+        most: returns how many may be in flight at once by now.
         run: runs a cell with the function that opens its pages.
         tell_end: keeps on disk why a cell in flight was not finished.
         gap: why the proxy does not see all traffic of a browser elsewhere; "" if it does.
@@ -107,13 +111,13 @@ class Flights:
     def __init__(
         self,
         session: pytest.Session,
-        most: int,
+        most: Callable[[], int],
         run: Callable[[pytest.Item, OpenPage], CellResult],
         tell_end: Callable[[pytest.Item, str], None],
         gap: str = "",
     ) -> None:
         self._gap = gap
-        self.most, self._run, self._tell_end = most, run, tell_end
+        self._most, self._run, self._tell_end = most, run, tell_end
         self._order = ItemOrder(session)
         self._bound = session_bound(session.config)
         self._cells: dict[pytest.Item, FlownCell] = {}
@@ -177,7 +181,7 @@ class Flights:
             for one in self._cells.values():
                 if one.error is not None and not isinstance(one.error, Exception):
                     raise one.error
-        self._renews = self._renews or too_large(EACH_MB * self.most)
+        self._renews = self._renews or too_large(EACH_MB * self._most())
         if not self._flying:
             dead = self._dead_part(request)
             if self._renews or dead:
@@ -213,9 +217,10 @@ class Flights:
 
     def _begin_next(self, item: pytest.Item) -> None:
         """Begin cells ahead of their turn, in their order, as many as may be in flight."""
-        flying = self.most if self._renews else len(self._flying)
+        most = self._most()
+        flying = most if self._renews else len(self._flying)
         for place, coming in enumerate(self._order.after(item)):
-            if flying >= self.most or place >= _WINDOW * self.most:
+            if flying >= most or place >= _WINDOW * most:
                 return
             if coming in self._cells:
                 continue
@@ -259,13 +264,17 @@ class Flights:
             self._news.set_result(None)
 
     def _await_news(self) -> None:
-        """Wait until a cell has ended, or wants its turn."""
+        """Wait until a cell has ended, or wants its turn, or it is time to look again."""
         if self._hub.dead:
             return
         self._news = self._hub.loop.create_future()
+        again = self._hub.loop.call_later(_LOOK_S, self._tell)
         # The loop may end with Playwright's driver; the caller checks for that next.
-        with suppress(Error):
-            self._hub.wait(self._news)
+        try:
+            with suppress(Error):
+                self._hub.wait(self._news)
+        finally:
+            again.cancel()
 
     def _opened(self, request: pytest.FixtureRequest) -> bool:
         """Make sure of a living browser, and let cells in flight share it.

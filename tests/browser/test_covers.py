@@ -108,6 +108,14 @@ def test_a_case_with_secrets_needs_no_preparation_where_no_field_holds_one(
     assert told == [others, False, False, others]
 
 
+def test_a_document_that_tells_nothing_is_not_believed_to_show_nothing(blank: Page) -> None:
+    register_own_world(blank)
+    blank.set_content("<p>Tea")
+    blank.evaluate("document.documentElement.remove()")
+
+    assert not shows_bare(blank, Redactor({"pw": SECRET}))
+
+
 FORGED = """<script>
   for (const name of ['some', 'map', 'filter']) Array.prototype[name] = () => [];
   Object.defineProperty(HTMLInputElement.prototype, 'value', {get: () => 'nothing'});

@@ -71,10 +71,12 @@ def shows_bare(page: Page, redact: Callable[[str], str] | None) -> bool:
 def _is_bare(frame: Frame, redact: Callable[[str], str] | None) -> bool:
     asked = {"covered": PRIVATE_FIELDS, "fields": "" if redact is None else _FIELDS}
     if redact is None:
-        texts = run_script(frame, "bare_document", asked, timeout_ms=_ALIVE_MS)
+        told = run_script(frame, "bare_document", asked, timeout_ms=_ALIVE_MS)
     else:
         root = frame.locator(":root")
-        texts = ask_about(root, "bare_document", asked, timeout_ms=_ALIVE_MS)
-    if not isinstance(texts, list):
-        return False
-    return redact is None or all(redact(str(text)) == text for text in texts)
+        told = ask_about(root, "bare_document", asked, timeout_ms=_ALIVE_MS)
+    match told:
+        case {"texts": list(texts)}:
+            return redact is None or all(redact(str(text)) == text for text in texts)
+    # Nothing was told by a document that does not answer, either.
+    return False

@@ -117,6 +117,7 @@
     VALUE[kind.toLowerCase()] = getter(window[`HTML${kind}Element`].prototype, 'value');
   }
   const value = (element) => (VALUE[tag(element)] ? VALUE[tag(element)](element) : '');
+  const held = (element) => value(element) || element.textContent || '';
   const flag = (element, name) => {
     const own = { input: HTMLInputElement, option: HTMLOptionElement }[tag(element)];
     return own && name in own.prototype ? Boolean(getter(own.prototype, name)(element)) : false;
@@ -165,6 +166,6 @@
   return {
     nodeType, nodeValue, shadow, attributes, attr, has, matches, closest, rect, query, isElement,
     tag, style, children, hollow, within, childNodes, parent, parentNode, rendered, visible, reachable, isSecret,
-    value, flag, clean, editable, listens, stringify,
+    value, held, flag, clean, editable, listens, stringify,
   };
 }

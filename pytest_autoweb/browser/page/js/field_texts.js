@@ -1,2 +1,2 @@
 // Returns the content of each of the given fields.
-({ dom, elements }) => elements.map((element) => dom.value(element) || element.textContent || '')
+({ dom, elements }) => elements.map(dom.held)

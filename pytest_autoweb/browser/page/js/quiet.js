@@ -6,7 +6,7 @@
   const began = performance.now();
   const observers = [];
   const watched = new WeakSet();
-  let touched = began, drawn = 0, unseen = false, undisturbed = true, over = false;
+  let touched = began, frames = 0, unseen = false, over = false, undisturbed = false, drawn = false;
 
   const documents = (root = document, found = []) => {
     if (found.length >= FRAMES) return found;
@@ -23,7 +23,7 @@
     watched.add(root);
     const observer = new MutationObserver(() => {
       touched = performance.now();
-      undisturbed = false;
+      undisturbed = drawn = false;
     });
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
     observers.push(observer);
@@ -41,14 +41,14 @@
   const ask = (view, begins = false) => {
     // Chains of frames are followed for so many, since some never end.
     const detail = {
-      begins, early: drawn < FOLLOWED, left: 0, unseen: false, still: 0,
-      later: setTimeout, frame: requestAnimationFrame, idle: window.requestIdleCallback,
+      begins, early: frames < FOLLOWED, left: 0, unseen: false, still: 0, steady: false, drawn: false,
+      later: setTimeout, frame: requestAnimationFrame, afterwards: window.requestIdleCallback,
     };
     view.dispatchEvent(new view.CustomEvent(name, { detail }));
     return detail;
   };
   // Own timers and frames are not among those that the page has announced.
-  const { later, frame, idle } = ask(window);
+  const { later, frame, afterwards } = ask(window);
   // Of a page that was opened by somebody else, timers are not known.
   const least = later === setTimeout ? Math.max(still, 100) : still;
   // What answers unannounced, such as a database, is given more time.
@@ -74,17 +74,19 @@
     const roots = documents(), passed = performance.now() - began;
     roots.forEach(watch);
     const wait = roots.some(loading) ? AGAIN : 0, due = Math.max(...roots.map(announced));
-    if (wait || due > 0) undisturbed = false;
+    if (wait || due > 0) undisturbed = drawn = false;
     // What announces or changes something again and again is not waited for.
     return passed >= soon ? wait : Math.max(wait, touched + calm() - began - passed, due);
   };
   const look = () => {
     const wait = left();
-    // What is left of a short wait passes while a frame is drawn.
     if (wait > FRAME) later(look, Math.min(wait - FRAME / 2, AGAIN));
+    else if (drawn) later(settle, wait);
+    // What is left of a short wait passes while a frame is drawn.
     else settle();
   };
-  // What is queued already comes first: frames to draw, messages of a scheduler, idle callbacks.
+  // What is queued already comes first: a frame, unless nothing has happened since the page was
+  // drawn; messages of a scheduler, idle callbacks.
   const settle = () => {
     let called = false;
     const rested = () => {
@@ -95,18 +97,20 @@
       else if (wait > NEXT_TO_NOTHING) later(settle, wait);
       else finish(true);
     };
-    frame(() => {
-      drawn += 1;
-      if (idle) idle(rested);
-      else later(rested);
+    const end = () => (afterwards || later)(rested);
+    if (drawn) end();
+    else frame(() => {
+      frames += 1;
+      end();
     });
-    // A page that is not drawn has no frames.
+    // A page that is not drawn has no frames, and a busy one no time to spare.
     later(rested, patient);
   };
   // What has been still since it loaded need not be so for the whole time again.
-  touched -= Math.min(...documents().map((root) => {
-    return root.defaultView && Number(ask(root.defaultView, true).still) || 0;
-  }));
+  const heads = documents().map((root) => root.defaultView ? ask(root.defaultView, true) : {});
+  touched -= Math.min(...heads.map((head) => Number(head.still) || 0));
+  undisturbed = heads.every((head) => head.steady === true);
+  drawn = undisturbed && heads.every((head) => head.drawn === true);
   later(() => finish(false), limit);
   look();
 })

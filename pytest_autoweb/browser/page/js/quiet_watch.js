@@ -1,14 +1,20 @@
 // Notes what a page has announced to do soon, for `quiet.js`, which asks by an event of this name.
 // Runs before the page's own scripts, and in every frame.
 ({ name, soon }) => {
-  const MOST = 500, TICK = 250, HEAD_START = 10, HEAD_START_WITHIN = 100, OVERDUE = 5, CHAIN = 5;
+  const MOST = 500, TICK = 250, HEAD_START_WITHIN = 200, OVERDUE = 5, CHAIN = 5;
   const now = performance.now.bind(performance);
   const own = (key) => typeof window[key] === 'function' ? window[key].bind(window) : undefined;
-  const later = own('setTimeout'), frame = own('requestAnimationFrame'), idle = own('requestIdleCallback');
-  const due = new Map(), chained = new Set();
-  let leaving = 0, unseen = false, touched = 0;
+  const later = own('setTimeout'), frame = own('requestAnimationFrame');
+  const tasks = window.scheduler, post = tasks && tasks.postTask && tasks.postTask.bind(tasks);
+  // Called when nothing else is queued.
+  const afterwards = post
+    ? callback => { post(callback, { priority: 'background' }).catch(() => {}); }
+    : own('requestIdleCallback');
+  const due = new Map(), chained = new Set(), underway = new Set();
+  let leaving = 0, unseen = false, touched = 0, steady = false, drawn = true;
 
   const announce = (id, delay) => {
+    steady = false;
     if (due.size >= MOST) for (const [old, when] of due) if (when < now()) due.delete(old);
     if (due.size < MOST) due.set(id, now() + delay);
   };
@@ -59,6 +65,7 @@
         };
         const id = Reflect.apply(target, self, [run, ...rest]);
         link.key = `${ask} ${id}`;
+        steady = false;
         if (mine <= CHAIN && chained.size < MOST) chained.add(link.key);
         return id;
       },
@@ -67,6 +74,30 @@
   };
   follow('requestAnimationFrame', 'cancelAnimationFrame');
   follow('requestIdleCallback', 'cancelIdleCallback');
+  // What is read or computed beside the page's own thread, or put off, ends at a time of its own.
+  const { Promise } = window, { then } = Promise.prototype;
+  const awaited = (given, result) => {
+    if (!(result instanceof Promise)) return;
+    steady = false;
+    if (underway.size >= MOST) return;
+    const ended = () => { underway.delete(result); };
+    underway.add(result);
+    Reflect.apply(then, result, [ended, ended]);
+  };
+  const AWAITED = {
+    Blob: ['arrayBuffer', 'text'],
+    HTMLImageElement: ['decode'],
+    Response: ['arrayBuffer', 'blob', 'formData', 'json', 'text'],
+    SubtleCrypto: ['decrypt', 'deriveBits', 'deriveKey', 'digest', 'encrypt', 'exportKey', 'generateKey',
+      'importKey', 'sign', 'unwrapKey', 'verify', 'wrapKey'],
+  };
+  for (const [kind, methods] of Object.entries(AWAITED)) {
+    for (const method of methods) wrap(window[kind] && window[kind].prototype, method, awaited);
+  }
+  wrap(window, 'createImageBitmap', awaited);
+  wrap(window.Scheduler && Scheduler.prototype, 'postTask', (given, result) => {
+    if (!(given[1] && given[1].delay > soon)) awaited(given, result);
+  });
   // What these bring comes unannounced.
   const note = () => { unseen = true; };
   for (const source of ['WebSocket', 'EventSource', 'Worker', 'SharedWorker', 'BroadcastChannel']) {
@@ -80,15 +111,25 @@
     });
   }
   // Whoever waits for a page that has just loaded begins some milliseconds later. What has been
-  // still since then is a head start, which the first wait uses up.
-  const changes = new MutationObserver(() => { touched = now(); });
+  // still since then is a head start, which the first wait uses up: for how long, whether it was
+  // `drawn`, and whether it was `steady`, with nothing announced or changed since the page loaded.
+  const changes = new MutationObserver(() => {
+    steady = false;
+    begin();
+  });
+  const begin = () => {
+    touched = now();
+    if (drawn && frame) frame(() => { drawn = true; });
+    drawn = false;
+  };
   const endHeadStart = () => {
     changes.disconnect();
     touched = 0;
   };
   addEventListener('load', event => {
     if (!event.isTrusted) return;
-    touched = now();
+    steady = due.size + chained.size + underway.size === 0;
+    begin();
     changes.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
     later(endHeadStart, HEAD_START_WITHIN);
   });
@@ -96,9 +137,9 @@
     event.stopImmediatePropagation();
     let last = leaving ? leaving + soon : 0;
     for (const when of due.values()) last = Math.max(last, when, now() + OVERDUE);
-    if (chained.size && event.detail.early) last = Math.max(last, now() + OVERDUE);
-    const still = touched ? Math.min(HEAD_START, now() - touched) : 0;
+    if (underway.size || (chained.size && event.detail.early)) last = Math.max(last, now() + OVERDUE);
+    const head = touched ? { still: now() - touched, steady, drawn } : {};
     if (event.detail.begins) endHeadStart();
-    Object.assign(event.detail, { left: last - now(), unseen, still, later, frame, idle });
+    Object.assign(event.detail, { left: last - now(), unseen, ...head, later, frame, afterwards });
   }, true);
 }

@@ -424,6 +424,7 @@ def _open_page(setting: AttemptSetting) -> Iterator[Page]:
         if change:
             change.begin(page)
         yield page
+        resources.leave_page(page)
     if traffic is not None:
         traffic.save()
 

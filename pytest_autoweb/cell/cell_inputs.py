@@ -107,6 +107,8 @@ class CellResources:
     """Returns a page that was opened in advance with `PLAIN_CONTEXT`, if there is one."""
     before_page: Callable[[Path], None] = lambda folder: None
     """Gets the folder of an attempt whose page is opened next."""
+    leave_page: Callable[[Page], None] = lambda page: None
+    """Gets the page of an attempt that needs it no more, whose results are still to be saved."""
     remote: bool = False
     """Whether the browser was connected to rather than launched here."""
     worker: str = "main"

@@ -10,7 +10,7 @@ import logging
 import math
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -18,6 +18,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page
 
 from pytest_autoweb.agents.outside.agent_page import open_agent_page
+from pytest_autoweb.base import waiting
 from pytest_autoweb.base.errors import BrowserError
 from pytest_autoweb.base.waiting.playwright_internals import LOST_DRIVER
 from pytest_autoweb.browser.egress.browser_watch import (
@@ -145,6 +146,17 @@ def close_contexts(opened: "Sequence[BrowserContext]") -> None:
     for context in opened:
         with WATCH.limit(LOST_S), suppress(Exception):
             context.close()
+
+
+def begin_close(context: BrowserContext) -> Callable[[], object]:
+    """Begin to close a context, and return a function that waits as `close_contexts` does."""
+    closed = waiting.start_call(context, context.close)
+
+    def wait() -> None:
+        with WATCH.limit(LOST_S), suppress(Exception):
+            closed()
+
+    return wait
 
 
 def leave_living(request: pytest.FixtureRequest, opened: "Sequence[BrowserContext]") -> None:

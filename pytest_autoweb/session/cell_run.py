@@ -1,5 +1,6 @@
 """Runs the cell of an item: by its fixtures, or in flight beside others."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from pytest_autoweb.results.records import CellResult, Failure
 from pytest_autoweb.results.runs.saving import mark_started, unmark_started
 from pytest_autoweb.session.axes import shown_name
 from pytest_autoweb.session.browser_replacement import (
+    begin_close,
     close_contexts,
     leave_living,
     open_apart,
@@ -164,7 +166,11 @@ def run_with_fixtures(
         if held is not None:
             held.append(str(agent_folder(folder)))
 
+    def leave_page(page: "Page") -> None:
+        closed.append(begin_close(page.context))
+
     opened: list[BrowserContext] = []
+    closed: list[Callable[[], object]] = []
     pool, connected = session.browsers, bool(request.getfixturevalue("connect_options"))
     remote = connected or (pool is not None and not pool.reaches_proxy)
     apart = outside or connected or pool is not None
@@ -177,12 +183,15 @@ def run_with_fixtures(
         lent,
         ready_page=ready_page,
         before_page=before_page,
+        leave_page=leave_page,
         sharing=None if cell.called else sharing_of(request.node),
     )
     with WATCH.on():
         try:
             result = _run_noted(cell, resources, request.config)
         finally:
+            for closing in closed:
+                closing()
             leave_living(request, opened)
     session.deliver(cell.folder, keep=is_recorded(request.config))
     tell_end(session, cell, result)

@@ -77,6 +77,77 @@ def test_a_page_that_stays_as_it_is_is_pictured_once(
     assert colour(tmp_path, attempt.final_screenshot) == "green"
 
 
+def test_a_page_that_was_scrolled_since_its_last_step_is_pictured_anew(
+    browser: Browser, tmp_path: Path, site: Site
+) -> None:
+    page = """<!doctype html><button>Go</button><style>html { background: red }</style>
+    <p style="height: 2000px"><div style="height: 900px; background: green"></div><script>
+    document.querySelector('button').onclick = () => setTimeout(() => scrollTo(0, 9000), 2500);
+    </script>"""
+    attempt = run(browser, tmp_path, site, page, expect=[{"js": "scrollY > 0"}])
+
+    assert colour(tmp_path, attempt.step_results[0].screenshot) == "red"
+    assert colour(tmp_path, attempt.final_screenshot) == "green"
+
+
+READS = "```python\n# Step 1\n{first}\n# Step 2\nlog(page.get_by_role('button').inner_text())\n```"
+BELOW = """<!doctype html><button>Go</button><style>html { background: red }</style>
+<p style="height: 2000px"><div style="height: 900px; background: green">End</div>"""
+
+
+@pytest.mark.parametrize(
+    ("first", "page", "colours", "frames"),
+    [
+        ("log(page.title())", BELOW, ["red", "red", "red"], 1),
+        (
+            "page.get_by_text('End').scroll_into_view_if_needed()",
+            BELOW,
+            ["red", "green", "green"],
+            2,
+        ),
+        (
+            "page.wait_for_function('scrollTo(0, 9000) || scrollY')",
+            BELOW,
+            ["red", "green", "green"],
+            2,
+        ),
+        (
+            "page.get_by_text('Ready').wait_for()",
+            "<button>Go</button><style>html { background: red }</style><script>setTimeout(() => {"
+            " document.body.append('Ready'); document.body.style.background = 'green' }, 2500)"
+            "</script>",
+            ["red", "green", "green"],
+            2,
+        ),
+    ],
+    ids=["nothing happens", "scrolls", "code in the page", "changes by itself"],
+)
+def test_a_step_that_leaves_the_page_as_it_was_needs_no_picture_of_its_own(
+    browser: Browser,
+    tmp_path: Path,
+    site: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    first: str,
+    page: str,
+    colours: list[str],
+    frames: int,
+) -> None:
+    drawn: list[Page] = []
+
+    def counted(page: Page, redact: Callable[[str], str] | None) -> Callable[[], bytes | None]:
+        drawn.append(page)
+        return begin_frame(page, redact)
+
+    monkeypatch.setattr("pytest_autoweb.agents.attempt.pictures.begin_frame", counted)
+    attempt = filmed(browser, tmp_path, site, page, READS.format(first=first))
+
+    shown = [frame.picture for frame in attempt.film]
+    assert [Path(one).name for one in shown] == ["opened.jpg", "step-1.jpg", "step-2.jpg"]
+    assert [colour(tmp_path, one) for one in shown] == colours
+    assert [result.screenshot for result in attempt.step_results] == shown[1:]
+    assert len(drawn) == frames
+
+
 def test_a_check_that_fails_on_the_page_of_the_last_step_needs_no_other_picture(
     browser: Browser, tmp_path: Path, site: Site
 ) -> None:
@@ -201,23 +272,23 @@ def test_without_room_for_a_film_the_picture_of_the_end_stays(
 
 @pytest.mark.parametrize("secrets", [{}, {"pin": {"default": "tea-time"}}], ids=["", "secrets"])
 @pytest.mark.parametrize(
-    ("more", "frames"),
+    ("more", "needs"),
     [
-        ("", 2),
-        ("<input type=password>", 2),
-        ("<input type=password value=x>", 0),
-        ("<iframe srcdoc='<p>Tea'></iframe>", 2),
-        ("<iframe srcdoc='<input type=password value=x>'></iframe>", 0),
-        ("<input value=coffee>", 2),
+        ("", False),
+        ("<input type=password>", False),
+        ("<input type=password value=x>", True),
+        ("<iframe srcdoc='<p>Tea'></iframe>", False),
+        ("<iframe srcdoc='<input type=password value=x>'></iframe>", True),
+        ("<input value=coffee>", False),
     ],
 )
-def test_no_frame_is_drawn_for_a_picture_that_needs_preparation(
+def test_hardly_a_frame_is_drawn_for_a_picture_that_needs_preparation(
     browser: Browser,
     tmp_path: Path,
     site: Site,
     monkeypatch: pytest.MonkeyPatch,
     more: str,
-    frames: int,
+    needs: bool,
     secrets: dict[str, Any],
 ) -> None:
     drawn: list[Page] = []
@@ -230,8 +301,9 @@ def test_no_frame_is_drawn_for_a_picture_that_needs_preparation(
     page = f"<button onclick=\"document.body.style.background = 'green'\">Go</button>{more}"
     attempt = run(browser, tmp_path, site, page, secrets=secrets)
 
-    # What the page held when it was opened, and before the click, said so.
-    assert len(drawn) == frames
+    # What the page held when it was opened, and before the click, said so. Without secrets, the
+    # first frame is drawn before that is known.
+    assert len(drawn) == (2 if not needs else 0 if secrets else 1)
     assert colour(tmp_path, attempt.step_results[0].screenshot) == "green"
 
 

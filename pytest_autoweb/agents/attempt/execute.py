@@ -363,13 +363,21 @@ def _result(
         retried=retried,
         context=context.name,
         failure=outcome.failure,
-        screenshot=_picture_of(index, tools, meanwhile=meanwhile and outcome.ok),
+        screenshot=_picture_of(index, tools, outcome, meanwhile=meanwhile and outcome.ok),
     )
 
 
-def _picture_of(index: int, tools: Tools, *, meanwhile: bool) -> str | None:
+def _picture_of(index: int, tools: Tools, outcome: StepOutcome, *, meanwhile: bool) -> str | None:
     # Nobody follows random actions one by one; how they ended is pictured beside the checks.
     if tools.spec.name == RANDOM:
         return None
     take = begin_picture if meanwhile else pictured
-    return take(f"step-{index}", tools, "step", index)
+    return take(f"step-{index}", tools, "step", index, acted=_may_have_acted(outcome))
+
+
+def _may_have_acted(outcome: StepOutcome) -> bool:
+    """Tell whether a step may have done anything to the page."""
+    # A call that time did not allow is not recorded. What `wait_for_function` waits for is code,
+    # which may do anything.
+    acting = (call.acting or call.method == "wait_for_function" for call in outcome.calls)
+    return not outcome.ok or any(acting)

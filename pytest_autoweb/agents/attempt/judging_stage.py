@@ -259,15 +259,13 @@ def _keep_page_and_look(attempt: Attempt, tools: Tools) -> tuple[Attempt, PageLo
             attempt = keep_page(attempt, tools)
         finally:
             look = looked()
-    tools.newest.settle()
     return attempt, look
 
 
 def _last_picture(tools: Tools, look: PageLook | None) -> Path | None:
     """Return the picture of the page: that of the last step if it still looks the same."""
-    taken, before = tools.newest.path, tools.newest.look
-    same = look and before and look.digest == before.digest and not look.painted
-    if taken and same and taken.is_file():
+    taken = tools.newest.path
+    if taken and look and look.shows_the_same_as(tools.newest.look) and taken.is_file():
         return taken
     picture = tools.folder / "final.jpg"
     if not shot(tools.page, picture, tools.hidden, bare=look.bare if look else None):
@@ -278,6 +276,7 @@ def _last_picture(tools: Tools, look: PageLook | None) -> Path | None:
 
 def _keep_end(attempt: Attempt, tools: Tools, look: PageLook | None) -> Attempt:
     """Keep the last picture, and the scene if no step failed but a check does."""
+    tools.newest.settle()
     picture = _last_picture(tools, look)
     if picture:
         attempt = change(attempt, final_screenshot=relative(picture, tools))

@@ -1,7 +1,9 @@
 """The pictures of an attempt: of its entry page, and of the page after each step."""
 
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from playwright.sync_api import Error
@@ -15,11 +17,11 @@ from pytest_autoweb.results.records import Attempt, FrameMoment, Scene
 
 
 class EarlyLook(NamedTuple):
-    """What a page held at a moment, and how it looks right after it."""
+    """What a page held at a moment, and how it looked then."""
 
     look: PageLook | None = None
     drawn: Callable[[], bytes | None] | None = None
-    """What `begin_frame` returned after the look; None if the picture has to be prepared."""
+    """What `begin_frame` returned; None if the picture has to be prepared."""
 
 
 NO_EARLY_LOOK = EarlyLook()
@@ -58,10 +60,19 @@ class LookAhead:
 
     def _see(self) -> EarlyLook:
         page, hidden = self._tools.page, self._tools.hidden
-        look = page_look(page, hidden)
-        # A canvas may be drawn on without a trace.
-        keeps = look is not None and look.bare and not look.painted
-        return EarlyLook(look, begin_frame(page, hidden) if keeps else None)
+        # A frame that may show a secret waits until that has been asked. The look can wait, since
+        # both are used only if the page stays as it is.
+        bare = hidden is None or shows_bare(page, hidden)
+        drawn = begin_frame(page, hidden) if bare else None
+        look = page_look(page)
+        if look is not None:
+            look = look._replace(bare=look.bare and bare)
+            # A canvas may be drawn on without a trace.
+            if look.bare and not look.painted:
+                return EarlyLook(look, drawn)
+        if drawn is not None:
+            drawn()
+        return EarlyLook(look)
 
 
 def begin_picture(
@@ -71,6 +82,7 @@ def begin_picture(
     step_index: int | None = None,
     *,
     seen: EarlyLook = NO_EARLY_LOOK,
+    acted: bool = True,
 ) -> str | None:
     """Take a picture as `pictured` does, while what leaves the page as it is may go on.
 
@@ -82,14 +94,20 @@ def begin_picture(
         moment: what the picture is of.
         step_index: the number of the step.
         seen: what was seen of the page already, if it has stayed the same.
+        acted: whether anything was done to the page since the newest picture; if not, that one is
+            used again unless the page has changed by itself.
 
     Returns:
         The path that it has or will have, unless it turns out to be among `StepPicture.missed`.
     """
     newest, page, path = tools.newest, tools.page, tools.folder / f"{name}.jpg"
     newest.settle()
-    newest.path = None
+    before, newest.path = newest.path, None
     try:
+        if not acted and before is not None:
+            seen = EarlyLook(page_look(page, tools.hidden))
+            if seen.look is not None and seen.look.shows_the_same_as(newest.look):
+                return _used_again(before, path, tools, moment, step_index)
         drawn = _begun_frame(tools, seen)
     except Error:
         # A step that brought the browser down has no picture, but its result is not lost.
@@ -107,6 +125,19 @@ def begin_picture(
     if drawn is None:
         newest.settle()
     return None if kept in newest.missed else kept
+
+
+def _used_again(
+    before: Path, path: Path, tools: Tools, moment: FrameMoment, step_index: int | None
+) -> str | None:
+    """Keep the picture of an earlier moment as that of this one, too."""
+    try:
+        shutil.copyfile(before, path)
+    except OSError:
+        return None
+    tools.newest.path, kept = path, relative(path, tools)
+    tools.film.add(kept, moment, step_index)
+    return kept
 
 
 def _begun_frame(tools: Tools, seen: EarlyLook) -> Callable[[], bytes | None] | None:
@@ -135,14 +166,19 @@ def _begun_frame(tools: Tools, seen: EarlyLook) -> Callable[[], bytes | None] | 
 
 
 def pictured(
-    name: str, tools: Tools, moment: FrameMoment, step_index: int | None = None
+    name: str,
+    tools: Tools,
+    moment: FrameMoment,
+    step_index: int | None = None,
+    *,
+    acted: bool = True,
 ) -> str | None:
     """Take a picture for the film, and note what the page holds, to spare another like it.
 
     Returns:
         Its path below the cell's folder, or None if it could not be taken.
     """
-    begin_picture(name, tools, moment, step_index)
+    begin_picture(name, tools, moment, step_index, acted=acted)
     tools.newest.settle()
     return relative(tools.newest.path, tools) if tools.newest.path else None
 

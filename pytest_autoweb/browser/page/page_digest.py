@@ -19,10 +19,18 @@ class PageLook(NamedTuple):
 
     digest: tuple[tuple[str, str], ...]
     """For each frame its address, and a digest of its markup, rendered text and fields."""
+    scrolled: tuple[str, ...]
+    """For each frame, how far which of its elements are scrolled."""
     painted: bool
     """Whether some element may look different while the digest stays the same."""
     bare: bool
     """Whether a picture needs no preparation; see `shows_bare`."""
+
+    def shows_the_same_as(self, before: "PageLook | None") -> bool:
+        """Tell whether a picture of that moment shows this one, too."""
+        if before is None or self.painted:
+            return False
+        return (self.digest, self.scrolled) == (before.digest, before.scrolled)
 
 
 def page_look(page: Page, redact: Callable[[str], str] | None = None) -> PageLook | None:
@@ -36,7 +44,7 @@ def page_look(page: Page, redact: Callable[[str], str] | None = None) -> PageLoo
     Returns:
         None if the page has many frames, shadow roots or objects, is too large, or does not answer.
     """
-    frames, digests = page.frames, list[tuple[str, str]]()
+    frames, digests, scrolled = page.frames, list[tuple[str, str]](), list[str]()
     painted, bare, inside = False, True, 0
     if len(frames) > FEW_FRAMES:
         return None
@@ -47,8 +55,15 @@ def page_look(page: Page, redact: Callable[[str], str] | None = None) -> PageLoo
         except Error:
             return None
         match seen:
-            case {"digest": str(text), "painted": bool(p), "bare": bool(b), "frames": int(number)}:
+            case {
+                "digest": str(text),
+                "scrolled": str(places),
+                "painted": bool(p),
+                "bare": bool(b),
+                "frames": int(number),
+            }:
                 digests.append((frame.url, text))
+                scrolled.append(places)
                 painted, bare, inside = painted or p, bare and b, inside + number
             case _:
                 return None
@@ -57,4 +72,4 @@ def page_look(page: Page, redact: Callable[[str], str] | None = None) -> PageLoo
         return None
     # The page's own scripts had a hand in this, which is not enough where secrets are at stake.
     bare = bare and (redact is None or shows_bare(page, redact))
-    return PageLook(tuple(digests), painted, bare)
+    return PageLook(tuple(digests), tuple(scrolled), painted, bare)

@@ -1,6 +1,7 @@
 // Returns a digest of the whole document (its markup, its rendered text and the values of its
-// fields), whether it is drawn by other means than that, whether its picture needs no preparation,
-// and how many frames it has. Returns null if it cannot see all other parts of it.
+// fields), how far what is scrolled, whether it is drawn by other means than that, whether its
+// picture needs no preparation, and how many frames it has. Returns null if it cannot see all other
+// parts of it.
 ({ dom, showsBare }, { painted, covered }) => {
   if (dom.query(document, 'object, embed').length) return null;
   const all = dom.query(document, '*');
@@ -21,7 +22,9 @@
     b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
     return (4294967296 * (2097151 & b) + (a >>> 0)).toString(16);
   };
+  const scrolled = all.flatMap(({ scrollLeft: x, scrollTop: y }, at) => x || y ? [`${at}:${x},${y}`] : []);
   return {
+    scrolled: scrolled.join(' '),
     digest: `${text.length}-${hash(1)}-${hash(2)}`,
     painted: dom.query(document, painted).length > 0,
     bare: showsBare(covered),

@@ -169,12 +169,13 @@ def watch_until_quiet(
     """Wait until a page is quiet, within limits; never raises.
 
     Quiet means: the document has loaded with its fonts, no request is in flight, no short timer,
-    animation or chain of frames is about to end, and nothing has changed in the document and its
-    frames of the same origin for `STILL_MS`, or `PATIENT_MS` if the page uses workers, sockets,
-    databases or caches. The first wait after the load event counts what was still since then.
-    Requests older than the limit, timers and changes that go on beyond `SOON_MS`, and
-    frames of which each asks for the next again and again are ignored. A page that is about to be
-    replaced by another one is not what anybody wants to see, so the other one is waited for first.
+    delayed task, animation or chain of frames is about to end, no file is being read or decoded,
+    and nothing has changed in the document and its frames of the same origin for `STILL_MS`, or
+    `PATIENT_MS` if the page uses workers, sockets, databases or caches. The first wait after the
+    load event counts what was still since then. Requests older than the limit, what goes on beyond
+    `SOON_MS`, and frames of which each asks for the next again and again are ignored. A page that
+    is about to be replaced by another one is not what anybody wants to see, so the other one is
+    waited for first.
 
     Args:
         where: the page, or a frame of it.

@@ -151,8 +151,8 @@ COMES_LATE = {
     "() => --left ? next() : show()); next()",
     "a task that is put off": "const delay = 200;"
     " scheduler.postTask(() => scheduler.postTask(show, { delay }), { delay })",
-    "a file that is read": "(async () => { const file = new Blob(['x'.repeat(3e7)]);"
-    " for (let i = 0; i < 8; i++) await file.text(); show() })()",
+    "a file that is read": "(async () => { const file = new Blob(['x'.repeat(1e7)]);"
+    " for (let i = 0; i < 6; i++) await file.text(); show() })()",
     "another page": "setTimeout(() => { location.href = '/other' }, 200)",
 }
 

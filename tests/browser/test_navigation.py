@@ -153,6 +153,9 @@ COMES_LATE = {
     " scheduler.postTask(() => scheduler.postTask(show, { delay }), { delay })",
     "a file that is read": "(async () => { const file = new Blob(['x'.repeat(1e7)]);"
     " for (let i = 0; i < 6; i++) await file.text(); show() })()",
+    "a file that a reader reads": "const file = new Blob(['x'.repeat(1e7)]); let left = 6;"
+    " const reader = new FileReader(); const next = () => reader.readAsText(file);"
+    " reader.onload = () => --left ? setTimeout(next) : show(); next()",
     "another page": "setTimeout(() => { location.href = '/other' }, 200)",
 }
 

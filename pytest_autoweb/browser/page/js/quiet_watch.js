@@ -22,12 +22,12 @@
   const wrap = (owner, key, after) => {
     const made = owner && owner[key];
     if (typeof made !== 'function') return;
-    const told = (given, result) => {
-      after(given, result);
+    const told = (given, result, self) => {
+      after(given, result, self);
       return result;
     };
     owner[key] = new Proxy(made, {
-      apply: (target, self, given) => told(given, Reflect.apply(target, self, given)),
+      apply: (target, self, given) => told(given, Reflect.apply(target, self, given), self),
       construct: (target, given, kind) => told(given, Reflect.construct(target, given, kind)),
     });
     if (made.prototype && made.prototype.constructor === made) made.prototype.constructor = owner[key];
@@ -75,13 +75,15 @@
   follow('requestAnimationFrame', 'cancelAnimationFrame');
   follow('requestIdleCallback', 'cancelIdleCallback');
   // What is read or computed beside the page's own thread, or put off, ends at a time of its own.
-  const { Promise } = window, { then } = Promise.prototype;
+  const { Promise } = window, { then } = Promise.prototype, { addEventListener: listen } = EventTarget.prototype;
+  const follows = (work) => {
+    steady = false;
+    if (underway.size < MOST) underway.add(work);
+    return () => { underway.delete(work); };
+  };
   const awaited = (given, result) => {
     if (!(result instanceof Promise)) return;
-    steady = false;
-    if (underway.size >= MOST) return;
-    const ended = () => { underway.delete(result); };
-    underway.add(result);
+    const ended = follows(result);
     Reflect.apply(then, result, [ended, ended]);
   };
   const AWAITED = {
@@ -95,6 +97,11 @@
     for (const method of methods) wrap(window[kind] && window[kind].prototype, method, awaited);
   }
   wrap(window, 'createImageBitmap', awaited);
+  for (const method of ['readAsArrayBuffer', 'readAsBinaryString', 'readAsDataURL', 'readAsText']) {
+    wrap(window.FileReader && FileReader.prototype, method, (given, result, reader) => {
+      Reflect.apply(listen, reader, ['loadend', follows(reader), { once: true }]);
+    });
+  }
   wrap(window.Scheduler && Scheduler.prototype, 'postTask', (given, result) => {
     if (!(given[1] && given[1].delay > soon)) awaited(given, result);
   });

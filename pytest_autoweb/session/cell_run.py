@@ -167,10 +167,10 @@ def run_with_fixtures(
             held.append(str(agent_folder(folder)))
 
     def leave_page(page: "Page") -> None:
-        closed.append(begin_close(page.context))
+        closings.append(begin_close(page.context))
 
     opened: list[BrowserContext] = []
-    closed: list[Callable[[], object]] = []
+    closings: list[Callable[[], object]] = []
     pool, connected = session.browsers, bool(request.getfixturevalue("connect_options"))
     remote = connected or (pool is not None and not pool.reaches_proxy)
     apart = outside or connected or pool is not None
@@ -190,8 +190,8 @@ def run_with_fixtures(
         try:
             result = _run_noted(cell, resources, request.config)
         finally:
-            for closing in closed:
-                closing()
+            for wait in closings:
+                wait()
             leave_living(request, opened)
     session.deliver(cell.folder, keep=is_recorded(request.config))
     tell_end(session, cell, result)
